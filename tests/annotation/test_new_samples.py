@@ -137,7 +137,7 @@ def test_own_scaling_undoes_another_unit_and_says_so(run, frame):
     assert predict_clusters(run, new)["none_of_them"].all()
     found = predict_clusters(run, new, scaling="own")
     pd.testing.assert_frame_equal(found, predict_clusters(run, frame), rtol=1e-4)
-    assert any("of these samples (scaling: own)" in line for line in found.attrs["said"])
+    assert any("deviations of these samples" in line for line in found.attrs["said"])
 
 
 def test_lacking_features_and_missing_values_are_left_out_and_named(run, frame):

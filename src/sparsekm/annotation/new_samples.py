@@ -8,7 +8,7 @@ run that are known of it, of its squared differences from the centre, in the uni
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,14 +59,14 @@ PREDICTED = TableFormat(
 class KnownClusters:
     """The K clusters of a run, in the s features that tell them apart."""
 
-    name: str  # of the data set and the method
-    kind: str  # what the features are: "signature", or "features kept"
+    kind: str  # what the features are: "features of the signature" or "features kept"
     features: list[str]
     weights: np.ndarray  # (s,)
     centers: np.ndarray  # (K, s)
-    location: np.ndarray  # (s,): z-scores are values less `location`, divided by `scale`
-    scale: np.ndarray
-    values: RowSource  # (n, s): z-scores of the samples of the run
+    # (s,): z-scores are values less the mean, divided by the deviation; None if the run made none.
+    means: np.ndarray | None
+    deviations: np.ndarray | None
+    values: RowSource  # (n, s): the samples of the run, as z-scores if it made them
     labels: np.ndarray  # (n,)
     provenance: Mapping[str, Any]
 
@@ -75,39 +75,34 @@ class KnownClusters:
         cls, run: str | Path, dataset: str | None = None, method: str | None = None
     ) -> KnownClusters:
         """Read what a run found, by default about its only data set and with its answer."""
-        files = sorted(Path(run).glob("results/*/*/tuned.h5"))
-        if not files:
-            raise InputError(
-                f"{run}: no results/*/*/tuned.h5 there: give the folder of a run that ended."
-            )
-        names = sorted({file.parts[-3] for file in files})
-        if dataset is None and len(names) > 1:
-            raise InputError(f"{run}: dataset should be given, one of {names}.")
-        dataset = _one_of("dataset", dataset or names[0], names)
-        methods = [file.parts[-2] for file in files if file.parts[-3] == dataset]
+        fits = [file.parts[-3:-1] for file in sorted(Path(run).glob("results/*/*/tuned.h5"))]
+        names = list(dict.fromkeys(name for name, _ in fits))
+        if not names:
+            rule = "give the folder of a run that ended"
+            raise InputError(f"{run}: no results/*/*/tuned.h5 there: {rule}.")
+        dataset = _one_of(
+            "dataset", names[0] if dataset is None and len(names) == 1 else dataset, names
+        )
+        methods = [method for name, method in fits if name == dataset]
         method = _one_of("method", method or primary_method(methods), methods)
         fit = read_fit(Path(run, "results", dataset, method, "tuned.h5"))
         file = Path(run, "data", dataset, "normalised.h5ad")
-        data = read_normalised(file, most_bytes=0)
+        data, few = read_normalised(file, most_bytes=0), fit.signature
         if data.provenance.get("source") != "matrix":
             raise InputError(f"dataset={dataset!r} should be a table, not an age of the atlas.")
         if data.X.shape != (len(fit.labels), len(fit.weights)):
-            raise InputError(f"{file}: it should be what results/{dataset} was made of: run again.")
-        few, n_features = fit.signature, len(fit.weights)
+            raise InputError(f"{file}: results/{dataset} was made of another one: run again.")
         used = np.flatnonzero(fit.weights) if few is None else few
-        scaled = data.means is not None and data.deviations is not None
-        location, scale = data.means if scaled else None, data.deviations if scaled else None
         return cls(
-            name=f"{dataset}, {method}",
             kind="features kept" if few is None else "features of the signature",
             features=[data.features[at] for at in used],
-            weights=np.ones(len(used)) if few is not None else fit.weights[used],
+            weights=fit.weights[used] if few is None else np.ones(len(used)),
             centers=fit.centers[:, used],
-            location=np.zeros(len(used)) if location is None else location[used],
-            scale=np.ones(len(used)) if scale is None else scale[used],
+            means=None if data.means is None else data.means[used],
+            deviations=None if data.deviations is None else data.deviations[used],
             values=MatrixFile(file).select(used),
             labels=fit.labels,
-            provenance={**data.provenance, "n_features": n_features, "is_scaled": scaled},
+            provenance=data.provenance,
         )
 
     def measure(self, Z: np.ndarray) -> np.ndarray:
@@ -144,7 +139,7 @@ class KnownClusters:
         return limits.reindex(range(len(sizes)), fill_value=limits.max()).to_numpy(), at_home
 
 
-def _one_of(argument: str, value: str, known: list[str]) -> str:
+def _one_of(argument: str, value: str | None, known: list[str]) -> str:
     if value not in known:
         raise InputError(f"{argument}={value!r} should be one of {known}.")
     return value
@@ -176,10 +171,7 @@ def predict_samples(
 
     With the `scaling` "own" their features are made z-scores by their own moments, not the run's.
     """
-    if scaling not in SCALINGS:
-        raise ValueError(f"scaling={scaling!r} should be one of {list(SCALINGS)}.")
-    if scaling == "own" and not known.provenance["is_scaled"]:
-        raise InputError("scaling='own' should be 'run': the run made no z-scores.")
+    _one_of("scaling", scaling, [*SCALINGS])
     where = {name: at for at, name in enumerate(raw.features)}
     places = np.array([where.get(name, -1) for name in known.features])
     has = places >= 0
@@ -193,19 +185,19 @@ def predict_samples(
             f"{said[0]}. Those that it has should make up at least {LEAST_SHARE:.0%} of them. Its "
             f"own features begin with {shown(raw.features)}; names should be as in the run.{turned}"
         )
+    values = _transformed(raw, known.provenance, places)
+    if known.means is not None:
+        of_run, of_these = (known.means, known.deviations), (values.mean(), values.std())
+        mean, deviation = of_run if scaling == "run" else of_these
+        values = (values - mean) / np.where(deviation > 0, deviation, np.nan)
+        whose = "the run's samples" if scaling == "run" else "these samples"
+        said.append(f"z-scores are made with the means and deviations of {whose}")
+    elif scaling == "own":
+        raise InputError("scaling='own' should be 'run': the run made no z-scores.")
     limits, at_home = known.limits(has)
-    location, scale = known.location, known.scale
-    rows = _transformed(raw, known.provenance, places)
-    if scaling == "own":
-        location, scale = _moments(raw, known.provenance, places)
-    distances = np.concatenate([known.measure((values - location) / scale) for values in rows])
-    table = _decide(distances, limits)
-    names = raw.samples or [f"sample{at + 1}" for at in range(len(table))]
-    table.insert(0, "sample", names)
-    whose = {"run": "of the run's samples", "own": "of these samples"}[scaling]
-    if known.provenance["is_scaled"]:
-        said.append(f"z-scores are made with the means and deviations {whose} (scaling: {scaling})")
     said.append(f"{at_home:.1%} of the run's own samples are nearest to their own cluster")
+    table = _decide(known.measure(values.to_numpy()), limits)
+    table.insert(0, "sample", raw.samples or [f"sample{at + 1}" for at in range(len(table))])
     n_none = int(table["none_of_them"].sum())
     if n_none > _SUSPICIOUS * len(table):
         said.append(
@@ -217,50 +209,28 @@ def predict_samples(
 
 def _decide(distances: np.ndarray, limits: np.ndarray) -> pd.DataFrame:
     """Tabulate the nearest cluster, as `PREDICTED`; `distances` are (m, K), NaN if unknown."""
-    unknown = np.isnan(distances).any(axis=1)
-    order = np.argsort(distances, axis=1)
-    first, second = np.take_along_axis(distances, order[:, :2], axis=1).T
-    nearest = order[:, 0]
+    nearest = np.argsort(distances, axis=1)[:, 0]
+    first, second = np.sort(distances, axis=1)[:, :2].T
+    unknown = np.isnan(first)
     # A sample may be on two centres at once.
-    margin = 1 - np.divide(first, second, out=np.ones_like(first), where=second != 0)
-    return pd.DataFrame(
-        {
-            "cluster": pd.array(nearest, dtype="Int64"),
-            "distance": first,
-            "margin": np.where(unknown, np.nan, margin),
-            "none_of_them": unknown | (first > limits[nearest]),
-        }
-    ).assign(cluster=lambda table: table["cluster"].mask(unknown))
+    ratio = np.divide(first, second, out=np.ones_like(first), where=second != 0)
+    cluster = pd.Series(nearest, dtype="Int64").mask(unknown)
+    found = {"cluster": cluster, "distance": first, "margin": 1 - ratio}
+    return pd.DataFrame(found).assign(none_of_them=unknown | (first > limits[nearest]))
 
 
-def _transformed(
-    raw: RawMatrix, provenance: Mapping[str, Any], places: np.ndarray
-) -> Iterator[np.ndarray]:
-    """Yield new samples as the run saw its own before z-scores: (m, s), NaN where unknown."""
+def _transformed(raw: RawMatrix, provenance: Mapping[str, Any], places: np.ndarray) -> pd.DataFrame:
+    """Return new samples as the run saw its own before z-scores: (m, s), NaN where unknown."""
     how, X, offset = provenance["normalisation"], raw.X, raw.offset
     if how == "counts":
-        size = provenance.get("library_size")
-        if size is None:
+        if "library_size" not in provenance:
             raise InputError(
                 "the run did not keep its library size: run it again, by this version."
             )
-        X, offset = log_counts(raw, float(size))[0], np.zeros(X.shape[1])
+        X, offset = log_counts(raw, float(provenance["library_size"]))[0], np.zeros(X.shape[1])
     elif how == "log2":
         X, offset = log_values(raw), np.zeros(X.shape[1])
-    for _, block in X.blocks():
-        values = as_dense(block[:, places]).astype(np.float64) + offset[places]
-        values[:, places < 0] = np.nan
-        yield values
-
-
-def _moments(raw, provenance, places) -> tuple[np.ndarray, np.ndarray]:
-    """Return means and standard deviations (ddof = 1) of what is known; NaN if it is constant."""
-    n, total, squares = (np.zeros(len(places)) for _ in range(3))
-    for values in _transformed(raw, provenance, places):
-        n += np.isfinite(values).sum(axis=0)
-        total += np.nansum(values, axis=0)
-    mean = np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
-    for values in _transformed(raw, provenance, places):
-        squares += np.nansum(np.square(values - mean), axis=0)
-    deviation = np.sqrt(squares / np.maximum(n - 1, 1))
-    return mean, np.where(deviation > 0, deviation, np.nan)
+    rows = [as_dense(block[:, places]).astype(np.float64) for _, block in X.blocks()]
+    values = np.concatenate(rows) + offset[places]
+    values[:, places < 0] = np.nan
+    return pd.DataFrame(values)
