@@ -217,7 +217,7 @@ def test_the_words_for_missing_values_of_the_run_hold_for_a_table_of_the_same_ki
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["pbmc68k_reduced"])
+@pytest.mark.parametrize("name", ["christensen", "gse6891", "pollen"])
 def test_one_half_of_real_samples_predicts_the_clusters_of_the_other(tmp_path, test_data, name):
     stored = np.load(test_data / "labelled" / f"{name}.npz", allow_pickle=True)
     X, n_clusters = stored["X"].astype(float), len(np.unique(stored["y"]))
@@ -234,4 +234,4 @@ def test_one_half_of_real_samples_predicts_the_clusters_of_the_other(tmp_path, t
     predicted = predict_clusters(write_run(tmp_path / "run", own, *parts), new)
     assert adjusted_rand_score(other.labels_, predicted["cluster"].astype(int)) >= 0.8
     # One in a hundred of the samples that made a cluster is beyond its limit.
-    assert predicted["none_of_them"].mean() < 0.1
+    assert predicted["none_of_them"].mean() < 0.2

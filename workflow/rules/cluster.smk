@@ -18,7 +18,7 @@ rule compare_cluster_counts:
         mem_mb=tuning_memory(700, 10),
         runtime=minutes(30, 1),
     params:
-        problem=count_problem(),
+        problem=open_problem,
         code=lambda wildcards: code("compare_choices"),
     script:
         "../../scripts/compare_choices.py"
@@ -207,7 +207,7 @@ rule compare_choices:
         mem_mb=tuning_memory(700, 6),
         runtime=minutes(10, 0.5),
     params:
-        problem=count_problem(),
+        problem=open_problem,
         code=lambda wildcards: code("compare_choices"),
     script:
         "../../scripts/compare_choices.py"
@@ -274,7 +274,7 @@ rule refit_other_seeds:
         mem_mb=tuning_memory(700, 6),
         runtime=minutes(10, 0.25),
     params:
-        problem={"seed": config["seed"], "search": SEARCH, **TUNING_SAMPLE},
+        problem=open_problem,
         n_seeds=config["n_seeds"],
         code=lambda wildcards: code("refit_other_seeds"),
     script:

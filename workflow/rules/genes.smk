@@ -21,7 +21,7 @@ rule gene_stability:
         mem_mb=tuning_memory(700, 6),
         runtime=minutes(10, 0.25),
     params:
-        problem={"seed": config["seed"], "search": SEARCH, **TUNING_SAMPLE},
+        problem=open_problem,
         subsamples=ANNOTATION["subsamples"],
         code=lambda wildcards: code("gene_stability"),
     script:

@@ -67,7 +67,7 @@ class KnownClusters:
     means: np.ndarray | None
     deviations: np.ndarray | None
     values: RowSource  # (n, s): the samples of the run, as z-scores if it made them
-    labels: np.ndarray  # (n,)
+    labels: np.ndarray  # (n,), -1 where a sample was set aside
     provenance: Mapping[str, Any]
 
     @classmethod
@@ -101,7 +101,7 @@ class KnownClusters:
             means=None if data.means is None else data.means[used],
             deviations=None if data.deviations is None else data.deviations[used],
             values=MatrixFile(file).select(used),
-            labels=fit.labels,
+            labels=fit.clustered,
             provenance=data.provenance,
         )
 
@@ -123,7 +123,8 @@ class KnownClusters:
         are samples that are nearest to their own cluster.
         """
         blocks = [self.measure(np.where(has, Z, np.nan)) for _, Z in row_blocks(self.values)]
-        distances, labels = np.concatenate(blocks), self.labels
+        labels = self.labels[self.labels >= 0]
+        distances = np.concatenate(blocks)[self.labels >= 0]
         sizes = np.bincount(labels, minlength=len(self.centers))
         distances[:, sizes == 0] = np.inf
         at_home = float(np.mean(distances.argmin(axis=1) == labels))

@@ -169,7 +169,7 @@ _PATH = Store(
         "sparsities": Array(np.float64, _GRID),
         "objectives": Array(np.float64, _GRID),
         "first_objectives": Array(np.float64, _GRID),
-        "labels": Array(np.int32, ("n_sparsities", "n_samples"), within=(0, "most_clusters")),
+        "labels": Array(np.int32, ("n_sparsities", "n_samples"), within=(-1, "most_clusters")),
         "n_iter": Array(np.int64, _GRID),
         "scores": Array(np.float64, _GRID_BY_FEATURES),
         "weights": Array(np.float64, _GRID_BY_FEATURES),
@@ -210,6 +210,7 @@ _FIT = Store(
         "scores": Array(np.float64, ("n_features",)),
         "centers": Array(np.float64, ("n_clusters", "n_features")),
         "weights": Array(np.float64, ("n_features",)),
+        "trimmed": Array(np.int8, ("n_samples",), optional=True, share=True),
         "reproducibility": Array(np.float64, ("n_samples",), optional=True, share=True),
         "left_out": Array(np.int32, ("n_samples",), optional=True, within=(-1, "most_clusters")),
         "partitions": Array(np.int16, ("n_fits", "n_samples"), optional=True),
@@ -238,6 +239,8 @@ class TunedFit:
     weights: np.ndarray
     centers: np.ndarray  # (K, p), float64: in the space of the normalised matrix
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    # (n,), int8: 1 for a sample that was set aside as an outlier; its label is the nearest cluster.
+    trimmed: np.ndarray | None = None
     # (n,), float64: share of the fits of folds that put a sample into its cluster; NaN for a
     # sample that the tuning did not draw.
     reproducibility: np.ndarray | None = None
@@ -254,6 +257,11 @@ class TunedFit:
     # (n_fits, n), int16: the clusters in each of the fits of folds, if the tuning used all samples
     # and they are at most `MOST_TOGETHER`.
     partitions: np.ndarray | None = None
+
+    @property
+    def clustered(self) -> np.ndarray:
+        """The labels, (n,), -1 for samples that were set aside."""
+        return self.labels if self.trimmed is None else np.where(self.trimmed, -1, self.labels)
 
 
 def write_fit(file: str | Path, fit: TunedFit) -> None:

@@ -48,6 +48,7 @@ class MethodResult:
     gap: pd.DataFrame | None = None
     # A row per pair of neighbouring clusters, see `sparsekm.tuning.separation`.
     separation: pd.DataFrame | None = None
+    trimmed: np.ndarray | None = None  # (n,): whether a sample was set aside
     reproducibility: np.ndarray | None = None  # (n,): share of fits that agree on a sample
     signature: np.ndarray | None = None  # the fewest features that tell the clusters apart
     # (K, p) and (K,): the same for each cluster, and how well they do.
@@ -285,6 +286,7 @@ def _load_method(
         attributes=fit.attributes,
         gap=table("gaps", GAP),
         separation=table("separation", SEPARATION),
+        trimmed=fit.trimmed,
         reproducibility=fit.reproducibility,
         signature=fit.signature,
         cluster_signatures=fit.cluster_signatures,
