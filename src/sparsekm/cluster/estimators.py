@@ -21,6 +21,7 @@ from sparsekm.cluster.path import Progress, fit_path
 from sparsekm.cluster.path_estimator import PathEstimator, read_data, read_new
 from sparsekm.cluster.search.starts import STARTS, Start, make_start
 from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.trimming import TrimmedStarts, count_trimmed, fit_trimmed
 from sparsekm.cluster.validation import check_choice, check_count, check_start
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.runtime.random_state import draw_samples, seed_sequence
@@ -42,7 +43,8 @@ class BaseSparseKMeans(PathEstimator):
         ndarray of shape (n_samples,), int32
             On the training data these are `labels_`, except where `fit` warns that clusters have
             the same centre in the kept features or that it did not converge, and where
-            ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest.
+            ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest,
+            and except for those that `trim` set aside.
 
         Raises
         ------
@@ -78,6 +80,7 @@ class BaseSparseKMeans(PathEstimator):
         n_clusters = check_count("n_clusters", self.n_clusters)
         min_size = check_count("min_cluster_size", self.min_cluster_size)
         check_matrix(matrix, n_clusters, min_size)
+        count_trimmed(self.trim, matrix, n_clusters, min_size)
         partition = KMeansPartition(
             n_clusters, min_size, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
         )
@@ -86,8 +89,26 @@ class BaseSparseKMeans(PathEstimator):
     def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
     ) -> tuple[list[Fit], np.ndarray]:
-        effort, seeds = self._effort(), seed_sequence(self.random_state)
         init = self._init(matrix.n_samples, partition.n_clusters)
+        rest = search, progress, objectives_only
+        n_trimmed = count_trimmed(self.trim, matrix, partition.n_clusters, partition.min_size)
+        if not n_trimmed:
+            return self._fit_kept(matrix, partition, weight_steps, init, *rest)
+        # A grandchild: the search spawns children.
+        seeds = seed_sequence(self.random_state).spawn(1)[0].spawn(1)[0]
+        starts = TrimmedStarts(self._effort().n_init, seeds)
+
+        def fit_kept(sample, kept):
+            given = init[kept] if isinstance(init, np.ndarray) else init
+            return self._fit_kept(sample, partition, weight_steps, given, *rest)
+
+        return fit_trimmed(matrix, partition, weight_steps, n_trimmed, starts, fit_kept)
+
+    def _fit_kept(
+        self, matrix, partition, weight_steps, init, search, progress=None, objectives_only=False
+    ) -> tuple[list[Fit], np.ndarray]:
+        """Search the samples that are not trimmed."""
+        effort, seeds = self._effort(), seed_sequence(self.random_state)
         return fit_path(
             matrix,
             partition,
@@ -109,8 +130,11 @@ class BaseSparseKMeans(PathEstimator):
     ) -> None:
         n_threads = count_threads(self.n_jobs)
         n_clusters = int(self.n_clusters)
-        sums = matrix_sums(matrix, fit.labels, n_clusters, n_threads)
-        centers = (sums / cluster_sizes(fit.labels, n_clusters)).T
+        labels = fit.labels
+        if labels.min() < 0:
+            matrix, labels = matrix.take(np.flatnonzero(labels >= 0)), labels[labels >= 0]
+        sums = matrix_sums(matrix, labels, n_clusters, n_threads)
+        centers = (sums / cluster_sizes(labels, n_clusters)).T
         kept = fit.weights[features.varies] > 0
         warn_of_coinciding(centers[:, kept], matrix.dtype)
         self._means = features.put_back(matrix.means, features.constants)
@@ -194,10 +218,14 @@ class KMeans(BaseSparseKMeans):
         Threads; None and -1 are all cores that the process may use. Results do not depend on it.
     verbose : int, default=0
         Whether to print progress.
+    trim : float, default=0
+        Share of the samples, below 0.5, that is set aside as outliers: those farthest from their
+        centres. They have no part in centres, scores and weights.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+        -1 for samples that `trim` sets aside; `predict` labels these, too.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Cluster means, in the units and the dtype of X.
     feature_weights_ : ndarray of shape (n_features,)
@@ -230,6 +258,7 @@ class KMeans(BaseSparseKMeans):
     random_state: Seed = None
     n_jobs: int | None = None
     verbose: int = 0
+    trim: float = 0.0
 
     def path(
         self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
@@ -266,8 +295,8 @@ class KMeans(BaseSparseKMeans):
         effort = self._effort()
         return matrix, replace(partition, max_iter=effort.max_iter, tol=effort.tol)
 
-    def _fit_path(
-        self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
+    def _fit_kept(
+        self, matrix, partition, weight_steps, init, search, progress=None, objectives_only=False
     ):
         fit = run_kmeans(
             matrix,
@@ -277,6 +306,9 @@ class KMeans(BaseSparseKMeans):
             progress if progress is not None else self._print_progress,
         )
         return [fit], np.array([fit.objective])
+
+    def _init(self, n_samples, n_clusters):
+        return None
 
     def _resolve_search(self, matrix):
         return "alternate"
@@ -298,6 +330,7 @@ class _Penalised(BaseSparseKMeans):
     random_state: Seed = None
     n_jobs: int | None = None
     verbose: int = 0
+    trim: float = 0.0
 
 
 class L0KMeans(_Penalised):
@@ -346,10 +379,14 @@ class L0KMeans(_Penalised):
         Threads; None and -1 are all cores that the process may use. Results do not depend on it.
     verbose : int, default=0
         Whether to print progress.
+    trim : float, default=0
+        Share of the samples, below 0.5, that is set aside as outliers: those farthest from their
+        centres in the features kept. They have no part in centres, scores and weights.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+        -1 for samples that `trim` sets aside; `predict` labels these, too.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Cluster means over all features, in the units and the dtype of X.
     feature_weights_ : ndarray of shape (n_features,)
@@ -393,7 +430,7 @@ class L1KMeans(_Penalised):
         Bound s >= 1 on the l1 norm of the weights; at or above the root of the number of features
         that vary, which is what None means, it does not bind. When m features tie at the top and
         s < sqrt(m), the weights are equal on the first floor(s^2) of them.
-    search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose
+    search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose, trim
         As in `L0KMeans`.
 
     Attributes
