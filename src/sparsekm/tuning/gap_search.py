@@ -12,6 +12,7 @@ from sklearn.utils import check_array, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
@@ -143,7 +144,14 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Data, y: object = None, *, positions: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Data,
+        y: object = None,
+        *,
+        positions: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
+    ) -> Self:
         """Fit the paths of data and references and choose.
 
         Parameters
@@ -154,6 +162,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             Ignored.
         positions : array-like of shape (n_samples, n_dimensions), default=None
             Where the samples are in space. Only references of the kind "spatial" use them.
+        batch : array-like of shape (n_samples,), default=None
+            The batch of each sample: as in `SparseKMeans.fit`.
 
         Returns
         -------
@@ -162,7 +172,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         Raises
         ------
         TypeError
-            If the estimator has no `sparsity` to tune.
+            If the estimator has no `sparsity` to tune; if `batch` is given with a sparse X.
         ValueError
             If there are fewer than two clusters, which have no sparsity to choose; if references of
             the kind "spatial" have no positions; as the `fit` of the estimator. Everything that is
@@ -170,6 +180,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         """
         self._check_parameters()
         X = compute(X)
+        if batch is not None:
+            check_batch(batch, X)
         everyone, features = read_varying(self, X)
         estimator, sparsities, seed = self._prepare(features)
         places = self._check_positions(positions, everyone.shape[0])
@@ -216,6 +228,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             self.best_estimator_.adopt(X, fit.put_back(features), 0)
         self.labels_ = self.best_estimator_.labels_
         self.feature_weights_ = self.best_estimator_.feature_weights_
+        compare_batches(self, X, batch, positions=positions)
         return self
 
     @available_if(lambda self: hasattr(self.estimator, "predict"))
