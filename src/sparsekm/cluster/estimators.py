@@ -28,8 +28,8 @@ from sparsekm.cluster.path_estimator import (
 )
 from sparsekm.cluster.sample_weights import (
     WeightedSamples,
-    check_weighable,
     fit_weighted,
+    refuse_trim,
     spread_labels,
     weighted_centers,
     with_weights,
@@ -144,8 +144,18 @@ class BaseSparseKMeans(PathEstimator):
         n_clusters = check_count("n_clusters", self.n_clusters)
         min_size = check_count("min_cluster_size", self.min_cluster_size)
         check_matrix(matrix, n_clusters, min_size)
-        count_trimmed(self.trim, matrix, n_clusters, min_size)
-        check_weighable(matrix, self.trim, min_size)
+        n_trimmed = count_trimmed(self.trim, matrix.n_samples, n_clusters, min_size)
+        if n_trimmed and isinstance(matrix, StreamedMatrix):
+            raise ValueError(
+                f"trim={self.trim} should be 0 for a StreamedMatrix: give the array in memory."
+            )
+        if matrix.sample_weight is not None:
+            refuse_trim(self.trim)
+            if min_size > 1:
+                raise ValueError(
+                    f"min_cluster_size={min_size} should be 1 with sample_weight: it counts "
+                    "samples."
+                )
         partition = KMeansPartition(
             n_clusters, min_size, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
         )
@@ -159,7 +169,7 @@ class BaseSparseKMeans(PathEstimator):
             return own._fit_path(sample, partition, weight_steps, *rest)
 
         size = partition.n_clusters, partition.min_size
-        n_trimmed = count_trimmed(self.trim, matrix, *size)
+        n_trimmed = count_trimmed(self.trim, matrix.n_samples, *size)
         if matrix.sample_weight is not None:
             return fit_weighted(matrix, partition, weight_steps, fit_some)
         if n_trimmed:

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from sparsekm.cluster.alternation import Fit, refine_until_fixed_point, weigh_partition
 from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, square_distances
 from sparsekm.cluster.matrices.containers import StreamedMatrix
-from sparsekm.cluster.matrices.scatter import Matrix, MatrixInMemory, cluster_sizes
+from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_sizes
 from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
 from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition
 from sparsekm.cluster.search.pool import canonical_labels
@@ -31,6 +31,8 @@ from sparsekm.runtime.threads import one_blas_thread
 
 # The common unit is looked for among the smallest weight and its parts, up to this one.
 MOST_PARTS = 10
+# How often samples of other weights are given, on average.
+REPEATS = 4
 # A better objective must be better by more than rounding.
 RELATIVE_GAIN = 1e-12
 # Samples whose values are made float64 at once.
@@ -78,13 +80,10 @@ def check_sample_weight(weights: ArrayLike, n_samples: int) -> np.ndarray:
     return sample_weight
 
 
-def check_weighable(matrix: Matrix, trim: float, min_size: int) -> None:
-    """Refuse weights beside what counts samples."""
-    for name, value, neutral in (("trim", trim, 0), ("min_cluster_size", min_size, 1)):
-        if matrix.sample_weight is not None and value != neutral:
-            raise ValueError(
-                f"{name}={value} should be {neutral} with sample_weight: it counts samples."
-            )
+def refuse_trim(trim: float) -> None:
+    """Refuse trimming beside weights."""
+    if trim:
+        raise ValueError(f"trim={trim} should be 0 with sample_weight: it counts samples.")
 
 
 def with_weights(matrix: MatrixInMemory, sample_weight: np.ndarray | None) -> MatrixInMemory:
@@ -115,9 +114,21 @@ def repeat_counts(sample_weight: np.ndarray, most: int) -> tuple[np.ndarray, flo
         counts = np.rint(sample_weight / unit)
         if counts.sum() <= most and np.allclose(counts * unit, sample_weight, rtol=1e-9, atol=0):
             return counts.astype(np.int64), float(unit)
-    unit = sample_weight.sum() / most
+    unit = sample_weight.sum() / min(most, REPEATS * len(sample_weight))
     ends = np.rint(np.cumsum(sample_weight) / unit).astype(np.int64)
     return np.diff(ends, prepend=0), float(unit)
+
+
+def most_repeated(n_samples: int) -> int:
+    """Return how many samples may be given in place of so many."""
+    return max(2 * SEEDING_SAMPLE, REPEATS * n_samples)
+
+
+def repeat_samples(weights: ArrayLike, n_samples: int) -> np.ndarray:
+    """Return the samples, ascending, each as often as its weight says, about."""
+    sample_weight = check_sample_weight(weights, n_samples)
+    given = np.flatnonzero(sample_weight)
+    return np.repeat(given, repeat_counts(sample_weight[given], most_repeated(n_samples))[0])
 
 
 def fit_weighted(
@@ -132,7 +143,7 @@ def fit_weighted(
     and the first objectives.
     """
     weights, n_samples = X.sample_weight, X.n_samples
-    counts, unit = repeat_counts(weights, 2 * max(SEEDING_SAMPLE, n_samples))
+    counts, unit = repeat_counts(weights, most_repeated(n_samples))
     rows = np.repeat(np.arange(n_samples), counts)
     alike = (counts == 1).all()
     plain = with_weights(X, None)
