@@ -14,22 +14,32 @@ from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
 from sparsekm.cluster.matrices.containers import Data, Seed, compute
 from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.path_estimator import (
     FeatureSelector,
+    read_data,
     read_new,
     read_varying,
     remember_features,
 )
+from sparsekm.cluster.sample_weights import refuse_trim, repeat_samples
+from sparsekm.cluster.trimming import count_trimmed, first_kept, keep_nearest
 from sparsekm.cluster.validation import (
     check_choice,
     check_count,
     check_searchable,
+    check_share,
 )
 from sparsekm.cluster.weight_step import PENALTIES, check_sparsity
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads, grant_threads
 from sparsekm.tuning.consensus import coassociation
-from sparsekm.tuning.consensus_fit import ConsensusFit, choose_clusters, fit_consensus
+from sparsekm.tuning.consensus_fit import (
+    ConsensusFit,
+    choose_clusters,
+    fit_consensus,
+    most_clusters,
+)
 from sparsekm.tuning.feature_ranking import SCREENINGS, ScaledData
 from sparsekm.tuning.sample_blocks import check_groups
 from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
@@ -81,10 +91,15 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         Threads; None and -1 are all cores that the process may use. Results do not depend on it.
     verbose : int, default=0
         Whether to print progress.
+    trim : float, default=0
+        Share of the samples, below 0.5, that is set aside as outliers: first those that trimmed
+        k-means on the z-scores sets aside, then, in one more fit, those farthest from their centres
+        in the features kept. Nothing is computed from them, scales included.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+        -1 for samples that `trim` sets aside; `predict` labels these, too.
     n_iter_ : int
         Rounds of the last run of Algorithm 1.
     search_ : str
@@ -126,10 +141,11 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     conclusion_ : str
         What was found, in a sentence.
     coassociation_ : ndarray of shape (n_samples, n_samples) or None
-        Share of the fits of folds in which two samples are together; None if samples were drawn.
+        Share of the fits of folds in which two samples are together; None if samples were drawn
+        or set aside.
     sample_reproducibility_ : ndarray of shape (n_samples,)
         Share of the fits of folds that put a sample into its cluster; NaN for samples that were not
-        drawn. A cluster can be reproducible and be no class.
+        drawn, or set aside. A cluster can be reproducible and be no class.
     left_out_labels_ : ndarray of shape (n_samples,)
         The cluster that each sample is in where it is left out, -1 if it is in none: measure on
         these how far features differ, since the samples that made clusters overstate it.
@@ -189,6 +205,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        trim: float = 0.0,
     ) -> None:
         self.n_clusters = n_clusters
         self.penalty = penalty
@@ -200,6 +217,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.trim = trim
 
     def fit(
         self,
@@ -208,6 +226,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         *,
         groups: ArrayLike | None = None,
         batch: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Find the clusters, and which features make them.
 
@@ -225,6 +244,11 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             two answers are compared, with a UserWarning if a cluster is a batch or if they agree
             with an adjusted Rand index below 0.8. Where batches hold different classes, centring
             moves the classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts: one of weight two as if it were given twice in a group of
+            its own, or in that of `groups`; one of weight 0 is labelled as `predict` does. Weights
+            that are no small multiples of a common unit are rounded so that samples are given four
+            times on average.
 
         Returns
         -------
@@ -238,16 +262,70 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         ValueError
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
             is constant; if indices of a sparse X lie outside its shape; if `groups` or `batch` are
-            not one per sample; if there is one batch, or a batch of one sample; if a parameter is
-            out of its range, such as a single cluster, for which nothing can be chosen. Everything
-            that is refused is refused before anything is fitted.
+            not one per sample; if there is one batch, or a batch of one sample; if weights are
+            negative, all 0, not one per sample or combined with `trim`; if a parameter is out of
+            its range, such as a single cluster, for which nothing can be chosen. Everything that is
+            refused is refused before anything is fitted.
         """
+        self.check_parameters()
+        X = compute(X)
+        if batch is not None:
+            check_batch(batch, X)
+        self._fit_samples(X, groups, sample_weight)
+        compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
+        return self
+
+    def _fit_samples(self, X, groups, sample_weight) -> None:
+        if sample_weight is None and not self.trim:
+            self._fit(X, groups)
+            return
+        values = read_data(self, X)
+        blocks = check_groups(groups, values.shape[0])
+        if sample_weight is not None:
+            refuse_trim(self.trim)
+            rows = repeat_samples(sample_weight, values.shape[0])
+            self._fit(values[rows], rows if blocks is None else blocks[rows])
+        else:
+            rows = self._fit_trimmed(values, blocks)
+        self._spread(values, rows)
+        remember_features(self, X)
+
+    def _fit_trimmed(self, values, blocks) -> np.ndarray:
+        """Fit without the samples set aside, twice if the first fit sets aside others."""
+        n_samples, auto = values.shape[0], self.n_clusters == "auto"
+        n_clusters: Any = most_clusters(n_samples) if auto else self.n_clusters
+        n_trimmed = count_trimmed(self.trim, n_samples, n_clusters, int(self.min_cluster_size))
+        scaled = ScaledData.standardise(read_varying(self, values)[0])
+        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
+        kept = first_kept(scaled.matrix, n_clusters, n_trimmed, seed=seed)
+        for _ in range(2):
+            rows = kept
+            self._fit(values[rows], None if blocks is None else blocks[rows])
+            weights = self.feature_weights_ / self._scale**2
+            kept = keep_nearest(as_matrix(values), self.cluster_centers_, weights, n_trimmed)
+            if np.array_equal(kept, rows):
+                break
+        return rows
+
+    def _spread(self, values, rows: np.ndarray) -> None:
+        """Turn what was learnt of the samples that were given into what is known of all."""
+        given, places = np.unique(rows, return_index=True)
+        n_samples = values.shape[0]
+        everyone = np.full(n_samples, -1, np.int32) if self.trim else self.predict(values)
+        left_out, reproducibility = everyone.copy(), np.full(n_samples, np.nan)
+        everyone[given] = self.labels_[places]
+        left_out[given] = self.left_out_labels_[places]
+        reproducibility[given] = self.sample_reproducibility_[places]
+        self.labels_, self.left_out_labels_ = everyone, left_out
+        self.sample_reproducibility_ = reproducibility
+        if self.coassociation_ is not None:
+            together = self.coassociation_[np.ix_(places, places)]
+            self.coassociation_ = together if len(given) == n_samples else None
+
+    def _fit(self, given: Any, groups: ArrayLike | None) -> Self:
         estimator = self.make_estimator()
         # A number, which make_estimator drew.
         seed: Any = estimator.random_state
-        given = compute(X)
-        if batch is not None:
-            check_batch(batch, given)
         X, features = read_varying(self, given)
         blocks = check_groups(groups, X.shape[0])
         sparsity = None
@@ -283,7 +361,6 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         centers = cluster_centers(X, self.labels_, self.n_clusters_).astype(X.dtype)
         self.cluster_centers_ = features.put_back(centers, features.constants)
         self.coassociation_ = coassociation(found.partitions) if samples is None else None
-        compare_batches(self, given, batch, groups=groups)
         return self
 
     def check_parameters(self) -> None:
@@ -299,6 +376,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         else:
             check_searchable(check_count("n_clusters", self.n_clusters))
         check_count("min_cluster_size", self.min_cluster_size)
+        check_share("trim", self.trim)
         check_choice("penalty", self.penalty, ESTIMATORS)
         check_choice("selection", self.selection, SELECTIONS)
         check_choice("screening", self.screening, SCREENINGS)
