@@ -230,6 +230,7 @@ rule select_fit:
         mem_mb=memory(700, 4),
         runtime=minutes(10),
     params:
+        problem=open_problem,
         code=lambda wildcards: code("select_fit"),
     script:
         "../../scripts/select_fit.py"
