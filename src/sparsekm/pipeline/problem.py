@@ -177,7 +177,7 @@ def _standardise(data: NormalisedData, X: np.ndarray | csr_array) -> NormalisedD
     means = feature_means(X)
     spread = np.sqrt(feature_variances(X) * X.shape[0] / (X.shape[0] - 1))
     spread = np.where(spread > 0, spread, 1.0)
-    scaled = X / spread if data.center is not None else (X - means) / spread
+    scaled = (X - means) / spread if data.center is None else csr_array(X.multiply(1 / spread))
     return replace(
         data,
         X=scaled.astype(np.float32),
@@ -215,6 +215,10 @@ def define_problem(
     k = count_clusters(dataset, n_clusters, data.labels, n_samples)
     own_seed = derive_seed(seed, dataset)
     accepted, settings = entry.estimator().get_params(), {**search, "max_samples": max_samples}
+    if data.feature_groups is not None:
+        settings["feature_groups"] = data.feature_groups
+        n_features = len(np.unique(data.feature_groups))
+    _refuse_unknown(dataset, entry, settings, accepted)
     estimator = entry.estimator(
         n_clusters=k,
         random_state=own_seed,
@@ -228,7 +232,10 @@ def define_problem(
         n_trimmed = count_trimmed(estimator.trim, n_samples, k, smallest)
         rows = first_kept(as_matrix(data.X), k, n_trimmed, seed=own_seed)
     clustered = data if rows is None else _take_samples(data, rows)
-    described = {name: value for name, value in estimator.get_params().items() if name != "n_jobs"}
+    hidden = ("n_jobs", "feature_groups")
+    described = {
+        name: value for name, value in estimator.get_params().items() if name not in hidden
+    }
     if entry.tuning == "resampling":
         estimator = estimator.make_estimator()
         max_samples = min(max_samples or MOST_SAMPLES, MOST_SAMPLES)
@@ -255,6 +262,21 @@ def define_problem(
             **({} if samples is None else {"n_tuned": len(samples)}),
         },
     )
+
+
+def _refuse_unknown(dataset: str, entry: Method, settings: Mapping, accepted: Mapping) -> None:
+    """Refuse what a user asked for and a method cannot do."""
+    # What chooses no features has no use for groups.
+    cannot = {
+        "trim": "set samples aside" if settings.get("trim") else "",
+        "feature_groups": "choose groups" if "feature_groups" in settings and entry.penalty else "",
+    }
+    for name, verb in cannot.items():
+        if verb and name not in accepted:
+            raise ValueError(
+                f"matrices.{dataset}.{name}: {entry.name} cannot {verb}. Leave it out of methods, "
+                f"or leave out {name}."
+            )
 
 
 def _sparsities(
