@@ -173,7 +173,7 @@ def sparse_kmeans(
     of_cells = _read_column(groups, "groups", adata.obs, "obs")
     batch = _read_column(batch_key, "batch_key", adata.obs, "obs")
     genes = _read_mask(adata, mask_var)
-    values = read_values(adata, layer, genes)
+    values = read_values(adata, layer, genes, estimator)
     _warn_of_counts(values, "X" if layer is None else f"layer {layer!r}")
     estimator.fit(values, groups=of_cells, batch=batch)
     adata = adata.copy() if copy else adata
@@ -223,7 +223,10 @@ def check_anndata(adata: Any) -> None:
 
 
 def read_values(
-    adata: AnnData, layer: str | None = None, genes: np.ndarray | None = None
+    adata: AnnData,
+    layer: str | None = None,
+    genes: np.ndarray | None = None,
+    estimator: SparseKMeans | None = None,
 ) -> np.ndarray | csr_array:
     """Return X or a layer in memory, as `SparseKMeans` takes it: floats, dense or CSR.
 
@@ -234,6 +237,8 @@ def read_values(
         None is X.
     genes : ndarray of int, optional
         The only genes to return, ascending.
+    estimator : SparseKMeans, optional
+        With ``missing="impute"``, missing values are filled.
 
     Returns
     -------
@@ -257,7 +262,7 @@ def read_values(
     if hasattr(values, "to_memory"):
         values = values.to_memory()
     values = as_readable(values, "adata.X" if layer is None else f"adata.layers[{layer!r}]")
-    return read_data(SparseKMeans(), values if genes is None else values[:, genes])
+    return read_data(estimator or SparseKMeans(), values if genes is None else values[:, genes])
 
 
 def check_name(argument: str, value: object, known: Container[str], rule: str) -> None:

@@ -35,7 +35,8 @@ def least_within(X, weights, n_clusters, n_trimmed, all_partitions):
 
 def within_kept(X, fit):
     return sum(
-        np.sum(fit.feature_weights_ * np.var(X[fit.labels_ == k], axis=0)) * np.sum(fit.labels_ == k)
+        np.sum(fit.feature_weights_ * np.var(X[fit.labels_ == k], axis=0))
+        * np.sum(fit.labels_ == k)
         for k in range(fit.n_clusters)
     )
 

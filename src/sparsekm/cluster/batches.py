@@ -69,9 +69,13 @@ def centre_within(X: np.ndarray, codes: np.ndarray) -> np.ndarray:
     X = np.asarray(X)
     X = X if X.dtype == np.float32 else X.astype(np.float64)
     centred = X.copy()
-    for code in range(int(codes.max()) + 1):
-        own = codes == code
-        centred[own] -= X[own].mean(axis=0, dtype=np.float64) - X.mean(axis=0, dtype=np.float64)
+    # Of what is observed; a batch may lack all values of a feature.
+    average = np.nanmean if np.isnan(X).any() else np.mean
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
+        everyone = average(X, axis=0, dtype=np.float64)
+        for code in range(int(codes.max()) + 1):
+            own = codes == code
+            centred[own] -= average(X[own], axis=0, dtype=np.float64) - everyone
     return centred
 
 

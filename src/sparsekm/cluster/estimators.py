@@ -16,6 +16,7 @@ from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
+from sparsekm.cluster.missing import imputes, label_observed
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_if_few
 from sparsekm.cluster.path import Progress, fit_path
 from sparsekm.cluster.path_estimator import PathEstimator, read_data, read_new
@@ -58,7 +59,8 @@ class BaseSparseKMeans(PathEstimator):
         features = WeightedFeatures.from_dense(self.feature_weights_)
         means = self._means[features.support]
         centers = self._centred_centers[:, features.support].T
-        return label_samples(values, features, means, centers, count_threads(self.n_jobs))
+        label = label_observed if imputes(self) else label_samples
+        return label(values, features, means, centers, count_threads(self.n_jobs))
 
     def _init(self, n_samples: int, n_clusters: int) -> str | np.ndarray | None:
         return check_start(self.init, n_samples, n_clusters, STARTS)
@@ -221,6 +223,9 @@ class KMeans(BaseSparseKMeans):
     trim : float, default=0
         Share of the samples, below 0.5, that is set aside as outliers: those farthest from their
         centres. They have no part in centres, scores and weights.
+    missing : {"error", "impute"}, default="error"
+        What is done about NaN in X: "impute" fills it by what features have in common
+        (`sparsekm.cluster.missing`). `predict` takes distances over what is observed.
 
     Attributes
     ----------
@@ -259,6 +264,7 @@ class KMeans(BaseSparseKMeans):
     n_jobs: int | None = None
     verbose: int = 0
     trim: float = 0.0
+    missing: str = "error"
 
     def path(
         self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
@@ -331,6 +337,7 @@ class _Penalised(BaseSparseKMeans):
     n_jobs: int | None = None
     verbose: int = 0
     trim: float = 0.0
+    missing: str = "error"
 
 
 class L0KMeans(_Penalised):
@@ -382,6 +389,9 @@ class L0KMeans(_Penalised):
     trim : float, default=0
         Share of the samples, below 0.5, that is set aside as outliers: those farthest from their
         centres in the features kept. They have no part in centres, scores and weights.
+    missing : {"error", "impute"}, default="error"
+        What is done about NaN in X: "impute" fills it by what features have in common
+        (`sparsekm.cluster.missing`). `predict` takes distances over what is observed.
 
     Attributes
     ----------
@@ -430,7 +440,8 @@ class L1KMeans(_Penalised):
         Bound s >= 1 on the l1 norm of the weights; at or above the root of the number of features
         that vary, which is what None means, it does not bind. When m features tie at the top and
         s < sqrt(m), the weights are equal on the first floor(s^2) of them.
-    search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose, trim
+    search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose, trim,
+    missing
         As in `L0KMeans`.
 
     Attributes

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -16,8 +17,10 @@ from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+from sparsekm.cluster.missing import fill_missing, imputes
 from sparsekm.cluster.path_estimator import (
     FeatureSelector,
+    read_holes,
     read_new,
     read_varying,
     remember_features,
@@ -183,16 +186,18 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         if batch is not None:
             check_batch(batch, X)
         everyone, features = read_varying(self, X)
+        holes = read_holes(self, X)
+        holes = None if holes is None else features.select(holes)
         estimator, sparsities, seed = self._prepare(features)
         places = self._check_positions(positions, everyone.shape[0])
         check_reference(self.reference, everyone)
         fewest = fewest_samples(estimator)
         samples = tuning_sample(everyone.shape[0], self.max_samples, seed, fewest)
-        tuned, values, places = take_samples(samples, estimator, everyone, places)
+        tuned, values, places, holes = take_samples(samples, estimator, everyone, places, holes)
         estimator.check(everyone, searched=True)
         if samples is not None:
             tuned.check(values, searched=True)
-        path, references = self._fit_paths(tuned, values, sparsities, seed, places)
+        path, references = self._fit_paths(tuned, values, sparsities, seed, places, holes)
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
         first = path
         if self.n_refined:
@@ -201,11 +206,11 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             added = np.setdiff1d(refined, sparsities)
             if added.size and getattr(estimator, "independent_fits", False):
                 order = np.argsort(np.concatenate([sparsities, added]))
-                further, theirs = self._fit_paths(tuned, values, added, seed, places)
+                further, theirs = self._fit_paths(tuned, values, added, seed, places, holes)
                 path = SparsityPath.join([path, further]).take(order)
                 references = np.hstack([references, theirs])[:, order]
             elif added.size:
-                path, references = self._fit_paths(tuned, values, refined, seed, places)
+                path, references = self._fit_paths(tuned, values, refined, seed, places, holes)
             sparsities = refined
             self.results_ = gap_curve(
                 sparsities, path.n_selected, path.first_objectives, references
@@ -280,6 +285,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         """
         check_is_fitted(self)
         X, best = read_new(self, X), self.best_estimator_
+        X = fill_missing(X) if imputes(self) and not issparse(X) else X
         if X.shape[0] != len(best.labels_):
             raise ValueError(f"n_samples={X.shape[0]} should be {len(best.labels_)}, as in `fit`.")
         blocks = check_groups(groups, X.shape[0])
@@ -328,7 +334,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         return places
 
     def _fit_paths(
-        self, estimator, X, sparsities, seed, positions
+        self, estimator, X, sparsities, seed, positions, holes
     ) -> tuple[SparsityPath, np.ndarray]:
         """Fit the data and the references side by side; the data, which take longest, first."""
 
@@ -345,6 +351,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
                 seed=seed,
                 reference=self.reference,
                 positions=positions,
+                holes=holes,
             )
             self._report(f"reference {index + 1} of {self.n_references}")
             return objectives

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.missing import fill_missing
 from sparsekm.tuning.gaussian_mixing import correlation_shrinkage, mix_rows
 from sparsekm.tuning.spatial_reference import spatial_reference
 
@@ -94,6 +95,7 @@ def reference_objectives(
     seed: int,
     reference: str = "permutation",
     positions: np.ndarray | None = None,
+    holes: np.ndarray | None = None,
 ) -> np.ndarray:
     """Search one reference like the data; return an objective for each sparsity.
 
@@ -106,7 +108,11 @@ def reference_objectives(
     if reference == SPATIAL:
         made = spatial_reference(X, positions=positions, index=index, seed=seed)
     else:
-        made = REFERENCES[reference](X, index=index, seed=seed)
+        observed = reference == "permutation" and holes is not None
+        source = np.where(holes, np.nan, X) if observed else X
+        made = REFERENCES[reference](source, index=index, seed=seed)
+    if holes is not None:
+        made = fill_missing(np.where(holes & (reference != "permutation"), np.nan, made))
     data = as_matrix(made, copy=False)
     fitted = clone(estimator).set_params(random_state=reference_seed(seed, index))
     objectives = fitted.search_objectives(data, sparsities)

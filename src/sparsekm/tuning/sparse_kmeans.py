@@ -14,6 +14,7 @@ from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
 from sparsekm.cluster.matrices.containers import Data, Seed, compute
 from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.cluster.missing import MISSING, imputes, label_observed
 from sparsekm.cluster.path_estimator import (
     FeatureSelector,
     read_new,
@@ -81,6 +82,10 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         Threads; None and -1 are all cores that the process may use. Results do not depend on it.
     verbose : int, default=0
         Whether to print progress.
+    missing : {"error", "impute"}, default="error"
+        What is done about NaN in X: "impute" fills it by what features have in common
+        (`sparsekm.cluster.missing`), once before all else. `predict` takes distances over what is
+        observed.
 
     Attributes
     ----------
@@ -189,6 +194,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        missing: str = "error",
     ) -> None:
         self.n_clusters = n_clusters
         self.penalty = penalty
@@ -200,6 +206,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.missing = missing
 
     def fit(
         self,
@@ -306,6 +313,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             raise ValueError(f"sparsity={self.sparsity!r} should be 'auto' or a number.")
         if self.max_samples is not None:
             check_count("max_samples", self.max_samples)
+        check_choice("missing", self.missing, MISSING)
         check_random_state(self.random_state)
         count_threads(self.n_jobs)
 
@@ -334,7 +342,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         features = WeightedFeatures.from_dense(self.feature_weights_ / self._scale**2)
         centers = self.cluster_centers_[:, features.support]
         shift = centers.mean(axis=0)
-        return label_samples(values, features, shift, (centers - shift).T)
+        label = label_observed if imputes(self) else label_samples
+        return label(values, features, shift, (centers - shift).T)
 
     def make_estimator(self) -> L0KMeans | L1KMeans:
         """Make the estimator that is fitted; its random state seeds the folds.
