@@ -10,7 +10,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 
-
 # These shuffle the samples and compare labels, which are numbered by first appearance.
 # `test_a_weight_of_two_is_the_sample_twice` compares what does not depend on the order.
 SHUFFLED = {

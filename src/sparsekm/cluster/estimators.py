@@ -28,10 +28,10 @@ from sparsekm.cluster.path_estimator import (
 )
 from sparsekm.cluster.sample_weights import (
     WeightedSamples,
+    describe_weighted,
     fit_weighted,
-    refuse_trim,
+    refuse_counted,
     spread_labels,
-    weighted_centers,
     with_weights,
 )
 from sparsekm.cluster.search.starts import STARTS, Start, make_start
@@ -150,12 +150,7 @@ class BaseSparseKMeans(PathEstimator):
                 f"trim={self.trim} should be 0 for a StreamedMatrix: give the array in memory."
             )
         if matrix.sample_weight is not None:
-            refuse_trim(self.trim)
-            if min_size > 1:
-                raise ValueError(
-                    f"min_cluster_size={min_size} should be 1 with sample_weight: it counts "
-                    "samples."
-                )
+            refuse_counted(self.trim, min_size)
         partition = KMeansPartition(
             n_clusters, min_size, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
         )
@@ -212,7 +207,7 @@ class BaseSparseKMeans(PathEstimator):
             sums = matrix_sums(matrix, labels, n_clusters, n_threads)
             centers = (sums / cluster_sizes(labels, n_clusters)).T
         else:
-            centers = weighted_centers(matrix, labels, n_clusters).T
+            centers = describe_weighted(matrix, labels, n_clusters)[0].T
         kept = fit.weights[features.varies] > 0
         warn_of_coinciding(centers[:, kept], matrix.dtype)
         self._means = features.put_back(matrix.means, features.constants)

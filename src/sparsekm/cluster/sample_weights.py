@@ -80,10 +80,13 @@ def check_sample_weight(weights: ArrayLike, n_samples: int) -> np.ndarray:
     return sample_weight
 
 
-def refuse_trim(trim: float) -> None:
-    """Refuse trimming beside weights."""
-    if trim:
-        raise ValueError(f"trim={trim} should be 0 with sample_weight: it counts samples.")
+def refuse_counted(trim: float, min_cluster_size: int = 1) -> None:
+    """Refuse, beside weights, what counts samples."""
+    for name, value, rule in (("trim", trim, 0), ("min_cluster_size", min_cluster_size, 1)):
+        if value != rule:
+            raise ValueError(
+                f"{name}={value} should be {rule} with sample_weight: it counts samples."
+            )
 
 
 def with_weights(matrix: MatrixInMemory, sample_weight: np.ndarray | None) -> MatrixInMemory:
@@ -244,7 +247,10 @@ def weighted_sums(
     return sums, masses
 
 
-def weighted_centers(X: MatrixInMemory, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Average the samples of every cluster by their weights, (n_features, n_clusters)."""
+def describe_weighted(
+    X: MatrixInMemory, labels: np.ndarray, n_clusters: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return weighted means of all clusters, (n_features, n_clusters), of centred data, and a_j."""
     sums, masses = weighted_sums(X, labels, n_clusters)
-    return sums / masses
+    partition = WeightedPartition(n_clusters, X.sample_weight)
+    return sums / masses, partition.scores(X, labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -23,12 +24,12 @@ from sparsekm.cluster.path_estimator import (
     read_varying,
     remember_features,
 )
-from sparsekm.cluster.sample_weights import refuse_trim, repeat_samples
+from sparsekm.cluster.sample_weights import refuse_counted, repeat_samples
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
-from sparsekm.tuning.feature_limit import feature_limit
+from sparsekm.tuning.feature_limit import FeatureLimit, feature_limit
 from sparsekm.tuning.fold_fits import draw_folds
 from sparsekm.tuning.gap import gap_curve
 from sparsekm.tuning.grid import refined_sparsities, search_grid
@@ -190,24 +191,25 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         if sample_weight is None:
             return self._fit(X, positions)
         values = read_data(self, X)
-        refuse_trim(getattr(self.estimator, "trim", 0))
+        refuse_counted(getattr(self.estimator, "trim", 0))
         rows = repeat_samples(sample_weight, values.shape[0])
         places = self._check_positions(positions, values.shape[0])
-        self._fit(values[rows], None if places is None else places[rows])
+        self._fit(values[rows], None if places is None else places[rows], rows)
         remember_features(self, X)
         labels, (given, first) = self.predict(values), np.unique(rows, return_index=True)
         labels[given] = self.labels_[first]
         self.labels_ = self.best_estimator_.labels_ = labels
         return self
 
-    def _fit(self, X, positions) -> Self:
+    def _fit(self, X, positions, rows: np.ndarray | None = None) -> Self:
+        """Fit samples, some of them given more than once: those with the same number in `rows`."""
         everyone, features = read_varying(self, X)
         estimator, sparsities, seed = self._prepare(features)
         places = self._check_positions(positions, everyone.shape[0])
         check_reference(self.reference, everyone)
         fewest = fewest_samples(estimator)
         samples = tuning_sample(everyone.shape[0], self.max_samples, seed, fewest)
-        tuned, values, places = take_samples(samples, estimator, everyone, places)
+        tuned, values, places, rows = take_samples(samples, estimator, everyone, places, rows)
         estimator.check(everyone, searched=True)
         if samples is not None:
             tuned.check(values, searched=True)
@@ -229,7 +231,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             self.results_ = gap_curve(
                 sparsities, path.n_selected, path.first_objectives, references
             )
-        self.limit_ = feature_limit(values, path) if self.rule == "auto" else None
+        self.limit_ = _find_limit(values, path, rows) if self.rule == "auto" else None
         chosen = select_sparsity(self.results_, self.rule, self.limit_)
         if samples is None:
             fit = SparsityPath.best_at([path, first], sparsities[chosen])
@@ -387,3 +389,11 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     def _report(self, what: str) -> None:
         if self.verbose:
             print(f"GapSearch: {what} done", flush=True)  # noqa: T201 (asked for by `verbose`)
+
+
+def _find_limit(values, path: SparsityPath, rows: np.ndarray | None) -> FeatureLimit:
+    if rows is not None:
+        # Samples that are given twice would make features seem to correlate.
+        once = np.unique(rows, return_index=True)[1]
+        values, path = values[once], replace(path, labels=path.labels[:, once])
+    return feature_limit(values, path)

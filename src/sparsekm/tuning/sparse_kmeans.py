@@ -21,7 +21,12 @@ from sparsekm.cluster.path_estimator import (
     read_varying,
     remember_features,
 )
-from sparsekm.cluster.sample_weights import refuse_trim, repeat_samples
+from sparsekm.cluster.sample_weights import (
+    WeightedSamples,
+    describe_weighted,
+    refuse_counted,
+    with_weights,
+)
 from sparsekm.cluster.trimming import count_trimmed, first_kept, keep_nearest
 from sparsekm.cluster.validation import (
     check_choice,
@@ -226,10 +231,10 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             Samples of one group resemble each other, such as those of a donor or a block of space:
             they are left out as a whole, and count once.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts: one of weight two as if it were given twice in a group of
-            its own, or in that of `groups`; one of weight 0 is labelled as `predict` does. Weights
-            that are no small multiples of a common unit are rounded so that samples are given four
-            times on average.
+            How much each sample counts in the last run of Algorithm 1, in its scores and in the
+            centres: one of weight two as if it were given twice. Scales, folds and consensus count
+            every sample once, since copies are no evidence. One of weight 0 is labelled as
+            `predict` does.
 
         Returns
         -------
@@ -243,7 +248,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         ValueError
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
             is constant; if indices of a sparse X lie outside its shape; if `groups` are not one
-            per sample; if weights are negative, all 0, not one per sample or combined with `trim`;
+            per sample; if weights are negative, all 0, not one per sample or combined with `trim`
+            or ``min_cluster_size > 1``;
             if a parameter is out of its range, such as a single cluster, for which
             nothing can be chosen. Everything that is refused is refused before anything is fitted.
         """
@@ -254,9 +260,11 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         values = read_data(self, X)
         blocks = check_groups(groups, values.shape[0])
         if sample_weight is not None:
-            refuse_trim(self.trim)
-            rows = repeat_samples(sample_weight, values.shape[0])
-            self._fit(values[rows], rows if blocks is None else blocks[rows])
+            refuse_counted(self.trim, self.min_cluster_size)
+            weighted, counts = WeightedSamples.of_data(values, sample_weight)
+            rows = np.flatnonzero(counts)
+            own = None if blocks is None else blocks[rows]
+            self._fit(weighted.values, own, weighted.sample_weight)
         else:
             rows = self._fit_trimmed(values, blocks)
         self._spread(values, rows)
@@ -282,20 +290,20 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
     def _spread(self, values, rows: np.ndarray) -> None:
         """Turn what was learnt of the samples that were given into what is known of all."""
-        given, places = np.unique(rows, return_index=True)
         n_samples = values.shape[0]
         everyone = np.full(n_samples, -1, np.int32) if self.trim else self.predict(values)
         left_out, reproducibility = everyone.copy(), np.full(n_samples, np.nan)
-        everyone[given] = self.labels_[places]
-        left_out[given] = self.left_out_labels_[places]
-        reproducibility[given] = self.sample_reproducibility_[places]
+        everyone[rows] = self.labels_
+        left_out[rows] = self.left_out_labels_
+        reproducibility[rows] = self.sample_reproducibility_
         self.labels_, self.left_out_labels_ = everyone, left_out
         self.sample_reproducibility_ = reproducibility
-        if self.coassociation_ is not None:
-            together = self.coassociation_[np.ix_(places, places)]
-            self.coassociation_ = together if len(given) == n_samples else None
+        if len(rows) < n_samples:
+            self.coassociation_ = None
 
-    def _fit(self, given: Any, groups: ArrayLike | None) -> Self:
+    def _fit(
+        self, given: Any, groups: ArrayLike | None, sample_weight: np.ndarray | None = None
+    ) -> Self:
         estimator = self.make_estimator()
         # A number, which make_estimator drew.
         seed: Any = estimator.random_state
@@ -327,11 +335,18 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             )
             if samples is not None:
                 found = found.extend(estimator, data.X, samples)
+            if sample_weight is not None:
+                found = found.refit(estimator, WeightedSamples(data.X, sample_weight), found.labels)
         remember_features(self, given)
         self._learn(features, found, sparsity)
         # Of each feature on its own scale; constant features have no weight.
         self._scale = features.put_back(data.scale, 1.0)
-        centers = cluster_centers(X, self.labels_, self.n_clusters_).astype(X.dtype)
+        if sample_weight is None:
+            centers = cluster_centers(X, self.labels_, self.n_clusters_).astype(X.dtype)
+        else:
+            matrix = with_weights(as_matrix(X), sample_weight)
+            means = describe_weighted(matrix, self.labels_, self.n_clusters_)[0].T
+            centers = (means + matrix.means).astype(X.dtype)
         self.cluster_centers_ = features.put_back(centers, features.constants)
         self.coassociation_ = coassociation(found.partitions) if samples is None else None
         return self
