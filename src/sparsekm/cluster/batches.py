@@ -97,12 +97,14 @@ def compare_batches(estimator: Any, X: Any, batch: ArrayLike | None, **given: An
         centred = pd.DataFrame(centred, X.index, X.columns)
     other = clone(estimator).fit(centred, **given)
     labels = np.asarray(estimator.labels_)
+    # Samples that are set aside are in no cluster.
     inside = labels >= 0
     counts = np.zeros((int(labels.max()) + 1, len(names)), np.int64)
     np.add.at(counts, (labels[inside], codes[inside]), 1)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     estimator.batch_centred_ = other
-    estimator.batch_agreement_ = float(adjusted_rand_score(labels, other.labels_))
+    both = inside & (other.labels_ >= 0)
+    estimator.batch_agreement_ = float(adjusted_rand_score(labels[both], other.labels_[both]))
     estimator.batch_shares_ = pd.DataFrame(shares, columns=names).rename_axis(
         index="cluster", columns="batch"
     )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.alternation import Fit, weigh_partition
+from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples, warn_of_coinciding
-from sparsekm.cluster.matrices.containers import Data, Seed, StreamedMatrix
+from sparsekm.cluster.matrices.containers import Data, Seed, StreamedMatrix, compute
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix
@@ -19,7 +22,20 @@ from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_ma
 from sparsekm.cluster.missing import imputes, label_observed
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_if_few
 from sparsekm.cluster.path import Progress, fit_path
-from sparsekm.cluster.path_estimator import PathEstimator, read_data, read_new
+from sparsekm.cluster.path_estimator import (
+    PathEstimator,
+    read_data,
+    read_new,
+    remember_features,
+)
+from sparsekm.cluster.sample_weights import (
+    WeightedSamples,
+    describe_weighted,
+    fit_weighted,
+    refuse_counted,
+    spread_labels,
+    with_weights,
+)
 from sparsekm.cluster.search.starts import STARTS, Start, make_start
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.trimming import TrimmedStarts, count_trimmed, fit_trimmed
@@ -31,6 +47,71 @@ from sparsekm.runtime.threads import count_threads
 
 class BaseSparseKMeans(PathEstimator):
     """What the k-means estimators share: reading data, prediction, the search."""
+
+    def fit(
+        self,
+        X: Data,
+        y: object = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
+    ) -> Self:
+        """Cluster the samples and weigh the features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
+            CSR and CSC matrices are not made dense; float32 stays float32; arrays of dask are
+            computed. Data are never rescaled: standardise first where the features have different
+            units.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts: a sample of weight two as if it were given twice, one of
+            weight 0 as if it were not given; it is labelled as `predict` does. Scores and
+            objective are in proportion to the weights; nothing else depends on their scale.
+        batch : array-like of shape (n_samples,), default=None
+            The batch of each sample. What is learned is that of X as given; the answer of X centred
+            within batches is set beside it: see `SparseKMeans.fit`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError
+            If X is nothing that NumPy can read, such as an AnnData; if `batch` is given with a
+            sparse X or a StreamedMatrix.
+        ValueError
+            If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
+            is constant; if indices of a sparse X lie outside its shape; if a parameter is out of
+            its range; if weights are negative, all 0 or not one per sample; if weights are
+            combined with a StreamedMatrix, `trim` or ``min_cluster_size > 1``; if `batch` is not
+            one per sample, or has a batch of one sample.
+        """
+        X = compute(X)
+        if batch is not None:
+            check_batch(batch, X)
+        if sample_weight is None:
+            super().fit(X)
+        else:
+            self._fit_weighted(X, sample_weight)
+        compare_batches(self, X, batch, sample_weight=sample_weight)
+        return self
+
+    def _fit_weighted(self, X, sample_weight) -> None:
+        values = X if isinstance(X, StreamedMatrix) else read_data(self, X)
+        weighted, counts = WeightedSamples.of_data(values, sample_weight)
+        cut = isinstance(getattr(self, "init", None), Sequence | np.ndarray) and not counts.all()
+        if cut and not isinstance(self.init, str):
+            raise ValueError(
+                "sample_weight of 0 and labels as init should not be combined: leave those "
+                "samples out of both."
+            )
+        super().fit(weighted)
+        remember_features(self, X)
+        self.labels_ = spread_labels(self, values, self.labels_, counts)
 
     def predict(self, X: Data) -> np.ndarray:
         """Label samples by their nearest centre under the feature weights.
@@ -73,6 +154,9 @@ class BaseSparseKMeans(PathEstimator):
         return search
 
     def _read(self, X) -> tuple[Matrix, VaryingFeatures]:
+        if isinstance(X, WeightedSamples):
+            matrix, features = self._read(X.values)
+            return with_weights(matrix, X.sample_weight), features
         known = isinstance(X, CentredMatrix | SparseMatrix | StreamedMatrix)
         matrix = X if known else as_matrix(read_data(self, X))
         features = VaryingFeatures.of_matrix(matrix)
@@ -82,35 +166,41 @@ class BaseSparseKMeans(PathEstimator):
         n_clusters = check_count("n_clusters", self.n_clusters)
         min_size = check_count("min_cluster_size", self.min_cluster_size)
         check_matrix(matrix, n_clusters, min_size)
-        count_trimmed(self.trim, matrix, n_clusters, min_size)
+        n_trimmed = count_trimmed(self.trim, matrix.n_samples, n_clusters, min_size)
+        if n_trimmed and isinstance(matrix, StreamedMatrix):
+            raise ValueError(
+                f"trim={self.trim} should be 0 for a StreamedMatrix: give the array in memory."
+            )
+        if matrix.sample_weight is not None:
+            refuse_counted(self.trim, min_size)
         partition = KMeansPartition(
             n_clusters, min_size, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
         )
         return matrix, partition
 
+    def _fit_samples(self, matrix, partition, weight_steps, *rest) -> tuple[list[Fit], np.ndarray]:
+        def fit_some(sample, rows):
+            own, init = self, getattr(self, "init", None)
+            if init is not None and not isinstance(init, str) and not hasattr(init, "propose"):
+                own = clone(self).set_params(init=np.asarray(init)[rows])
+            return own._fit_path(sample, partition, weight_steps, *rest)
+
+        size = partition.n_clusters, partition.min_size
+        n_trimmed = count_trimmed(self.trim, matrix.n_samples, *size)
+        if matrix.sample_weight is not None:
+            return fit_weighted(matrix, partition, weight_steps, fit_some)
+        if n_trimmed:
+            # A grandchild: the search spawns children.
+            seeds = seed_sequence(self.random_state).spawn(1)[0].spawn(1)[0]
+            starts = TrimmedStarts(self._effort().n_init, seeds)
+            return fit_trimmed(matrix, partition, weight_steps, n_trimmed, starts, fit_some)
+        return self._fit_path(matrix, partition, weight_steps, *rest)
+
     def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
     ) -> tuple[list[Fit], np.ndarray]:
-        init = self._init(matrix.n_samples, partition.n_clusters)
-        rest = search, progress, objectives_only
-        n_trimmed = count_trimmed(self.trim, matrix, partition.n_clusters, partition.min_size)
-        if not n_trimmed:
-            return self._fit_kept(matrix, partition, weight_steps, init, *rest)
-        # A grandchild: the search spawns children.
-        seeds = seed_sequence(self.random_state).spawn(1)[0].spawn(1)[0]
-        starts = TrimmedStarts(self._effort().n_init, seeds)
-
-        def fit_kept(sample, kept):
-            given = init[kept] if isinstance(init, np.ndarray) else init
-            return self._fit_kept(sample, partition, weight_steps, given, *rest)
-
-        return fit_trimmed(matrix, partition, weight_steps, n_trimmed, starts, fit_kept)
-
-    def _fit_kept(
-        self, matrix, partition, weight_steps, init, search, progress=None, objectives_only=False
-    ) -> tuple[list[Fit], np.ndarray]:
-        """Search the samples that are not trimmed."""
         effort, seeds = self._effort(), seed_sequence(self.random_state)
+        init = self._init(matrix.n_samples, partition.n_clusters)
         return fit_path(
             matrix,
             partition,
@@ -135,8 +225,11 @@ class BaseSparseKMeans(PathEstimator):
         labels = fit.labels
         if labels.min() < 0:
             matrix, labels = matrix.take(np.flatnonzero(labels >= 0)), labels[labels >= 0]
-        sums = matrix_sums(matrix, labels, n_clusters, n_threads)
-        centers = (sums / cluster_sizes(labels, n_clusters)).T
+        if matrix.sample_weight is None:
+            sums = matrix_sums(matrix, labels, n_clusters, n_threads)
+            centers = (sums / cluster_sizes(labels, n_clusters)).T
+        else:
+            centers = describe_weighted(matrix, labels, n_clusters)[0].T
         kept = fit.weights[features.varies] > 0
         warn_of_coinciding(centers[:, kept], matrix.dtype)
         self._means = features.put_back(matrix.means, features.constants)
@@ -290,19 +383,19 @@ class KMeans(BaseSparseKMeans):
         """
         return super().path(X, sparsities, progress=progress)
 
-    def _grid(self, sparsities, n_features, n_constant):
-        return np.array([n_features - n_constant])
+    def _grid(self, sparsities, features):
+        return np.array([features.n_features - features.n_constant])
 
-    def _weight_step(self, sparsity, n_features, n_constant=0):
-        return TopFeatures(n_features - n_constant)
+    def _weight_step(self, sparsity, features):
+        return TopFeatures(features.n_features - features.n_constant)
 
     def _prepare(self, matrix):
         matrix, partition = super()._prepare(matrix)
         effort = self._effort()
         return matrix, replace(partition, max_iter=effort.max_iter, tol=effort.tol)
 
-    def _fit_kept(
-        self, matrix, partition, weight_steps, init, search, progress=None, objectives_only=False
+    def _fit_path(
+        self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
     ):
         fit = run_kmeans(
             matrix,
@@ -312,9 +405,6 @@ class KMeans(BaseSparseKMeans):
             progress if progress is not None else self._print_progress,
         )
         return [fit], np.array([fit.objective])
-
-    def _init(self, n_samples, n_clusters):
-        return None
 
     def _resolve_search(self, matrix):
         return "alternate"
@@ -338,6 +428,7 @@ class _Penalised(BaseSparseKMeans):
     verbose: int = 0
     trim: float = 0.0
     missing: str = "error"
+    feature_groups: ArrayLike | None = None
 
 
 class L0KMeans(_Penalised):
@@ -392,6 +483,11 @@ class L0KMeans(_Penalised):
     missing : {"error", "impute"}, default="error"
         What is done about NaN in X: "impute" fills it by what features have in common
         (`sparsekm.cluster.missing`). `predict` takes distances over what is observed.
+    feature_groups : array-like of shape (n_features,), default=None
+        Names or numbers of the groups of features that are kept or dropped as a whole, such as the
+        probes of a gene, the genes of a pathway or the levels of one category. `sparsity` then
+        counts groups. A group counts as one feature, however many it holds: it is judged by the
+        mean of its a_j, and its weight is shared equally by its features.
 
     Attributes
     ----------
@@ -440,8 +536,8 @@ class L1KMeans(_Penalised):
         Bound s >= 1 on the l1 norm of the weights; at or above the root of the number of features
         that vary, which is what None means, it does not bind. When m features tie at the top and
         s < sqrt(m), the weights are equal on the first floor(s^2) of them.
-    search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose, trim,
-    missing
+    search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose, trim, \
+    missing, feature_groups
         As in `L0KMeans`.
 
     Attributes

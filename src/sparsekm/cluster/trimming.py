@@ -21,9 +21,7 @@ from sparsekm.cluster.kmeans.many_samples import (
     nearest_centers,
     square_distances,
 )
-from sparsekm.cluster.matrices.containers import StreamedMatrix
 from sparsekm.cluster.matrices.scatter import (
-    Matrix,
     MatrixInMemory,
     cluster_sizes,
     matrix_sums,
@@ -43,19 +41,35 @@ RELATIVE_GAIN = 1e-9
 FitKept = Callable[[MatrixInMemory, np.ndarray], tuple[list[Fit], np.ndarray]]
 
 
-def count_trimmed(trim: float, X: Matrix, n_clusters: int, min_size: int) -> int:
+def count_trimmed(trim: float, n_samples: int, n_clusters: int, min_size: int) -> int:
     """Return how many samples are set aside; the others have to suffice for the clusters."""
-    n_trimmed = int(check_share("trim", trim) * X.n_samples + 1e-9)
-    if n_trimmed and isinstance(X, StreamedMatrix):
+    n_trimmed = int(check_share("trim", trim) * n_samples + 1e-9)
+    if n_trimmed and n_samples - n_trimmed < n_clusters * min_size:
         raise ValueError(
-            f"trim={trim} should be 0 for a StreamedMatrix: give the array in memory, or 0."
-        )
-    if X.n_samples - n_trimmed < n_clusters * min_size:
-        raise ValueError(
-            f"trim={trim} leaves {X.n_samples - n_trimmed} of n_samples={X.n_samples}; should "
-            f"leave >= n_clusters * min_cluster_size={n_clusters * min_size}."
+            f"trim={trim} leaves {n_samples - n_trimmed} of n_samples={n_samples}; should leave "
+            f">= n_clusters * min_cluster_size={n_clusters * min_size}."
         )
     return n_trimmed
+
+
+def first_kept(
+    X: MatrixInMemory, n_clusters: int, n_trimmed: int, *, n_starts: int = 10, seed: int
+) -> np.ndarray:
+    """Return the samples, ascending, that trimmed k-means on all features keeps."""
+    starts = TrimmedStarts(n_starts, np.random.SeedSequence(seed))
+    return starts.best(X, KMeansPartition(n_clusters), np.ones(X.n_features), n_trimmed)[1]
+
+
+def keep_nearest(
+    X: MatrixInMemory, centers: np.ndarray, weights: np.ndarray, n_trimmed: int
+) -> np.ndarray:
+    """Return all samples, ascending, but those farthest from their nearest centre.
+
+    `centers` (n_clusters, n_features) are on the scale of the data as they came.
+    """
+    features = WeightedFeatures.from_dense(weights)
+    shifted = (centers - X.means)[:, features.support].T
+    return _set_aside(X, features, KMeansPartition(len(centers)), n_trimmed, shifted)[1]
 
 
 def fit_trimmed(

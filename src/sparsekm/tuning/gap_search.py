@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,22 +15,25 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.batches import check_batch, compare_batches
+from sparsekm.cluster.feature_groups import FeatureGroups
 from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.missing import fill_missing, imputes
 from sparsekm.cluster.path_estimator import (
     FeatureSelector,
+    read_data,
     read_holes,
     read_new,
     read_varying,
     remember_features,
 )
+from sparsekm.cluster.sample_weights import refuse_counted, repeat_samples
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
-from sparsekm.tuning.feature_limit import feature_limit
+from sparsekm.tuning.feature_limit import FeatureLimit, feature_limit
 from sparsekm.tuning.fold_fits import draw_folds
 from sparsekm.tuning.gap import gap_curve
 from sparsekm.tuning.grid import refined_sparsities, search_grid
@@ -46,7 +50,9 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     Parameters
     ----------
     estimator : estimator with `sparsity` and `path`
-        For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used. References are searched as
+        For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used. Its `trim` holds for
+        references, too, which are made of the samples kept; columns of one group of its
+        `feature_groups` are permuted together. References are searched as
         the data are: from labels given as `init`, too, which say nothing about a reference, so that
         the gap then also holds what the labels know.
     sparsities : None or array-like, default=None
@@ -154,6 +160,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         *,
         positions: ArrayLike | None = None,
         batch: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Fit the paths of data and references and choose.
 
@@ -167,6 +174,10 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             Where the samples are in space. Only references of the kind "spatial" use them.
         batch : array-like of shape (n_samples,), default=None
             The batch of each sample: as in `SparseKMeans.fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts: one of weight two as if it were given twice, in references,
+            too; one of weight 0 is labelled as `predict` does. Weights that are no small multiples
+            of a common unit are rounded so that samples are given four times on average.
 
         Returns
         -------
@@ -178,22 +189,46 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             If the estimator has no `sparsity` to tune; if `batch` is given with a sparse X.
         ValueError
             If there are fewer than two clusters, which have no sparsity to choose; if references of
-            the kind "spatial" have no positions; as the `fit` of the estimator. Everything that is
+            the kind "spatial" have no positions; if weights are negative, all 0, not one per
+            sample, or the estimator trims; as the `fit` of the estimator. Everything that is
             refused is refused before anything is fitted.
         """
         self._check_parameters()
         X = compute(X)
         if batch is not None:
             check_batch(batch, X)
-        everyone, features = read_varying(self, X)
         holes = read_holes(self, X)
+        if sample_weight is None:
+            self._fit(X, positions, holes)
+        else:
+            self._fit_weighted(X, positions, holes, sample_weight)
+        compare_batches(self, X, batch, positions=positions, sample_weight=sample_weight)
+        return self
+
+    def _fit_weighted(self, X, positions, holes, sample_weight) -> None:
+        """Fit samples, each given as many times as it weighs."""
+        values = read_data(self, X)
+        refuse_counted(getattr(self.estimator, "trim", 0))
+        rows = repeat_samples(sample_weight, values.shape[0])
+        places = self._check_positions(positions, values.shape[0])
+        own = (None if of is None else of[rows] for of in (places, holes))
+        self._fit(values[rows], *own, rows)
+        remember_features(self, X)
+        labels, (given, first) = self.predict(values), np.unique(rows, return_index=True)
+        labels[given] = self.labels_[first]
+        self.labels_ = self.best_estimator_.labels_ = labels
+
+    def _fit(self, X, positions, holes, rows: np.ndarray | None = None) -> None:
+        """Fit samples, some of them given more than once: those with the same number in `rows`."""
+        everyone, features = read_varying(self, X)
         holes = None if holes is None else features.select(holes)
         estimator, sparsities, seed = self._prepare(features)
         places = self._check_positions(positions, everyone.shape[0])
         check_reference(self.reference, everyone)
         fewest = fewest_samples(estimator)
         samples = tuning_sample(everyone.shape[0], self.max_samples, seed, fewest)
-        tuned, values, places, holes = take_samples(samples, estimator, everyone, places, holes)
+        given = places, holes, rows
+        tuned, values, places, holes, rows = take_samples(samples, estimator, everyone, *given)
         estimator.check(everyone, searched=True)
         if samples is not None:
             tuned.check(values, searched=True)
@@ -215,7 +250,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             self.results_ = gap_curve(
                 sparsities, path.n_selected, path.first_objectives, references
             )
-        self.limit_ = feature_limit(values, path) if self.rule == "auto" else None
+        self.limit_ = _find_limit(values, path, rows) if self.rule == "auto" else None
         chosen = select_sparsity(self.results_, self.rule, self.limit_)
         if samples is None:
             fit = SparsityPath.best_at([path, first], sparsities[chosen])
@@ -229,12 +264,12 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         self.best_sparsity_ = sparsities[chosen].item()
         self.path_ = path.put_back(features)
         self.best_estimator_ = estimator.set_params(sparsity=self.best_sparsity_)
+        if getattr(self.estimator, "feature_groups", None) is not None:
+            estimator.set_params(feature_groups=self.estimator.feature_groups)
         with grant_threads(self.n_jobs):
             self.best_estimator_.adopt(X, fit.put_back(features), 0)
         self.labels_ = self.best_estimator_.labels_
         self.feature_weights_ = self.best_estimator_.feature_weights_
-        compare_batches(self, X, batch, positions=positions)
-        return self
 
     @available_if(lambda self: hasattr(self.estimator, "predict"))
     def predict(self, X: Data) -> np.ndarray:
@@ -286,15 +321,21 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         check_is_fitted(self)
         X, best = read_new(self, X), self.best_estimator_
         X = fill_missing(X) if imputes(self) and not issparse(X) else X
-        if X.shape[0] != len(best.labels_):
-            raise ValueError(f"n_samples={X.shape[0]} should be {len(best.labels_)}, as in `fit`.")
+        labels = best.labels_
+        if X.shape[0] != len(labels):
+            raise ValueError(f"n_samples={X.shape[0]} should be {len(labels)}, as in `fit`.")
         blocks = check_groups(groups, X.shape[0])
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         estimator = clone(best).set_params(random_state=seed)
+        if labels.min() < 0:
+            kept = np.flatnonzero(labels >= 0)
+            X, labels = X[kept], labels[kept]
+            blocks = None if blocks is None else np.unique(blocks[kept], return_inverse=True)[1]
+            estimator.set_params(trim=0.0)
         with grant_threads(self.n_jobs):
             drawn = draw_folds(X.shape[0], seed=seed, blocks=blocks)
-            folds = refit_folds(estimator, X, best.labels_, drawn)
-        return separation(X, best.labels_, best.get_support(indices=True), folds, blocks)
+            folds = refit_folds(estimator, X, labels, drawn)
+        return separation(X, labels, best.get_support(indices=True), folds, blocks)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -318,7 +359,12 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         """Return the seeded estimator, the grid for the features that vary, and the seed."""
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         estimator = clone(self.estimator).set_params(random_state=seed)
-        return estimator, search_grid(self.estimator.penalty, self.sparsities, features), seed
+        penalty, counts = self.estimator.penalty, features.counts
+        if getattr(estimator, "feature_groups", None) is not None:
+            groups = FeatureGroups.of_labels(estimator.feature_groups, features)
+            estimator.set_params(feature_groups=groups.groups)
+            counts = groups.counts
+        return estimator, search_grid(penalty, self.sparsities, *counts), seed
 
     def _check_positions(self, positions, n_samples: int) -> np.ndarray | None:
         if self.reference != SPATIAL:
@@ -363,3 +409,11 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     def _report(self, what: str) -> None:
         if self.verbose:
             print(f"GapSearch: {what} done", flush=True)  # noqa: T201 (asked for by `verbose`)
+
+
+def _find_limit(values, path: SparsityPath, rows: np.ndarray | None) -> FeatureLimit:
+    if rows is not None:
+        # Samples that are given twice would make features seem to correlate.
+        once = np.unique(rows, return_index=True)[1]
+        values, path = values[once], replace(path, labels=path.labels[:, once])
+    return feature_limit(values, path)

@@ -14,23 +14,38 @@ from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
 from sparsekm.cluster.matrices.containers import Data, Seed, compute
 from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.missing import MISSING, imputes, label_observed
 from sparsekm.cluster.path_estimator import (
     FeatureSelector,
+    read_data,
     read_new,
     read_varying,
     remember_features,
 )
+from sparsekm.cluster.sample_weights import (
+    WeightedSamples,
+    describe_weighted,
+    refuse_counted,
+    with_weights,
+)
+from sparsekm.cluster.trimming import count_trimmed, first_kept, keep_nearest
 from sparsekm.cluster.validation import (
     check_choice,
     check_count,
     check_searchable,
+    check_share,
 )
 from sparsekm.cluster.weight_step import PENALTIES, check_sparsity
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads, grant_threads
 from sparsekm.tuning.consensus import coassociation
-from sparsekm.tuning.consensus_fit import ConsensusFit, choose_clusters, fit_consensus
+from sparsekm.tuning.consensus_fit import (
+    ConsensusFit,
+    choose_clusters,
+    fit_consensus,
+    most_clusters,
+)
 from sparsekm.tuning.feature_ranking import SCREENINGS, ScaledData
 from sparsekm.tuning.sample_blocks import check_groups
 from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
@@ -86,10 +101,15 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         What is done about NaN in X: "impute" fills it by what features have in common
         (`sparsekm.cluster.missing`), once before all else. `predict` takes distances over what is
         observed.
+    trim : float, default=0
+        Share of the samples, below 0.5, that is set aside as outliers: first those that trimmed
+        k-means on the z-scores sets aside, then, in one more fit, those farthest from their centres
+        in the features kept. Nothing is computed from them, scales included.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+        -1 for samples that `trim` sets aside; `predict` labels these, too.
     n_iter_ : int
         Rounds of the last run of Algorithm 1.
     search_ : str
@@ -131,10 +151,11 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     conclusion_ : str
         What was found, in a sentence.
     coassociation_ : ndarray of shape (n_samples, n_samples) or None
-        Share of the fits of folds in which two samples are together; None if samples were drawn.
+        Share of the fits of folds in which two samples are together; None if samples were drawn
+        or set aside.
     sample_reproducibility_ : ndarray of shape (n_samples,)
         Share of the fits of folds that put a sample into its cluster; NaN for samples that were not
-        drawn. A cluster can be reproducible and be no class.
+        drawn, or set aside. A cluster can be reproducible and be no class.
     left_out_labels_ : ndarray of shape (n_samples,)
         The cluster that each sample is in where it is left out, -1 if it is in none: measure on
         these how far features differ, since the samples that made clusters overstate it.
@@ -195,6 +216,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
         missing: str = "error",
+        trim: float = 0.0,
     ) -> None:
         self.n_clusters = n_clusters
         self.penalty = penalty
@@ -207,6 +229,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.missing = missing
+        self.trim = trim
 
     def fit(
         self,
@@ -215,6 +238,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         *,
         groups: ArrayLike | None = None,
         batch: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Find the clusters, and which features make them.
 
@@ -232,6 +256,11 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             two answers are compared, with a UserWarning if a cluster is a batch or if they agree
             with an adjusted Rand index below 0.8. Where batches hold different classes, centring
             moves the classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts in the last run of Algorithm 1, in its scores and in the
+            centres: one of weight two as if it were given twice. Scales, folds and consensus count
+            every sample once, since copies are no evidence. One of weight 0 is labelled as
+            `predict` does.
 
         Returns
         -------
@@ -245,16 +274,73 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         ValueError
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
             is constant; if indices of a sparse X lie outside its shape; if `groups` or `batch` are
-            not one per sample; if there is one batch, or a batch of one sample; if a parameter is
-            out of its range, such as a single cluster, for which nothing can be chosen. Everything
-            that is refused is refused before anything is fitted.
+            not one per sample; if there is one batch, or a batch of one sample; if weights are
+            negative, all 0, not one per sample or combined with `trim` or ``min_cluster_size > 1``;
+            if a parameter is out of its range, such as a single cluster, for which nothing can be
+            chosen. Everything that is refused is refused before anything is fitted.
         """
+        self.check_parameters()
+        X = compute(X)
+        if batch is not None:
+            check_batch(batch, X)
+        if sample_weight is None and not self.trim:
+            self._fit(X, groups)
+        else:
+            self._fit_some(X, groups, sample_weight)
+        compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
+        return self
+
+    def _fit_some(self, X, groups, sample_weight) -> None:
+        """Fit the samples that are not set aside, and have weight."""
+        values = read_data(self, X)
+        blocks = check_groups(groups, values.shape[0])
+        if sample_weight is not None:
+            refuse_counted(self.trim, self.min_cluster_size)
+            weighted, counts = WeightedSamples.of_data(values, sample_weight)
+            rows = np.flatnonzero(counts)
+            own = None if blocks is None else blocks[rows]
+            self._fit(weighted.values, own, weighted.sample_weight)
+        else:
+            rows = self._fit_trimmed(values, blocks)
+        self._spread(values, rows)
+        remember_features(self, X)
+
+    def _fit_trimmed(self, values, blocks) -> np.ndarray:
+        """Fit without the samples set aside, twice if the first fit sets aside others."""
+        n_samples, auto = values.shape[0], self.n_clusters == "auto"
+        n_clusters: Any = most_clusters(n_samples) if auto else self.n_clusters
+        n_trimmed = count_trimmed(self.trim, n_samples, n_clusters, int(self.min_cluster_size))
+        scaled = ScaledData.standardise(read_varying(self, values)[0])
+        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
+        kept = first_kept(scaled.matrix, n_clusters, n_trimmed, seed=seed)
+        for _ in range(2):
+            rows = kept
+            self._fit(values[rows], None if blocks is None else blocks[rows])
+            weights = self.feature_weights_ / self._scale**2
+            kept = keep_nearest(as_matrix(values), self.cluster_centers_, weights, n_trimmed)
+            if np.array_equal(kept, rows):
+                break
+        return rows
+
+    def _spread(self, values, rows: np.ndarray) -> None:
+        """Turn what was learnt of the samples that were given into what is known of all."""
+        n_samples = values.shape[0]
+        everyone = np.full(n_samples, -1, np.int32) if self.trim else self.predict(values)
+        left_out, reproducibility = everyone.copy(), np.full(n_samples, np.nan)
+        everyone[rows] = self.labels_
+        left_out[rows] = self.left_out_labels_
+        reproducibility[rows] = self.sample_reproducibility_
+        self.labels_, self.left_out_labels_ = everyone, left_out
+        self.sample_reproducibility_ = reproducibility
+        if len(rows) < n_samples:
+            self.coassociation_ = None
+
+    def _fit(
+        self, given: Any, groups: ArrayLike | None, sample_weight: np.ndarray | None = None
+    ) -> Self:
         estimator = self.make_estimator()
         # A number, which make_estimator drew.
         seed: Any = estimator.random_state
-        given = compute(X)
-        if batch is not None:
-            check_batch(batch, given)
         X, features = read_varying(self, given)
         blocks = check_groups(groups, X.shape[0])
         sparsity = None
@@ -283,14 +369,20 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             )
             if samples is not None:
                 found = found.extend(estimator, data.X, samples)
+            if sample_weight is not None:
+                found = found.refit(estimator, WeightedSamples(data.X, sample_weight), found.labels)
         remember_features(self, given)
         self._learn(features, found, sparsity)
         # Of each feature on its own scale; constant features have no weight.
         self._scale = features.put_back(data.scale, 1.0)
-        centers = cluster_centers(X, self.labels_, self.n_clusters_).astype(X.dtype)
+        if sample_weight is None:
+            centers = cluster_centers(X, self.labels_, self.n_clusters_).astype(X.dtype)
+        else:
+            matrix = with_weights(as_matrix(X), sample_weight)
+            means = describe_weighted(matrix, self.labels_, self.n_clusters_)[0].T
+            centers = (means + matrix.means).astype(X.dtype)
         self.cluster_centers_ = features.put_back(centers, features.constants)
         self.coassociation_ = coassociation(found.partitions) if samples is None else None
-        compare_batches(self, given, batch, groups=groups)
         return self
 
     def check_parameters(self) -> None:
@@ -306,6 +398,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         else:
             check_searchable(check_count("n_clusters", self.n_clusters))
         check_count("min_cluster_size", self.min_cluster_size)
+        check_share("trim", self.trim)
         check_choice("penalty", self.penalty, ESTIMATORS)
         check_choice("selection", self.selection, SELECTIONS)
         check_choice("screening", self.screening, SCREENINGS)
