@@ -170,7 +170,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts: one of weight two as if it were given twice, in references,
             too; one of weight 0 is labelled as `predict` does. Weights that are no small multiples
-            of a common unit are rounded so that samples are given four times on average.
+            of a common unit are rounded so that samples are given at most eight times on average.
 
         Returns
         -------
