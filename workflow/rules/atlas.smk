@@ -11,13 +11,11 @@ rule retrieve_ontology:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(600, 0),
-        runtime=minutes(10),
+        **needs(memory=(600, 0), minutes=(10, 0)),
         downloads=int(needs_network()),
     params:
         source=ATLAS["source"],
         settings=source_settings(),
-        code=lambda wildcards: code("retrieve_atlas"),
     script:
         "../../scripts/retrieve_atlas.py"
 
@@ -31,8 +29,7 @@ use rule retrieve_ontology as retrieve_atlas with:
     benchmark:
         "results/benchmarks/retrieve_atlas/{age}.tsv"
     resources:
-        mem_mb=memory(800, 0),
-        runtime=minutes(60),
+        **needs(memory=(800, 0), minutes=(60, 0)),
         downloads=int(needs_network()),
     params:
         plane=ATLAS["plane"],
@@ -46,8 +43,7 @@ use rule retrieve_ontology as plan_retrieval with:
     log:
         "logs/plan_retrieval.log",
     resources:
-        mem_mb=memory(800, 0),
-        runtime=minutes(30),
+        **needs(memory=(800, 0), minutes=(30, 0)),
         downloads=int(needs_network()),
     params:
         ages=ATLAS["ages"],
@@ -69,14 +65,13 @@ rule assemble_expression:
         "../../envs/sparsekm.yaml"
     resources:
         mem_mb=assembly_memory,
-        runtime=minutes(60),
+        runtime=growing(60, 0),
     params:
         source=ATLAS["source"],
         simulated=ATLAS["source"] == "phantom",
         settings={
             name: ATLAS[name] for name in ("level", "tissue", "plane", "replicates")
         },
-        code=lambda wildcards: code("assemble_expression"),
     script:
         "../../scripts/assemble_expression.py"
 
@@ -92,12 +87,10 @@ rule find_common_genes:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(700, 2),
-        runtime=minutes(20),
+        **needs(memory=(700, 2), minutes=(20, 0)),
     params:
         ages=ATLAS["ages"],
         quality_control=ATLAS["quality_control"],
-        code=lambda wildcards: code("find_common_genes"),
     script:
         "../../scripts/find_common_genes.py"
 
@@ -116,11 +109,9 @@ rule normalise_expression:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(700, 5),
-        runtime=minutes(20),
+        **needs(memory=(700, 5), minutes=(20, 0)),
     params:
         quality_control=ATLAS["quality_control"],
         normalisation=ATLAS["normalisation"],
-        code=lambda wildcards: code("normalise_expression"),
     script:
         "../../scripts/normalise_expression.py"

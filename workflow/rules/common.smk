@@ -103,6 +103,13 @@ def content(*files):
     return [digest(file) for file in files if file]
 
 
+def listed(file, category, dataset, table):
+    """Return an output that Snakemake's own report shows, with the caption of its name."""
+    caption = f"../report/{Path(file).stem}.rst"
+    labels = {"data set": dataset, "table": table}
+    return report(file, caption=caption, category=category, labels=labels)
+
+
 def paper_file(name):
     """Return the path of a table of the paper, relative to where Snakemake runs.
 
