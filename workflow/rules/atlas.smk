@@ -7,12 +7,12 @@ rule retrieve_ontology:
         manifest=f"{RAW}/manifest.csv",
     log:
         "logs/retrieve_ontology.log",
-    localrule: needs_network()
+    localrule: IS_DOWNLOADED
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(600, 0), minutes=(10, 0)),
-        downloads=int(needs_network()),
+        downloads=int(IS_DOWNLOADED),
     params:
         source=ATLAS["source"],
         settings=source_settings(),
@@ -30,7 +30,7 @@ use rule retrieve_ontology as retrieve_atlas with:
         "results/benchmarks/retrieve_atlas/{age}.tsv"
     resources:
         **needs(memory=(800, 0), minutes=(60, 0)),
-        downloads=int(needs_network()),
+        downloads=int(IS_DOWNLOADED),
     params:
         plane=ATLAS["plane"],
         max_not_fetched=ATLAS["allen"]["max_not_fetched"],
@@ -44,7 +44,7 @@ use rule retrieve_ontology as plan_retrieval with:
         "logs/plan_retrieval.log",
     resources:
         **needs(memory=(800, 0), minutes=(30, 0)),
-        downloads=int(needs_network()),
+        downloads=int(IS_DOWNLOADED),
     params:
         ages=ATLAS["ages"],
         plane=ATLAS["plane"],

@@ -66,7 +66,7 @@ rule reference_path:
         **needs(memory=(700, 6), minutes=(10, 0.5), tunes=True),
     params:
         problem=problem,
-        indices=indices("references"),
+        indices=indices,
         reference=config["tuning"]["reference"],
     script:
         "../../scripts/reference_path.py"
@@ -104,7 +104,7 @@ rule find_peak:
         path="results/{dataset}/{method}/path.h5",
         references=expand(
             "results/{{dataset}}/{{method}}/references/{batch}.h5",
-            batch=batches("references"),
+            batch=batches(),
         ),
     output:
         gap="results/{dataset}/{method}/coarse/gap.csv",

@@ -45,24 +45,22 @@ rule draw_gene_sets:
 rule collect_gene_sets:
     """Copy or download the user's file of gene sets, if all of it can be read."""
     input:
-        file=[] if gene_set_address() else own_gene_sets() or [],
+        file=[] if SETS_ADDRESS else OWN_SETS or [],
     output:
-        sets=collected_gene_sets(),
+        sets=COLLECTED_SETS,
     log:
         "logs/collect_gene_sets.log",
     # A download runs locally, since cluster nodes often have no network access.
-    localrule: bool(gene_set_address())
+    localrule: bool(SETS_ADDRESS)
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(1100, 20), minutes=(60, 0)),
-        downloads=int(bool(gene_set_address())),
+        downloads=int(bool(SETS_ADDRESS)),
     params:
-        url=gene_set_address(),
-        identifier=gene_identifier(),
-        content=lambda wildcards: content(
-            *([] if gene_set_address() else [own_gene_sets()])
-        ),
+        url=SETS_ADDRESS,
+        identifier=IDENTIFIER,
+        content=lambda wildcards: content(None if SETS_ADDRESS else OWN_SETS),
     script:
         "../../scripts/collect_gene_sets.py"
 
@@ -85,7 +83,7 @@ rule annotate_genes:
     params:
         methods=config["methods"],
         selecting=SELECTING,
-        identifier=gene_identifier(),
+        identifier=IDENTIFIER,
         terms={
             "most": ANNOTATION["terms_per_gene"],
             "largest": ANNOTATION["term_size"][1],
@@ -113,7 +111,7 @@ rule enrich_genes:
     params:
         seed=config["seed"],
         selecting=SELECTING,
-        identifier=gene_identifier(),
+        identifier=IDENTIFIER,
         term_size=ANNOTATION["term_size"],
     script:
         "../../scripts/enrich_genes.py"

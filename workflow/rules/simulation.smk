@@ -28,7 +28,7 @@ rule simulate:
             "seed": config["seed"],
             "replicates": replicates(wildcards),
         },
-        effort=simulation_effort(),
+        effort=SIMULATION_EFFORT,
         # Finished repetitions. No output: a job that was killed goes on from them.
         store="results/simulation/repetitions/{experiment}/{setting}/{row}",
     script:
