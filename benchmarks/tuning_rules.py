@@ -12,7 +12,7 @@ import pandas as pd
 
 from sparsekm import GapSearch, KMeans, L0KMeans, SparseKMeans, classification_error_rate
 from sparsekm.runtime.threads import one_blas_thread
-from sparsekm.simulation.designs import (
+from sparsekm.simulation import (
     EXPERIMENTS,
     THREE_LEVELS,
     Experiment,

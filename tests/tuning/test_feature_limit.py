@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sparsekm import GapSearch, L0KMeans, L1KMeans
-from sparsekm.simulation.designs import gaussian_clusters
+from sparsekm.simulation import gaussian_clusters
 from sparsekm.tuning.feature_limit import FeatureLimit, NoiseCorrelation
 from sparsekm.tuning.selection import select_sparsity
 

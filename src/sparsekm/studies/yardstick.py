@@ -23,7 +23,7 @@ from sparsekm.figures.style import figure_style, new_figure
 from sparsekm.io.input_error import InputError, reason_of
 from sparsekm.metrics import classification_error_rate, matching_error_rate
 from sparsekm.pipeline.registry import MethodLook, get_method, method_look
-from sparsekm.simulation.designs import replicate_seed
+from sparsekm.simulation import replicate_seed
 from sparsekm.studies import RIVALS
 from sparsekm.tuning.consensus import match_clusters
 from sparsekm.tuning.feature_ranking import ScaledData, rank_features
