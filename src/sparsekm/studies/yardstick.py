@@ -18,8 +18,7 @@ from sklearn.cluster import AgglomerativeClustering, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 
 from sparsekm.cluster.estimators import KMeans
-from sparsekm.figures.palette import GREY, MARKERS
-from sparsekm.figures.style import figure_style, new_figure
+from sparsekm.figures.style import GREY, MARKERS, figure_style, new_figure
 from sparsekm.io.input_error import InputError, reason_of
 from sparsekm.metrics import classification_error_rate, matching_error_rate
 from sparsekm.pipeline.registry import MethodLook, get_method, method_look
