@@ -21,9 +21,9 @@ from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import resolve_sparsities
+from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.normalised_file import NormalisedData, read_normalised, read_rows
 from sparsekm.io.store import TunedFit, pick_fit
-from sparsekm.pipeline.cluster_count import count_clusters
 from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
 from sparsekm.pipeline.registry import Method, get_method
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus
