@@ -90,9 +90,9 @@ def simulation_results():
 
     return {
         "repetitions": simulated_files(),
-        "simulated_gaps": simulated_files("gap/", is_shown),
-        "simulated_weights": simulated_files("weights/", is_shown),
-        "simulation_summary": "results/simulation/summary.csv",
+        "gaps": simulated_files("gap/", is_shown),
+        "weights": simulated_files("weights/", is_shown),
+        "summary": "results/simulation/summary.csv",
         "versus_paper": "results/simulation/versus_paper.csv",
         "claims": "results/simulation/claims.csv",
     }
