@@ -29,9 +29,13 @@ from sparsekm.pipeline.registry import Method, get_method
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus
 from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.gap import default_sparsities
-from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks
+from sparsekm.tuning.sample_blocks import (
+    BLOCKS_PER_CLUSTER,
+    fewest_samples,
+    space_blocks,
+    tuning_sample,
+)
 from sparsekm.tuning.sparse_kmeans import MOST_SAMPLES
-from sparsekm.tuning.tuning_sample import fewest_samples, tuning_sample
 
 
 @dataclass(frozen=True)

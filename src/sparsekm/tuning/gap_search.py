@@ -29,9 +29,8 @@ from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.fold_fits import draw_folds
 from sparsekm.tuning.gap import RULES, gap_curve, refined_sparsities, search_grid, select_sparsity
 from sparsekm.tuning.references import REFERENCES, SPATIAL, check_reference, reference_objectives
-from sparsekm.tuning.sample_blocks import check_groups
+from sparsekm.tuning.sample_blocks import check_groups, fewest_samples, take_samples, tuning_sample
 from sparsekm.tuning.separation import refit_folds, separation
-from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
 
 
 class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator):
