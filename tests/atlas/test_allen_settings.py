@@ -8,7 +8,8 @@ import yaml
 
 from sparsekm.atlas import open_source
 from sparsekm.atlas.assembly import assemble_age
-from sparsekm.atlas.ontology import read_ontology
+from sparsekm.atlas.listing import read_rows
+from sparsekm.atlas.ontology import parse_ontology
 
 AGE = "E11.5"
 
@@ -45,7 +46,7 @@ def test_the_pages_configuration_is_valid(page, project_root):
 
 @pytest.mark.parametrize("level", [1, 9])
 def test_regions_are_structures_of_the_level_asked_for(phantom_files, level):
-    ontology = read_ontology(phantom_files / "ontology.json")
+    ontology = parse_ontology(*read_rows(phantom_files / "ontology.json"))
     matrix = assemble_age(phantom_files / AGE, ontology, AGE, level=level)
     table = matrix.uns["regions"]
     brain = table[table["tissue"] == "brain"]
@@ -56,7 +57,7 @@ def test_regions_are_structures_of_the_level_asked_for(phantom_files, level):
 
 @pytest.mark.parametrize("tissue", [("spinal_cord",), ("brain", "ventricle")])
 def test_voxels_are_of_the_tissue_asked_for(phantom_files, tissue):
-    ontology = read_ontology(phantom_files / "ontology.json")
+    ontology = parse_ontology(*read_rows(phantom_files / "ontology.json"))
     matrix = assemble_age(phantom_files / AGE, ontology, AGE, tissue=tissue)
     assert set(matrix.uns["regions"]["tissue"]) == set(tissue)
     assert len(matrix.X) == sum(

@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 
 from sparsekm.atlas.assembly import assemble_age, read_expression
-from sparsekm.atlas.listing import add_genes, parse_genes
+from sparsekm.atlas.listing import add_genes, parse_genes, read_rows
 from sparsekm.atlas.normalisation import (
     COMMON_GENES,
     find_common_genes,
     normalise_age,
     read_common_genes,
 )
-from sparsekm.atlas.ontology import read_ontology
+from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.io.hdf5_format import write_anndata
 
 AGES = ("E11.5", "P14")
@@ -24,7 +24,7 @@ AGES = ("E11.5", "P14")
 def expressions(phantom_files, tmp_path_factory):
     """Expression files of two ages; at P14 one gene more is constant, and one mostly missing."""
     folder = tmp_path_factory.mktemp("expression")
-    ontology = read_ontology(phantom_files / "ontology.json")
+    ontology = parse_ontology(*read_rows(phantom_files / "ontology.json"))
     files = {}
     for age in AGES:
         data = assemble_age(phantom_files / age, ontology, age)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
-from sparsekm.simulation.designs import gaussian_clusters
+from sparsekm.simulation import gaussian_clusters
 
 
 def noise(n, p, seed):

@@ -15,8 +15,8 @@ import pytest
 from guard import watched
 
 from sparsekm.annotation.gene_sets import read_gene_sets
-from sparsekm.atlas.listing import read_genes, read_listing
-from sparsekm.atlas.ontology import read_ontology
+from sparsekm.atlas.listing import parse_genes, parse_listing, read_rows
+from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.retrieval import read_manifest
 from sparsekm.io.input_error import InputError
 from sparsekm.io.readers.matrix_size import measure_matrix
@@ -139,19 +139,19 @@ REFUSED = {
     "a number of 5,000 digits": (
         "genes.json",
         lambda: b'[{"id": ' + b"9" * 5000 + b"}]",
-        read_genes,
+        lambda file: parse_genes(*read_rows(file)),
         """should be JSON, begins b'[{"id": 9""",
     ),
     "a colour that is none": (
         "ontology.json",
         lambda: b'[{"id": 1, "acronym": "a", "color_hex_triplet": "red;}</style>"}]',
-        read_ontology,
+        lambda file: parse_ontology(*read_rows(file)),
         "structure 1: color_hex_triplet='red;}</style>' should be six hexadecimal digits",
     ),
     "unpaired surrogates": (
         "listing.json",
         lambda: json.dumps([{"id": 7, "genes": [{"id": 1, "acronym": "\ud800"}]}]).encode(),
-        read_listing,
+        lambda file: parse_listing(*read_rows(file)),
         "section data set 7: acronym='\\ud800' should be text of <= 10000 characters, without NUL",
     ),
 }

@@ -7,8 +7,13 @@ from matplotlib.colors import hsv_to_rgb, to_rgb
 from sparsekm.annotation.clusters import overlap_clusters
 from sparsekm.atlas.phantom.anatomy import UPPER
 from sparsekm.atlas.phantom.sizes import REGIONS
-from sparsekm.figures.palette import VISIONS, color_distances, place_colors
-from sparsekm.figures.style import categorical_colors, shades
+from sparsekm.figures.style import (
+    VISIONS,
+    categorical_colors,
+    color_distances,
+    place_colors,
+    shades,
+)
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting.ages_section import LOOKS
 from sparsekm.reporting.clusters import color_clusters

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.clusters import tabulate_overlap
-from sparsekm.figures.palette import DROPPED
+from sparsekm.figures.style import DROPPED
 from sparsekm.io.known_classes import UNKNOWN
 from sparsekm.reporting.answer import view_answer
 from sparsekm.reporting.clusters import class_colors, cluster_colors, view_anatomy

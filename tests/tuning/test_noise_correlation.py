@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsekm.simulation.designs import gaussian_clusters
+from sparsekm.simulation import gaussian_clusters
 from sparsekm.tuning.feature_limit import noise_correlation
 
 MEANS = np.outer([2.0, -2.0, 0.0], np.ones(20))

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparsekm import SparseKMeans, classification_error_rate
-from sparsekm.tuning.tuning_sample import tuning_sample
+from sparsekm.tuning.sample_blocks import tuning_sample
 
 PENALTIES = pytest.mark.parametrize("penalty", ["l0", "l1"])
 FITTED = [

@@ -11,7 +11,7 @@ from sparsekm import (
     SparseKMeans,
     classification_error_rate,
 )
-from sparsekm.tuning.tuning_sample import tuning_sample
+from sparsekm.tuning.sample_blocks import tuning_sample
 
 TRUTH = np.repeat([0, 1, 2], 40)
 GRID = [4, 8, 30]

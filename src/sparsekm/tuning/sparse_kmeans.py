@@ -30,8 +30,7 @@ from sparsekm.runtime.threads import count_threads, grant_threads
 from sparsekm.tuning.consensus import coassociation
 from sparsekm.tuning.consensus_fit import ConsensusFit, choose_clusters, fit_consensus
 from sparsekm.tuning.feature_ranking import SCREENINGS, ScaledData
-from sparsekm.tuning.sample_blocks import check_groups
-from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
+from sparsekm.tuning.sample_blocks import check_groups, fewest_samples, take_samples, tuning_sample
 
 SELECTIONS = ["relevant", "signature"]
 # Of more samples, so many are drawn to find the clusters.

@@ -5,7 +5,7 @@ import pytest
 
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.weight_step import TopFeatures
-from sparsekm.simulation.designs import experiment_2
+from sparsekm.simulation import experiment_2
 from sparsekm.studies.paper.published_searches import (
     LloydKMeans,
     LloydPartition,

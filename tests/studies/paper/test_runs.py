@@ -8,7 +8,7 @@ import pytest
 
 from sparsekm.metrics.partition_metrics import classification_error_rate
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.simulation.designs import draw_replicate
+from sparsekm.simulation import draw_replicate
 from sparsekm.studies.paper import repetition
 from sparsekm.studies.paper.plan import METHOD_ROWS, PAPER_SETTINGS, get_setting, select_settings
 from sparsekm.studies.paper.repetition import (

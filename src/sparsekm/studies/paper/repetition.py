@@ -17,10 +17,10 @@ from sparsekm.metrics import support_metrics
 from sparsekm.metrics.partition_metrics import chance_corrected_rates, error_clustering_rate
 from sparsekm.pipeline.provenance import derive_seed
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.simulation.designs import EXPERIMENTS, SimulatedData, replicate_seed
+from sparsekm.simulation import EXPERIMENTS, SimulatedData, replicate_seed
 from sparsekm.studies.paper.plan import MethodRow, Setting
+from sparsekm.tuning.gap import default_sparsities
 from sparsekm.tuning.gap_search import GapSearch
-from sparsekm.tuning.grid import default_sparsities
 
 METRICS = (
     *("cer", "cer_chance", "ari", "ami", "ecr"),

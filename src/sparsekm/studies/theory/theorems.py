@@ -22,7 +22,7 @@ from sparsekm.cluster.estimators import KMeans, L0KMeans
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.metrics.partition_metrics import error_clustering_rate
-from sparsekm.simulation.designs import SimulatedData, gaussian_clusters, replicate_seed
+from sparsekm.simulation import SimulatedData, gaussian_clusters, replicate_seed
 
 N_STARTS = 20
 
