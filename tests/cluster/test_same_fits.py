@@ -75,17 +75,3 @@ def test_names_of_the_labels_to_start_from_do_not_matter(make_sparse_estimator, 
         renamed = rng.permutation(3)[start]
         other = make_sparse_estimator(init=renamed, **parameters)
         assert_same_fit(fit, other.fit(faint_data.X))
-
-
-def test_the_same_seed_gives_the_same_bits_and_the_global_generator_is_not_used(
-    make_estimator, faint_data
-):
-    def state():
-        return str(np.random.get_state())  # noqa: NPY002 - the generator nobody may touch
-
-    before = state()
-    fits = [make_estimator(random_state=9).fit(faint_data.X) for _ in range(2)]
-    assert state() == before
-    assert fits[0].labels_.tobytes() == fits[1].labels_.tobytes()
-    assert fits[0].feature_weights_.tobytes() == fits[1].feature_weights_.tobytes()
-    assert fits[0].objective_ == fits[1].objective_

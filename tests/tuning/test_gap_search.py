@@ -133,21 +133,6 @@ def test_more_references_leave_the_first_ones_as_they_were(data, gap_search):
 
 
 @pytest.mark.parametrize("method", ["l0", "l1"])
-def test_no_bit_depends_on_the_number_of_jobs(data, method, gap_search):
-    one, two = (gap_search(method, n_jobs=n_jobs).fit(data.X) for n_jobs in (1, 2))
-    pd.testing.assert_frame_equal(one.results_, two.results_, check_exact=True)
-    assert one.labels_.tobytes() == two.labels_.tobytes()
-    assert one.feature_weights_.tobytes() == two.feature_weights_.tobytes()
-
-
-def test_the_same_seed_gives_the_same_bits_and_another_gives_other_references(data, gap_search):
-    first, again = (gap_search("l0").fit(data.X).results_ for _ in range(2))
-    pd.testing.assert_frame_equal(first, again, check_exact=True)
-    other = gap_search("l0", random_state=1).fit(data.X).results_
-    assert (other["reference_mean"] != first["reference_mean"]).all()
-
-
-@pytest.mark.parametrize("method", ["l0", "l1"])
 @pytest.mark.parametrize("n_refined", [3, 4])
 def test_a_second_stage_searches_the_grid_with_more_sparsities_around_the_peak(
     data, method, n_refined, gap_search

@@ -3,39 +3,9 @@
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans as ReferenceKMeans
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.cluster.estimators import KMeans, L0KMeans
 from sparsekm.tuning.gap_search import GapSearch
-
-
-@parametrize_with_checks(
-    [
-        GapSearch(L0KMeans(n_clusters=2, n_init=2), n_references=2),
-        GapSearch(L1KMeans(n_clusters=2, n_init=2), n_references=2, rule="one-se"),
-    ]
-)
-def test_scikit_learns_own_checks_pass(estimator, check):
-    check(estimator)
-
-
-def test_the_defaults_are_those_of_the_contract():
-    estimator = L0KMeans(3)
-    parameters = GapSearch(estimator).get_params(deep=False)
-    assert parameters == {
-        "estimator": estimator,
-        "sparsities": None,
-        "n_references": 10,
-        "reference": "permutation",
-        "rule": "max",
-        "n_refined": 0,
-        "max_samples": None,
-        "n_jobs": None,
-        "random_state": None,
-        "verbose": 0,
-    }
 
 
 def test_what_the_best_estimator_knows_is_handed_on(fitted_gap, data):
@@ -55,22 +25,6 @@ def test_the_estimator_given_is_not_changed(data, gap_search):
     search.fit(data.X)
     assert search.estimator.get_params() == before
     assert not hasattr(search.estimator, "labels_")
-
-
-def test_it_works_in_a_pipeline(data, gap_search):
-    X = data.X * np.arange(1, 25) + 5
-    pipeline = make_pipeline(StandardScaler(), gap_search("l0")).fit(X)
-    assert pipeline[-1].get_support().tolist() == data.relevant.tolist()
-    np.testing.assert_array_equal(pipeline.predict(X), pipeline[-1].labels_)
-    assert pipeline.transform(X).shape == (30, 4)
-
-
-def test_float32_stays_float32(data, gap_search):
-    X = data.X.astype(np.float32)
-    search = gap_search("l0").fit(X)
-    assert search.transform(X).dtype == np.float32
-    assert search.best_estimator_.cluster_centers_.dtype == np.float32
-    assert search.best_sparsity_ == 4
 
 
 @pytest.mark.parametrize("estimator", [KMeans(3), ReferenceKMeans(3)], ids=["ours", "theirs"])

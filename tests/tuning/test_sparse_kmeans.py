@@ -1,29 +1,14 @@
 """SparseKMeans decides screening, start and features; it takes X on its own scale."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csc_array, csr_array
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparsekm import SparseKMeans, classification_error_rate
 from sparsekm.tuning.tuning_sample import tuning_sample
 
 PENALTIES = pytest.mark.parametrize("penalty", ["l0", "l1"])
-FITTED = [
-    "labels_",
-    "cluster_centers_",
-    "feature_weights_",
-    "feature_scores_",
-    "objective_",
-    "coassociation_",
-    "sample_reproducibility_",
-    "selection_frequency_",
-]
 TRUTH = np.repeat([0, 1, 2], [15, 15, 20])
 
 
@@ -44,55 +29,14 @@ def fits_of_either_penalty(clear):
     }
 
 
-# Nothing can be chosen for one cluster: tests/test_refused_before_any_work.py.
-OF_ONE_CLUSTER = dict.fromkeys(
-    [
-        "check_dont_overwrite_parameters",
-        "check_fit2d_1feature",
-        "check_fit2d_1sample",
-        "check_fit2d_predict1d",
-        "check_methods_subset_invariance",
-    ],
-    "the check sets n_clusters=1, which is refused",
-)
-
-
-@parametrize_with_checks(
-    [SparseKMeans(n_clusters=2)], expected_failed_checks=lambda _: OF_ONE_CLUSTER
-)
-def test_scikit_learns_own_checks_pass(estimator, check):
-    check(estimator)
-
-
-def test_the_defaults_are_those_of_the_contract():
-    assert SparseKMeans().get_params() == {
-        "n_clusters": 8,
-        "penalty": "l0",
-        "sparsity": "auto",
-        "selection": "relevant",
-        "screening": "auto",
-        "min_cluster_size": 1,
-        "max_samples": None,
-        "random_state": None,
-        "n_jobs": None,
-        "verbose": 0,
-    }
-    with pytest.raises(TypeError):
-        SparseKMeans(8, "l0")
-
-
 @PENALTIES
 def test_clear_clusters_and_their_features_are_found_exactly(fits, clear, penalty):
     fit = fits[penalty]
     assert classification_error_rate(TRUTH, fit.labels_) == 0
     assert fit.has_clusters_ is True
     assert fit.get_support()[:12].all()
+    assert fit.get_support()[12:].sum() <= 3
     np.testing.assert_array_equal(fit.predict(clear), fit.labels_)
-
-
-@PENALTIES
-def test_features_that_do_not_differ_have_no_weight(fits, penalty):
-    assert fits[penalty].get_support()[12:].sum() <= 3
 
 
 @pytest.mark.parametrize(
@@ -267,18 +211,14 @@ def fits_of_noise():
     return [SparseKMeans(n_clusters, random_state=0).fit(X) for n_clusters in (2, 4, "auto")]
 
 
-def test_noise_has_no_clusters_whatever_is_asked_for(noise):
+def test_noise_has_neither_clusters_nor_a_signature_whatever_is_asked_for(noise):
     for fit in noise:
         assert fit.has_clusters_ is False
-        assert f"None of the {fit.n_clusters_} clusters stands apart" in fit.conclusion_
-    assert "no groups stand apart" in noise[-1].conclusion_
-
-
-def test_noise_has_no_signature(noise):
-    for fit in noise:
         assert fit.signature_ is None
         assert fit.signature_agreement_ < 0.5
         assert "no small set of features tells the clusters apart" in fit.conclusion_
+        assert f"None of the {fit.n_clusters_} clusters stands apart" in fit.conclusion_
+    assert "no groups stand apart" in noise[-1].conclusion_
 
 
 @PENALTIES
@@ -346,67 +286,3 @@ def test_what_cannot_be_is_refused_by_name_value_and_rule(clear, parameters, err
     with pytest.raises(error, match=message):
         estimator.fit(clear)
     assert not hasattr(estimator, "labels_")
-
-
-def test_an_unfitted_estimator_says_so(clear):
-    for use in ("predict", "transform"):
-        with pytest.raises(NotFittedError, match="not fitted"):
-            getattr(SparseKMeans(3), use)(clear)
-
-
-@PENALTIES
-def test_jobs_and_clones_change_no_bit(fits, clear, penalty):
-    fit = fits[penalty]
-    for n_jobs in (1, 2):
-        other = clone(fit).set_params(n_jobs=n_jobs).fit(clear)
-        for name in FITTED:
-            np.testing.assert_array_equal(getattr(other, name), getattr(fit, name), name)
-        pd.testing.assert_frame_equal(other.search_results_, fit.search_results_)
-        assert other.conclusion_ == fit.conclusion_
-
-
-def test_a_seed_may_be_anything_that_scikit_learn_takes_and_the_global_one_is_untouched(clear):
-    before = str(np.random.get_state())  # noqa: NPY002 - the generator nobody may touch
-    one, other = (SparseKMeans(3, random_state=np.random.default_rng(5)).fit(clear) for _ in "ab")
-    np.testing.assert_array_equal(one.coassociation_, other.coassociation_)
-    SparseKMeans(3).fit(clear[:, :12])
-    assert str(np.random.get_state()) == before  # noqa: NPY002
-
-
-@PENALTIES
-def test_the_order_of_features_changes_no_decision_on_clear_clusters(fits, clear, penalty):
-    columns = np.random.default_rng(0).permutation(40)
-    fit, moved = fits[penalty], clone(fits[penalty]).fit(clear[:, columns])
-    assert classification_error_rate(fit.labels_, moved.labels_) == 0
-    assert moved.sparsity_ == pytest.approx(fit.sparsity_)
-    np.testing.assert_allclose(moved.feature_weights_, fit.feature_weights_[columns], rtol=1e-9)
-    assert moved.has_clusters_ == fit.has_clusters_
-
-
-@PENALTIES
-def test_the_order_of_samples_changes_no_decision_on_clear_clusters(fits, clear, penalty):
-    rows = np.random.default_rng(0).permutation(50)
-    fit, moved = fits[penalty], clone(fits[penalty]).fit(clear[rows])
-    assert classification_error_rate(fit.labels_[rows], moved.labels_) == 0
-    assert moved.sparsity_ == pytest.approx(fit.sparsity_)
-    np.testing.assert_allclose(moved.feature_weights_, fit.feature_weights_, rtol=1e-9)
-
-
-def test_names_pipelines_and_output_are_scikit_learns(clear):
-    names = [f"gene {j}" for j in range(40)]
-    frame = pd.DataFrame(clear * 7 + 3, columns=names)
-    pipeline = make_pipeline(StandardScaler(), SparseKMeans(3, sparsity=12, random_state=0))
-    kept = pipeline.set_output(transform="pandas").fit_transform(frame)
-    assert kept.columns.tolist() == names[:12]
-    assert pipeline[-1].feature_names_in_.tolist() == names
-    assert pipeline[-1].get_feature_names_out().tolist() == names[:12]
-    assert classification_error_rate(TRUTH, pipeline.predict(frame)) == 0
-    with pytest.raises(ValueError, match="feature names should match"):
-        pipeline[-1].predict(frame.rename(columns={"gene 0": "other"}))
-
-
-@PENALTIES
-def test_float32_stays_float32_and_gives_the_clear_answer(fits, clear, penalty):
-    single = clone(fits[penalty]).fit(clear.astype(np.float32))
-    assert single.cluster_centers_.dtype == np.float32
-    np.testing.assert_array_equal(single.labels_, fits[penalty].labels_)
