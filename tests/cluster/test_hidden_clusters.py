@@ -39,6 +39,7 @@ def test_the_gap_finds_them(seed):
     assert classification_error_rate(labels, path.labels[1]) < 0.03
 
 
+@pytest.mark.release
 def test_clusters_are_sought_anew_on_the_features_that_were_found(seed):
     # Among so many features the clusters of the sample stay wrong where the features are right.
     n_planted = 200

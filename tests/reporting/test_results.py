@@ -12,18 +12,6 @@ from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.studies.paper.plan import METHOD_ROWS
 
 
-def test_loader_gathers_what_the_files_hold(matrix_result):
-    assert matrix_result.n_samples == 12
-    assert matrix_result.n_features == 6
-    assert list(matrix_result.methods) == ["kmeans", "l1", "l0"]
-    assert matrix_result.methods["l0"].n_kept == 3
-    assert matrix_result.methods["l1"].rate("cer") == 0.0625
-    assert matrix_result.methods["l0"].attributes["seed"] == 2718
-    assert matrix_result.methods["kmeans"].gap is None
-    assert matrix_result.methods["l0"].gap["chosen"].tolist() == [False, True]
-    assert list(matrix_result.planted) == [True, True, False, False, False, False]
-
-
 def test_matrix_is_no_atlas_and_brain_is_one(matrix_result, brain_result):
     assert not matrix_result.is_atlas
     assert brain_result.is_atlas

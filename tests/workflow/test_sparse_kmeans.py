@@ -46,6 +46,7 @@ def test_what_is_shown_of_a_fit_belongs_to_it(finished, dataset):
     assert fit.attributes["has_clusters"] == (pairs["p_adjusted"] <= 0.05).any()
 
 
+@pytest.mark.release
 def test_threads_change_nothing(copied):
     folder = "results/tumours/sparse/"
     names = [folder + name for name in ("consensus.csv", "separation.csv", "tuned.h5")]

@@ -230,6 +230,7 @@ def test_a_matrix_that_the_gene_sets_say_nothing_of_has_no_terms_but_clusters(fi
     assert len(OVERLAP.read(folder.parent / "cells" / "contingency.csv")) == 0
 
 
+@pytest.mark.release
 def test_snakemakes_own_report_can_be_made_and_has_the_captions(finished):
     done = finished.snakemake("--report", "snakemake_report.zip")
     assert done.returncode == 0, done.stdout
