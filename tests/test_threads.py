@@ -14,7 +14,6 @@ from threadpoolctl import threadpool_limits
 from sparsekm import GapSearch, L0KMeans
 from sparsekm.baselines.spectral import principal_axes
 from sparsekm.runtime.threads import count_threads
-from sparsekm.tuning.gaussian_mixing import mix_rows
 from sparsekm.tuning.separation import MatchedFold, separation
 
 # Estimators whose only shared work is on slices of the data.
@@ -155,7 +154,6 @@ def valleys(rng):
 
 CALLS = {
     "separation": valleys,
-    "draws from a Gaussian": lambda rng: mix_rows(rng.standard_normal((333, 777)), rng),
     "principal axes of features": lambda rng: principal_axes(rng.standard_normal((333, 777)), 3),
     "principal axes of samples": lambda rng: principal_axes(rng.standard_normal((777, 333)), 3),
 }
