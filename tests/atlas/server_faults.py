@@ -63,6 +63,15 @@ def with_raw(change: Callable[[bytes], bytes]) -> Fault:
     )
 
 
+def with_header(change: Callable[[bytes], bytes]) -> Fault:
+    return with_members(
+        lambda members: {
+            name: change(content) if name.endswith(".mhd") else content
+            for name, content in members.items()
+        }
+    )
+
+
 without_raw = with_members(
     lambda members: {n: content for n, content in members.items() if not n.endswith(".raw")}
 )
