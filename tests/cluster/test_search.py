@@ -9,7 +9,6 @@ from sklearn.base import clone
 import sparsekm.cluster.partition_step as partition_step
 from sparsekm import L0KMeans, L1KMeans, classification_error_rate
 from sparsekm.cluster import path as path_module
-from sparsekm.cluster.search.pool import Pool
 from sparsekm.tuning.references import permuted_reference
 
 GRIDS = {L0KMeans: [2, 4, 8, 15, 30, 40], L1KMeans: [1.2, 1.8, 2.7, 4.0, 5.5]}
@@ -133,17 +132,6 @@ def test_a_factor_that_many_features_share_does_not_hide_clusters_from_paths(one
     for seed in range(3):
         path = clone(estimator).set_params(random_state=seed).path(X, grid)
         assert path.objectives[2] >= known * (1 - 1e-9)
-
-
-def test_a_pool_keeps_the_best_distinct_partitions():
-    pool = Pool(2, 2)
-    for labels, objective in (([0, 0, 1], 1.0), ([1, 1, 0], 1.0), ([0, 1, 1], 3.0), ([0, 1, 0], 2)):
-        pool.add(np.array(labels, np.int32), objective)
-    assert pool.best.tolist() == [0, 1, 1]
-    rng = np.random.default_rng(0)
-    drawn = {tuple(pool.draw(rng.random()).tolist()) for _ in range(50)}
-    assert drawn == {(0, 1, 1), (0, 1, 0)}
-    assert pool.best_objective == 3.0
 
 
 N_CLUSTERS, PLANTED = 20, 60
