@@ -154,9 +154,11 @@ def test_parameters_out_of_range_are_refused_first(estimator, X, idle):
 
 
 def test_references_that_are_dense_are_refused_of_sparse_data_first(X, idle):
-    for estimator in (L0KMeans(3), L1KMeans(3)):
-        with pytest.raises(ValueError, match="reference='gaussian' makes a dense matrix"):
-            GapSearch(estimator, reference="gaussian").fit(csr_array(X))
+    for reference in ("gaussian", "shrunk"):
+        told = f"reference='{reference}' makes a dense matrix .* should be 'permutation'"
+        for estimator in (L0KMeans(3), L1KMeans(3)):
+            with pytest.raises(ValueError, match=told):
+                GapSearch(estimator, reference=reference).fit(csr_array(X))
 
 
 def test_clusters_that_the_samples_drawn_cannot_have_are_refused_first(idle):

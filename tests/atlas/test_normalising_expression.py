@@ -169,15 +169,7 @@ def test_every_gene_of_an_age_spans_the_unit_interval(seed):
     assert X.max(axis=0).tolist() == [1] * 7
 
 
-def test_an_age_is_normalised_with_it(seed):
-    region = pd.Categorical(["a", "b"] * 20)
-    expression = anndata.AnnData(
-        np.random.default_rng(seed).gamma(1, size=(40, 3)).astype(np.float32),
-        obs=pd.DataFrame({"region": region}, index=[str(i) for i in range(40)]),
-        var=pd.DataFrame({"gene_id": [7, 8, 9]}, index=["Phm1", "Phm2", "Phm3"]),
-        obsm={"spatial": np.zeros((40, 3))},
-        uns={"provenance": {}, "regions": pd.DataFrame({"acronym": ["a", "b"]})},
-    )
+def test_an_age_is_normalised_with_it(expression):
     data = normalise_age(expression, transform="robust_sigmoid")
     assert data.uns["provenance"]["normalisation"]["transform"] == "robust_sigmoid"
     np.testing.assert_allclose(data.X.mean(axis=0), 0, atol=1e-6)

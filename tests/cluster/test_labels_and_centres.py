@@ -135,7 +135,7 @@ def test_clusters_with_the_same_centre_are_named(Estimator, search):
 def test_counts_with_many_zeros_are_predicted_as_labelled_or_warned_of(n_samples):
     rng = np.random.default_rng(0)
     warned = 0
-    for seed in range(8):
+    for seed in range(4):
         counts = rng.poisson(0.3, size=(n_samples, 6)).astype(float)
         for estimator in (L0KMeans(4, sparsity=1 + seed % 2), KMeans(4)):
             with warnings.catch_warnings(record=True) as caught:
@@ -144,4 +144,4 @@ def test_counts_with_many_zeros_are_predicted_as_labelled_or_warned_of(n_samples
             warned += len(caught)
             if not caught:
                 np.testing.assert_array_equal(fit.predict(counts), fit.labels_)
-    assert warned < 16
+    assert warned < 8

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from sparsekm.cluster.alternation import alternate, weigh_partition
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
@@ -107,45 +106,6 @@ def test_an_unknown_name_is_refused_with_the_choices(use):
         r"\(60,\)",
     ):
         getattr(estimator, use)(draw(60), *arguments)
-
-
-@METHODS
-@NAMES
-@pytest.mark.parametrize("n_samples", [60, 2100])
-def test_the_guard_holds_whatever_the_start(Estimator, name, n_samples):
-    X = draw(n_samples)
-    X[:2] = 3000.0 * np.eye(2, 20)
-    estimator = Estimator(3, sparsity=GRIDS[Estimator][0], init=name, n_init=2, random_state=0)
-    assert np.bincount(clone(estimator).fit(X).labels_).min() < 9, "the guard should have a job"
-    guarded = estimator.set_params(min_cluster_size=9).fit(X)
-    assert np.bincount(guarded.labels_, minlength=3).min() >= 9
-    for labels in guarded.path(X, GRIDS[Estimator]).labels:
-        assert np.bincount(labels, minlength=3).min() >= 9
-
-
-@METHODS
-@pytest.mark.parametrize(
-    "init",
-    [
-        "random",
-        "screened",
-        [k % 4 for k in range(60)],
-    ],
-    ids=["random", "screened", "labels"],
-)
-def test_a_start_is_left_as_it_was_and_fits_again_to_the_same_bits(Estimator, init):
-    X = draw(60)
-    estimator = Estimator(4, sparsity=GRIDS[Estimator][1], init=init, n_init=2, random_state=0)
-    before = repr(estimator.get_params())
-    path = estimator.path(X, GRIDS[Estimator])
-    assert not hasattr(estimator, "labels_")
-    fit = estimator.fit(X)
-    assert estimator.init is init
-    assert repr(estimator.get_params()) == before
-    again = clone(estimator).fit(X)
-    np.testing.assert_array_equal(again.labels_, fit.labels_)
-    np.testing.assert_array_equal(again.feature_weights_, fit.feature_weights_)
-    np.testing.assert_array_equal(estimator.path(X, GRIDS[Estimator]).labels, path.labels)
 
 
 @METHODS

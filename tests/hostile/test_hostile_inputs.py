@@ -157,7 +157,17 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+# They fill the memory that a reader may have, for many seconds.
+FILLING = {"300 MB of one text", "gene sets that fill the memory"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.release] if name in FILLING else [])
+        for name in REFUSED
+    ],
+)
 def test_an_attack_is_refused_in_a_line_that_names_the_file(tmp_path, name):
     file, make, read, message = REFUSED[name]
     (tmp_path / file).write_bytes(make())

@@ -110,7 +110,7 @@ def read_mutants(sound, folder, n_mutants):
 
 @pytest.mark.parametrize(
     "n_mutants",
-    [10, pytest.param(int(os.environ.get("SPARSEKM_MUTANTS", 200)), marks=pytest.mark.survival)],
+    [4, pytest.param(int(os.environ.get("SPARSEKM_MUTANTS", 200)), marks=pytest.mark.survival)],
 )
 def test_mutants_are_read_or_refused_in_a_line_that_names_the_file(sound, tmp_path, n_mutants):
     n_refused, n_limited = read_mutants(sound, tmp_path, n_mutants)

@@ -149,33 +149,6 @@ def test_the_page_begins_with_the_answer_and_folds_the_rest(answered, tmp_path):
     assert html.count("standard error") <= 2
 
 
-@pytest.mark.parametrize(("width", "height"), [(1200, 900), (500, 1600)])
-@pytest.mark.parametrize("kind", ["clear", "no groups", "methods disagree"])
-def test_the_first_screen_holds_the_answer(
-    answered, matrix_result, examine_page, tmp_path, kind, width, height
-):
-    """A narrow one may be scrolled once."""
-    result, apart = answered, "Apart: 0 and 1."
-    if kind == "no groups":
-        result = with_sparse(matrix_result, (0, 1, 0.2), (1, 2, 0.4), signature=None)
-        apart = "No clusters stand apart"
-    elif kind == "methods disagree":
-        other = replace(answered.methods["l0"], labels=np.tile([0, 1, 2], 4).astype(np.int32))
-        result = replace(answered, methods={**answered.methods, "l0": other})
-    configuration = {"matrices": {"toy": {"path": "/a/folder/of/mine/expression.csv"}}}
-    write_report([result], tmp_path / "report.html", configuration=configuration)
-    found = examine_page(tmp_path / "report.html", width)
-    assert found["errors"] == []
-    assert found["width"] <= width
-    assert found["answer"]["bottom"] <= height
-    signature = result.methods["sparse"].signature
-    names = [] if signature is None else [str(name) for name in result.var.index[signature]]
-    text = found["answer"]["text"]
-    for words in ("3 clusters", "cluster 2: 4", "K = 3", apart, "--clusters 4", *names):
-        assert words in text, words
-    assert ("The methods disagree." in text) == (kind == "methods disagree")
-
-
 def words_outside_details(html):
     text, depth = "", 0
     for part in html.replace("<details", "\0+<details").replace("</details>", "\0-").split("\0"):

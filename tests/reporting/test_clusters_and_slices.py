@@ -1,10 +1,7 @@
 import numpy as np
-import pandas as pd
 import pytest
-from matplotlib.colors import to_rgb
 
 from sparsekm.annotation.clusters import overlap_clusters
-from sparsekm.figures.style import shades
 from sparsekm.reporting.brain_figures import (
     PLANES,
     boundary_lines,
@@ -40,14 +37,6 @@ def test_clusters_that_share_a_region_differ_in_shade_and_the_first_has_its_colo
     assert colors[1] != colors[0]
 
 
-@pytest.mark.parametrize("color", ["#ed985c", "#fff9c7", "#12d9b9", "#0072b2"])
-def test_shades_differ_visibly(color):
-    found = np.array([to_rgb(shade) for shade in shades(color, 6)])
-    np.testing.assert_allclose(found[0], to_rgb(color), atol=0.01)
-    distances = np.abs(found[:, None] - found[None]).max(axis=2)
-    assert distances[~np.eye(6, dtype=bool)].min() > 0.03
-
-
 def test_region_colours_follow_the_atlas_and_leave_absent_regions_out(brain_result):
     assert region_colors(brain_result) == {"RSP": "#a84d10", "CSP": "#ed985c", "r1": "#ee5dff"}
 
@@ -66,13 +55,6 @@ def test_slice_shows_the_most_regions_nearest_the_middle(brain_result):
     image = piece.image(np.arange(len(regions)))
     assert (image >= 0).all()
     assert (brain_result.obs["z"].to_numpy()[image] == piece.index).all()
-
-
-def test_coronal_slice_of_layered_brain_shows_one_region(brain_result):
-    regions = brain_result.obs["region"].to_numpy()
-    piece = richest_slice(brain_result.obs, brain_result.spatial, regions, PLANES[1])
-    assert np.unique(regions[piece.voxels]).size == 1
-    assert piece.position == pytest.approx(piece.index * 0.1)
 
 
 def test_boundaries_surround_every_region_once():
@@ -111,8 +93,3 @@ def test_components_are_those_of_a_singular_value_decomposition(shape):
     np.testing.assert_allclose(explained[:n], values[:n] ** 2 / np.sum(values**2), atol=1e-8)
     assert components.shape == (shape[0], 2)
     np.testing.assert_array_equal(components, principal_plane(X.copy())[0])
-
-
-def test_overlap_counts_every_sample(overlap):
-    assert overlap.counts.to_numpy().sum() == 9
-    pd.testing.assert_index_equal(overlap.counts.columns, pd.Index(["A", "B", "C"], name="region"))

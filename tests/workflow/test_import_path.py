@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from sparsekm.command import main as command
@@ -52,6 +53,7 @@ def test_the_command_and_what_it_starts_import_nothing_from_the_folder(
     assert "unknown keys ['method']" in told
 
 
+@pytest.mark.release
 def test_snakemake_in_a_checkout_and_its_jobs_on_a_cluster_import_nothing_from_it(
     new_project, tmp_path, project_root
 ):

@@ -65,7 +65,7 @@ def test_a_table_becomes_a_report_in_one_folder_and_nowhere_else(table, project_
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.usefixtures("kernels")
 def test_a_run_that_is_terminated_leaves_no_process_and_no_lock(table):
     folder = table.parent / "sparsekm-tumours"
