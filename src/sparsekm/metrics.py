@@ -343,8 +343,10 @@ def _fill(values: np.ma.MaskedArray) -> np.ndarray:
     if values.dtype.kind == "f":
         return values.filled(np.nan)
     if values.dtype.kind in "biu":
-        return values.astype(np.float64).filled(np.nan)
-    return np.where(np.ma.getmaskarray(values), None, np.ma.getdata(values).astype(object))
+        return np.ma.filled(values.astype(np.float64), np.nan)
+    filled = np.ma.getdata(values).astype(object)
+    filled[np.ma.getmaskarray(values)] = None
+    return filled
 
 
 def _mark_in_table(table: pd.DataFrame) -> pd.DataFrame:
