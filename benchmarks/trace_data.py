@@ -15,9 +15,7 @@ from pathlib import Path
 SHAPE = (60, 331)
 ROOT = Path(__file__).parents[1]
 SOURCE = f"{ROOT / 'src' / 'sparsekm'}{os.sep}"
-WATCH = (
-    f"import sys; sys.path.append({str(ROOT)!r}); from benchmarks.trace_data import watch; watch()"
-)
+WATCH = f"import sys; sys.path.append({str(ROOT)!r}); import benchmarks.trace_data as t; t.watch()"
 DRAW = f"import numpy as np; X = np.random.default_rng(0).normal(size={SHAPE}); X[:20, :9] += 3; "
 WRITE = "import pandas as pd; pd.DataFrame(X).add_prefix('g').to_csv('table.csv', index=False)"
 FIT = "import sparsekm; sparsekm.SparseKMeans(2, random_state=0, n_jobs=1).fit(X)"

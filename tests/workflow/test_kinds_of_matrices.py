@@ -7,7 +7,7 @@ import pytest
 
 from sparsekm.io.store import read_fit
 from sparsekm.io.tables import CLUSTERS
-from sparsekm.metrics.partition_metrics import classification_error_rate
+from sparsekm.metrics import classification_error_rate
 
 
 def in_space(matrix):

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
 from sparsekm.cluster.validation import check_count
-from sparsekm.metrics.partition_metrics import label_codes
+from sparsekm.metrics import label_codes
 from sparsekm.runtime.random_state import draw_samples
 
 BLOCKS_PER_CLUSTER = 4

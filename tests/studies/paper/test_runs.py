@@ -6,7 +6,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from sparsekm.metrics.partition_metrics import classification_error_rate
+from sparsekm.metrics import classification_error_rate
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.simulation import draw_replicate
 from sparsekm.studies.paper import repetition
