@@ -261,33 +261,17 @@ def test_the_fit_is_an_l1_fit(fits):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "error", "message"),
+    ("parameters", "message"),
     [
-        ({"sparsity": None}, ValueError, "sparsity=None should be 'auto' or a number"),
-        ({"sparsity": "some"}, ValueError, "sparsity='some' should be 'auto' or a number"),
-        ({"sparsity": 41}, ValueError, "sparsity=41 should be <= n_features=40"),
-        ({"sparsity": 0}, ValueError, "sparsity=0 should be >= 1"),
-        ({"sparsity": 1.0}, ValueError, "sparsity=1.0 is ambiguous"),
-        ({"sparsity": "auto", "selection": "few"}, ValueError, "selection='few' should be one of"),
-        ({"screening": "most"}, ValueError, "screening='most' should be one of"),
-        ({"max_samples": 0}, ValueError, "max_samples=0 should be >= 1"),
-        ({"n_clusters": "3"}, ValueError, "n_clusters='3' should be one of"),
-        ({"penalty": "l2"}, ValueError, r"penalty='l2' should be one of \['l0', 'l1'\]"),
-        ({"n_clusters": 51}, ValueError, "n_samples=50 should be >= n_clusters=51"),
-        ({"n_clusters": 0}, ValueError, "n_clusters=0 should be >= 1"),
-        (
-            {"min_cluster_size": 17},
-            ValueError,
-            r"n_samples=50 should be >= n_clusters \* min_cluster_size=51",
-        ),
-        ({"random_state": -1}, ValueError, "random_state=-1 should be >= 0"),
+        ({"sparsity": None}, "sparsity=None should be 'auto' or a number"),
+        ({"sparsity": 41}, "sparsity=41 should be <= n_features=40"),
+        ({"sparsity": 1.0}, "sparsity=1.0 is ambiguous"),
+        ({"n_clusters": "3"}, "n_clusters='3' should be one of"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name_value_and_rule(clear, parameters, error, message):
-    estimator = SparseKMeans(**{"n_clusters": 3, **parameters})
-    with pytest.raises(error, match=message):
-        estimator.fit(clear)
-    assert not hasattr(estimator, "labels_")
+def test_what_cannot_be_is_refused_by_name_value_and_rule(clear, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SparseKMeans(**{"n_clusters": 3, **parameters}).fit(clear)
 
 
 @PENALTIES
