@@ -30,7 +30,7 @@ def test_objectives_rise_with_the_sparsity_and_no_fit_is_bettered_by_anothers_la
     kind, n_samples
 ):
     X = draw(n_samples)
-    for seed in range(2):
+    for seed in range(2 if n_samples < 1000 else 1):
         path = kind(6, n_init=2, random_state=seed).path(X, GRIDS[kind])
         assert path.search == "global"
         assert np.all(np.diff(path.objectives) >= 0)
@@ -121,7 +121,7 @@ def one_factor():
 def test_a_factor_that_many_features_share_does_not_hide_clusters_from_fits(one_factor):
     X, known = one_factor
     estimator = L0KMeans(4, sparsity=60, min_cluster_size=5)
-    found = [clone(estimator).set_params(random_state=s).fit(X).objective_ for s in range(6)]
+    found = [clone(estimator).set_params(random_state=s).fit(X).objective_ for s in range(3)]
     assert min(found) >= known * (1 - 1e-9)
 
 
@@ -129,9 +129,8 @@ def test_a_factor_that_many_features_share_does_not_hide_clusters_from_paths(one
     X, known = one_factor
     estimator = L0KMeans(4, min_cluster_size=5)
     grid = [22, 37, 60, 100, 165, 271, 447, 737, 1214, 2000]
-    for seed in range(3):
-        path = clone(estimator).set_params(random_state=seed).path(X, grid)
-        assert path.objectives[2] >= known * (1 - 1e-9)
+    path = clone(estimator).set_params(random_state=0).path(X, grid)
+    assert path.objectives[2] >= known * (1 - 1e-9)
 
 
 N_CLUSTERS, PLANTED = 20, 60
