@@ -271,7 +271,7 @@ def test_raw_counts_are_clustered_with_a_warning(kind):
 
 
 def test_the_modules_show_their_public_names_only():
-    assert dir(sparsekm.tl) == ["sparse_kmeans"]
+    assert dir(sparsekm.tl) == ["predict_clusters", "sparse_kmeans"]
     assert dir(sparsekm.pl) == ["gap_curve", "heatmap", "scores"]
 
 

@@ -246,7 +246,7 @@ def _path_errors(config: Mapping[str, Any]) -> list[str]:
     paths = {
         f"{section}.{key}": entry[key]
         for section, entry in sections.items()
-        for key in ("path", "folder")
+        for key in ("path", "folder", "feature_groups")
         if entry and entry.get(key) and not is_address(entry[key])
     }
     broken = {place: path_rule(path) for place, path in paths.items()}

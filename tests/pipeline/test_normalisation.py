@@ -182,7 +182,7 @@ def test_features_that_differ_between_groups_come_first_and_ties_go_to_the_lowes
 
 def test_counts_are_logged_at_the_median_depth():
     # The totals are 4, 4 and 8, their median 4: the last sample counts half.
-    found = log_counts(raw_counts([[1, 3], [2, 2], [0, 8]])).collect()
+    found = log_counts(raw_counts([[1, 3], [2, 2], [0, 8]]))[0].collect()
     np.testing.assert_allclose(found, np.log1p([[1, 3], [2, 2], [0, 4]]), rtol=1e-6)
 
 

@@ -59,8 +59,8 @@ def test_markers_are_the_kept_genes_by_distance_up_and_down(brain):
     assert texts(view.rows[1]) == ["1", "40", "CSP", "none", down]
 
 
-def _markers_of(result, centers):
-    l0 = dataclasses.replace(result.methods["l0"], centers=centers)
+def _markers_of(result, centers, **found):
+    l0 = dataclasses.replace(result.methods["l0"], centers=centers, **found)
     return view_markers(dataclasses.replace(result, methods={"l0": l0}), "genes.csv")
 
 
@@ -69,6 +69,19 @@ def test_markers_of_unlabelled_samples_have_no_majority_and_without_centres_no_t
     view = _markers_of(unlabelled, np.zeros((4, brain.n_features)))
     assert texts(view.rows[0]) == ["0", "40", "none", "none"]
     assert _markers_of(brain, None) is None
+
+
+def test_markers_name_the_fewest_that_tell_a_cluster_from_the_others_whether_kept_or_not(brain):
+    names, signatures = brain.var.index, np.zeros((4, brain.n_features), np.int8)
+    centers = np.zeros(signatures.shape)
+    centers[0, :2] = 0.25, -1.5
+    signatures[0, :2] = 1
+    agreements = np.array([0.987, 0.3, 0.3, 0.3])
+    view = _markers_of(brain, centers, cluster_signatures=signatures, cluster_agreements=agreements)
+    assert view.columns[-1].text == "told from the others by"
+    assert "puts left-out voxels into the cluster" in view.caption
+    told = [texts(row)[-1] for row in view.rows]
+    assert told[:2] == [f"{names[1]} −1.5, {names[0]} +0.2 (0.99)", "none (0.30)"]
 
 
 def test_recall_counts_planted_genes_in_each_of_their_regions(brain):

@@ -174,6 +174,29 @@ def test_of_more_samples_than_the_most_some_are_drawn_and_all_are_fitted(clear):
         np.testing.assert_allclose(fit.cluster_centers_[k], clear[fit.labels_ == k].mean(axis=0))
 
 
+def test_what_is_known_of_drawn_samples_has_the_numbers_of_the_clusters_of_all(seed):
+    labels = np.random.default_rng(seed).permutation(np.repeat([0, 1, 2], 100))
+    X = np.random.default_rng(seed).standard_normal((300, 30))
+    X[:, :6] += 5 * (labels[:, None] == np.arange(6) % 3)
+    for state in range(3):
+        fit = SparseKMeans(3, max_samples=60, random_state=state).fit(X)
+        np.testing.assert_array_equal(fit.left_out_labels_, fit.labels_)
+        for cluster, features in enumerate(fit.cluster_signatures_):
+            (planted,) = np.unique(labels[fit.labels_ == cluster])
+            assert set(features % 3) == {planted}
+
+
+def test_signatures_name_features_among_all_and_say_how_well_they_tell_a_cluster(clear):
+    constant = np.column_stack([np.full(50, 0.3), clear])
+    fit = SparseKMeans(3, random_state=0).fit(constant)
+    assert fit.cluster_signature_agreements_.shape == (3,)
+    assert (fit.cluster_signature_agreements_ > 0.9).all()
+    for cluster, features in enumerate(fit.cluster_signatures_):
+        (planted,) = np.unique(TRUTH[fit.labels_ == cluster])
+        assert set((features - 1) % 3) == {planted}
+        assert features.max() <= 12
+
+
 def test_groups_are_left_out_as_a_whole_and_count_once(clear):
     # Each sample comes three times: alone, its copies would place it and count for it.
     X, groups = np.repeat(clear, 3, axis=0), np.repeat(np.arange(50), 3)

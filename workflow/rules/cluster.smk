@@ -17,7 +17,7 @@ rule compare_cluster_counts:
     resources:
         **needs(memory=(700, 10), minutes=(30, 1), tunes=True),
     params:
-        problem=count_problem(),
+        problem=open_problem,
     script:
         "../../scripts/compare_choices.py"
 
@@ -246,7 +246,7 @@ rule refit_other_seeds:
     resources:
         **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
     params:
-        problem={"seed": config["seed"], "search": SEARCH, **TUNING_SAMPLE},
+        problem=open_problem,
         n_seeds=config["n_seeds"],
     script:
         "../../scripts/refit_other_seeds.py"

@@ -20,7 +20,7 @@ rule gene_stability:
     resources:
         **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
     params:
-        problem={"seed": config["seed"], "search": SEARCH, **TUNING_SAMPLE},
+        problem=open_problem,
         subsamples=ANNOTATION["subsamples"],
     script:
         "../../scripts/gene_stability.py"

@@ -3,7 +3,7 @@
 
 def table_settings(dataset):
     """Return the settings of a matrix on which its reading and normalisation depend."""
-    others = ("path", "draw", "n_clusters")
+    others = ("path", "draw", "n_clusters", "trim")
     return {
         k: v for k, v in MATRICES[dataset].items() if k not in others and v is not None
     }

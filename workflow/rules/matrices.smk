@@ -46,7 +46,9 @@ rule normalise_matrix:
         runtime=growing(20, 0.02),
     params:
         settings=lambda wildcards: table_settings(wildcards.dataset),
-        content=lambda wildcards: content(MATRICES[wildcards.dataset].get("path")),
+        content=lambda wildcards: content(
+            *(MATRICES[wildcards.dataset].get(key) for key in ("path", "feature_groups"))
+        ),
         simulated=lambda wildcards: "draw" in MATRICES[wildcards.dataset],
     script:
         "../../scripts/normalise_matrix.py"

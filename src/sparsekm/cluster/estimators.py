@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.alternation import Fit, weigh_partition
+from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples, warn_of_coinciding
-from sparsekm.cluster.matrices.containers import Data, Seed, StreamedMatrix
+from sparsekm.cluster.matrices.containers import Data, Seed, StreamedMatrix, compute
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_if_few
 from sparsekm.cluster.path import Progress, fit_path
-from sparsekm.cluster.path_estimator import PathEstimator, read_data, read_new
+from sparsekm.cluster.path_estimator import (
+    PathEstimator,
+    read_data,
+    read_new,
+    remember_features,
+)
+from sparsekm.cluster.sample_weights import (
+    WeightedSamples,
+    fit_weighted,
+    refuse_trim,
+    spread_labels,
+    weighted_centers,
+    with_weights,
+)
 from sparsekm.cluster.search.starts import STARTS, Start, make_start
 from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.trimming import TrimmedStarts, count_trimmed, fit_trimmed
 from sparsekm.cluster.validation import check_choice, check_count, check_start
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.runtime.random_state import draw_samples, seed_sequence
@@ -29,6 +46,67 @@ from sparsekm.runtime.threads import count_threads
 
 class BaseSparseKMeans(PathEstimator):
     """What the k-means estimators share: reading data, prediction, the search."""
+
+    def fit(
+        self,
+        X: Data,
+        y: object = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
+    ) -> Self:
+        """Cluster the samples and weigh the features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
+            CSR and CSC matrices are not made dense; float32 stays float32; arrays of dask are
+            computed. Data are never rescaled: standardise first where the features have different
+            units.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts: a sample of weight two as if it were given twice, one of
+            weight 0 as if it were not given; it is labelled as `predict` does. Scores and
+            objective are in proportion to the weights; nothing else depends on their scale.
+        batch : array-like of shape (n_samples,), default=None
+            The batch of each sample. What is learned is that of X as given; the answer of X centred
+            within batches is set beside it: see `SparseKMeans.fit`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError
+            If X is nothing that NumPy can read, such as an AnnData; if `batch` is given with a
+            sparse X or a StreamedMatrix.
+        ValueError
+            If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
+            is constant; if indices of a sparse X lie outside its shape; if `batch` is not one per
+            sample, or has a batch of one sample; if a parameter is out of
+            its range; if weights are negative, all 0 or not one per sample; if weights are
+            combined with a StreamedMatrix, `trim` or ``min_cluster_size > 1``.
+        """
+        if sample_weight is None:
+            return super().fit(X, batch=batch)
+        X = compute(X)
+        if batch is not None:
+            check_batch(batch, X)
+        values = X if isinstance(X, StreamedMatrix) else read_data(self, X)
+        weighted, counts = WeightedSamples.of_data(values, sample_weight)
+        cut = isinstance(getattr(self, "init", None), Sequence | np.ndarray) and not counts.all()
+        if cut and not isinstance(self.init, str):
+            raise ValueError(
+                "sample_weight of 0 and labels as init should not be combined: leave those "
+                "samples out of both."
+            )
+        super().fit(weighted)
+        remember_features(self, X)
+        self.labels_ = spread_labels(self, values, self.labels_, counts)
+        compare_batches(self, X, batch, sample_weight=sample_weight)
+        return self
 
     def predict(self, X: Data) -> np.ndarray:
         """Label samples by their nearest centre under the feature weights.
@@ -42,7 +120,8 @@ class BaseSparseKMeans(PathEstimator):
         ndarray of shape (n_samples,), int32
             On the training data these are `labels_`, except where `fit` warns that clusters have
             the same centre in the kept features or that it did not converge, and where
-            ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest.
+            ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest,
+            and except for those that `trim` set aside.
 
         Raises
         ------
@@ -69,6 +148,9 @@ class BaseSparseKMeans(PathEstimator):
         return search
 
     def _read(self, X) -> tuple[Matrix, VaryingFeatures]:
+        if isinstance(X, WeightedSamples):
+            matrix, features = self._read(X.values)
+            return with_weights(matrix, X.sample_weight), features
         known = isinstance(X, CentredMatrix | SparseMatrix | StreamedMatrix)
         matrix = X if known else as_matrix(read_data(self, X))
         features = VaryingFeatures.of_matrix(matrix)
@@ -78,10 +160,40 @@ class BaseSparseKMeans(PathEstimator):
         n_clusters = check_count("n_clusters", self.n_clusters)
         min_size = check_count("min_cluster_size", self.min_cluster_size)
         check_matrix(matrix, n_clusters, min_size)
+        n_trimmed = count_trimmed(self.trim, matrix.n_samples, n_clusters, min_size)
+        if n_trimmed and isinstance(matrix, StreamedMatrix):
+            raise ValueError(
+                f"trim={self.trim} should be 0 for a StreamedMatrix: give the array in memory."
+            )
+        if matrix.sample_weight is not None:
+            refuse_trim(self.trim)
+            if min_size > 1:
+                raise ValueError(
+                    f"min_cluster_size={min_size} should be 1 with sample_weight: it counts "
+                    "samples."
+                )
         partition = KMeansPartition(
             n_clusters, min_size, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
         )
         return matrix, partition
+
+    def _fit_samples(self, matrix, partition, weight_steps, *rest) -> tuple[list[Fit], np.ndarray]:
+        def fit_some(sample, rows):
+            own, init = self, getattr(self, "init", None)
+            if init is not None and not isinstance(init, str) and not hasattr(init, "propose"):
+                own = clone(self).set_params(init=np.asarray(init)[rows])
+            return own._fit_path(sample, partition, weight_steps, *rest)
+
+        size = partition.n_clusters, partition.min_size
+        n_trimmed = count_trimmed(self.trim, matrix.n_samples, *size)
+        if matrix.sample_weight is not None:
+            return fit_weighted(matrix, partition, weight_steps, fit_some)
+        if n_trimmed:
+            # A grandchild: the search spawns children.
+            seeds = seed_sequence(self.random_state).spawn(1)[0].spawn(1)[0]
+            starts = TrimmedStarts(self._effort().n_init, seeds)
+            return fit_trimmed(matrix, partition, weight_steps, n_trimmed, starts, fit_some)
+        return self._fit_path(matrix, partition, weight_steps, *rest)
 
     def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
@@ -109,8 +221,14 @@ class BaseSparseKMeans(PathEstimator):
     ) -> None:
         n_threads = count_threads(self.n_jobs)
         n_clusters = int(self.n_clusters)
-        sums = matrix_sums(matrix, fit.labels, n_clusters, n_threads)
-        centers = (sums / cluster_sizes(fit.labels, n_clusters)).T
+        labels = fit.labels
+        if labels.min() < 0:
+            matrix, labels = matrix.take(np.flatnonzero(labels >= 0)), labels[labels >= 0]
+        if matrix.sample_weight is None:
+            sums = matrix_sums(matrix, labels, n_clusters, n_threads)
+            centers = (sums / cluster_sizes(labels, n_clusters)).T
+        else:
+            centers = weighted_centers(matrix, labels, n_clusters).T
         kept = fit.weights[features.varies] > 0
         warn_of_coinciding(centers[:, kept], matrix.dtype)
         self._means = features.put_back(matrix.means, features.constants)
@@ -194,10 +312,14 @@ class KMeans(BaseSparseKMeans):
         Threads; None and -1 are all cores that the process may use. Results do not depend on it.
     verbose : int, default=0
         Whether to print progress.
+    trim : float, default=0
+        Share of the samples, below 0.5, that is set aside as outliers: those farthest from their
+        centres. They have no part in centres, scores and weights.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+        -1 for samples that `trim` sets aside; `predict` labels these, too.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Cluster means, in the units and the dtype of X.
     feature_weights_ : ndarray of shape (n_features,)
@@ -230,6 +352,7 @@ class KMeans(BaseSparseKMeans):
     random_state: Seed = None
     n_jobs: int | None = None
     verbose: int = 0
+    trim: float = 0.0
 
     def path(
         self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
@@ -255,11 +378,11 @@ class KMeans(BaseSparseKMeans):
         """
         return super().path(X, sparsities, progress=progress)
 
-    def _grid(self, sparsities, n_features, n_constant):
-        return np.array([n_features - n_constant])
+    def _grid(self, sparsities, features):
+        return np.array([features.n_features - features.n_constant])
 
-    def _weight_step(self, sparsity, n_features, n_constant=0):
-        return TopFeatures(n_features - n_constant)
+    def _weight_step(self, sparsity, features):
+        return TopFeatures(features.n_features - features.n_constant)
 
     def _prepare(self, matrix):
         matrix, partition = super()._prepare(matrix)
@@ -298,6 +421,8 @@ class _Penalised(BaseSparseKMeans):
     random_state: Seed = None
     n_jobs: int | None = None
     verbose: int = 0
+    trim: float = 0.0
+    feature_groups: ArrayLike | None = None
 
 
 class L0KMeans(_Penalised):
@@ -346,10 +471,19 @@ class L0KMeans(_Penalised):
         Threads; None and -1 are all cores that the process may use. Results do not depend on it.
     verbose : int, default=0
         Whether to print progress.
+    trim : float, default=0
+        Share of the samples, below 0.5, that is set aside as outliers: those farthest from their
+        centres in the features kept. They have no part in centres, scores and weights.
+    feature_groups : array-like of shape (n_features,), default=None
+        Names or numbers of the groups of features that are kept or dropped as a whole, such as the
+        probes of a gene, the genes of a pathway or the levels of one category. `sparsity` then
+        counts groups. A group counts as one feature, however many it holds: it is judged by the
+        mean of its a_j, and its weight is shared equally by its features.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+        -1 for samples that `trim` sets aside; `predict` labels these, too.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Cluster means over all features, in the units and the dtype of X.
     feature_weights_ : ndarray of shape (n_features,)
@@ -393,7 +527,8 @@ class L1KMeans(_Penalised):
         Bound s >= 1 on the l1 norm of the weights; at or above the root of the number of features
         that vary, which is what None means, it does not bind. When m features tie at the top and
         s < sqrt(m), the weights are equal on the first floor(s^2) of them.
-    search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose
+    search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose, trim, \
+    feature_groups
         As in `L0KMeans`.
 
     Attributes

@@ -15,15 +15,14 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from sparsekm.cluster.alternation import Fit
+from sparsekm.cluster.batches import check_batch, compare_batches
+from sparsekm.cluster.feature_groups import FeatureGroups, WeighedGroups
 from sparsekm.cluster.matrices.containers import (
     Data,
-    StreamedMatrix,
     as_readable,
     compute,
     in_canonical_format,
 )
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.path import Progress, SearchEffort
 from sparsekm.cluster.sparsity_path import SparsityPath
@@ -130,7 +129,7 @@ def read_new(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
 
 def remember_features(estimator: BaseEstimator, X) -> None:
     """Set the number of features and, where X has them, their names, at the end of a fit."""
-    if isinstance(X, CentredMatrix | SparseMatrix | StreamedMatrix):
+    if hasattr(X, "n_features"):
         X = np.empty((0, X.n_features))
     validate_data(estimator, X, skip_check_array=True)
 
@@ -175,7 +174,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     # Whether the fit at a sparsity is the same whatever else is on the path.
     independent_fits = False
 
-    def fit(self, X: Data, y: object = None) -> Self:
+    def fit(self, X: Data, y: object = None, *, batch: ArrayLike | None = None) -> Self:
         """Cluster the samples and weigh the features.
 
         Parameters
@@ -186,6 +185,9 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
             units. `SparseClustering` takes no StreamedMatrix.
         y : None
             Ignored.
+        batch : array-like of shape (n_samples,), default=None
+            The batch of each sample. What is learned is that of X as given; the answer of X centred
+            within batches is set beside it: see `SparseKMeans.fit`.
 
         Returns
         -------
@@ -194,20 +196,25 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Raises
         ------
         TypeError
-            If X is nothing that NumPy can read, such as an AnnData.
+            If X is nothing that NumPy can read, such as an AnnData; if `batch` is given with a
+            sparse X or a StreamedMatrix.
         ValueError
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
-            is constant; if indices of a sparse X lie outside its shape; if a parameter is out of
-            its range.
+            is constant; if indices of a sparse X lie outside its shape; if `batch` is not one per
+            sample, or has a batch of one sample; if a parameter is out of its range.
         """
         X = compute(X)
+        if batch is not None:
+            check_batch(batch, X)
         data, features = self._read(X)
         data, partition = self._prepare(data)
         weight_step = self._own_weight_step(features)
         search = self._resolve_search(data)
-        (fit,), _ = self._fit_path(data, partition, [weight_step], search)
+        (fit,), _ = self._fit_samples(data, partition, [weight_step], search)
         fit = _put_back(fit, weight_step, features)
-        return self._learn(X, data, features, fit, search)
+        self._learn(X, data, features, fit, search)
+        compare_batches(self, X, batch)
+        return self
 
     def check(self, X: Data, *, searched: bool = False) -> None:
         """Refuse data and parameters that `fit` would refuse, before any work.
@@ -292,12 +299,11 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         """Return sparsities, search, fits and first objectives, in the order of `sparsities`."""
         data, features = self._read(X)
         data, partition = self._prepare(data)
-        counts = features.n_features, features.n_constant
-        sparsities = self._grid(sparsities, *counts)
+        sparsities = self._grid(sparsities, features)
         order = np.argsort(sparsities, kind="stable")
-        weight_steps = [self._weight_step(s, *counts) for s in sparsities[order]]
+        weight_steps = [self._weight_step(s, features) for s in sparsities[order]]
         search = self._resolve_search(data)
-        fits, first = self._fit_path(
+        fits, first = self._fit_samples(
             data, partition, weight_steps, search, progress, objectives_only
         )
         if fits:
@@ -339,6 +345,10 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         """Return the data, which have a `shape`, and the partition step, once these fit."""
         raise NotImplementedError
 
+    def _fit_samples(self, *given) -> tuple[list[Fit], np.ndarray]:
+        """Fit as `_fit_path` does, where samples do not all count alike, too."""
+        return self._fit_path(*given)
+
     def _fit_path(
         self, data, partition, weight_steps, search, progress=None, objectives_only=False
     ) -> tuple[list[Fit], np.ndarray]:
@@ -365,16 +375,22 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         return "alternate"
 
     def _own_weight_step(self, features: VaryingFeatures) -> WeightStep:
-        sparsity = getattr(self, "sparsity", None)
-        return self._weight_step(sparsity, features.n_features, features.n_constant)
+        return self._weight_step(getattr(self, "sparsity", None), features)
 
-    def _weight_step(self, sparsity, n_features: int, n_constant: int = 0) -> WeightStep:
+    def _weight_step(self, sparsity, features: VaryingFeatures) -> WeightStep:
         penalty = check_choice("penalty", self.penalty, PENALTIES)
-        return PENALTIES[penalty](check_sparsity(penalty, sparsity, n_features, n_constant))
+        groups = self._feature_groups(features)
+        step = PENALTIES[penalty](check_sparsity(penalty, sparsity, *(groups or features).counts))
+        return step if groups is None else groups.weigh_groups(step)
 
-    def _grid(self, sparsities, n_features: int, n_constant: int) -> np.ndarray:
+    def _grid(self, sparsities, features: VaryingFeatures) -> np.ndarray:
         penalty = check_choice("penalty", self.penalty, PENALTIES)
-        return resolve_sparsities(penalty, sparsities, n_features, n_constant)
+        counts = (self._feature_groups(features) or features).counts
+        return resolve_sparsities(penalty, sparsities, *counts)
+
+    def _feature_groups(self, features: VaryingFeatures) -> FeatureGroups | None:
+        groups = getattr(self, "feature_groups", None)
+        return None if groups is None else FeatureGroups.of_labels(groups, features)
 
     def _effort(self) -> SearchEffort:
         return SearchEffort(
@@ -388,6 +404,9 @@ def _put_back(fit: Fit, weight_step: WeightStep, features: VaryingFeatures) -> F
     """Return a fit of all features: constant ones score 0, and are chosen after all others."""
     if features.n_constant == 0:
         return fit
+    if isinstance(weight_step, WeighedGroups):
+        put_back = features.put_back
+        return replace(fit, weights=put_back(fit.weights), scores=put_back(fit.scores))
     n_varying = len(fit.scores)
     last = weight_step.weigh(np.pad(fit.scores, (0, features.n_constant)))[n_varying:]
     weights = features.put_back(fit.weights)

@@ -29,6 +29,14 @@ def check_nonnegative(name: str, value: object) -> float:
     return float(value)
 
 
+def check_share(name: str, value: object) -> float:
+    """Return `value` as a float if it is a number in [0, 0.5)."""
+    share = check_nonnegative(name, value)
+    if share >= 0.5:
+        raise ValueError(f"{name}={value} should be < 0.5, a share of the samples.")
+    return share
+
+
 def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
     """Return `value` if it is one of `choices`."""
     choices = list(choices)

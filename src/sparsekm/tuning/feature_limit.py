@@ -55,8 +55,11 @@ def noise_correlation(
     """Compare the correlations of dropped features within clusters with those expected by chance.
 
     Features with weight 0 are dropped; if there are fewer than two, all features are used. If fewer
-    than two features vary, the mean is 1 and there are no pairs.
+    than two features vary, the mean is 1 and there are no pairs. Samples of no cluster, -1, are
+    left out.
     """
+    if labels.min() < 0:
+        X, labels = X[labels >= 0], labels[labels >= 0]
     dropped = np.flatnonzero(np.asarray(weights) == 0)
     used = dropped if len(dropped) > 1 else np.arange(X.shape[1])
     if len(used) > MOST_FEATURES:
@@ -150,5 +153,9 @@ def feature_limit(X: np.ndarray, path: SparsityPath) -> FeatureLimit:
     # Where every fit keeps more, the sparsest.
     below = np.where(kept <= share_of(n_features), kept, -kept)
     densest = int(below.argmax())
-    correlation = noise_correlation(X, path.labels[densest], path.weights[densest])
+    labels = path.labels[densest]
+    if (labels < 0).any():
+        # Those that were trimmed are in no cluster.
+        X, labels = X[labels >= 0], labels[labels >= 0]
+    correlation = noise_correlation(X, labels, path.weights[densest])
     return FeatureLimit(correlation, n_features)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.validation import check_choice
 from sparsekm.cluster.weight_step import PENALTIES, resolve_sparsities
 from sparsekm.tuning.feature_limit import FeatureLimit
@@ -83,16 +82,16 @@ def default_sparsities(penalty: str, n_features: int, n_sparsities: int = 10) ->
     return np.unique(np.rint(grid) if step.counts_features else grid)
 
 
-def search_grid(penalty: str, sparsities, features: VaryingFeatures) -> np.ndarray:
+def search_grid(penalty: str, sparsities, n_features: int, n_constant: int) -> np.ndarray:
     """Return the ascending grid of a search among the features that vary; None is the default.
 
     There constant features are left out, so more features than vary are those that vary.
     """
     step = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
-    n_varying = features.n_features - features.n_constant
+    n_varying = n_features - n_constant
     if sparsities is None:
         sparsities = default_sparsities(penalty, n_varying)
-    grid = resolve_sparsities(penalty, sparsities, features.n_features, features.n_constant)
+    grid = resolve_sparsities(penalty, sparsities, n_features, n_constant)
     return np.unique(np.minimum(grid, n_varying) if step.counts_features else grid)
 
 

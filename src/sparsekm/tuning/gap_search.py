@@ -12,15 +12,19 @@ from sklearn.utils import check_array, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from sparsekm.cluster.batches import check_batch, compare_batches
+from sparsekm.cluster.feature_groups import FeatureGroups
 from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.path_estimator import (
     FeatureSelector,
+    read_data,
     read_new,
     read_varying,
     remember_features,
 )
+from sparsekm.cluster.sample_weights import refuse_trim, repeat_samples
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.random_state import seed_sequence
@@ -39,7 +43,9 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     Parameters
     ----------
     estimator : estimator with `sparsity` and `path`
-        For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used. References are searched as
+        For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used. Its `trim` holds for
+        references, too, which are made of the samples kept; columns of one group of its
+        `feature_groups` are permuted together. References are searched as
         the data are: from labels given as `init`, too, which say nothing about a reference, so that
         the gap then also holds what the labels know.
     sparsities : None or array-like, default=None
@@ -140,7 +146,15 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Data, y: object = None, *, positions: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Data,
+        y: object = None,
+        *,
+        positions: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Fit the paths of data and references and choose.
 
         Parameters
@@ -151,6 +165,12 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             Ignored.
         positions : array-like of shape (n_samples, n_dimensions), default=None
             Where the samples are in space. Only references of the kind "spatial" use them.
+        batch : array-like of shape (n_samples,), default=None
+            The batch of each sample: as in `SparseKMeans.fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts: one of weight two as if it were given twice, in references,
+            too; one of weight 0 is labelled as `predict` does. Weights that are no small multiples
+            of a common unit are rounded so that samples are given four times on average.
 
         Returns
         -------
@@ -159,14 +179,36 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         Raises
         ------
         TypeError
-            If the estimator has no `sparsity` to tune.
+            If the estimator has no `sparsity` to tune; if `batch` is given with a sparse X.
         ValueError
             If there are fewer than two clusters, which have no sparsity to choose; if references of
-            the kind "spatial" have no positions; as the `fit` of the estimator. Everything that is
+            the kind "spatial" have no positions; if weights are negative, all 0, not one per
+            sample, or the estimator trims; as the `fit` of the estimator. Everything that is
             refused is refused before anything is fitted.
         """
         self._check_parameters()
         X = compute(X)
+        if batch is not None:
+            check_batch(batch, X)
+        self._fit_samples(X, positions, sample_weight)
+        compare_batches(self, X, batch, positions=positions, sample_weight=sample_weight)
+        return self
+
+    def _fit_samples(self, X, positions, sample_weight) -> None:
+        if sample_weight is None:
+            self._fit(X, positions)
+            return
+        values = read_data(self, X)
+        refuse_trim(getattr(self.estimator, "trim", 0))
+        rows = repeat_samples(sample_weight, values.shape[0])
+        places = self._check_positions(positions, values.shape[0])
+        self._fit(values[rows], None if places is None else places[rows])
+        remember_features(self, X)
+        labels, (given, first) = self.predict(values), np.unique(rows, return_index=True)
+        labels[given] = self.labels_[first]
+        self.labels_ = self.best_estimator_.labels_ = labels
+
+    def _fit(self, X, positions) -> Self:
         everyone, features = read_varying(self, X)
         estimator, sparsities, seed = self._prepare(features)
         places = self._check_positions(positions, everyone.shape[0])
@@ -209,6 +251,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         self.best_sparsity_ = sparsities[chosen].item()
         self.path_ = path.put_back(features)
         self.best_estimator_ = estimator.set_params(sparsity=self.best_sparsity_)
+        if getattr(self.estimator, "feature_groups", None) is not None:
+            estimator.set_params(feature_groups=self.estimator.feature_groups)
         with grant_threads(self.n_jobs):
             self.best_estimator_.adopt(X, fit.put_back(features), 0)
         self.labels_ = self.best_estimator_.labels_
@@ -264,15 +308,21 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         """
         check_is_fitted(self)
         X, best = read_new(self, X), self.best_estimator_
-        if X.shape[0] != len(best.labels_):
-            raise ValueError(f"n_samples={X.shape[0]} should be {len(best.labels_)}, as in `fit`.")
+        labels = best.labels_
+        if X.shape[0] != len(labels):
+            raise ValueError(f"n_samples={X.shape[0]} should be {len(labels)}, as in `fit`.")
         blocks = check_groups(groups, X.shape[0])
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         estimator = clone(best).set_params(random_state=seed)
+        if labels.min() < 0:
+            kept = np.flatnonzero(labels >= 0)
+            X, labels = X[kept], labels[kept]
+            blocks = None if blocks is None else np.unique(blocks[kept], return_inverse=True)[1]
+            estimator.set_params(trim=0.0)
         with grant_threads(self.n_jobs):
             drawn = draw_folds(X.shape[0], seed=seed, blocks=blocks)
-            folds = refit_folds(estimator, X, best.labels_, drawn)
-        return separation(X, best.labels_, best.get_support(indices=True), folds, blocks)
+            folds = refit_folds(estimator, X, labels, drawn)
+        return separation(X, labels, best.get_support(indices=True), folds, blocks)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -296,7 +346,12 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         """Return the seeded estimator, the grid for the features that vary, and the seed."""
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         estimator = clone(self.estimator).set_params(random_state=seed)
-        return estimator, search_grid(self.estimator.penalty, self.sparsities, features), seed
+        penalty, counts = self.estimator.penalty, features.counts
+        if getattr(estimator, "feature_groups", None) is not None:
+            groups = FeatureGroups.of_labels(estimator.feature_groups, features)
+            estimator.set_params(feature_groups=groups.groups)
+            counts = groups.counts
+        return estimator, search_grid(penalty, self.sparsities, *counts), seed
 
     def _check_positions(self, positions, n_samples: int) -> np.ndarray | None:
         if self.reference != SPATIAL:

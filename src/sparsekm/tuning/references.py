@@ -46,11 +46,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy import fft
 from scipy.optimize import nnls
-from scipy.sparse import csc_array, csr_array, issparse
+from scipy.sparse import csc_array, csr_array, issparse, vstack
 from scipy.special import ndtri
 from scipy.stats import rankdata
 from sklearn.base import clone
@@ -62,21 +63,35 @@ from sparsekm.cluster.matrices.dense_parts import (
     stored_bytes,
 )
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.trimming import count_trimmed, first_kept
+from sparsekm.metrics import label_codes
 from sparsekm.runtime.threads import one_blas_thread
 
 
 def permuted_reference(
-    X: np.ndarray | csr_array, *, index: int, seed: int
+    X: np.ndarray | csr_array, *, index: int, seed: int, groups: np.ndarray | None = None
 ) -> np.ndarray | csr_array:
     """Permute every column separately: margins remain, dependence between features is removed.
+
+    Columns of one group, by their numbers in `groups` (n_features,), are permuted together: of
+    their dependence nothing can be learnt where they are kept or dropped as a whole.
 
     The stored values of each column of a sparse matrix are moved to random rows. The reference
     depends only on (`seed`, `index`) and `X`, so any batch of references can be made anywhere in
     any order; it has the shape and dtype of `X`.
     """
-    rng = _reference_generator(seed, index)
+    rng, n_samples = _reference_generator(seed, index), X.shape[0]
+    if groups is not None:
+        # To which row each row goes, drawn once for every group.
+        move = cache(lambda group: rng.permutation(n_samples))
+        if issparse(X):
+            return _permute_stored(X, lambda j, rows: move(groups[j])[rows])
+        made = np.empty_like(X)
+        for j, group in enumerate(groups):
+            made[move(group), j] = X[:, j]
+        return made
     if issparse(X):
-        return _permute_stored(X, rng)
+        return _permute_stored(X, lambda j, rows: rng.choice(n_samples, len(rows), replace=False))
     # Columns are shuffled as contiguous rows of the transpose; the result is its view.
     columns = np.ascontiguousarray(X.T)
     if np.shares_memory(columns, X):
@@ -151,11 +166,23 @@ def reference_objectives(
     used.
     """
     check_reference(reference, X)
+    trimmed = getattr(estimator, "trim", 0)
+    if trimmed:
+        kept, others = _set_aside(estimator, X, seed)
+        X, outliers = X[kept], X[others]
+        positions = None if positions is None else positions[kept]
     # The reference is nobody else's: it is centred where it is, without another copy.
     if reference == SPATIAL:
         made = spatial_reference(X, positions=positions, index=index, seed=seed)
+    elif reference == "permutation":
+        groups = getattr(estimator, "feature_groups", None)
+        groups = None if groups is None else label_codes(groups, "feature_groups")
+        made = permuted_reference(X, index=index, seed=seed, groups=groups)
     else:
         made = REFERENCES[reference](X, index=index, seed=seed)
+    if trimmed:
+        sparse = issparse(X)
+        made = csr_array(vstack([made, outliers])) if sparse else np.concatenate([made, outliers])
     data = as_matrix(made, copy=False)
     fitted = clone(estimator).set_params(random_state=reference_seed(seed, index))
     objectives = fitted.search_objectives(data, sparsities)
@@ -167,12 +194,24 @@ def reference_objectives(
     return objectives
 
 
-def _permute_stored(X: csr_array, rng: np.random.Generator) -> csr_array:
+def _permute_stored(X: csr_array, move: Callable[[int, np.ndarray], np.ndarray]) -> csr_array:
+    """Move the stored values of every column, given its number and their rows, to other rows."""
     columns = csc_array(X)
-    for start, stop in zip(columns.indptr[:-1], columns.indptr[1:], strict=True):
-        columns.indices[start:stop] = rng.choice(X.shape[0], stop - start, replace=False)
+    for j, (start, stop) in enumerate(zip(columns.indptr[:-1], columns.indptr[1:], strict=True)):
+        columns.indices[start:stop] = move(j, columns.indices[start:stop])
     columns.has_sorted_indices = False
     return columns.tocsr()
+
+
+def _set_aside(estimator, X, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples that trimmed k-means keeps, and the others, which stay as they are.
+
+    Permuted with the others, every sample would have values of outliers.
+    """
+    n_trimmed = count_trimmed(estimator.trim, X.shape[0], estimator.n_clusters, 1)
+    matrix, everyone = as_matrix(X), np.arange(X.shape[0])
+    kept = first_kept(matrix, estimator.n_clusters, n_trimmed, seed=seed)
+    return kept, np.setdiff1d(everyone, kept)
 
 
 def _reference_generator(seed: int, index: int) -> np.random.Generator:

@@ -9,26 +9,37 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
 from sparsekm.cluster.matrices.containers import Data, Seed, compute
 from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.path_estimator import (
     FeatureSelector,
+    read_data,
     read_new,
     read_varying,
     remember_features,
 )
+from sparsekm.cluster.sample_weights import refuse_trim, repeat_samples
+from sparsekm.cluster.trimming import count_trimmed, first_kept, keep_nearest
 from sparsekm.cluster.validation import (
     check_choice,
     check_count,
     check_searchable,
+    check_share,
 )
 from sparsekm.cluster.weight_step import PENALTIES, check_sparsity
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads, grant_threads
 from sparsekm.tuning.consensus import coassociation
-from sparsekm.tuning.consensus_fit import ConsensusFit, choose_clusters, fit_consensus
+from sparsekm.tuning.consensus_fit import (
+    ConsensusFit,
+    choose_clusters,
+    fit_consensus,
+    most_clusters,
+)
 from sparsekm.tuning.feature_ranking import SCREENINGS, ScaledData
 from sparsekm.tuning.sample_blocks import check_groups, fewest_samples, take_samples, tuning_sample
 
@@ -79,10 +90,15 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         Threads; None and -1 are all cores that the process may use. Results do not depend on it.
     verbose : int, default=0
         Whether to print progress.
+    trim : float, default=0
+        Share of the samples, below 0.5, that is set aside as outliers: first those that trimmed
+        k-means on the z-scores sets aside, then, in one more fit, those farthest from their centres
+        in the features kept. Nothing is computed from them, scales included.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+        -1 for samples that `trim` sets aside; `predict` labels these, too.
     n_iter_ : int
         Rounds of the last run of Algorithm 1.
     search_ : str
@@ -103,6 +119,11 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         index below 0.5.
     signature_agreement_ : float
         Adjusted Rand index of left-out samples with the clusters, by the signature.
+    cluster_signatures_ : list of length n_clusters, of ndarray of int or None
+        The same for each cluster: the smallest set of features whose nearest centroids tell which
+        left-out samples are in it.
+    cluster_signature_agreements_ : ndarray of shape (n_clusters,)
+        Adjusted Rand index of left-out samples in the cluster or not, by its signature.
     separation_ : pandas.DataFrame
         A row per pair of neighbouring clusters: cluster_a, cluster_b, p (of no valley between
         them), p_adjusted (over all pairs), and the numbers of samples in the middle and near either
@@ -119,15 +140,22 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     conclusion_ : str
         What was found, in a sentence.
     coassociation_ : ndarray of shape (n_samples, n_samples) or None
-        Share of the fits of folds in which two samples are together; None if samples were drawn.
+        Share of the fits of folds in which two samples are together; None if samples were drawn
+        or set aside.
     sample_reproducibility_ : ndarray of shape (n_samples,)
         Share of the fits of folds that put a sample into its cluster; NaN for samples that were not
-        drawn. A cluster can be reproducible and be no class.
+        drawn, or set aside. A cluster can be reproducible and be no class.
     left_out_labels_ : ndarray of shape (n_samples,)
         The cluster that each sample is in where it is left out, -1 if it is in none: measure on
         these how far features differ, since the samples that made clusters overstate it.
     selection_frequency_ : ndarray of shape (n_features,)
         Share of the fits of folds that keep a feature.
+    batch_centred_ : SparseKMeans
+        With `batch` in `fit`: the fit of X centred within batches; all else is of X as given.
+    batch_agreement_ : float
+        With `batch`: adjusted Rand index of `labels_` with those of `batch_centred_`.
+    batch_shares_ : pandas.DataFrame of shape (n_clusters, n_batches)
+        With `batch`: the share of each batch in each cluster; rows sum to 1.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where X has column names.
@@ -146,7 +174,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     differ from `labels_` on the training data: for at most 1.1 % of the samples on labelled sets
     that are clustered well, and up to 4.8 % on others.
 
-    Neither this method nor any other can distinguish batches from clusters.
+    Neither this method nor any other can distinguish batches from clusters: `fit` with `batch`
+    shows both answers.
 
     Examples
     --------
@@ -175,6 +204,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        trim: float = 0.0,
     ) -> None:
         self.n_clusters = n_clusters
         self.penalty = penalty
@@ -186,8 +216,17 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.trim = trim
 
-    def fit(self, X: Data, y: object = None, *, groups: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Data,
+        y: object = None,
+        *,
+        groups: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Find the clusters, and which features make them.
 
         Parameters
@@ -199,6 +238,16 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         groups : array-like of shape (n_samples,), default=None
             Samples of one group resemble each other, such as those of a donor or a block of space:
             they are left out as a whole, and count once.
+        batch : array-like of shape (n_samples,), default=None
+            The batch of each sample. X is fitted as given, and again centred within batches; the
+            two answers are compared, with a UserWarning if a cluster is a batch or if they agree
+            with an adjusted Rand index below 0.8. Where batches hold different classes, centring
+            moves the classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts: one of weight two as if it were given twice in a group of
+            its own, or in that of `groups`; one of weight 0 is labelled as `predict` does. Weights
+            that are no small multiples of a common unit are rounded so that samples are given four
+            times on average.
 
         Returns
         -------
@@ -208,17 +257,74 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         ------
         TypeError
             If X is nothing that NumPy can read, such as an AnnData, or a parameter is of a wrong
-            type.
+            type; if `batch` is given with a sparse X.
         ValueError
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
-            is constant; if indices of a sparse X lie outside its shape; if `groups` are not one
-            per sample; if a parameter is out of its range, such as a single cluster, for which
-            nothing can be chosen. Everything that is refused is refused before anything is fitted.
+            is constant; if indices of a sparse X lie outside its shape; if `groups` or `batch` are
+            not one per sample; if there is one batch, or a batch of one sample; if weights are
+            negative, all 0, not one per sample or combined with `trim`; if a parameter is out of
+            its range, such as a single cluster, for which nothing can be chosen. Everything that is
+            refused is refused before anything is fitted.
         """
+        self.check_parameters()
+        X = compute(X)
+        if batch is not None:
+            check_batch(batch, X)
+        self._fit_samples(X, groups, sample_weight)
+        compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
+        return self
+
+    def _fit_samples(self, X, groups, sample_weight) -> None:
+        if sample_weight is None and not self.trim:
+            self._fit(X, groups)
+            return
+        values = read_data(self, X)
+        blocks = check_groups(groups, values.shape[0])
+        if sample_weight is not None:
+            refuse_trim(self.trim)
+            rows = repeat_samples(sample_weight, values.shape[0])
+            self._fit(values[rows], rows if blocks is None else blocks[rows])
+        else:
+            rows = self._fit_trimmed(values, blocks)
+        self._spread(values, rows)
+        remember_features(self, X)
+
+    def _fit_trimmed(self, values, blocks) -> np.ndarray:
+        """Fit without the samples set aside, twice if the first fit sets aside others."""
+        n_samples, auto = values.shape[0], self.n_clusters == "auto"
+        n_clusters: Any = most_clusters(n_samples) if auto else self.n_clusters
+        n_trimmed = count_trimmed(self.trim, n_samples, n_clusters, int(self.min_cluster_size))
+        scaled = ScaledData.standardise(read_varying(self, values)[0])
+        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
+        kept = first_kept(scaled.matrix, n_clusters, n_trimmed, seed=seed)
+        for _ in range(2):
+            rows = kept
+            self._fit(values[rows], None if blocks is None else blocks[rows])
+            weights = self.feature_weights_ / self._scale**2
+            kept = keep_nearest(as_matrix(values), self.cluster_centers_, weights, n_trimmed)
+            if np.array_equal(kept, rows):
+                break
+        return rows
+
+    def _spread(self, values, rows: np.ndarray) -> None:
+        """Turn what was learnt of the samples that were given into what is known of all."""
+        given, places = np.unique(rows, return_index=True)
+        n_samples = values.shape[0]
+        everyone = np.full(n_samples, -1, np.int32) if self.trim else self.predict(values)
+        left_out, reproducibility = everyone.copy(), np.full(n_samples, np.nan)
+        everyone[given] = self.labels_[places]
+        left_out[given] = self.left_out_labels_[places]
+        reproducibility[given] = self.sample_reproducibility_[places]
+        self.labels_, self.left_out_labels_ = everyone, left_out
+        self.sample_reproducibility_ = reproducibility
+        if self.coassociation_ is not None:
+            together = self.coassociation_[np.ix_(places, places)]
+            self.coassociation_ = together if len(given) == n_samples else None
+
+    def _fit(self, given: Any, groups: ArrayLike | None) -> Self:
         estimator = self.make_estimator()
         # A number, which make_estimator drew.
         seed: Any = estimator.random_state
-        given = compute(X)
         X, features = read_varying(self, given)
         blocks = check_groups(groups, X.shape[0])
         sparsity = None
@@ -269,6 +375,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         else:
             check_searchable(check_count("n_clusters", self.n_clusters))
         check_count("min_cluster_size", self.min_cluster_size)
+        check_share("trim", self.trim)
         check_choice("penalty", self.penalty, ESTIMATORS)
         check_choice("selection", self.selection, SELECTIONS)
         check_choice("screening", self.screening, SCREENINGS)
@@ -341,9 +448,15 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         bound = fit.sparsities[0]
         self.sparsity_ = int(bound) if PENALTIES[self.penalty].counts_features else float(bound)
         self.screening_ = found.screening
-        few = found.signature.features
-        self.signature_ = None if few is None else np.flatnonzero(features.varies)[few]
+        varying = np.flatnonzero(features.varies)
+        self.signature_, *self.cluster_signatures_ = (
+            None if one.features is None else varying[one.features]
+            for one in (found.signature, *found.cluster_signatures)
+        )
         self.signature_agreement_ = found.signature.agreement
+        self.cluster_signature_agreements_ = np.array(
+            [one.agreement for one in found.cluster_signatures]
+        )
         self.separation_, self.has_clusters_ = found.separation, found.has_clusters
         self.search_results_, self.cluster_counts_ = found.table, found.counts
         self.conclusion_ = found.sentence()

@@ -53,6 +53,11 @@ class WeightedFeatures:
         support = np.flatnonzero(weights)
         return cls(support, np.asarray(weights, dtype=np.float64)[support])
 
+    @property
+    def alone(self) -> WeightedFeatures:
+        """The same where the other features were left out of the data."""
+        return WeightedFeatures(np.arange(len(self.support)), self.values)
+
 
 def label_samples(
     X: np.ndarray | csr_array,
@@ -67,7 +72,7 @@ def label_samples(
     less these means, are of the kept features.
     """
     labels = np.zeros(X.shape[0], np.int32)
-    kept = WeightedFeatures(np.arange(len(features.support)), features.values)
+    kept = features.alone
     for start in range(0, X.shape[0], SAMPLES_AT_ONCE):
         rows = slice(start, start + SAMPLES_AT_ONCE)
         columns = centred_block(X[rows][:, features.support], means)
@@ -280,12 +285,12 @@ def exchange_in_batches(
     sweeps; `tol` is a share of the objective.
     """
     kept = matrix.select(features.support)
-    features = WeightedFeatures(np.arange(len(features.support)), features.values)
+    features = features.alone
     labels = fill_clusters(kept, features, labels, n_clusters, min_size)
     sizes = cluster_sizes(labels, n_clusters)
     sums = matrix_sums(kept, labels, n_clusters, n_threads)
     origin = np.zeros((len(features.support), 1))
-    squares = _square_distances(kept, features, origin, np.zeros(kept.n_samples, np.int32))
+    squares = square_distances(kept, features, origin, np.zeros(kept.n_samples, np.int32))
     objective = _between(features, sums, sizes)
     previous = None
     further, fair = False, True
@@ -356,7 +361,7 @@ def _between(features, sums, sizes) -> float:
     return float(np.sum(features.values * scores_from_sums(sums, sizes)))
 
 
-def _square_distances(kept, features, centers, labels) -> np.ndarray:
+def square_distances(kept, features, centers, labels) -> np.ndarray:
     """Return the weighted squared distance of every sample to the centre of its label."""
     distances = np.zeros(kept.n_samples)
     for start, columns in kept.blocks():
@@ -391,7 +396,7 @@ def fill_clusters(
     if sums is None:
         sums = matrix_sums(matrix, labels, n_clusters)
     centers = sums / np.maximum(sizes, 1)
-    distances = _square_distances(matrix, features, centers, labels)
+    distances = square_distances(matrix, features, centers, labels)
     order = iter(np.argsort(-distances, kind="stable"))
     for k in np.flatnonzero(sizes < min_size):
         while sizes[k] < min_size:

@@ -193,6 +193,8 @@ class StreamedMatrix:
     array([0, 1, 2, 3])
     """
 
+    sample_weight: None = None  # weights are not read in blocks
+
     def __init__(self, source: Any, block_size: int = 4096) -> None:
         self.block_size = check_count("block_size", block_size)
         if not hasattr(source, "dtype") or isinstance(source, StreamedMatrix):

@@ -26,6 +26,9 @@ class CentredMatrix:
     array. With `copy` false, an `X` that is contiguous by columns is centred in place.
     """
 
+    # Of an estimator's data, where they differ: (n_samples,), positive.
+    sample_weight: np.ndarray | None = None
+
     def __init__(self, X: np.ndarray, *, copy: bool = True) -> None:
         columns = np.ascontiguousarray(X.T)
         if copy and np.shares_memory(columns, X):

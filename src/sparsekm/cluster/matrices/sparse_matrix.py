@@ -182,6 +182,9 @@ class SparseMatrix:
     which many values are stored, are handed out dense, with the bits of those of the dense matrix.
     """
 
+    # Of an estimator's data, where they differ: (n_samples,), positive.
+    sample_weight: np.ndarray | None = None
+
     def __init__(self, X: csr_array) -> None:
         self.n_samples, self.n_features = X.shape
         self.dtype = X.dtype

@@ -44,6 +44,11 @@ class VaryingFeatures:
         """Number of features that do not vary."""
         return int(np.count_nonzero(~self.varies))
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Numbers of all features, and of those that do not vary."""
+        return self.n_features, self.n_constant
+
     def select(self, X: Any) -> Any:
         """Return the data, or the matrix, of the features that vary."""
         if self.n_constant == 0:

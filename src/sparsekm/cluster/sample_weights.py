@@ -1,0 +1,250 @@
+"""Weights of samples: one of weight two counts as if it were given twice.
+
+So the search is given samples as often as their weights say, and needs to know nothing of weights.
+Weights that are multiples of a common unit are met exactly by that, wherever the repeated samples
+are not too many. Other weights are rounded for the search, and what it finds is refined with the
+weights themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+
+from sparsekm.cluster.alternation import Fit, refine_until_fixed_point, weigh_partition
+from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, square_distances
+from sparsekm.cluster.matrices.containers import StreamedMatrix
+from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_sizes
+from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
+from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition
+from sparsekm.cluster.search.pool import canonical_labels
+from sparsekm.cluster.search.starts import share_partitions
+from sparsekm.cluster.validation import check_numbers
+from sparsekm.cluster.weight_step import WeightStep
+from sparsekm.runtime.threads import one_blas_thread
+
+# The common unit is looked for among the smallest weight and its parts, up to this one.
+MOST_PARTS = 10
+# How often samples of other weights are given, on average.
+REPEATS = 4
+# A better objective must be better by more than rounding.
+RELATIVE_GAIN = 1e-12
+# Samples whose values are made float64 at once.
+SAMPLES_AT_ONCE = 4096
+
+FitSome = Callable[[MatrixInMemory, np.ndarray], tuple[list[Fit], np.ndarray]]
+
+
+class WeightedSamples(NamedTuple):
+    """Checked data whose samples count differently: `fit` and `path` take them in place of X."""
+
+    values: np.ndarray | csr_array
+    sample_weight: np.ndarray  # (n_samples,), positive
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.values.shape[1]
+
+    @classmethod
+    def of_data(cls, values: Any, weights: ArrayLike) -> tuple[WeightedSamples, np.ndarray]:
+        """Return the samples whose weight is not 0, and which of all these are."""
+        if isinstance(values, StreamedMatrix):
+            raise ValueError(
+                "sample_weight should be None for a StreamedMatrix: give the array in memory, or "
+                "no weights."
+            )
+        sample_weight = check_sample_weight(weights, values.shape[0])
+        counts = sample_weight > 0
+        return cls(values if counts.all() else values[counts], sample_weight[counts]), counts
+
+
+def check_sample_weight(weights: ArrayLike, n_samples: int) -> np.ndarray:
+    """Return a user's weights as float64: one per sample, none negative, not all 0."""
+    sample_weight = check_numbers("sample_weight", weights)
+    if sample_weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight: shape={sample_weight.shape} should be (n_samples,)=({n_samples},)."
+        )
+    lowest = int(sample_weight.argmin())
+    if sample_weight[lowest] < 0 or not sample_weight.any():
+        raise ValueError(
+            f"sample_weight[{lowest}]={sample_weight[lowest]} should be >= 0, and not all zero."
+        )
+    return sample_weight
+
+
+def refuse_trim(trim: float) -> None:
+    """Refuse trimming beside weights."""
+    if trim:
+        raise ValueError(f"trim={trim} should be 0 with sample_weight: it counts samples.")
+
+
+def with_weights(matrix: MatrixInMemory, sample_weight: np.ndarray | None) -> MatrixInMemory:
+    """Return a matrix, not copied, with the weights of its samples."""
+    weighted = copy(matrix)
+    weighted.sample_weight = sample_weight
+    return weighted
+
+
+def spread_labels(estimator: Any, values, labels: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return labels of all samples: those of weight 0, which do not count, are predicted."""
+    if counts.all():
+        return labels
+    everyone = np.empty(len(counts), np.int32)
+    everyone[counts] = labels
+    everyone[~counts] = estimator.predict(values[~counts])
+    return everyone
+
+
+def repeat_counts(sample_weight: np.ndarray, most: int) -> tuple[np.ndarray, float]:
+    """Return how often each sample is given, at most `most` in all, and the weight of each.
+
+    Where the weights are no multiples of a common unit, or too large ones, they are rounded so that
+    running sums are met; samples of little weight may then not be given.
+    """
+    for parts in range(1, MOST_PARTS + 1):
+        unit = sample_weight.min() / parts
+        counts = np.rint(sample_weight / unit)
+        if counts.sum() <= most and np.allclose(counts * unit, sample_weight, rtol=1e-9, atol=0):
+            return counts.astype(np.int64), float(unit)
+    unit = sample_weight.sum() / min(most, REPEATS * len(sample_weight))
+    ends = np.rint(np.cumsum(sample_weight) / unit).astype(np.int64)
+    return np.diff(ends, prepend=0), float(unit)
+
+
+def most_repeated(n_samples: int) -> int:
+    """Return how many samples may be given in place of so many."""
+    return max(2 * SEEDING_SAMPLE, REPEATS * n_samples)
+
+
+def repeat_samples(weights: ArrayLike, n_samples: int) -> np.ndarray:
+    """Return the samples, ascending, each as often as its weight says, about."""
+    sample_weight = check_sample_weight(weights, n_samples)
+    given = np.flatnonzero(sample_weight)
+    return np.repeat(given, repeat_counts(sample_weight[given], most_repeated(n_samples))[0])
+
+
+def fit_weighted(
+    X: MatrixInMemory,
+    partition: KMeansPartition,
+    weight_steps: Sequence[WeightStep],
+    fit_some: FitSome,
+) -> tuple[list[Fit], np.ndarray]:
+    """Fit samples by their weights.
+
+    `fit_some` searches samples, given as often as they count, and returns a fit per weight step
+    and the first objectives.
+    """
+    weights, n_samples = X.sample_weight, X.n_samples
+    counts, unit = repeat_counts(weights, most_repeated(n_samples))
+    rows = np.repeat(np.arange(n_samples), counts)
+    alike = (counts == 1).all()
+    plain = with_weights(X, None)
+    sample = plain if alike else plain.take(rows)
+    fits, first = fit_some(sample, rows)
+    given, places = np.unique(rows, return_index=True)
+    if np.allclose(counts * unit, weights, rtol=1e-9, atol=0):
+        return [_scale(fit, places, unit) for fit in fits], first * unit
+    exact = WeightedPartition(partition.n_clusters, weights, partition.n_threads)
+    refined = []
+    for weight_step, fit in zip(weight_steps, fits, strict=False):
+        labels = partition.extend(X, fit.weights, sample, fit.labels)
+        labels[given] = fit.labels[places]
+        start = weigh_partition(X, exact, weight_step, partition.admit(X, labels), fit.n_iter)
+        found = refine_until_fixed_point(X, exact, weight_step, start)
+        refined.append(replace(found, converged=found.converged and fit.converged))
+    return share_partitions(X, exact, weight_steps, refined) if refined else [], first * unit
+
+
+def _scale(fit: Fit, places: np.ndarray, unit: float) -> Fit:
+    objectives = [objective * unit for objective in fit.objectives]
+    return replace(
+        fit,
+        labels=fit.labels[places],
+        scores=fit.scores * unit,
+        objective=fit.objective * unit,
+        objectives=objectives,
+    )
+
+
+@dataclass(frozen=True)
+class WeightedPartition:
+    """k-means of weighted samples, from a partition: it ends where no exchange of one gains."""
+
+    n_clusters: int
+    sample_weight: np.ndarray
+    n_threads: int = 1
+
+    def refine(self, X: MatrixInMemory, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Move all samples that gain at once or, where that does not gain, the one that most."""
+        features = WeightedFeatures.from_dense(weights)
+        X = with_weights(X.select(features.support), self.sample_weight)
+        objective = features.values @ self.scores(X, labels)
+        while True:
+            gains, targets = self._gains(X, features.alone, labels)
+            gaining = np.flatnonzero(gains > RELATIVE_GAIN * objective)
+            for movers in (gaining, gaining[[gains[gaining].argmax()]]) if len(gaining) else ():
+                moved = labels.copy()
+                moved[movers] = targets[movers]
+                gained = features.values @ self.scores(X, moved)
+                full = cluster_sizes(moved, self.n_clusters).min() > 0
+                if full and gained > objective * (1 + RELATIVE_GAIN):
+                    labels, objective = moved, gained
+                    break
+            else:
+                return canonical_labels(labels, self.n_clusters)
+
+    def scores(self, X: MatrixInMemory, labels: np.ndarray) -> np.ndarray:
+        """Return the scores a_j."""
+        sums, masses = weighted_sums(X, labels, self.n_clusters)
+        between = (sums**2 / np.where(masses > 0, masses, 1.0)).sum(axis=1)
+        return np.maximum(between - sums.sum(axis=1) ** 2 / masses.sum(), 0.0)
+
+    def _gains(self, X, features, labels) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the best move of every sample gains, and where it leads."""
+        sums, masses = weighted_sums(X, labels, self.n_clusters)
+        centers = sums / masses
+        costs = np.empty((X.n_samples, self.n_clusters))
+        for k in range(self.n_clusters):
+            there = np.zeros(X.n_samples, np.int32)
+            squares = square_distances(X, features, centers[:, [k]], there)
+            costs[:, k] = squares * masses[k] / (masses[k] + self.sample_weight)
+        everyone, own = np.arange(X.n_samples), masses[labels]
+        rest = own - self.sample_weight
+        # The last of a cluster stays.
+        free = cluster_sizes(labels, self.n_clusters)[labels] > 1
+        factors = np.divide(own + self.sample_weight, rest, where=free, out=np.zeros_like(own))
+        stay = costs[everyone, labels] * factors
+        costs[everyone, labels] = np.inf
+        targets = costs.argmin(axis=1).astype(np.int32)
+        return self.sample_weight * (stay - costs[everyone, targets]), targets
+
+
+@one_blas_thread
+def weighted_sums(
+    X: MatrixInMemory, labels: np.ndarray, n_clusters: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sum weighted features over clusters, (n_features, n_clusters), and the weights themselves."""
+    shares = np.zeros((X.n_samples, n_clusters))
+    shares[np.arange(X.n_samples), labels] = X.sample_weight
+    block, masses = X.block, shares.sum(axis=0)
+    if isinstance(block, SparseBlock):
+        return block.rows.T @ shares - block.means[:, None] * masses, masses
+    sums = np.zeros((X.n_features, n_clusters))
+    for start in range(0, X.n_samples, SAMPLES_AT_ONCE):
+        part = slice(start, start + SAMPLES_AT_ONCE)
+        sums += block[:, part].astype(np.float64) @ shares[part]
+    return sums, masses
+
+
+def weighted_centers(X: MatrixInMemory, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Average the samples of every cluster by their weights, (n_features, n_clusters)."""
+    sums, masses = weighted_sums(X, labels, n_clusters)
+    return sums / masses

@@ -1,0 +1,134 @@
+"""Trimming, sample weights and groups of features where sparsity and clusters are chosen."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from sparsekm import GapSearch, L0KMeans, SparseKMeans, classification_error_rate
+from sparsekm.simulation import gaussian_clusters
+from sparsekm.tuning.references import permuted_reference, reference_objectives
+
+
+@pytest.fixture(scope="module")
+def data():
+    means = np.outer([4.0, -4.0, 0.0], np.ones(6))
+    return gaussian_clusters(means, 15, 40, standardise=False, random_state=3)
+
+
+@pytest.fixture(scope="module")
+def contaminated(data):
+    X = data.X.copy()
+    rows = np.array([3, 20, 40])
+    X[rows] = 50 * np.random.default_rng(0).standard_normal((3, 40))
+    return X, rows
+
+
+def test_a_gap_search_sets_aside_in_data_and_references(data, contaminated):
+    X, rows = contaminated
+    estimator = L0KMeans(3, trim=0.07, n_init=2)
+    search = GapSearch(estimator, sparsities=[6, 40], n_references=2, random_state=0).fit(X)
+    assert search.best_sparsity_ == 6
+    np.testing.assert_array_equal(np.flatnonzero(search.labels_ == -1), rows)
+    assert (search.separation(X)["p_adjusted"] <= 0.05).all()
+    # References of the clean samples come to nearly the same without the outliers.
+    kept = np.setdiff1d(np.arange(45), rows)
+    given = np.array([6, 40])
+    own = reference_objectives(estimator, X, given, index=0, seed=0)
+    alone = reference_objectives(L0KMeans(3, n_init=2), X[kept], given, index=0, seed=0)
+    np.testing.assert_allclose(own, alone, rtol=0.1)
+
+
+def test_the_limit_of_features_is_found_without_the_outliers(contaminated):
+    X, _ = contaminated
+    estimator = L0KMeans(3, trim=0.07, n_init=2)
+    search = GapSearch(estimator, sparsities=[6, 40], n_references=2, rule="auto", random_state=0)
+    assert not search.fit(X).limit_.correlation.is_beyond_chance
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_columns_of_a_group_are_permuted_together(kind):
+    X = np.arange(24.0).reshape(8, 3) * (np.arange(3) + 1)
+    made = permuted_reference(kind(X), index=0, seed=0, groups=np.array([0, 1, 0]))
+    made = made.toarray() if kind is csr_array else made
+    np.testing.assert_array_equal(np.sort(made, axis=0), X)
+    orders = [np.argsort(np.argsort(made[:, j])) for j in range(3)]
+    np.testing.assert_array_equal(orders[0], orders[2])
+    assert (orders[0] != orders[1]).any()
+
+
+def test_a_gap_search_chooses_groups(data):
+    X = np.column_stack([data.X, np.ones(45)])
+    groups = np.append(np.arange(40) // 2, 99)
+    estimator = L0KMeans(3, feature_groups=groups, n_init=2)
+    search = GapSearch(estimator, sparsities=[1, 3, 20], n_references=3, random_state=0).fit(X)
+    assert search.best_sparsity_ == 3
+    assert search.get_support(indices=True).tolist() == [0, 1, 2, 3, 4, 5]
+    assert search.results_["n_selected"].tolist() == [2, 6, 40]
+    assert len(search.best_estimator_.feature_groups) == 41
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SparseKMeans(3, random_state=0),
+        lambda: GapSearch(
+            L0KMeans(3, n_init=2), sparsities=[6, 40], n_references=2, random_state=0
+        ),
+    ],
+    ids=["sparse", "gap"],
+)
+def test_weights_repeat_samples(data, make):
+    weights = np.random.default_rng(0).integers(0, 3, size=45)
+    fit = make().fit(data.X, sample_weight=weights)
+    rows = np.repeat(np.arange(45), weights)
+    groups = {"groups": rows} if isinstance(fit, SparseKMeans) else {}
+    twice = make().fit(data.X[rows], **groups)
+    np.testing.assert_array_equal(fit.labels_[rows], twice.labels_)
+    np.testing.assert_array_equal(fit.feature_weights_, twice.feature_weights_)
+    assert classification_error_rate(data.labels, fit.labels_) == 0
+    if groups:
+        assert fit.objective_ == twice.objective_
+        assert np.isnan(fit.sample_reproducibility_).tolist() == (weights == 0).tolist()
+
+
+def test_sparse_k_means_sets_outliers_aside(data, contaminated):
+    X, rows = contaminated
+    fit = SparseKMeans(3, trim=0.07, random_state=0).fit(X)
+    np.testing.assert_array_equal(np.flatnonzero(fit.labels_ == -1), rows)
+    kept = np.setdiff1d(np.arange(45), rows)
+    alone = SparseKMeans(3, random_state=0).fit(X[kept])
+    np.testing.assert_array_equal(fit.labels_[kept], alone.labels_)
+    np.testing.assert_array_equal(fit.cluster_centers_, alone.cluster_centers_)
+    np.testing.assert_array_equal(fit.predict(X[kept]), alone.predict(X[kept]))
+    assert fit.conclusion_ == alone.conclusion_
+    assert fit.predict(X).min() >= 0
+    assert np.isnan(fit.sample_reproducibility_[rows]).all()
+    assert fit.coassociation_ is None
+
+
+def test_sparse_k_means_chooses_their_number_without_the_outliers(contaminated):
+    X, rows = contaminated
+    fit = SparseKMeans("auto", trim=0.07, random_state=0).fit(X)
+    assert fit.n_clusters_ == 3
+    np.testing.assert_array_equal(np.flatnonzero(fit.labels_ == -1), rows)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SparseKMeans(3, trim=0.1),
+        lambda: GapSearch(L0KMeans(3, trim=0.1), sparsities=[2, 6], n_references=2),
+    ],
+)
+def test_weights_and_trimming_together_are_refused(data, make):
+    with pytest.raises(ValueError, match="trim=0.1 should be 0 with sample_weight"):
+        make().fit(data.X, sample_weight=np.ones(45))
+
+
+@pytest.mark.parametrize(
+    ("trim", "message"),
+    [(0.5, "trim=0.5 should be < 0.5"), (0.4, "trim=0.4 leaves 27 of n_samples=45")],
+)
+def test_shares_that_cannot_be_are_refused(data, trim, message):
+    with pytest.raises(ValueError, match=message):
+        SparseKMeans(30, trim=trim).fit(data.X)
