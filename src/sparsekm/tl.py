@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Container
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from sparsekm.tuning.sparse_kmeans import SparseKMeans
 if TYPE_CHECKING:
     from anndata import AnnData
 
-__all__ = ["sparse_kmeans"]
+__all__ = ["predict_clusters", "sparse_kmeans"]
 
 # What to give in place of such an adata, {}.
 INSTEAD = {
@@ -46,6 +47,7 @@ def sparse_kmeans(
     layer: str | None = None,
     mask_var: str | ArrayLike | None = None,
     groups: str | ArrayLike | None = None,
+    batch_key: str | ArrayLike | None = None,
     random_state: Seed = 0,
     key_added: str = "sparse_kmeans",
     copy: bool = False,
@@ -73,6 +75,10 @@ def sparse_kmeans(
     groups : str or array-like of shape (n_obs,), optional
         A column of ``obs``, such as the donor, or what it would hold: its groups are left out as a
         whole, and count once.
+    batch_key : str or array-like of shape (n_obs,), optional
+        A column of ``obs`` with the batches, or what it would hold: cells are also clustered after
+        centring within them, and the two answers are compared as in `SparseKMeans.fit`. Values
+        must be dense: ``adata.X = adata.X.toarray()``.
     random_state : None, int, RandomState or Generator, default=0
         Controls the randomness.
     key_added : str, default="sparse_kmeans"
@@ -94,6 +100,8 @@ def sparse_kmeans(
         ``obs[key_added + "_reproducibility"]``
             In which share of the fits that leave out some of the cells the cell is in this cluster;
             NaN for cells that were not drawn.
+        ``obs[key_added + "_batch_centred"]``
+            With `batch_key`, the cluster of every cell after centring within batches.
         ``var[key_added + "_weight"]``, ``var[key_added + "_score"]``
             The weight of every gene, 0 where it is dropped, and its between-cluster sum of squares.
         ``var[key_added + "_selected"]``
@@ -103,7 +111,9 @@ def sparse_kmeans(
         ``uns[key_added]``
             ``params`` and ``version`` of sparsekm; ``conclusion``, what was found in a sentence;
             ``has_clusters``; ``signature``, the names of the few genes that tell the clusters
-            apart, and ``signature_agreement``; ``n_clusters``, ``sparsity``, ``screening`` and
+            apart, and ``signature_agreement``; ``cluster_signatures``, the same for each cluster,
+            and ``cluster_signature_agreements``; with `batch_key` ``batch_agreement`` and
+            ``batch_shares``; ``n_clusters``, ``sparsity``, ``screening`` and
             ``objective``; ``search_results``, a row per kind of start; ``separation``, a row per
             pair of neighbouring clusters; ``cluster_counts``, a row per number of clusters tried.
             They are the attributes of `SparseKMeans`.
@@ -118,7 +128,8 @@ def sparse_kmeans(
     Raises
     ------
     TypeError
-        If `adata` is no AnnData, or a parameter is none of those above.
+        If `adata` is no AnnData, or a parameter is none of those above; if values are sparse and
+        `batch_key` is given.
     ValueError
         If there is no such layer or column, if `groups` or `mask_var` have another index than
         `adata`, if `mask_var` is not boolean or marks no gene, if `adata` is backed by a file that
@@ -161,13 +172,15 @@ def sparse_kmeans(
     # Before values are read, which of a backed AnnData can take long.
     estimator.check_parameters()
     of_cells = _read_column(groups, "groups", adata.obs, "obs")
+    batch = _read_column(batch_key, "batch_key", adata.obs, "obs")
     genes = _read_mask(adata, mask_var)
     values = read_values(adata, layer, genes)
     _warn_of_counts(values, "X" if layer is None else f"layer {layer!r}")
-    estimator.fit(values, groups=of_cells)
+    estimator.fit(values, groups=of_cells, batch=batch)
     adata = adata.copy() if copy else adata
-    labels = [str(label) for label in range(estimator.n_clusters_)]
-    adata.obs[key_added] = pd.Categorical.from_codes(estimator.labels_, labels)
+    adata.obs[key_added] = _categories(estimator)
+    if batch is not None:
+        adata.obs[f"{key_added}_batch_centred"] = _categories(estimator.batch_centred_)
     adata.obs[f"{key_added}_reproducibility"] = estimator.sample_reproducibility_
     of_genes = {
         "weight": estimator.feature_weights_,
@@ -179,7 +192,7 @@ def sparse_kmeans(
         of_all = np.zeros(adata.n_vars, column.dtype)
         of_all[slice(None) if genes is None else genes] = column
         adata.var[f"{key_added}_{name}"] = of_all
-    given = {"layer": layer, "mask_var": mask_var, "groups": groups}
+    given = {"layer": layer, "mask_var": mask_var, "groups": groups, "batch_key": batch_key}
     adata.uns[key_added] = {
         "params": _storable(estimator.get_params() | given),
         "version": __version__,
@@ -196,6 +209,80 @@ def sparse_kmeans(
         **_rank_genes(adata, key_added, values, genes),
     }
     return adata if copy else None
+
+
+def predict_clusters(
+    run: str | Path,
+    samples: str | Path | pd.DataFrame,
+    *,
+    dataset: str | None = None,
+    method: str | None = None,
+    scaling: str = "run",
+    **reading: Any,
+) -> pd.DataFrame:
+    """Put new samples to the nearest of the clusters that a run found, or to none of them.
+
+    ``sparsekm predict`` does the same. Features are matched by name; those that the run did not
+    keep are ignored. If the method found a signature, its features are compared, all alike;
+    otherwise all features that were kept, by their weights. Values are transformed as the run's
+    were (``normalise``). Needs the extra ``workflow``.
+
+    Parameters
+    ----------
+    run : str or Path
+        The folder of a run of ``sparsekm run`` or of the workflow.
+    samples : str, Path or DataFrame
+        A table in any format that the workflow reads, or samples × features; values as the run's
+        table had them. Missing values, and features that it lacks, are left out of distances.
+    dataset : str, optional
+        The name of the table in the configuration, if there were several.
+    method : str, optional
+        By default the one whose clusters are the report's answer.
+    scaling : {"run", "own"}, default="run"
+        Whose means and standard deviations make z-scores: those of the run's samples, or of
+        `samples`, which helps where their platform differs, and needs a similar mix of clusters.
+    **reading
+        How a file is read, as in the configuration: transpose, layer, ignore and so on.
+
+    Returns
+    -------
+    DataFrame
+        A row per sample; ``attrs["said"]`` lists what was matched, and how.
+
+        ``sample``
+            Its name.
+        ``cluster``
+            The nearest cluster, by its number in ``clusters.csv``; missing where a sample lacks
+            features that have more than half of the weight.
+        ``distance``
+            Root of the weighted mean square difference from the centre of the cluster.
+        ``margin``
+            1 less the ratio of this distance to that from the second-nearest centre: 0 if both
+            are equally near.
+        ``none_of_them``
+            Whether it is farther from the centre than 99 % of the run's samples in the cluster are
+            from that of the others in it. Of a small cluster the limit is larger: that of a gamma
+            distribution of squared distances, whose spread is that of all clusters.
+
+    Raises
+    ------
+    ValueError
+        If the run has no fit, or no such data set or method; if the table cannot be read, or has
+        features that make up less than half of the weight; if `scaling` is none of the above, or
+        "own" and the run made no z-scores.
+    """
+    # They need what only the extra `workflow` installs.
+    from sparsekm.annotation.new_samples import KnownClusters, predict_samples, read_samples
+
+    known = KnownClusters.read(run, dataset, method)
+    table, said = predict_samples(read_samples(samples, known, reading), known, scaling)
+    table.attrs["said"] = said
+    return table
+
+
+def _categories(found: SparseKMeans) -> pd.Categorical:
+    labels = [str(label) for label in range(found.n_clusters_)]
+    return pd.Categorical.from_codes(found.labels_, labels)
 
 
 def check_anndata(adata: Any) -> None:
@@ -282,12 +369,19 @@ def _read_mask(adata: AnnData, mask_var: Any) -> np.ndarray | None:
 
 def _describe_fit(found: SparseKMeans, names: pd.Index) -> dict[str, Any]:
     """Return the verdict as .h5ad files can hold it; `names` are those of the clustered genes."""
-    few = np.array([], int) if found.signature_ is None else found.signature_
+
+    def named(features):
+        return names[[] if features is None else features].to_numpy(object)
+
     tables = {
         "search_results": found.search_results_,
         "separation": found.separation_,
         "cluster_counts": found.cluster_counts_,
     }
+    of_batches = {}
+    if hasattr(found, "batch_shares_"):
+        shares = found.batch_shares_.rename(index=str, columns=str)
+        of_batches = {"batch_agreement": found.batch_agreement_, "batch_shares": shares}
     return {
         "conclusion": found.conclusion_,
         "has_clusters": bool(found.has_clusters_),
@@ -295,8 +389,14 @@ def _describe_fit(found: SparseKMeans, names: pd.Index) -> dict[str, Any]:
         "sparsity": found.sparsity_,
         "screening": found.screening_,
         "objective": found.objective_,
-        "signature": names[few].to_numpy(object),
+        "signature": named(found.signature_),
         "signature_agreement": float(found.signature_agreement_),
+        "cluster_signatures": {
+            str(cluster): named(features)
+            for cluster, features in enumerate(found.cluster_signatures_)
+        },
+        "cluster_signature_agreements": found.cluster_signature_agreements_,
+        **of_batches,
         **{name: _named_rows(table) for name, table in tables.items() if table is not None},
     }
 

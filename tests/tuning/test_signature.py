@@ -11,7 +11,7 @@ from sparsekm.tuning.differing_features import count_differing
 from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.fold_fits import N_REPEATS, draw_folds
 from sparsekm.tuning.separation import MatchedFold
-from sparsekm.tuning.signature import LEAST_AGREEMENT, find_signature
+from sparsekm.tuning.signature import LEAST_AGREEMENT, find_signatures
 
 TRUTH = np.repeat([0, 1, 2], 20)
 
@@ -28,9 +28,13 @@ def matched(labels, folds):
     return [MatchedFold(*parts, labels, np.arange(1)) for parts in zip(drawn, folds, strict=True)]
 
 
-def signature_of(X, labels):
+def signatures_of(X, labels):
     folds = matched(labels, draw_folds(len(labels), seed=0))
-    return find_signature(X, labels, folds, N_REPEATS)
+    return find_signatures(X, labels, folds, N_REPEATS)
+
+
+def signature_of(X, labels):
+    return signatures_of(X, labels)[0]
 
 
 def place(X, labels, fitted, others, features):
@@ -64,11 +68,55 @@ def test_its_agreement_is_that_of_samples_left_out_by_nearest_centroids():
     assert found.agreement == pytest.approx(agreement(TRUTH, placed).mean())
 
 
+def test_that_of_a_cluster_is_judged_by_who_is_in_it_in_the_terms_of_a_j_that_involve_it():
+    X, folds = draw(1.5), draw_folds(60, seed=0)
+    for cluster, found in enumerate(signatures_of(X, TRUTH)[1:]):
+        placed = np.zeros((N_REPEATS, 60), int)
+        for number, others in enumerate(folds):
+            fitted = np.setdiff1d(np.arange(60), others)
+            own = TRUTH[fitted]
+            sizes = np.bincount(own)
+            means = np.array([X[fitted][own == k].mean(axis=0) for k in range(3)])
+            scores = (sizes[:, None] * (means - means[cluster]) ** 2).sum(axis=0)
+            top = np.argsort(-scores)[: len(found.features)]
+            nearest = place(X, TRUTH, fitted, others, top)
+            placed[number * N_REPEATS // len(folds), others] = nearest == cluster
+        expected = agreement((cluster == TRUTH).astype(int), placed).mean()
+        assert found.agreement == pytest.approx(expected)
+
+
+def test_features_that_only_one_cluster_has_are_its_signature_alone():
+    for cluster, found in enumerate(signatures_of(draw(3.0), TRUTH)[1:]):
+        assert set(found.features % 3) == {cluster}
+        assert found.features.max() < 30
+        assert found.agreement > 0.9
+
+
+def test_a_cluster_between_two_others_has_a_signature():
+    # The others together have its centre.
+    X = draw(0)
+    X[:, :30] += 1.5 * (TRUTH[:, None] - 1)
+    all_three, *_, upper = signatures_of(X, TRUTH)
+    middle = signatures_of(X, TRUTH)[2]
+    assert set(middle.features) | set(upper.features) <= set(range(30))
+    assert min(all_three.agreement, middle.agreement, upper.agreement) > 0.8
+
+
+def test_of_two_clusters_each_has_the_signature_of_both():
+    labels = np.repeat([0, 1], 30)
+    X = draw(0)
+    X[:30, :20] += 1.5
+    both, *each = signatures_of(X, labels)
+    for one in each:
+        np.testing.assert_array_equal(one.features, both.features)
+        assert one.agreement == pytest.approx(both.agreement)
+
+
 def test_random_labels_of_noise_have_no_signature(seed):
     X = draw(0, n_features=500, seed=seed)
-    found = signature_of(X, np.random.default_rng(seed).permutation(TRUTH))
-    assert found.features is None
-    assert found.agreement < LEAST_AGREEMENT
+    for found in signatures_of(X, np.random.default_rng(seed).permutation(TRUTH)):
+        assert found.features is None
+        assert found.agreement < LEAST_AGREEMENT
 
 
 def test_samples_left_out_do_not_choose_the_features_that_place_them(seed):
@@ -82,7 +130,7 @@ def test_samples_left_out_do_not_choose_the_features_that_place_them(seed):
     for others in folds:
         placed[others] = place(X, labels, np.setdiff1d(np.arange(60), others), others, top)
     assert agreement(labels, placed[None])[0] > 0.8
-    assert find_signature(X, labels, matched(labels, folds), 1).agreement < 0.25
+    assert find_signatures(X, labels, matched(labels, folds), 1)[0].agreement < 0.25
 
 
 def count_of(X, labels):

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.alternation import Fit, weigh_partition
+from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples, warn_of_coinciding
 from sparsekm.cluster.matrices.containers import Data, Seed, StreamedMatrix, compute
 from sparsekm.cluster.matrices.matrix import CentredMatrix
@@ -47,7 +48,14 @@ from sparsekm.runtime.threads import count_threads
 class BaseSparseKMeans(PathEstimator):
     """What the k-means estimators share: reading data, prediction, the search."""
 
-    def fit(self, X: Data, y: object = None, *, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Data,
+        y: object = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
+    ) -> Self:
         """Cluster the samples and weigh the features.
 
         Parameters
@@ -62,6 +70,9 @@ class BaseSparseKMeans(PathEstimator):
             How much each sample counts: a sample of weight two as if it were given twice, one of
             weight 0 as if it were not given; it is labelled as `predict` does. Scores and
             objective are in proportion to the weights; nothing else depends on their scale.
+        batch : array-like of shape (n_samples,), default=None
+            The batch of each sample. What is learned is that of X as given; the answer of X centred
+            within batches is set beside it: see `SparseKMeans.fit`.
 
         Returns
         -------
@@ -70,16 +81,20 @@ class BaseSparseKMeans(PathEstimator):
         Raises
         ------
         TypeError
-            If X is nothing that NumPy can read, such as an AnnData.
+            If X is nothing that NumPy can read, such as an AnnData; if `batch` is given with a
+            sparse X or a StreamedMatrix.
         ValueError
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
-            is constant; if indices of a sparse X lie outside its shape; if a parameter is out of
+            is constant; if indices of a sparse X lie outside its shape; if `batch` is not one per
+            sample, or has a batch of one sample; if a parameter is out of
             its range; if weights are negative, all 0 or not one per sample; if weights are
             combined with a StreamedMatrix, `trim` or ``min_cluster_size > 1``.
         """
         if sample_weight is None:
-            return super().fit(X)
+            return super().fit(X, batch=batch)
         X = compute(X)
+        if batch is not None:
+            check_batch(batch, X)
         values = X if isinstance(X, StreamedMatrix) else read_data(self, X)
         weighted, counts = WeightedSamples.of_data(values, sample_weight)
         cut = isinstance(getattr(self, "init", None), Sequence | np.ndarray) and not counts.all()
@@ -91,6 +106,7 @@ class BaseSparseKMeans(PathEstimator):
         super().fit(weighted)
         remember_features(self, X)
         self.labels_ = spread_labels(self, values, self.labels_, counts)
+        compare_batches(self, X, batch, sample_weight=sample_weight)
         return self
 
     def predict(self, X: Data) -> np.ndarray:

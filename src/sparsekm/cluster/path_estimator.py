@@ -15,6 +15,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from sparsekm.cluster.alternation import Fit
+from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.feature_groups import FeatureGroups, WeighedGroups
 from sparsekm.cluster.matrices.containers import (
     Data,
@@ -173,7 +174,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     # Whether the fit at a sparsity is the same whatever else is on the path.
     independent_fits = False
 
-    def fit(self, X: Data, y: object = None) -> Self:
+    def fit(self, X: Data, y: object = None, *, batch: ArrayLike | None = None) -> Self:
         """Cluster the samples and weigh the features.
 
         Parameters
@@ -184,6 +185,9 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
             units. `SparseClustering` takes no StreamedMatrix.
         y : None
             Ignored.
+        batch : array-like of shape (n_samples,), default=None
+            The batch of each sample. What is learned is that of X as given; the answer of X centred
+            within batches is set beside it: see `SparseKMeans.fit`.
 
         Returns
         -------
@@ -192,20 +196,25 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Raises
         ------
         TypeError
-            If X is nothing that NumPy can read, such as an AnnData.
+            If X is nothing that NumPy can read, such as an AnnData; if `batch` is given with a
+            sparse X or a StreamedMatrix.
         ValueError
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
-            is constant; if indices of a sparse X lie outside its shape; if a parameter is out of
-            its range.
+            is constant; if indices of a sparse X lie outside its shape; if `batch` is not one per
+            sample, or has a batch of one sample; if a parameter is out of its range.
         """
         X = compute(X)
+        if batch is not None:
+            check_batch(batch, X)
         data, features = self._read(X)
         data, partition = self._prepare(data)
         weight_step = self._own_weight_step(features)
         search = self._resolve_search(data)
         (fit,), _ = self._fit_samples(data, partition, [weight_step], search)
         fit = _put_back(fit, weight_step, features)
-        return self._learn(X, data, features, fit, search)
+        self._learn(X, data, features, fit, search)
+        compare_batches(self, X, batch)
+        return self
 
     def check(self, X: Data, *, searched: bool = False) -> None:
         """Refuse data and parameters that `fit` would refuse, before any work.

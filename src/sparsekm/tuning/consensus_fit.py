@@ -20,7 +20,12 @@ from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.sample_weights import WeightedSamples, describe_weighted, with_weights
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import PENALTIES
-from sparsekm.tuning.consensus import agreement, consensus_partition, sample_reproducibility
+from sparsekm.tuning.consensus import (
+    agreement,
+    consensus_partition,
+    match_clusters,
+    sample_reproducibility,
+)
 from sparsekm.tuning.differing_features import count_differing
 from sparsekm.tuning.feature_limit import noise_correlation
 from sparsekm.tuning.feature_ranking import ScaledData, choose_screening
@@ -43,7 +48,7 @@ from sparsekm.tuning.separation import (
     place_left_out,
     separation,
 )
-from sparsekm.tuning.signature import Signature, find_signature
+from sparsekm.tuning.signature import Signature, find_signatures
 
 # The most clusters tried, and the fewest samples for each.
 MOST_CLUSTERS = 12
@@ -63,6 +68,7 @@ class ConsensusFit:
     left_out_labels: np.ndarray  # (n_samples,): the cluster of a sample that made none, or -1
     selection_frequency: np.ndarray  # (n_features,): share of the fits of folds that keep it
     signature: Signature
+    cluster_signatures: list[Signature]  # of each cluster against the others
     is_joined: bool  # clusters of the fit were joined into these
     is_weighed: bool  # the weights follow from the clusters, whose fit kept other features
     fitted_sparsity: float  # that of Algorithm 1
@@ -114,7 +120,9 @@ class ConsensusFit:
         if not self.is_joined:
             estimator = clone(estimator).set_params(n_clusters=n_clusters)
             fit = fit_from(estimator, X if weighted else in_blocks(X), labels, self.fitted_sparsity)
-            labels = fit.labels[0]
+            # The fit numbers its clusters anew; what is known of them has the old numbers.
+            labels = match_clusters(labels, fit.labels[0], np.arange(len(labels))).astype(np.int32)
+            fit = replace(fit, labels=labels[None])
         if self.is_weighed:
             if weighted:
                 matrix = with_weights(as_matrix(X.values), X.sample_weight)
@@ -379,7 +387,7 @@ def _describe(data, trial, asked, group) -> ConsensusFit:
     if joined:
         matched = [fold.join(group) for fold in matched]
         apart = separation(X, labels, np.flatnonzero(fit.weights[0]), matched, asked.blocks)
-    signature = find_signature(X, labels, matched, N_REPEATS)
+    signature, *of_clusters = find_signatures(X, labels, matched, N_REPEATS)
     if asked.sparsity is None:
         few = asked.selection == "signature" and signature.features is not None
         scores = feature_scores(data.matrix, labels, int(labels.max()) + 1)
@@ -401,6 +409,7 @@ def _describe(data, trial, asked, group) -> ConsensusFit:
         place_left_out(matched, len(labels), int(labels.max()) + 1),
         np.bincount(kept, minlength=X.shape[1]) / len(partitions),
         signature,
+        of_clusters,
         is_joined=joined,
         is_weighed=asked.sparsity is None,
         fitted_sparsity=float(trial.fit.sparsities[0]),

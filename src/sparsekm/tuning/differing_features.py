@@ -6,8 +6,7 @@ import numpy as np
 from scipy.stats import f as fisher
 from scipy.stats import false_discovery_control
 
-from sparsekm.cluster.matrices.dense_parts import feature_means
-from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_centers
+from sparsekm.cluster.matrices.scatter import MatrixInMemory
 
 # Share of features without any difference between the clusters among those that are counted.
 FALSE_DISCOVERIES = 0.1
@@ -38,11 +37,3 @@ def count_differing(matrix: MatrixInMemory, labels: np.ndarray, between: np.ndar
     found = false_discovery_control(p_values) <= FALSE_DISCOVERIES
     found &= between >= MEDIUM_EFFECT * total
     return max(1, int(np.count_nonzero(found)))
-
-
-def between_scores(X, labels, n_clusters) -> np.ndarray:
-    """Return the between-cluster sums of squares of all features."""
-    centers = cluster_centers(X, labels, n_clusters)
-    sizes = np.bincount(labels, minlength=n_clusters)
-    centers = np.where(sizes[:, None] > 0, centers - feature_means(X), 0.0)
-    return (sizes[:, None] * centers**2).sum(axis=0)

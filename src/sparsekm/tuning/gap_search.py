@@ -13,6 +13,7 @@ from sklearn.utils import check_array, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.feature_groups import FeatureGroups
 from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
@@ -31,13 +32,10 @@ from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.feature_limit import FeatureLimit, feature_limit
 from sparsekm.tuning.fold_fits import draw_folds
-from sparsekm.tuning.gap import gap_curve
-from sparsekm.tuning.grid import refined_sparsities, search_grid
+from sparsekm.tuning.gap import RULES, gap_curve, refined_sparsities, search_grid, select_sparsity
 from sparsekm.tuning.references import REFERENCES, SPATIAL, check_reference, reference_objectives
-from sparsekm.tuning.sample_blocks import check_groups
-from sparsekm.tuning.selection import RULES, select_sparsity
+from sparsekm.tuning.sample_blocks import check_groups, fewest_samples, take_samples, tuning_sample
 from sparsekm.tuning.separation import refit_folds, separation
-from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
 
 
 class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator):
@@ -52,7 +50,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         the data are: from labels given as `init`, too, which say nothing about a reference, so that
         the gap then also holds what the labels know.
     sparsities : None or array-like, default=None
-        The grid; None is `sparsekm.tuning.grid.default_sparsities` for the features that vary.
+        The grid; None is `sparsekm.tuning.gap.default_sparsities` for the features that vary.
         Constant features have no part in the search: shares are of the others, and more features
         than these are all of them.
     n_references : int, default=10
@@ -62,10 +60,10 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         single Gaussian with the means and covariances of the data; "shrunk" does the same with
         shrunk correlations, without those that may be due to chance; "spatial" permutes every
         column so that its autocorrelation in space remains, which needs `positions` in `fit`. See
-        `sparsekm.tuning.references` and `sparsekm.tuning.spatial_reference`.
+        `sparsekm.tuning.references` and `sparsekm.tuning.references`.
     rule : {"max", "one-se", "auto"}, default="max"
         "max" is the paper's rule; "auto" keeps at most a quarter of the features if they are
-        correlated within clusters. See `sparsekm.tuning.selection.select_sparsity`.
+        correlated within clusters. See `sparsekm.tuning.gap.select_sparsity`.
     n_refined : int, default=0
         Number of further sparsities that a second stage adds around the largest gap, between its
         neighbours in the grid. Data and the same references are then fitted again at all
@@ -155,6 +153,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         y: object = None,
         *,
         positions: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Fit the paths of data and references and choose.
@@ -167,6 +166,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             Ignored.
         positions : array-like of shape (n_samples, n_dimensions), default=None
             Where the samples are in space. Only references of the kind "spatial" use them.
+        batch : array-like of shape (n_samples,), default=None
+            The batch of each sample: as in `SparseKMeans.fit`.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts: one of weight two as if it were given twice, in references,
             too; one of weight 0 is labelled as `predict` does. Weights that are no small multiples
@@ -179,7 +180,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         Raises
         ------
         TypeError
-            If the estimator has no `sparsity` to tune.
+            If the estimator has no `sparsity` to tune; if `batch` is given with a sparse X.
         ValueError
             If there are fewer than two clusters, which have no sparsity to choose; if references of
             the kind "spatial" have no positions; if weights are negative, all 0, not one per
@@ -188,8 +189,16 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         """
         self._check_parameters()
         X = compute(X)
+        if batch is not None:
+            check_batch(batch, X)
+        self._fit_samples(X, positions, sample_weight)
+        compare_batches(self, X, batch, positions=positions, sample_weight=sample_weight)
+        return self
+
+    def _fit_samples(self, X, positions, sample_weight) -> None:
         if sample_weight is None:
-            return self._fit(X, positions)
+            self._fit(X, positions)
+            return
         values = read_data(self, X)
         refuse_counted(getattr(self.estimator, "trim", 0))
         rows = repeat_samples(sample_weight, values.shape[0])
@@ -199,7 +208,6 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         labels, (given, first) = self.predict(values), np.unique(rows, return_index=True)
         labels[given] = self.labels_[first]
         self.labels_ = self.best_estimator_.labels_ = labels
-        return self
 
     def _fit(self, X, positions, rows: np.ndarray | None = None) -> Self:
         """Fit samples, some of them given more than once: those with the same number in `rows`."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from sparsekm.cluster.matrices.dense_parts import (
-    as_dense,
-)
+from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.runtime.threads import one_blas_thread
 from sparsekm.tuning.consensus import agreement
-from sparsekm.tuning.differing_features import between_scores
 from sparsekm.tuning.separation import MatchedFold
 
 # The smallest set that does nearly as well as the best is taken: within this difference.
@@ -35,15 +34,18 @@ class Signature:
     agreement: float
 
 
-def find_signature(
+def find_signatures(
     X: np.ndarray | csr_array, labels: np.ndarray, folds: Sequence[MatchedFold], n_repeats: int
-) -> Signature:
-    """Find the smallest set of features that reproduces clusters on samples that did not choose it.
+) -> list[Signature]:
+    """Find the smallest sets of features that reproduce clusters on samples that did not choose.
 
     For each fold, features are ordered by their between-cluster sums of squares a_j on the samples
     drawn, in the clusters found without the others, and the left-out samples are put to the nearest
     centroid in the first few. With the clusters of all samples instead, even those of noise would
     agree: a sample left out of the choice of features would still have made the clusters.
+
+    For one cluster, features are ordered by the terms of a_j that involve it, and only whether a
+    sample is put into it counts.
 
     Parameters
     ----------
@@ -54,22 +56,40 @@ def find_signature(
         The partitions found without some of the samples; repeat after repeat, each of which leaves
         out every sample once.
     n_repeats : int
+
+    Returns
+    -------
+    list of Signature
+        That of all clusters, then that of each.
     """
     n_samples, n_features = X.shape
     n_clusters = int(labels.max()) + 1
     sizes = _sizes(n_features)
     per_repeat = len(folds) // n_repeats
-    placed = np.zeros((n_repeats, len(sizes), n_samples), np.int64)
+    placed = np.zeros((1 + n_clusters, n_repeats, len(sizes), n_samples), np.int16)
     for number, fold in enumerate(folds):
         known = fold.drawn[fold.labels[fold.drawn] >= 0]
         if len(fold.left_out) and len(known):
-            place = _place(X, fold.labels[known], known, fold.left_out, sizes, n_clusters)
-            placed[number // per_repeat][:, fold.left_out] = place
+            part, own = X[known], fold.labels[known]
+            left_out, centers = X[fold.left_out], cluster_centers(part, own, n_clusters)
+            for target, scores in enumerate(_scores(part, own, centers)):
+                first = _rank(scores)[: sizes[-1]]
+                place = _place(as_dense(left_out[:, first]), centers[:, first], sizes)
+                placed[target, number // per_repeat][:, fold.left_out] = place
+    scores, *of_clusters = _scores(X, labels, cluster_centers(X, labels, n_clusters))
+    found = [_smallest(labels, placed[0], sizes, _rank(scores))]
+    for cluster, scores in enumerate(of_clusters):
+        is_own, is_put = labels == cluster, placed[1 + cluster] == cluster
+        found.append(_smallest(is_own.astype(int), is_put.astype(int), sizes, _rank(scores)))
+    return found
+
+
+def _smallest(labels, placed, sizes, order) -> Signature:
+    """Take the smallest of the sets that does nearly as well as the best."""
     agreements = np.mean([agreement(labels, repeat) for repeat in placed], axis=0)
     if agreements.max() < LEAST_AGREEMENT:
         return Signature(None, float(agreements.max()))
     smallest = int((agreements >= agreements.max() - AS_GOOD).argmax())
-    order = _rank(X, labels, n_clusters)
     found = float(agreements[smallest])
     features = np.sort(order[: sizes[smallest]]) if found >= LEAST_AGREEMENT else None
     return Signature(features, found)
@@ -81,19 +101,30 @@ def _sizes(n_features: int) -> np.ndarray:
     return np.unique(np.append(np.rint(steps), most)).astype(int)
 
 
-def _rank(X, labels, n_clusters) -> np.ndarray:
-    return np.argsort(-between_scores(X, labels, n_clusters), kind="stable")
+def _scores(X, labels, centers) -> Iterator[np.ndarray]:
+    """Yield a_j, then for each cluster k its part: the sum over l of n_l (c_k - c_l)^2."""
+    sizes = np.bincount(labels, minlength=len(centers))
+    squares = np.where(sizes[:, None] > 0, centers - feature_means(X), 0.0) ** 2
+    scores = (sizes[:, None] * squares).sum(axis=0)
+    yield scores
+    for own in squares:
+        yield scores + len(labels) * own
 
 
-def _place(X, own, others, left_out, sizes, n_clusters) -> np.ndarray:
-    """Put left-out samples to the nearest centroid in sets of growing size: (n_sizes, n_out)."""
-    part = X[others]
-    first = _rank(part, own, n_clusters)[: sizes[-1]]
-    centers = cluster_centers(part[:, first], own, n_clusters)
-    values = as_dense(X[left_out][:, first])
-    distances = np.empty((len(sizes), len(left_out), n_clusters))
-    for cluster in range(n_clusters):
-        squares = np.cumsum(np.square(values - centers[cluster]), axis=1)
-        distances[:, :, cluster] = squares[:, sizes - 1].T
+def _rank(scores) -> np.ndarray:
+    return np.argsort(-scores, kind="stable")
+
+
+@one_blas_thread
+def _place(values, centers, sizes) -> np.ndarray:
+    """Put samples to the nearest centroid in sets of growing size: (n_sizes, n_samples).
+
+    Squared distances are less the square of the sample, which is the same for all clusters.
+    """
+    distances = np.zeros((len(sizes), len(values), len(centers)))
+    for step, (start, stop) in enumerate(pairwise([0, *sizes])):
+        own = centers[:, start:stop]
+        distances[step] = np.square(own).sum(axis=1) - 2 * (values[:, start:stop] @ own.T)
+    distances = distances.cumsum(axis=0)
     # A cluster without any sample among the others is nearest to none.
     return np.where(np.isnan(distances), np.inf, distances).argmin(axis=2)

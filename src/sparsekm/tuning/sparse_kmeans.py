@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
 from sparsekm.cluster.matrices.containers import Data, Seed, compute
@@ -45,8 +46,7 @@ from sparsekm.tuning.consensus_fit import (
     most_clusters,
 )
 from sparsekm.tuning.feature_ranking import SCREENINGS, ScaledData
-from sparsekm.tuning.sample_blocks import check_groups
-from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
+from sparsekm.tuning.sample_blocks import check_groups, fewest_samples, take_samples, tuning_sample
 
 SELECTIONS = ["relevant", "signature"]
 # Of more samples, so many are drawn to find the clusters.
@@ -124,6 +124,11 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         index below 0.5.
     signature_agreement_ : float
         Adjusted Rand index of left-out samples with the clusters, by the signature.
+    cluster_signatures_ : list of length n_clusters, of ndarray of int or None
+        The same for each cluster: the smallest set of features whose nearest centroids tell which
+        left-out samples are in it.
+    cluster_signature_agreements_ : ndarray of shape (n_clusters,)
+        Adjusted Rand index of left-out samples in the cluster or not, by its signature.
     separation_ : pandas.DataFrame
         A row per pair of neighbouring clusters: cluster_a, cluster_b, p (of no valley between
         them), p_adjusted (over all pairs), and the numbers of samples in the middle and near either
@@ -150,6 +155,12 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         these how far features differ, since the samples that made clusters overstate it.
     selection_frequency_ : ndarray of shape (n_features,)
         Share of the fits of folds that keep a feature.
+    batch_centred_ : SparseKMeans
+        With `batch` in `fit`: the fit of X centred within batches; all else is of X as given.
+    batch_agreement_ : float
+        With `batch`: adjusted Rand index of `labels_` with those of `batch_centred_`.
+    batch_shares_ : pandas.DataFrame of shape (n_clusters, n_batches)
+        With `batch`: the share of each batch in each cluster; rows sum to 1.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Where X has column names.
@@ -168,7 +179,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     differ from `labels_` on the training data: for at most 1.1 % of the samples on labelled sets
     that are clustered well, and up to 4.8 % on others.
 
-    Neither this method nor any other can distinguish batches from clusters.
+    Neither this method nor any other can distinguish batches from clusters: `fit` with `batch`
+    shows both answers.
 
     Examples
     --------
@@ -217,6 +229,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         y: object = None,
         *,
         groups: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Find the clusters, and which features make them.
@@ -230,6 +243,11 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         groups : array-like of shape (n_samples,), default=None
             Samples of one group resemble each other, such as those of a donor or a block of space:
             they are left out as a whole, and count once.
+        batch : array-like of shape (n_samples,), default=None
+            The batch of each sample. X is fitted as given, and again centred within batches; the
+            two answers are compared, with a UserWarning if a cluster is a batch or if they agree
+            with an adjusted Rand index below 0.8. Where batches hold different classes, centring
+            moves the classes.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts in the last run of Algorithm 1, in its scores and in the
             centres: one of weight two as if it were given twice. Scales, folds and consensus count
@@ -244,19 +262,28 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         ------
         TypeError
             If X is nothing that NumPy can read, such as an AnnData, or a parameter is of a wrong
-            type.
+            type; if `batch` is given with a sparse X.
         ValueError
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
-            is constant; if indices of a sparse X lie outside its shape; if `groups` are not one
-            per sample; if weights are negative, all 0, not one per sample or combined with `trim`
-            or ``min_cluster_size > 1``;
-            if a parameter is out of its range, such as a single cluster, for which
-            nothing can be chosen. Everything that is refused is refused before anything is fitted.
+            is constant; if indices of a sparse X lie outside its shape; if `groups` or `batch` are
+            not one per sample; if there is one batch, or a batch of one sample; if weights are
+            negative, all 0, not one per sample or combined with `trim` or
+            ``min_cluster_size > 1``; if a parameter is out of its range, such as a single cluster,
+            for which nothing can be chosen. Everything that is refused is refused before anything
+            is fitted.
         """
         self.check_parameters()
         X = compute(X)
+        if batch is not None:
+            check_batch(batch, X)
+        self._fit_samples(X, groups, sample_weight)
+        compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
+        return self
+
+    def _fit_samples(self, X, groups, sample_weight) -> None:
         if sample_weight is None and not self.trim:
-            return self._fit(X, groups)
+            self._fit(X, groups)
+            return
         values = read_data(self, X)
         blocks = check_groups(groups, values.shape[0])
         if sample_weight is not None:
@@ -269,7 +296,6 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             rows = self._fit_trimmed(values, blocks)
         self._spread(values, rows)
         remember_features(self, X)
-        return self
 
     def _fit_trimmed(self, values, blocks) -> np.ndarray:
         """Fit without the samples set aside, twice if the first fit sets aside others."""
@@ -437,9 +463,15 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         bound = fit.sparsities[0]
         self.sparsity_ = int(bound) if PENALTIES[self.penalty].counts_features else float(bound)
         self.screening_ = found.screening
-        few = found.signature.features
-        self.signature_ = None if few is None else np.flatnonzero(features.varies)[few]
+        varying = np.flatnonzero(features.varies)
+        self.signature_, *self.cluster_signatures_ = (
+            None if one.features is None else varying[one.features]
+            for one in (found.signature, *found.cluster_signatures)
+        )
         self.signature_agreement_ = found.signature.agreement
+        self.cluster_signature_agreements_ = np.array(
+            [one.agreement for one in found.cluster_signatures]
+        )
         self.separation_, self.has_clusters_ = found.separation, found.has_clusters
         self.search_results_, self.cluster_counts_ = found.table, found.counts
         self.conclusion_ = found.sentence()
