@@ -89,7 +89,7 @@ def refuse_counted(trim: float, min_cluster_size: int = 1) -> None:
             )
 
 
-def with_weights(matrix: MatrixInMemory, sample_weight: np.ndarray | None) -> MatrixInMemory:
+def with_weights(matrix: Any, sample_weight: np.ndarray | None) -> Any:
     """Return a matrix, not copied, with the weights of its samples."""
     weighted = copy(matrix)
     weighted.sample_weight = sample_weight

@@ -122,6 +122,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     5
     """
 
+    labels_: np.ndarray
+
     def __init__(
         self,
         estimator: BaseEstimator,

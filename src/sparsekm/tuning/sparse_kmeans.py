@@ -196,6 +196,12 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     True
     """
 
+    labels_: np.ndarray
+    left_out_labels_: np.ndarray
+    sample_reproducibility_: np.ndarray
+    coassociation_: np.ndarray | None
+    n_clusters_: int
+
     def __init__(
         self,
         n_clusters: int | str = 8,
