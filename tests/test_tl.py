@@ -186,6 +186,22 @@ def test_groups_are_a_column_of_obs_or_its_name():
         assert adata.uns[KEY]["params"].get("groups") == known
 
 
+def test_weights_are_a_column_of_obs_and_trimmed_cells_have_no_cluster():
+    adata, _ = draw(np.asarray)
+    counts = 1.0 + np.arange(adata.n_obs) % 2
+    expected = SparseKMeans(3, sparsity=9, random_state=0).fit(adata.X, sample_weight=counts)
+    adata.obs["cells"] = counts
+    cluster(adata, weights_key="cells")
+    np.testing.assert_allclose(adata.var[f"{KEY}_score"], expected.feature_scores_)
+    assert adata.uns[KEY]["params"]["weights_key"] == "cells"
+    with pytest.raises(ValueError, match="weights_key='none' should be a column of obs"):
+        cluster(adata, weights_key="none")
+    adata.X[4] += 100
+    cluster(adata, trim=1.5 / adata.n_obs)
+    assert np.flatnonzero(adata.obs[KEY].isna()).tolist() == [4]
+    assert adata.uns[KEY]["params"]["trim"] == 1.5 / adata.n_obs
+
+
 def test_groups_that_are_not_those_of_the_cells_are_refused():
     adata, _ = draw()
     adata.obs_names = [f"cell{i}" for i in range(90)]
