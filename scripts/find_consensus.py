@@ -8,9 +8,11 @@ from workflow_job import job
 def main(snakemake, progress):
     from dataclasses import replace
 
-    from sparsekm.io.store import MOST_TOGETHER, pick_fit, write_fit
+    import numpy as np
+
+    from sparsekm.io.store import MOST_TOGETHER, write_fit
     from sparsekm.io.tables import SEPARATION, STARTS
-    from sparsekm.pipeline.problem import cluster_means, find_clusters
+    from sparsekm.pipeline.problem import describe_fit, find_clusters
 
     output, problem = snakemake.output, read_problem(snakemake)
     _, n_joined = read_count(snakemake)
@@ -25,14 +27,20 @@ def main(snakemake, progress):
         "conclusion": found.sentence(),
         **({"n_joined": n_joined} if n_joined is not None else {}),
     }
-    centers = cluster_means(problem.data, labels, int(labels.max()) + 1)
+    fit = describe_fit(problem.data, found.fit, attributes, int(labels.max()) + 1)
+    of_clusters = np.zeros(fit.centers.shape, np.int8)
+    for cluster, own in enumerate(found.cluster_signatures):
+        if own.features is not None:
+            of_clusters[cluster, own.features] = 1
     all_together = found.partitions.shape[1] == len(labels) <= MOST_TOGETHER
     fit = replace(
-        pick_fit(found.fit, 0, centers, attributes),
+        fit,
         reproducibility=found.reproducibility,
         left_out=found.left_out_labels,
         selection_frequency=found.selection_frequency,
         signature=signature.features,
+        cluster_signatures=of_clusters,
+        cluster_agreements=[own.agreement for own in found.cluster_signatures],
         partitions=found.partitions if all_together else None,
     )
     STARTS.write(output.consensus, found.table)

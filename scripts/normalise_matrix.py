@@ -5,6 +5,7 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
+    import json
     import logging
 
     import numpy as np
@@ -12,7 +13,7 @@ def main(snakemake, progress):
 
     from sparsekm.io.normalised_file import ANNOTATION, write_normalised
     from sparsekm.io.table_settings import split_settings
-    from sparsekm.pipeline.normalisation import read_normalised_table
+    from sparsekm.pipeline.normalisation import read_feature_groups, read_normalised_table
     from sparsekm.pipeline.provenance import input_digest, package_versions
 
     params, source = snakemake.params, snakemake.input.matrix
@@ -23,14 +24,17 @@ def main(snakemake, progress):
         logging.warning("%s: %s", source, remark)
     n_samples, n_read = raw.X.shape
     names = raw.samples or [f"sample{i + 1}" for i in range(n_samples)]
-    known = {"label": raw.labels, "group": raw.groups}
+    known = {"label": raw.labels, "group": raw.groups, "batch": raw.batch, "weight": raw.weights}
     # A stroke would make a folder in the file.
     known |= {ANNOTATION + key.replace("/", "_"): v for key, v in raw.annotations.items()}
     obs = pd.DataFrame({key: v for key, v in known.items() if v is not None}, index=names)
     features = np.array(raw.features, dtype=object)[matrix.kept]
     mean, deviation = (None, None) if matrix.moments is None else matrix.moments
+    grouped = params.settings.get("feature_groups")
+    groups = read_feature_groups(grouped, features) if grouped else None
     relevant = None if raw.relevant is None else raw.relevant[matrix.kept]
     about = {"relevant": relevant, "center": matrix.center, "mean": mean, "deviation": deviation}
+    about["group"] = groups
     var = pd.DataFrame({key: v for key, v in about.items() if v is not None}, index=features)
     provenance = {
         "dataset": snakemake.wildcards.dataset,
@@ -39,6 +43,7 @@ def main(snakemake, progress):
         "file": str(source),
         "file_digest": input_digest(source),
         "normalisation": params.settings.get("normalise", "zscore"),
+        "reading": json.dumps(params.settings),
         "n_samples": n_samples,
         "n_features_read": n_read,
         "n_features": len(features),
@@ -46,6 +51,8 @@ def main(snakemake, progress):
         "dropped_constant": np.array(matrix.dropped, dtype=str),
         "versions": package_versions(),
     }
+    if matrix.library_size is not None:
+        provenance["library_size"] = matrix.library_size
     if matrix.n_filtered:
         provenance["n_features_filtered"] = matrix.n_filtered
     obsm = {} if raw.positions is None else {"spatial": raw.positions}

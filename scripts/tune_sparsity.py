@@ -6,12 +6,11 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.io.store import References, pick_fit, read_path, write_fit
+    from sparsekm.io.store import References, read_path, write_fit
     from sparsekm.io.tables import GAP
-    from sparsekm.pipeline.problem import cluster_means
+    from sparsekm.pipeline.problem import describe_fit
     from sparsekm.tuning.feature_limit import feature_limit
-    from sparsekm.tuning.gap import gap_curve
-    from sparsekm.tuning.selection import select_sparsity
+    from sparsekm.tuning.gap import gap_curve, select_sparsity
 
     files, params, output = snakemake.input, snakemake.params, snakemake.output
     path, attributes = read_path(files.path)
@@ -32,9 +31,8 @@ def main(snakemake, progress):
     # Of two stages, the first may have found the better fit.
     paths = [path, *(read_path(file)[0] for file in files.first)]
     fit = problem.fit_everyone(paths, path.sparsities[chosen])
-    centers = cluster_means(problem.data, fit.labels[0], attributes["n_clusters"])
     if limit is not None:
         attributes["conclusion"] = limit.sentence(gap, chosen)
         attributes["limited"] = limit.decides(gap, chosen)
     GAP.write(output.gap, gap, chosen)
-    write_fit(output.fit, pick_fit(fit, 0, centers, attributes))
+    write_fit(output.fit, describe_fit(problem.data, fit, attributes, attributes["n_clusters"]))

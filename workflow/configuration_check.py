@@ -19,8 +19,7 @@ import yaml
 
 from sparsekm.annotation import address_name, is_address
 from sparsekm.command.configuration import path_rule
-from sparsekm.io.input_error import is_storable
-from sparsekm.io.shown_text import shorten
+from sparsekm.io.input_error import is_storable, shorten
 from sparsekm.io.table_settings import READER_SETTINGS, schema_properties
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.studies import RIVALS
@@ -247,7 +246,7 @@ def _path_errors(config: Mapping[str, Any]) -> list[str]:
     paths = {
         f"{section}.{key}": entry[key]
         for section, entry in sections.items()
-        for key in ("path", "folder")
+        for key in ("path", "folder", "feature_groups")
         if entry and entry.get(key) and not is_address(entry[key])
     }
     broken = {place: path_rule(path) for place, path in paths.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Container
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from sparsekm.tuning.sparse_kmeans import SparseKMeans
 if TYPE_CHECKING:
     from anndata import AnnData
 
-__all__ = ["sparse_kmeans"]
+__all__ = ["predict_clusters", "sparse_kmeans"]
 
 # What to give in place of such an adata, {}.
 INSTEAD = {
@@ -47,6 +48,7 @@ def sparse_kmeans(
     mask_var: str | ArrayLike | None = None,
     groups: str | ArrayLike | None = None,
     batch_key: str | ArrayLike | None = None,
+    weights_key: str | ArrayLike | None = None,
     random_state: Seed = 0,
     key_added: str = "sparse_kmeans",
     copy: bool = False,
@@ -78,6 +80,9 @@ def sparse_kmeans(
         A column of ``obs`` with the batches, or what it would hold: cells are also clustered after
         centring within them, and the two answers are compared as in `SparseKMeans.fit`. Values
         must be dense: ``adata.X = adata.X.toarray()``.
+    weights_key : str or array-like of shape (n_obs,), optional
+        A column of ``obs`` with numbers, or what it would hold: how much each cell counts, as
+        `sample_weight` of `SparseKMeans.fit`.
     random_state : None, int, RandomState or Generator, default=0
         Controls the randomness.
     key_added : str, default="sparse_kmeans"
@@ -95,7 +100,8 @@ def sparse_kmeans(
         None, unless `copy`. These are written:
 
         ``obs[key_added]``
-            The cluster of every cell, categorical: "0", "1", ...
+            The cluster of every cell, categorical: "0", "1", ...; missing for those that `trim`
+            sets aside.
         ``obs[key_added + "_reproducibility"]``
             In which share of the fits that leave out some of the cells the cell is in this cluster;
             NaN for cells that were not drawn.
@@ -172,10 +178,11 @@ def sparse_kmeans(
     estimator.check_parameters()
     of_cells = _read_column(groups, "groups", adata.obs, "obs")
     batch = _read_column(batch_key, "batch_key", adata.obs, "obs")
+    weights = _read_column(weights_key, "weights_key", adata.obs, "obs")
     genes = _read_mask(adata, mask_var)
     values = read_values(adata, layer, genes, estimator)
     _warn_of_counts(values, "X" if layer is None else f"layer {layer!r}")
-    estimator.fit(values, groups=of_cells, batch=batch)
+    estimator.fit(values, groups=of_cells, batch=batch, sample_weight=weights)
     adata = adata.copy() if copy else adata
     adata.obs[key_added] = _categories(estimator)
     if batch is not None:
@@ -191,7 +198,8 @@ def sparse_kmeans(
         of_all = np.zeros(adata.n_vars, column.dtype)
         of_all[slice(None) if genes is None else genes] = column
         adata.var[f"{key_added}_{name}"] = of_all
-    given = {"layer": layer, "mask_var": mask_var, "groups": groups, "batch_key": batch_key}
+    keys = {"batch_key": batch_key, "weights_key": weights_key}
+    given = {"layer": layer, "mask_var": mask_var, "groups": groups, **keys}
     adata.uns[key_added] = {
         "params": _storable(estimator.get_params() | given),
         "version": __version__,
@@ -208,6 +216,75 @@ def sparse_kmeans(
         **_rank_genes(adata, key_added, values, genes),
     }
     return adata if copy else None
+
+
+def predict_clusters(
+    run: str | Path,
+    samples: str | Path | pd.DataFrame,
+    *,
+    dataset: str | None = None,
+    method: str | None = None,
+    scaling: str = "run",
+    **reading: Any,
+) -> pd.DataFrame:
+    """Put new samples to the nearest of the clusters that a run found, or to none of them.
+
+    ``sparsekm predict`` does the same. Features are matched by name; those that the run did not
+    keep are ignored. If the method found a signature, its features are compared, all alike;
+    otherwise all features that were kept, by their weights. Values are transformed as the run's
+    were (``normalise``). Needs the extra ``workflow``.
+
+    Parameters
+    ----------
+    run : str or Path
+        The folder of a run of ``sparsekm run`` or of the workflow.
+    samples : str, Path or DataFrame
+        A table in any format that the workflow reads, or samples × features; values as the run's
+        table had them. Missing values, and features that it lacks, are left out of distances.
+    dataset : str, optional
+        The name of the table in the configuration, if there were several.
+    method : str, optional
+        By default the one whose clusters are the report's answer.
+    scaling : {"run", "own"}, default="run"
+        Whose means and standard deviations make z-scores: those of the run's samples, or of
+        `samples`, which helps where their platform differs, and needs a similar mix of clusters.
+    **reading
+        How a file is read, as in the configuration: transpose, layer, ignore and so on.
+
+    Returns
+    -------
+    DataFrame
+        A row per sample; ``attrs["said"]`` lists what was matched, and how.
+
+        ``sample``
+            Its name.
+        ``cluster``
+            The nearest cluster, by its number in ``clusters.csv``; missing where a sample lacks
+            features that have more than half of the weight.
+        ``distance``
+            Root of the weighted mean square difference from the centre of the cluster.
+        ``margin``
+            1 less the ratio of this distance to that from the second-nearest centre: 0 if both
+            are equally near.
+        ``none_of_them``
+            Whether it is farther from the centre than 99 % of the run's samples in the cluster are
+            from that of the others in it. Of a small cluster the limit is larger: that of a gamma
+            distribution of squared distances, whose spread is that of all clusters.
+
+    Raises
+    ------
+    ValueError
+        If the run has no fit, or no such data set or method; if the table cannot be read, or has
+        features that make up less than half of the weight; if `scaling` is none of the above, or
+        "own" and the run made no z-scores.
+    """
+    # They need what only the extra `workflow` installs.
+    from sparsekm.annotation.new_samples import KnownClusters, predict_samples, read_samples
+
+    known = KnownClusters.read(run, dataset, method)
+    table, said = predict_samples(read_samples(samples, known, reading), known, scaling)
+    table.attrs["said"] = said
+    return table
 
 
 def _categories(found: SparseKMeans) -> pd.Categorical:

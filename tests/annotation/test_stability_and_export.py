@@ -167,7 +167,8 @@ def test_a_fit_of_other_data_is_refused(normalised, fits):
 
 
 def fit(labels, reproducibility=None):
-    return SimpleNamespace(labels=np.array(labels, dtype=np.int32), reproducibility=reproducibility)
+    labels = np.array(labels, dtype=np.int32)
+    return SimpleNamespace(clustered=labels, reproducibility=reproducibility)
 
 
 def test_names_and_classes_stay_strings_and_clusters_numbers(tmp_path):

@@ -27,26 +27,21 @@ def counts_file(wildcards):
     return []
 
 
-def count_problem():
-    """Return the problem for which K is sought; its K is a placeholder."""
-    return {
-        "seed": config["seed"],
-        "n_clusters": 2,
-        "search": SEARCH,
-        "grid": {},
-        **TUNING_SAMPLE,
-    }
+def search(dataset):
+    """Return the parameters of the search for a data set."""
+    return {**SEARCH, "trim": MATRICES.get(dataset, {}).get("trim") or 0.0}
+
+
+def open_problem(wildcards):
+    """Return the problem of a data set whose K and grid are sought or known from its fit."""
+    own = {"n_clusters": 2, "grid": {}, "search": search(wildcards.dataset)}
+    return {"seed": config["seed"], **own, **TUNING_SAMPLE}
 
 
 def exported_settings(dataset):
     """Return the settings that made a data set's results, for the workbook."""
-    own = MATRICES.get(dataset, {})
-    return {
-        "seed": config["seed"],
-        "methods": config["methods"],
-        "data set": dataset,
-        **own,
-    }
+    chosen = {"seed": config["seed"], "methods": config["methods"]}
+    return {**chosen, "data set": dataset, **MATRICES.get(dataset, {})}
 
 
 def problem(wildcards):
@@ -58,7 +53,7 @@ def problem(wildcards):
     return {
         "seed": config["seed"],
         "n_clusters": n_clusters(wildcards.dataset),
-        "search": SEARCH,
+        "search": search(wildcards.dataset),
         "grid": grid(wildcards),
         **({} if wildcards.method in UNTUNED else TUNING_SAMPLE),
     }
@@ -83,26 +78,18 @@ def gap_files():
     return {
         "path": f"{folder}path.h5",
         "first": [f"{first}path.h5"] if folder != first else [],
-        "references": [
-            f"{folder}references/{batch}.h5" for batch in batches("references")
-        ],
+        "references": [f"{folder}references/{batch}.h5" for batch in batches()],
     }
 
 
-def batches(kind):
-    """Number the batches of references.
-
-    The number of a batch does not depend on how many there are.
-    """
-    tuning = config["tuning"]
-    return range(-(-tuning[kind] // tuning["references_per_job"]))
-
-
-def indices(kind):
-    """List the references of a batch; only the last can be incomplete."""
-    size, total = config["tuning"]["references_per_job"], config["tuning"][kind]
-    return lambda wildcards: list(
-        range(
-            int(wildcards.batch) * size, min((int(wildcards.batch) + 1) * size, total)
-        )
+def batches():
+    """Number the batches of references; a batch's number does not depend on how many there are."""
+    return range(
+        -(-config["tuning"]["references"] // config["tuning"]["references_per_job"])
     )
+
+
+def indices(wildcards):
+    """List the references of a batch; only the last can be incomplete."""
+    size, batch = config["tuning"]["references_per_job"], int(wildcards.batch)
+    return list(range(config["tuning"]["references"]))[batch * size :][:size]

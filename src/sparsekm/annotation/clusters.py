@@ -189,10 +189,10 @@ def _located(what: str) -> list[str]:
 def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
     """Add the results of each method to a data set, in place; it becomes ``clusters.h5ad``.
 
-    It gets ``cluster_m`` for each method m, ``score_m`` (a_j), ``rank_m``, ``weight_m``, ``kept_m``
-    and ``centers_m``, and how the fit was made. If m resamples, ``reproducibility_m`` and
-    ``selection_frequency_m`` are the shares of the resampled fits that put a sample into its
-    cluster, and that keep a feature.
+    It gets ``cluster_m`` for each method m (missing where a sample was set aside), ``score_m``
+    (a_j), ``rank_m``, ``weight_m``, ``kept_m`` and ``centers_m``, and how the fit was made. If m
+    resamples, ``reproducibility_m`` and ``selection_frequency_m`` are the shares of the resampled
+    fits that put a sample into its cluster, and that keep a feature.
     """
     found: dict[str, Any] = {}
     for method, fit in fits.items():
@@ -202,7 +202,7 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
                 f"be {data.n_obs} and {data.n_vars}, as in the data."
             )
         numbers = [str(k) for k in range(int(fit.attributes["n_clusters"]))]
-        data.obs[f"cluster_{method}"] = pd.Categorical.from_codes(fit.labels, categories=numbers)
+        data.obs[f"cluster_{method}"] = pd.Categorical.from_codes(fit.clustered, numbers)
         data.var[f"score_{method}"] = fit.scores
         data.var[f"rank_{method}"] = rank_scores(fit.scores)
         data.var[f"weight_{method}"] = fit.weights
@@ -239,7 +239,7 @@ def tabulate_clusters(
     """Tabulate the clusters of every sample by each method; labels are known classes."""
     table = pd.DataFrame({"sample": list(samples), "label": "" if labels is None else list(labels)})
     for method, fit in fits.items():
-        table[f"cluster_{method}"] = np.asarray(fit.labels, dtype=np.int64)
+        table[f"cluster_{method}"] = np.asarray(fit.clustered, dtype=np.int64)
         if fit.reproducibility is not None:
             table[f"reproducibility_{method}"] = fit.reproducibility
     return table

@@ -21,7 +21,7 @@ from sklearn.metrics import adjusted_rand_score
 from sparsekm.cluster.matrices.containers import StreamedMatrix
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix
-from sparsekm.metrics.partition_metrics import label_codes
+from sparsekm.metrics import label_codes
 
 LEAST_AGREEMENT = 0.8
 """Answers that agree less by their adjusted Rand index are said to disagree."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -38,7 +39,7 @@ from sparsekm.cluster.sample_weights import (
 )
 from sparsekm.cluster.search.starts import STARTS, Start, make_start
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.trimming import TrimmedStarts, count_trimmed, fit_trimmed
+from sparsekm.cluster.trimming import count_trimmed, fit_trimmed, start_trimmed
 from sparsekm.cluster.validation import check_choice, check_count, check_start
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.runtime.random_state import draw_samples, seed_sequence
@@ -192,8 +193,9 @@ class BaseSparseKMeans(PathEstimator):
         if n_trimmed:
             # A grandchild: the search spawns children.
             seeds = seed_sequence(self.random_state).spawn(1)[0].spawn(1)[0]
-            starts = TrimmedStarts(self._effort().n_init, seeds)
-            return fit_trimmed(matrix, partition, weight_steps, n_trimmed, starts, fit_some)
+            own = matrix, partition, n_trimmed, self._effort().n_init, seeds
+            start = partial(start_trimmed, *own)
+            return fit_trimmed(matrix, partition, weight_steps, n_trimmed, start, fit_some)
         return self._fit_path(matrix, partition, weight_steps, *rest)
 
     def _fit_path(

@@ -12,14 +12,20 @@ from typing import Any
 import sparsekm
 from sparsekm.command.refusals import CommandError
 from sparsekm.command.signals import Stopped, stoppable
-from sparsekm.io.table_settings import add_options, options_in
+from sparsekm.io.table_settings import VALUE_SETTINGS, add_options, options_in
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 
 # Packages of the extra `workflow` without which a run cannot start.
 _NEEDED = ("anndata", "h5py", "jinja2", "jsonschema", "matplotlib", "psutil", "snakemake", "yaml")
 
+_FORMATS = (
+    "text (.csv, .tsv, .txt, GEO series, .gct, also .gz), .xlsx, .parquet, .h5ad, .zarr, .npz, "
+    ".h5, a folder of 10x"
+)
+_CLUSTERING = "clustering"
 _READING = "how the table is read"  # all settings that are in no other group
 _HELP_GROUPS: dict[str, tuple[str, ...]] = {
+    _CLUSTERING: ("n_clusters", "feature_groups", "trim"),
     "what the columns are": (
         *("labels", "groups", "samples", "ignore", "keep", "annotate", "weights", "batch"),
     ),
@@ -42,9 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 raise CommandError(
                     'the workflow is not installed: pip install "sparsekm[workflow]"'
                 )
+            from sparsekm.command.predict import predict_table
             from sparsekm.command.run import run_table
 
-            return run_table(options)
+            return {"run": run_table, "predict": predict_table}[options.command](options)
     except (CommandError, ValueError, OSError) as error:
         print(f"sparsekm: {error}{_name_options(str(error))}", file=sys.stderr)
         return 2
@@ -70,7 +77,14 @@ def _cores(text: str) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="sparsekm", description=sparsekm.__doc__)
     parser.add_argument("--version", action="version", version=f"sparsekm {sparsekm.__version__}")
-    run = parser.add_subparsers(required=True, metavar="run").add_parser(
+    commands = parser.add_subparsers(required=True, dest="command", metavar="run | predict")
+    _add_run(commands)
+    _add_predict(commands)
+    return parser
+
+
+def _add_run(commands: Any) -> None:
+    run = commands.add_parser(
         "run",
         usage="sparsekm run TABLE [options]",
         help="cluster a table and write a report",
@@ -82,12 +96,11 @@ def _parser() -> argparse.ArgumentParser:
         "table",
         type=Path,
         metavar="TABLE",
-        help="text (.csv, .tsv, .txt, GEO series, .gct, also .gz), .xlsx, .parquet, .h5ad, .zarr, "
-        ".npz, .h5, a folder of 10x; or the config.yaml of an earlier run",
+        help=f"{_FORMATS}; or the config.yaml of an earlier run",
     )
-    clustering = run.add_argument_group("clustering")
-    add_options(_Groups(run, {"n_clusters": clustering}))
-    clustering.add_argument(
+    groups = _Groups(run)
+    add_options(groups)
+    groups.titled[_CLUSTERING].add_argument(
         "--methods",
         nargs="+",
         choices=METHODS,
@@ -104,19 +117,43 @@ def _parser() -> argparse.ArgumentParser:
         "--dry-run", action="store_true", help="read the table, print what it holds, and end"
     )
     how.add_argument("--quiet", action="store_true", help="print errors only")
-    return parser
+
+
+def _add_predict(commands: Any) -> None:
+    new = commands.add_parser(
+        "predict",
+        usage="sparsekm predict RUN TABLE [options]",
+        help="put the samples of another table to the clusters of a run",
+        description="Put each sample of a table to the nearest of the clusters that a run found, "
+        "or to none of them. Features are matched by name; all others are ignored.",
+    )
+    new.add_argument("run", type=Path, metavar="RUN", help="the folder of the run")
+    new.add_argument("table", type=Path, metavar="TABLE", help=_FORMATS)
+    new.add_argument("--dataset", metavar="NAME", help="if the run has several data sets")
+    new.add_argument("--method", choices=METHODS, metavar="METHOD", help="default: the answer's")
+    new.add_argument(
+        "--scaling",
+        choices=("run", "own"),
+        default="run",
+        help="make z-scores with the run's means and deviations (run, the default), or with those "
+        "of the table (own), for values of another platform with much the same mix of samples",
+    )
+    new.add_argument("--output", type=Path, metavar="CSV", help="default: TABLE-clusters.csv")
+    new.add_argument("--force", action="store_true", help="replace an earlier output")
+    new.add_argument("--quiet", action="store_true", help="print errors only")
+    add_options(new.add_argument_group(_READING), VALUE_SETTINGS)
 
 
 class _Groups:
     """Puts each option of a table into a group of the help."""
 
-    def __init__(self, parser: argparse.ArgumentParser, special: dict[str, Any]) -> None:
-        groups = {title: parser.add_argument_group(title) for title in _HELP_GROUPS}
-        own = {name: groups[title] for title, names in _HELP_GROUPS.items() for name in names}
-        self._groups, self._otherwise = own | special, groups[_READING]
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self.titled = {title: parser.add_argument_group(title) for title in _HELP_GROUPS}
+        self._title_of = {name: title for title, names in _HELP_GROUPS.items() for name in names}
 
     def add_argument(self, flag: str, dest: str, **look: Any) -> None:
-        self._groups.get(dest, self._otherwise).add_argument(flag, dest=dest, **look)
+        group = self.titled[self._title_of.get(dest, _READING)]
+        group.add_argument(flag, dest=dest, **look)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from sparsekm.pipeline.workflow_files import read_patterns, recorded_files, walk
 
 _OWN_FOLDER = Path(".snakemake/sparsekm")
 # The options that also apply to a configuration file.
-_ALWAYS_APPLY = ("table", "cores", "force", "quiet", "dry_run")
+_ALWAYS_APPLY = ("command", "table", "cores", "force", "quiet", "dry_run")
 # The rules that no report needs unless it shows the paper's experiments.
 _STUDIES = ("simulation", "studies", "theory", "yardstick")
 _MOST_NAMED = 3

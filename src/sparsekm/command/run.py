@@ -36,10 +36,10 @@ from sparsekm.command.refusals import (
 from sparsekm.command.signals import run_group
 from sparsekm.command.table_summary import summarise_table, summary_lines
 from sparsekm.io.atomic import write_text
+from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.store import read_fit
 from sparsekm.io.table_description import TableDescription
 from sparsekm.io.table_settings import TABLE_SETTINGS
-from sparsekm.pipeline.cluster_count import count_clusters
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -102,8 +102,10 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> tuple[Path, str]:
         for setting in TABLE_SETTINGS
         if getattr(options, setting.name) is not None
     }
-    if not table.exists():
-        raise CommandError(f"{table}: no such file.")
+    groups = [Path(entry["feature_groups"])] if "feature_groups" in entry else []
+    for path in (table, *groups):
+        if not path.exists():
+            raise CommandError(f"{path}: no such file.")
     for path in (table.resolve(), (options.output or Path()).resolve()):
         if rule := path_rule(str(path)):
             raise CommandError(f"{path}: the path should {rule}. Rename it.")
@@ -122,6 +124,8 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> tuple[Path, str]:
     folder = options.output or Path(f"sparsekm-{name}")
     file = folder / "config.yaml"
     entry["path"] = table_path(folder, table)
+    for path in groups:
+        entry["feature_groups"] = table_path(folder, path)
     if not str(file).isprintable():
         raise CommandError(f"{str(file)!r}: the path should be printable text; set --output.")
     return file, compose(

@@ -3,9 +3,10 @@
 An AnnData file. X is float32, an array or a sparse matrix (CSR) if the data came as one, which is
 divided by the standard deviations but not centred, since that would fill it: z-scores are X less
 ``var["center"]``. var has ``mean`` and ``deviation`` (ddof = 1) of the features before they were
-z-scored, if they were, and ``relevant`` (bool) if a truth was planted. obs has ``label`` and
-``group`` (categories of strings, missing where unknown) if they are known; columns that start with
-"annotation " are those that the user named, such as age or batch. obsm has ``spatial`` if positions
+z-scored, if they were, ``relevant`` (bool) if a truth was planted, and ``group`` if features are
+kept or dropped in groups. obs has ``label``, ``group`` and ``batch`` (categories of strings,
+missing where unknown) and ``weight`` if they are known; columns that start with
+"annotation " are those that the user named, such as age or sex. obsm has ``spatial`` if positions
 are known; ``uns["provenance"]`` records the source of the data and their processing.
 """
 
@@ -52,6 +53,9 @@ class NormalisedData:
     center: np.ndarray | None = None  # (p,), float64: to be subtracted from a sparse X
     positions: np.ndarray | None = None  # (n, d), float64; of an age in millimetres
     groups: np.ndarray | None = None  # (n,), object array of str
+    batch: np.ndarray | None = None  # likewise
+    weights: np.ndarray | None = None  # (n,), float64
+    feature_groups: np.ndarray | None = None  # (p,), object array of str
     # (p,), float64: means and standard deviations before z-scoring; None if X is as it came.
     means: np.ndarray | None = None
     deviations: np.ndarray | None = None
@@ -71,7 +75,7 @@ def write_normalised(
     obs, var = obs.copy(), var.copy()
     obs.index, var.index = obs.index.astype(str), var.index.astype(str)
     for name in obs:
-        if name in ("label", "group"):
+        if name in ("label", "group", "batch"):
             obs[name] = class_column(obs[name])
         elif str(name).startswith(ANNOTATION) and obs[name].dtype == object:
             obs[name] = pd.Categorical(obs[name])
@@ -107,6 +111,9 @@ def read_normalised(file: str | Path, most_bytes: int | None = None) -> Normalis
             deviations=_read_numbers(opened, var, "deviation"),
             positions=_read_positions(opened, len(obs)),
             groups=class_names(obs["group"]) if "group" in obs else None,
+            batch=class_names(obs["batch"]) if "batch" in obs else None,
+            weights=_read_numbers(opened, obs, "weight"),
+            feature_groups=var["group"].to_numpy(object) if "group" in var else None,
         )
 
 
@@ -166,12 +173,12 @@ def _read_matrix(
     return stored.read(in_memory=most_bytes is None or stored.nbytes <= most_bytes)
 
 
-def _read_numbers(opened: h5py.File, var: pd.DataFrame, name: str) -> np.ndarray | None:
-    if name not in var:
+def _read_numbers(opened: h5py.File, table: pd.DataFrame, name: str) -> np.ndarray | None:
+    if name not in table:
         return None
-    values = var[name].to_numpy()
+    values, place = table[name].to_numpy(), "obs" if name == "weight" else "var"
     if values.dtype.kind != "f" or not np.isfinite(values).all():
-        raise DamagedFileError(opened.filename, f"var: {name} should be finite numbers", RULE)
+        raise DamagedFileError(opened.filename, f"{place}: {name} should be finite numbers", RULE)
     return values.astype(np.float64)
 
 

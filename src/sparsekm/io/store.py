@@ -73,8 +73,9 @@ class Store:
                 if values[name] is None and array.optional:
                     continue
                 data = np.asarray(values[name], dtype=array.dtype)
-                # Most weights are 0, and so take no space.
-                pack = {"compression": 1, "shuffle": True} if name == "weights" else {}
+                # Where most values are 0, they take no space.
+                is_empty = name in ("weights", "cluster_signatures")
+                pack = {"compression": 1, "shuffle": True} if is_empty else {}
                 opened.create_dataset(name, data=data, chunks=data.shape, fletcher32=True, **pack)
             for name, value in {**attributes, "kind": self.kind}.items():
                 opened.attrs[name] = _stored(value)
@@ -168,7 +169,7 @@ _PATH = Store(
         "sparsities": Array(np.float64, _GRID),
         "objectives": Array(np.float64, _GRID),
         "first_objectives": Array(np.float64, _GRID),
-        "labels": Array(np.int32, ("n_sparsities", "n_samples"), within=(0, "most_clusters")),
+        "labels": Array(np.int32, ("n_sparsities", "n_samples"), within=(-1, "most_clusters")),
         "n_iter": Array(np.int64, _GRID),
         "scores": Array(np.float64, _GRID_BY_FEATURES),
         "weights": Array(np.float64, _GRID_BY_FEATURES),
@@ -209,10 +210,15 @@ _FIT = Store(
         "scores": Array(np.float64, ("n_features",)),
         "centers": Array(np.float64, ("n_clusters", "n_features")),
         "weights": Array(np.float64, ("n_features",)),
+        "trimmed": Array(np.int8, ("n_samples",), optional=True, share=True),
         "reproducibility": Array(np.float64, ("n_samples",), optional=True, share=True),
         "left_out": Array(np.int32, ("n_samples",), optional=True, within=(-1, "most_clusters")),
         "partitions": Array(np.int16, ("n_fits", "n_samples"), optional=True),
         "signature": Array(np.int64, ("n_signature",), optional=True, within=(0, "n_features")),
+        "cluster_signatures": Array(
+            np.int8, ("n_clusters", "n_features"), optional=True, share=True
+        ),
+        "cluster_agreements": Array(np.float64, ("n_clusters",), optional=True),
         "selection_frequency": Array(np.float64, ("n_features",), optional=True, share=True),
     },
 )
@@ -233,6 +239,8 @@ class TunedFit:
     weights: np.ndarray
     centers: np.ndarray  # (K, p), float64: in the space of the normalised matrix
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    # (n,), int8: 1 for a sample that was set aside as an outlier; its label is the nearest cluster.
+    trimmed: np.ndarray | None = None
     # (n,), float64: share of the fits of folds that put a sample into its cluster; NaN for a
     # sample that the tuning did not draw.
     reproducibility: np.ndarray | None = None
@@ -242,9 +250,18 @@ class TunedFit:
     selection_frequency: np.ndarray | None = None
     # Ascending: the smallest set of features that tells the clusters apart, if there is one.
     signature: np.ndarray | None = None
+    # (K, p), int8, and (K,), float64: 1 for the smallest set of features that tells a cluster from
+    # the others, and how well it puts left-out samples into it or not.
+    cluster_signatures: np.ndarray | None = None
+    cluster_agreements: np.ndarray | None = None
     # (n_fits, n), int16: the clusters in each of the fits of folds, if the tuning used all samples
     # and they are at most `MOST_TOGETHER`.
     partitions: np.ndarray | None = None
+
+    @property
+    def clustered(self) -> np.ndarray:
+        """The labels, (n,), -1 for samples that were set aside."""
+        return self.labels if self.trimmed is None else np.where(self.trimmed, -1, self.labels)
 
 
 def write_fit(file: str | Path, fit: TunedFit) -> None:

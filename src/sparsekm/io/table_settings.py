@@ -11,7 +11,7 @@ import argparse
 import re
 import shlex
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,6 +89,20 @@ TABLE_SETTINGS = (
         "clusters",
         _LIST,
         ["age", "batch"],
+        "COLUMN",
+    ),
+    TableSetting(
+        "weights",
+        "a column of weights: a sample of weight 2 counts as two",
+        _TEXT,
+        "size",
+        "COLUMN",
+    ),
+    TableSetting(
+        "batch",
+        "a column of batches, to compare the answer with that of values centred in each",
+        _TEXT,
+        "plate",
         "COLUMN",
     ),
     TableSetting("samples", "the column of sample names", _TEXT, "patient", "COLUMN"),
@@ -174,11 +188,34 @@ TABLE_SETTINGS = (
         "N",
         is_read=False,
     ),
+    TableSetting(
+        "feature_groups",
+        "a table with the columns feature and group: a group is kept or dropped as a whole",
+        _TEXT,
+        "groups.csv",
+        "TABLE",
+        is_read=False,
+    ),
+    TableSetting(
+        "trim",
+        "the share of the samples to set aside as outliers",
+        {"type": ["number", "null"], "minimum": 0, "exclusiveMaximum": 0.5},
+        0.05,
+        "SHARE",
+        is_read=False,
+    ),
 )
 """All settings, in the order in which they are shown."""
 
 READER_SETTINGS = tuple(setting.name for setting in TABLE_SETTINGS if setting.is_read)
 """The names of those that the reader takes."""
+
+VALUE_SETTINGS = tuple(
+    name
+    for name in READER_SETTINGS
+    if name not in ("labels", "groups", "weights", "batch", "annotate")
+)
+"""Of these, the ones on which names and values depend, not what else is known of the samples."""
 
 
 def split_settings(settings: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -189,9 +226,11 @@ def split_settings(settings: Mapping[str, Any]) -> tuple[Any, ...]:
     return reading, given.get("normalise", "zscore"), *others
 
 
-def add_options(parser: Any) -> None:
-    """Add an option for each setting to a parser or a group of its options."""
+def add_options(parser: Any, names: Container[str] | None = None) -> None:
+    """Add an option for each setting, or those of these names, to a parser or group of options."""
     for setting in TABLE_SETTINGS:
+        if names is not None and setting.name not in names:
+            continue
         named = {"metavar": setting.metavar} if setting.metavar else {}
         meaning = setting.meaning.replace("%", "%%")
         parser.add_argument(

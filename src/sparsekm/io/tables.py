@@ -264,9 +264,9 @@ STARTS = TableFormat(
 
 # The file ``clusters.csv``: every sample's known class and its cluster by each method. Columns:
 # ``sample``, ``label`` (empty if unknown), and ``cluster_m`` for each method m, counted from 0
-# as in ``tuned.h5``; if m resamples, it is followed by ``reproducibility_m``, the share of the fits
-# of folds that agree (empty if the tuning did not draw the sample). Rows are in the order of the
-# matrix.
+# as in ``tuned.h5``, -1 where a sample was set aside; if m resamples, it is followed by
+# ``reproducibility_m``, the share of the fits of folds that agree (empty if the tuning did not draw
+# the sample). Rows are in the order of the matrix.
 CLUSTERS = TableFormat(
     "export_clusters",
     {"sample": WORD, "label": WORD},

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.messages import MatrixError, shown
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.readers.reader import read_matrix
@@ -43,6 +45,7 @@ class Normalised:
     center: np.ndarray | None = None
     # (2, p): means and standard deviations before z-scoring.
     moments: np.ndarray | None = None
+    library_size: float | None = None  # of counts: the median of the samples' totals
 
 
 def read_normalised_table(
@@ -75,6 +78,30 @@ def read_normalised_table(
     return raw, found
 
 
+def read_feature_groups(file: str | Path, features: Sequence[str]) -> np.ndarray:
+    """Read the group of each feature (p,), str; a feature that is not in the file is its own."""
+    try:
+        table = pd.read_csv(file, sep=None, engine="python", dtype=str, na_filter=False)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise MatrixError(f"{file}: feature_groups is no table ({reason_of(error)}).") from error
+    absent = {"feature", "group"} - {*table}
+    if absent:
+        known = shown([*table])
+        raise MatrixError(
+            f"{file}: feature_groups has columns {known}; it lacks {shown([*absent])}."
+        )
+    twice = table.loc[table["feature"].duplicated(), "feature"].tolist()
+    if twice:
+        raise MatrixError(f"{file}: feature_groups should name each feature once: {shown(twice)}.")
+    groups = dict(zip(table["feature"], table["group"], strict=True))
+    if not groups.keys() & {*features}:
+        raise MatrixError(
+            f"{file}: feature_groups names none of the features; it names {shown([*groups])}, and "
+            f"the table {shown(features)}."
+        )
+    return np.array([groups.get(name, name) for name in features], dtype=object)
+
+
 def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = None) -> Normalised:
     """Normalise a matrix.
 
@@ -90,9 +117,9 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
     chosen = np.arange(n_features)
     if n_top_features is not None:
         chosen = most_variable_counts(raw, n_top_features)
-    X, offset = raw.X, raw.offset
+    X, offset, size = raw.X, raw.offset, None
     if how == "counts":
-        X, offset = log_counts(raw), np.zeros(n_features)
+        (X, size), offset = log_counts(raw), np.zeros(n_features)
     elif how == "log2":
         X, offset = log_values(raw), np.zeros(n_features)
     elif how == "none":
@@ -121,6 +148,7 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
         n_filtered=n_features - len(chosen),
         center=center,
         moments=own,
+        library_size=size,
     )
 
 

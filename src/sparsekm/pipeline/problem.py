@@ -7,7 +7,7 @@ defining it in one place keeps their grids, seeds and search effort the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +21,21 @@ from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import resolve_sparsities
+from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.normalised_file import NormalisedData, read_normalised, read_rows
 from sparsekm.io.store import TunedFit, pick_fit
-from sparsekm.pipeline.cluster_count import count_clusters
 from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
 from sparsekm.pipeline.registry import Method, get_method
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus
 from sparsekm.tuning.feature_ranking import ScaledData
-from sparsekm.tuning.grid import default_sparsities
-from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks
+from sparsekm.tuning.gap import default_sparsities
+from sparsekm.tuning.sample_blocks import (
+    BLOCKS_PER_CLUSTER,
+    fewest_samples,
+    space_blocks,
+    tuning_sample,
+)
 from sparsekm.tuning.sparse_kmeans import MOST_SAMPLES
-from sparsekm.tuning.tuning_sample import fewest_samples, tuning_sample
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,27 @@ def cluster_means(data: NormalisedData, labels: np.ndarray, n_clusters: int) -> 
     if np.isnan(means).any():
         means = np.where(np.isnan(means), feature_means(data.X), means)
     return means if data.center is None else means - data.center
+
+
+def describe_fit(
+    data: NormalisedData, path: SparsityPath, attributes: Mapping[str, Any], n_clusters: int
+) -> TunedFit:
+    """Return the first fit of a path with the means of its clusters.
+
+    Samples that were trimmed, which have the label -1 in a path, have no part in the means, and get
+    the nearest cluster.
+    """
+    labels = path.labels[0]
+    kept = labels >= 0
+    if kept.all():
+        return pick_fit(path, 0, cluster_means(data, labels, n_clusters), attributes)
+    centers = cluster_means(replace(data, X=data.X[kept]), labels[kept], n_clusters)
+    others = as_dense(data.X[~kept]) - (0 if data.center is None else data.center)
+    distances = [np.square(others - center) @ path.weights[0] for center in centers]
+    labels = labels.copy()
+    labels[~kept] = np.argmin(distances, axis=0)
+    fit = pick_fit(path, 0, centers, attributes)
+    return replace(fit, labels=labels, trimmed=~kept)
 
 
 def define_problem(
@@ -209,8 +234,7 @@ def refit(problem: ClusteringProblem, fit: TunedFit, number: int) -> TunedFit:
     else:
         estimator = clone(problem.estimator).set_params(random_state=seed)
         path = estimator.path(in_blocks(problem.tuning_data), [fit.sparsity])
-    centers = cluster_means(problem.data, path.labels[0], int(path.labels.max()) + 1)
-    return pick_fit(path, 0, centers, fit.attributes)
+    return describe_fit(problem.data, path, fit.attributes, int(path.labels.max()) + 1)
 
 
 def order_fits(fits: Sequence[TunedFit], maximises: bool) -> list[int]:

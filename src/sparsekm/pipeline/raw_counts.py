@@ -115,16 +115,16 @@ def file_values(raw: RawMatrix) -> RowStream:
     return raw.X.change(lambda block, rows: block + offset)
 
 
-def log_counts(raw: RawMatrix) -> RowStream:
-    """Transform counts to ``log(1 + count / total * median total)``.
+def log_counts(raw: RawMatrix, library_size: float | None = None) -> tuple[RowStream, float]:
+    """Transform counts to ``log(1 + count / total * library size)``; return the size too.
 
-    The total is the sum of a sample over all features, and the median is over all samples. Negative
-    values, and samples without counts, are refused.
+    The total is the sum of a sample over all features, and the library size the median of the
+    totals, unless it is given. Negative values, and samples without counts, are refused.
     """
     counts = file_values(raw)
     smallest, totals = np.inf, np.empty(counts.shape[0])
     for rows, block in counts.blocks():
-        smallest = min(smallest, block.min())
+        smallest = min(smallest, _smallest(block))
         totals[rows] = _totals(block)
     if smallest < 0:
         raise MatrixError(
@@ -139,7 +139,8 @@ def log_counts(raw: RawMatrix) -> RowStream:
             f"{len(totals)}, the first of them sample {empty[0] + 1}{name}. Remove them from the "
             "file; of an AnnData, scanpy.pp.filter_cells(adata, min_counts=1) does so."
         )
-    shares = (np.median(totals) / totals).astype(np.float32)
+    size = float(np.median(totals)) if library_size is None else library_size
+    shares = (size / totals).astype(np.float32)
 
     def change(block: Block, rows: slice) -> Block:
         if isinstance(block, np.ndarray):
@@ -149,13 +150,13 @@ def log_counts(raw: RawMatrix) -> RowStream:
         np.log1p(changed.data, out=changed.data)
         return changed
 
-    return counts.change(change)
+    return counts.change(change), size
 
 
 def log_values(raw: RawMatrix) -> RowStream:
     """Transform values to ``log2(1 + value)``; negative ones are refused."""
     values = file_values(raw)
-    smallest = min(block.min() for _, block in values.blocks())
+    smallest = min(_smallest(block) for _, block in values.blocks())
     if smallest < 0:
         raise MatrixError(
             f"normalise: log2 requires values >= 0; the smallest is {smallest}. Set normalise: "
@@ -172,9 +173,14 @@ def log_values(raw: RawMatrix) -> RowStream:
     return values.change(change)
 
 
+def _smallest(block: Block) -> float:
+    """Return the smallest value that is not missing; none is in a sparse matrix."""
+    return np.fmin.reduce(block, axis=None) if isinstance(block, np.ndarray) else block.min()
+
+
 def _totals(block: Block) -> np.ndarray:
     if isinstance(block, np.ndarray):
-        return block.sum(axis=1, dtype=np.float64)
+        return np.nansum(block, axis=1, dtype=np.float64)
     rows = pairwise(block.indptr)
     return np.array([block.data[start:stop].sum(dtype=np.float64) for start, stop in rows])
 
@@ -193,7 +199,7 @@ def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
         )
     if n_features >= raw.X.shape[1]:
         return np.arange(raw.X.shape[1])
-    moments = measure_moments(log_counts(raw))
+    moments = measure_moments(log_counts(raw)[0])
     variances = np.where(moments.constant, 0, moments.deviation**2)
     beyond = variance_beyond_trend(moments.mean, variances)
     return np.sort(np.argsort(-beyond, kind="stable")[:n_features])

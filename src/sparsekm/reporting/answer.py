@@ -26,7 +26,7 @@ REPRODUCIBLE = 0.9
 _NAMED_FEATURES = 20
 _NAMED_PAIRS = 6
 _FACTS = (
-    *("How many", "Apart?", "Reproducible?", "Told apart by", "Differ at all"),
+    *("How many", "Set aside", "Apart?", "Reproducible?", "Told apart by", "Differ at all"),
     *("Known classes", "Regions", "Planted"),
 )
 _WARNINGS = ("simulated", "batches", "seeds", "methods", "drawn")
@@ -66,6 +66,7 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
         **_feature_facts(result),
         **_seed_facts(method),
         **_comparison_facts(result),
+        "outliers": name_some(_outliers(result), _NAMED_FEATURES),
     }
 
     def tell(part: str) -> str:
@@ -132,6 +133,11 @@ def _feature_facts(result: DatasetResult) -> dict[str, Any]:
         return found | {"planted": None}
     n_found = int((method.weights[planted] != 0).sum())
     return found | {"planted": int(planted.sum()), "found": n_found}
+
+
+def _outliers(result: DatasetResult) -> list[str]:
+    aside = result.primary.trimmed
+    return [] if aside is None else result.obs.index[aside.astype(bool)].astype(str).tolist()
 
 
 def _seed_facts(method: MethodResult) -> dict[str, Any]:

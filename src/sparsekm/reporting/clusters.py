@@ -10,8 +10,7 @@ import pandas as pd
 from matplotlib.colors import to_hex
 
 from sparsekm.annotation.clusters import ClusterOverlap, overlap_clusters
-from sparsekm.figures.palette import DROPPED
-from sparsekm.figures.style import categorical_colors, shades
+from sparsekm.figures.style import DROPPED, categorical_colors, shades
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
 from sparsekm.reporting.page_tables import (
     MISSING,
@@ -20,6 +19,7 @@ from sparsekm.reporting.page_tables import (
     Nouns,
     TableView,
     make_table,
+    name_some,
     nouns,
 )
 from sparsekm.reporting.results import DatasetResult
@@ -171,9 +171,8 @@ def view_markers(result: DatasetResult, file: str) -> TableView | None:
     numbers, sizes = np.unique(method.labels, return_counts=True)
     if method.centers is None or len(numbers) < 2:
         return None
-    kept = np.flatnonzero(method.weights)
-    means = method.centers[numbers][:, kept]
-    names = [str(result.var.index[feature]) for feature in kept]
+    kept, means = np.flatnonzero(method.weights), method.centers[numbers]
+    names = result.var.index.astype(str).to_numpy()
     best, colors = result.majorities, class_colors(result)
     rows = []
     for place, (number, size) in enumerate(zip(numbers, sizes, strict=True)):
@@ -181,8 +180,11 @@ def view_markers(result: DatasetResult, file: str) -> TableView | None:
         lead = means[place] - others
         label = best.get(int(number), "")
         majority = [Cell(label, color=colors.get(label, ""))] if best else []
-        leads = _name_leads(names, lead), _name_leads(names, -lead, "−")
-        rows.append([number, f"{size:,}", *majority, *leads])
+        cells = [_name_leads(names[kept], lead[kept]), _name_leads(names[kept], -lead[kept], "−")]
+        if method.cluster_signatures is not None:
+            few = np.flatnonzero(method.cluster_signatures[number])
+            cells.append(_name_signature(names, lead, few, method.cluster_agreements[number]))
+        rows.append([number, f"{size:,}", *majority, *cells])
     heads = {"cluster": "", words.samples: "", **({"majority": "text"} if best else {})}
     heads |= {"higher than in the others": "text", "lower than in the others": "text"}
     caption = (
@@ -190,10 +192,22 @@ def view_markers(result: DatasetResult, file: str) -> TableView | None:
         f"{words.samples}, in standard deviations. Optimistic: they were chosen because they "
         f"differ; do not test them again on the same {words.samples}. All: {file}"
     )
+    if method.cluster_signatures is not None:
+        heads["told from the others by"] = "text"
+        caption += (
+            f". Told from the others by: the smallest set that puts left-out {words.samples} into "
+            "the cluster, or not, and how well (1: always, 0: by chance)"
+        )
     return make_table(caption, heads, rows, result.is_simulated, kind="numbers markers")
 
 
-def _name_leads(names: list[str], leads: np.ndarray, sign: str = "+") -> str:
+def _name_signature(names: np.ndarray, lead: np.ndarray, few: np.ndarray, agrees: float) -> str:
+    ranked = few[np.argsort(-np.abs(lead[few]), kind="stable")]
+    signed = [f"{names[at]} {'−' if lead[at] < 0 else '+'}{abs(lead[at]):.1f}" for at in ranked]
+    return f"{name_some(signed, _SHOWN) or 'none'} ({agrees:.2f})"
+
+
+def _name_leads(names: np.ndarray, leads: np.ndarray, sign: str = "+") -> str:
     ranked = np.argsort(-leads, kind="stable")[: np.count_nonzero(leads >= _SMALLEST)]
     return ", ".join(f"{names[at]} {sign}{leads[at]:.1f}" for at in ranked[:_SHOWN]) or "none"
 

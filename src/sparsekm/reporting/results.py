@@ -48,8 +48,12 @@ class MethodResult:
     gap: pd.DataFrame | None = None
     # A row per pair of neighbouring clusters, see `sparsekm.tuning.separation`.
     separation: pd.DataFrame | None = None
+    trimmed: np.ndarray | None = None  # (n,): whether a sample was set aside
     reproducibility: np.ndarray | None = None  # (n,): share of fits that agree on a sample
     signature: np.ndarray | None = None  # the fewest features that tell the clusters apart
+    # (K, p) and (K,): the same for each cluster, and how well they do.
+    cluster_signatures: np.ndarray | None = None
+    cluster_agreements: np.ndarray | None = None
     centers: np.ndarray | None = None
     partitions: np.ndarray | None = None  # (m, n): the fits of folds, whose consensus this is
     metrics: Mapping[str, Any] = field(default_factory=dict)
@@ -282,8 +286,11 @@ def _load_method(
         attributes=fit.attributes,
         gap=table("gaps", GAP),
         separation=table("separation", SEPARATION),
+        trimmed=fit.trimmed,
         reproducibility=fit.reproducibility,
         signature=fit.signature,
+        cluster_signatures=fit.cluster_signatures,
+        cluster_agreements=fit.cluster_agreements,
         centers=fit.centers,
         partitions=fit.partitions,
         metrics=SCORES.read_row(others["scores"]).to_dict() if "scores" in others else {},

@@ -35,13 +35,10 @@ from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.feature_limit import FeatureLimit, feature_limit
 from sparsekm.tuning.fold_fits import draw_folds
-from sparsekm.tuning.gap import gap_curve
-from sparsekm.tuning.grid import refined_sparsities, search_grid
+from sparsekm.tuning.gap import RULES, gap_curve, refined_sparsities, search_grid, select_sparsity
 from sparsekm.tuning.references import REFERENCES, SPATIAL, check_reference, reference_objectives
-from sparsekm.tuning.sample_blocks import check_groups
-from sparsekm.tuning.selection import RULES, select_sparsity
+from sparsekm.tuning.sample_blocks import check_groups, fewest_samples, take_samples, tuning_sample
 from sparsekm.tuning.separation import refit_folds, separation
-from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
 
 
 class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator):
@@ -56,7 +53,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         the data are: from labels given as `init`, too, which say nothing about a reference, so that
         the gap then also holds what the labels know.
     sparsities : None or array-like, default=None
-        The grid; None is `sparsekm.tuning.grid.default_sparsities` for the features that vary.
+        The grid; None is `sparsekm.tuning.gap.default_sparsities` for the features that vary.
         Constant features have no part in the search: shares are of the others, and more features
         than these are all of them.
     n_references : int, default=10
@@ -66,10 +63,10 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         single Gaussian with the means and covariances of the data; "shrunk" does the same with
         shrunk correlations, without those that may be due to chance; "spatial" permutes every
         column so that its autocorrelation in space remains, which needs `positions` in `fit`. See
-        `sparsekm.tuning.references` and `sparsekm.tuning.spatial_reference`.
+        `sparsekm.tuning.references` and `sparsekm.tuning.references`.
     rule : {"max", "one-se", "auto"}, default="max"
         "max" is the paper's rule; "auto" keeps at most a quarter of the features if they are
-        correlated within clusters. See `sparsekm.tuning.selection.select_sparsity`.
+        correlated within clusters. See `sparsekm.tuning.gap.select_sparsity`.
     n_refined : int, default=0
         Number of further sparsities that a second stage adds around the largest gap, between its
         neighbours in the grid. Data and the same references are then fitted again at all
@@ -128,6 +125,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     5
     """
 
+    labels_: np.ndarray
+
     def __init__(
         self,
         estimator: BaseEstimator,
@@ -177,7 +176,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts: one of weight two as if it were given twice, in references,
             too; one of weight 0 is labelled as `predict` does. Weights that are no small multiples
-            of a common unit are rounded so that samples are given four times on average.
+            of a common unit are rounded so that samples are given at most eight times on average.
 
         Returns
         -------

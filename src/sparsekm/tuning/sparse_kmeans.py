@@ -47,8 +47,7 @@ from sparsekm.tuning.consensus_fit import (
     most_clusters,
 )
 from sparsekm.tuning.feature_ranking import SCREENINGS, ScaledData
-from sparsekm.tuning.sample_blocks import check_groups
-from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
+from sparsekm.tuning.sample_blocks import check_groups, fewest_samples, take_samples, tuning_sample
 
 SELECTIONS = ["relevant", "signature"]
 # Of more samples, so many are drawn to find the clusters.
@@ -201,6 +200,12 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     >>> found.has_clusters_
     True
     """
+
+    labels_: np.ndarray
+    left_out_labels_: np.ndarray
+    sample_reproducibility_: np.ndarray
+    coassociation_: np.ndarray | None
+    n_clusters_: int
 
     def __init__(
         self,

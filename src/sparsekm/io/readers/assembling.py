@@ -87,13 +87,11 @@ def assemble(parts: Parts, settings: Settings, X: RowStream, offset: np.ndarray)
             raise refusal(
                 "few_labels", file, name=label, n=n_known, of=X.shape[0], least=MIN_LABELS
             )
-    if settings.groups is not None:
-        raw.groups = _read_classes(file, "group", settings.groups, about[settings.groups], words)
-        n_missing = int((raw.groups == UNKNOWN).sum())
-        if n_missing:
-            raise refusal("no_group", file, name=settings.groups, n=n_missing, of=X.shape[0])
-        if len(set(raw.groups)) < 2:
-            raise refusal("one_group", file, name=settings.groups, group=raw.groups[0])
+    for key, name in (("groups", settings.groups), ("batch", settings.batch)):
+        if name is not None:
+            setattr(raw, key, _read_groups(file, key, name, about[name], words))
+    if settings.weights is not None:
+        raw.weights = _read_weights(file, settings.weights, about[settings.weights], words)
     raw.annotations = {name: _read_annotation(about[name], words) for name in settings.annotate}
     raw.remarks = [*remarks, *list_remarks(raw, label or "labels", settings.missing_values)]
     return raw
@@ -155,6 +153,34 @@ def _read_classes(
         texts.append(UNKNOWN if text in words else text)
     _check_storable(file, f"{kind} of {name!r}:", texts)
     return np.array(texts, dtype=object)
+
+
+def _read_groups(
+    file: Path, key: str, name: str, values: Sequence[object], words: frozenset[str]
+) -> np.ndarray:
+    """Return the group of each sample, of at least two."""
+    found = _read_classes(file, key, name, values, words)
+    n_missing = int((found == UNKNOWN).sum())
+    if n_missing:
+        raise refusal("no_group", file, key=key, name=name, n=n_missing, of=len(found))
+    if len(set(found)) < 2:
+        raise refusal("one_group", file, key=key, name=name, group=found[0])
+    return found
+
+
+def _read_weights(
+    file: Path, name: str, values: Sequence[object], words: frozenset[str]
+) -> np.ndarray:
+    found = _read_annotation(values, words)
+    is_number = found.dtype != object
+    wrong = [
+        value
+        for value, weight in zip(values, found, strict=True)
+        if not (is_number and np.isfinite(weight) and weight >= 0)
+    ]
+    if wrong or not found.any():
+        raise refusal("weights", file, name=name, value=wrong[0] if wrong else 0)
+    return found
 
 
 def merge_features(

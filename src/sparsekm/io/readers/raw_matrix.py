@@ -33,13 +33,15 @@ class Settings:
     missing_values: Sequence[object] = ()
     duplicates: str | None = None
     annotate: Sequence[str] = ()
+    weights: str | None = None
+    batch: str | None = None
 
     @property
     def named(self) -> dict[str, str]:
-        """The names of classes, samples, groups and annotations, by setting."""
-        pairs = (("labels", self.labels), ("samples", self.samples), ("groups", self.groups))
+        """The names of columns that are not measured, by setting."""
+        keys = ("labels", "samples", "groups", "weights", "batch")
         others = {f"annotate[{at}]": name for at, name in enumerate(self.annotate)}
-        return {key: name for key, name in pairs if name is not None} | others
+        return {key: name for key in keys if (name := getattr(self, key)) is not None} | others
 
 
 @dataclass
@@ -56,6 +58,8 @@ class RawMatrix:
     relevant: np.ndarray | None = None  # (p,), bool: the planted truth of a simulation
     # (n,), object array of str: samples of one group, such as a donor's, resemble each other.
     groups: np.ndarray | None = None
+    batch: np.ndarray | None = None  # the same, of what was measured together
+    weights: np.ndarray | None = None  # (n,), float64: how much each sample counts
     positions: np.ndarray | None = None  # (n, d), float64: where the samples are in space
     # What else is known of the samples, each (n,): numbers, or objects; NaN or None if unknown.
     annotations: dict[str, np.ndarray] = field(default_factory=dict)
@@ -87,7 +91,7 @@ class RawMatrix:
         self.relevant = None if self.relevant is None else self.relevant[columns]
         if self.samples is not None:
             self.samples = [self.samples[at] for at in rows]
-        for name in ("labels", "groups", "positions"):
+        for name in ("labels", "groups", "batch", "weights", "positions"):
             if getattr(self, name) is not None:
                 setattr(self, name, getattr(self, name)[rows])
         self.annotations = {name: values[rows] for name, values in self.annotations.items()}

@@ -109,7 +109,7 @@ class TableAxes:
             return header.index(settings.samples)
         if table.is_gct:
             return 0
-        taken = {*settings.ignore, settings.labels, settings.groups, *settings.annotate} - {""}
+        taken = {*settings.ignore, *settings.named.values()} - {""}
         texts = [at for at in self.text if header[at] not in taken]
         numbers = [at for at in self.numeric if header[at] not in taken]
         n, size = len(self.rows), {at: len({*self.column(at)}) for at in [*texts, *ids]}

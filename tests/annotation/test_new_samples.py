@@ -1,0 +1,237 @@
+"""New samples put to the clusters of a run: the same from the command and in Python."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import gamma
+from sklearn.metrics import adjusted_rand_score
+
+from sparsekm import SparseKMeans
+from sparsekm.annotation.new_samples import LEAST_SHARE, PREDICTED
+from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.command import main as command
+from sparsekm.io.normalised_file import write_normalised
+from sparsekm.io.readers.reader import read_matrix
+from sparsekm.io.store import TunedFit, write_fit
+from sparsekm.pipeline.normalisation import normalise
+from sparsekm.tl import predict_clusters
+
+NEAR = [0, 0, 0, 0]
+FAR = [9, 9, 9, 9]
+
+
+def write_run(folder, frame, labels, weights, signature=None, how="zscore", reading=None):
+    """Write the two files of a run that matter here, as its jobs write them."""
+    folder.mkdir()
+    frame.to_csv(folder / "own.csv", index_label="sample")
+    raw = read_matrix(folder / "own.csv")
+    found = normalise(raw, how)
+    moments = () if found.moments is None else found.moments
+    moments = dict(zip(("mean", "deviation"), moments, strict=False))
+    var = pd.DataFrame(moments, index=np.array(raw.features)[found.kept])
+    provenance = {"source": "matrix", "normalisation": how, "file": "own.csv"}
+    provenance["reading"] = json.dumps(reading or {})
+    if found.library_size is not None:
+        provenance["library_size"] = found.library_size
+    X, labels = found.X.collect(), np.asarray(labels, dtype=np.int32)
+    obs = pd.DataFrame(index=raw.samples)
+    write_normalised(folder / "data/own/normalised.h5ad", X, obs, var, provenance)
+    about = dict.fromkeys(("method", "dataset", "search", "input_digest", "code_digest"), "a")
+    about |= {"n_clusters": int(labels.max()) + 1, "seed": 0, "parameters": {}, "versions": {}}
+    centers = cluster_centers(X, labels, about["n_clusters"])
+    weights = np.asarray(weights, dtype=float)[found.kept]
+    few = None if signature is None else np.asarray(signature)
+    fit = TunedFit(1.0, 1.0, labels, np.ones(len(var)), weights, centers, about, signature=few)
+    write_fit(folder / "results/own/sparse/tuned.h5", fit)
+    return folder
+
+
+@pytest.fixture
+def frame(seed):
+    """Two clusters, which differ in the first four of six features."""
+    X = np.random.default_rng(seed).normal(size=(40, 6))
+    X[20:, :4] += 9
+    return pd.DataFrame(X, [f"s{i}" for i in range(40)], list("abcdef"))
+
+
+@pytest.fixture
+def run(tmp_path, frame):
+    return write_run(tmp_path / "run", frame, np.repeat([0, 1], 20), [1, 1, 1, 1, 0, 0])
+
+
+def test_a_run_puts_its_own_samples_where_they_are_and_measures_their_distance(run, frame):
+    found = predict_clusters(run, frame)
+    assert found["sample"].tolist() == frame.index.tolist()
+    assert found["cluster"].tolist() == [0] * 20 + [1] * 20
+    Z = ((frame - frame.mean()) / frame.std())[list("abcd")].to_numpy()
+    own = np.repeat([Z[:20].mean(axis=0), Z[20:].mean(axis=0)], 20, axis=0)
+    other = np.roll(own, 20, axis=0)
+    first, second = (np.sqrt(np.mean((Z - to) ** 2, axis=1)) for to in (own, other))
+    np.testing.assert_allclose(found["distance"], first, rtol=1e-5)
+    np.testing.assert_allclose(found["margin"], 1 - first / second, rtol=1e-5)
+    # Each is nearer than the farthest is from the others of its cluster.
+    assert not found["none_of_them"].any()
+
+
+def test_a_sample_far_from_all_is_none_of_them(run):
+    new = pd.DataFrame([NEAR, FAR, [0, 9, 0, 9], [30, 30, 30, 30]], columns=list("abcd"))
+    found = predict_clusters(run, new)
+    assert found["cluster"][[0, 1]].tolist() == [0, 1]
+    assert found["none_of_them"].tolist() == [False, False, True, True]
+
+
+def test_the_limit_follows_from_distances_to_the_others_of_a_cluster(run, frame):
+    Z = ((frame - frame.mean()) / frame.std())[list("abcd")].to_numpy()
+    parts = Z[:20], Z[20:]
+    squares = [
+        [np.mean((part[i] - np.delete(part, i, axis=0).mean(axis=0)) ** 2) for i in range(20)]
+        for part in parts
+    ]
+    ratios = np.concatenate([part / np.mean(part) for part in squares])
+    shape = 38 / np.sum((ratios - 1) ** 2)
+    usual = np.mean(squares[0]) * gamma.ppf(0.99, shape, scale=1 / shape)
+    limit = np.sqrt(max(usual, np.max(squares[0])))
+    spread, mean = frame.std()[:4].to_numpy(), frame.mean()[:4].to_numpy()
+    steps = limit * np.array([[0.999], [1.001]])
+    new = pd.DataFrame((parts[0].mean(axis=0) - steps) * spread + mean, columns=list("abcd"))
+    assert predict_clusters(run, new)["none_of_them"].tolist() == [False, True]
+
+
+@pytest.mark.parametrize("size", [15, 100])
+def test_few_samples_of_the_same_clusters_are_none_of_them(tmp_path, frame, size):
+    shares = []
+    for number in range(8):
+        rng = np.random.default_rng(number)
+        X = rng.normal(size=(2 * size + 400, 6))
+        X[:size, :4] += 9
+        X[-200:, :4] += 9
+        table = pd.DataFrame(X, columns=list("abcdef"))
+        labels = np.repeat([0, 1], size)
+        run = write_run(tmp_path / str(number), table[: 2 * size], labels, [1, 1, 1, 1, 0, 0])
+        shares.append(predict_clusters(run, table[2 * size :])["none_of_them"].mean())
+    # The centre of so few samples is not that of new ones.
+    assert 0.002 < np.mean(shares) < (0.05 if size < 50 else 0.02)
+
+
+@pytest.mark.parametrize("how", ["zscore", "log2", "counts", "none"])
+def test_the_new_table_is_transformed_as_the_runs_was(tmp_path, how, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(40, size=(60, 30)).astype(float)
+    X[30:, :8] *= 4
+    # Libraries of other sizes, and further features in another order, are no difference.
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(30)])
+    both = np.r_[0:15, 30:45], np.r_[15:30, 45:60]
+    own = frame.iloc[both[0]].reset_index(drop=True)
+    new = frame.iloc[both[1]].reset_index(drop=True).iloc[:, ::-1] * (3 if how == "counts" else 1)
+    labels = np.repeat([0, 1], 15)
+    run = write_run(tmp_path / "run", own, labels, np.r_[np.ones(8), np.zeros(22)], how=how)
+    found = predict_clusters(run, new)
+    assert found["cluster"].tolist() == labels.tolist()
+    assert found["none_of_them"].mean() < 0.25
+
+
+def test_own_scaling_undoes_another_unit_and_says_so(run, frame):
+    new = 100 + 7 * frame
+    assert predict_clusters(run, new)["none_of_them"].all()
+    found = predict_clusters(run, new, scaling="own")
+    pd.testing.assert_frame_equal(found, predict_clusters(run, frame), rtol=1e-4)
+    assert any("deviations of these samples" in line for line in found.attrs["said"])
+
+
+def test_lacking_features_and_missing_values_are_left_out_and_named(run, frame):
+    found = predict_clusters(run, frame.drop(columns=["b"]))
+    assert found["cluster"].tolist() == [0] * 20 + [1] * 20
+    assert not found["none_of_them"].any()
+    assert found.attrs["said"][0] == "3 of the 4 features kept are in the table; it lacks [b]"
+    new = pd.DataFrame([[0, np.nan, np.nan, 0], [np.nan, np.nan, np.nan, 9]], columns=list("abcd"))
+    found = predict_clusters(run, new)
+    assert found["cluster"][0] == 0
+    assert found.loc[1, ["cluster", "distance", "margin"]].isna().all()
+    assert found["none_of_them"].tolist() == [False, True]
+
+
+def test_the_signature_is_compared_where_there_is_one(tmp_path, frame):
+    labels = np.repeat([0, 1], 20)
+    run = write_run(tmp_path / "run", frame, labels, [1, 1, 1, 1, 0, 0], signature=[1, 3])
+    found = predict_clusters(run, frame[["b", "d"]])
+    assert found["cluster"].tolist() == labels.tolist()
+    assert found.attrs["said"][0] == "2 of the 2 features of the signature are in the table"
+
+
+def refusal(*arguments, **options):
+    with pytest.raises(ValueError, match="should|give") as caught:
+        predict_clusters(*arguments, **options)
+    return str(caught.value)
+
+
+def test_what_cannot_be_done_is_refused_by_name(tmp_path, run, frame):
+    said = refusal(run, frame[["a", "e"]])
+    assert (
+        "1 of the 4 features kept are in the table; it lacks [b, c, d]. Those that it has " in said
+    )
+    assert f"at least {LEAST_SHARE:.0%}" in said
+    frame.T.to_csv(tmp_path / "turned.csv")
+    assert "Set transpose: true" in refusal(run, tmp_path / "turned.csv", transpose=False)
+    assert "scaling='z' should be one of ['run', 'own']" in refusal(run, frame, scaling="z")
+    assert "dataset='k' should be one of ['own']" in refusal(run, frame, dataset="k")
+    assert "method='l0' should be one of ['sparse']" in refusal(run, frame, method="l0")
+    assert "give the folder of a run" in refusal(tmp_path / "nowhere", frame)
+    plain = write_run(tmp_path / "plain", frame, [0] * 20 + [1] * 20, np.ones(6), how="none")
+    assert "scaling='own' should be 'run'" in refusal(plain, frame, scaling="own")
+
+
+def test_the_command_writes_what_python_finds_and_overwrites_nothing(
+    tmp_path, run, frame, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    frame.iloc[5:35].round(3).to_csv("new.csv", index_label="sample")
+    assert command.main(["predict", "run", "new.csv", "--output", "out/found.csv"]) == 0
+    told = capsys.readouterr().out
+    assert "new.csv: 30 samples x 6 features" in told
+    assert "4 of the 4 features kept are in the table" in told
+    assert "cluster 0: 15, cluster 1: 15, none of them: 0" in told
+    assert told.endswith("Clusters: out/found.csv\n")
+    found = PREDICTED.read("out/found.csv")
+    pd.testing.assert_frame_equal(found, predict_clusters(run, "new.csv"), check_dtype=False)
+    assert command.main(["predict", "run", "new.csv", "--output", "out/found.csv"]) == 2
+    assert "out/found.csv: exists and will not be overwritten" in capsys.readouterr().err
+    assert command.main(["predict", "run", "new.csv", "--output", "new.csv", "--force"]) == 2
+    force = ["--output", "out/found.csv", "--force", "--quiet"]
+    assert command.main(["predict", "run", "new.csv", *force]) == 0
+    assert capsys.readouterr().out == ""
+    assert command.main(["predict", "run", "new.csv", "--ignore", "a", "b", "c"]) == 2
+    assert "it lacks [a, b, c]" in capsys.readouterr().err
+    assert not (tmp_path / "new-clusters.csv").exists()
+
+
+def test_the_words_for_missing_values_of_the_run_hold_for_a_table_of_the_same_kind(tmp_path, frame):
+    reading = {"missing_values": [-999]}
+    run = write_run(tmp_path / "run", frame, [0] * 20 + [1] * 20, np.ones(6), reading=reading)
+    frame.iloc[3, 1] = -999
+    frame.to_csv(tmp_path / "new.csv", index_label="sample")
+    assert not predict_clusters(run, tmp_path / "new.csv")["none_of_them"].any()
+    frame.to_csv(tmp_path / "new.tsv", index_label="sample", sep="\t")
+    assert predict_clusters(run, tmp_path / "new.tsv")["none_of_them"].sum() == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["christensen", "gse6891", "pollen"])
+def test_one_half_of_real_samples_predicts_the_clusters_of_the_other(tmp_path, test_data, name):
+    stored = np.load(test_data / "labelled" / f"{name}.npz", allow_pickle=True)
+    X, n_clusters = stored["X"].astype(float), len(np.unique(stored["y"]))
+    order = np.random.default_rng(0).permutation(len(X))
+    columns = [f"feature{j}" for j in range(X.shape[1])]
+    frame = pd.DataFrame(X, columns=columns)
+    own, new = (frame.iloc[half].reset_index(drop=True) for half in np.array_split(order, 2))
+    own, new = own.set_axis([f"s{i}" for i in range(len(own))]), new
+    found, other = (
+        SparseKMeans(n_clusters, min_cluster_size=5, random_state=0).fit(half.to_numpy())
+        for half in (own, new)
+    )
+    parts = found.labels_, found.feature_weights_, found.signature_
+    predicted = predict_clusters(write_run(tmp_path / "run", own, *parts), new)
+    assert adjusted_rand_score(other.labels_, predicted["cluster"].astype(int)) >= 0.8
+    # One in a hundred of the samples that made a cluster is beyond its limit.
+    assert predicted["none_of_them"].mean() < 0.2
