@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans as ScikitKMeans
 
 from benchmarks.measure import measure, one_thread
 from sparsekm import GapSearch, KMeans, L0KMeans, classification_error_rate
-from sparsekm.simulation.designs import draw_replicate
+from sparsekm.simulation import draw_replicate
 
 N_FEATURES, SPARSITY, REPLICATES, SEED = 1000, 50, 20, 1
 ERRORS = ["cer", "cer_by_truth"]

@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 
 from benchmarks.measure import measure, one_thread
 from sparsekm import L0KMeans
-from sparsekm.metrics.partition_metrics import classification_error_rate
+from sparsekm.metrics import classification_error_rate
 
 N_CLUSTERS, SPARSITY, SEED = 20, 200, 1
 SHARE_STORED = 0.1

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.many_samples import simulate
 from sparsekm.pipeline.zscore import zscore
-from sparsekm.simulation.designs import draw_replicate
+from sparsekm.simulation import draw_replicate
 
 ATLAS_SIZE = (28_455, 1_724)
 

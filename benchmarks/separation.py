@@ -15,7 +15,7 @@ import pandas as pd
 
 from sparsekm import SparseKMeans, classification_error_rate
 from sparsekm.runtime.threads import one_blas_thread
-from sparsekm.simulation.designs import experiment_2
+from sparsekm.simulation import experiment_2
 
 DRAWS, COUNT_DRAWS = 25, 3
 N, P = 60, 200

@@ -12,7 +12,7 @@ import pandas as pd
 
 from sparsekm import GapSearch, KMeans, L0KMeans, SparseKMeans, classification_error_rate
 from sparsekm.runtime.threads import one_blas_thread
-from sparsekm.simulation.designs import (
+from sparsekm.simulation import (
     EXPERIMENTS,
     THREE_LEVELS,
     Experiment,
@@ -21,8 +21,7 @@ from sparsekm.simulation.designs import (
 )
 from sparsekm.tuning.feature_limit import feature_limit, share_of
 from sparsekm.tuning.feature_ranking import ScaledData, choose_screening, rank_features
-from sparsekm.tuning.grid import default_sparsities
-from sparsekm.tuning.selection import RULES, select_sparsity
+from sparsekm.tuning.gap import RULES, default_sparsities, select_sparsity
 
 SEED, REPLICATES = 20180101, 3
 SEARCH = {"n_init": 3, "min_cluster_size": 3}

@@ -8,7 +8,7 @@ from scipy.sparse import coo_array, csr_array
 
 from benchmarks.measure import measure, one_thread
 from sparsekm import KMeans, L0KMeans, SparseKMeans
-from sparsekm.metrics.partition_metrics import classification_error_rate
+from sparsekm.metrics import classification_error_rate
 
 N_CLUSTERS, N_MARKERS, SEED = 4, 30, 0
 # Samples, features, and values stored in a sample.

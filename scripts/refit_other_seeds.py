@@ -14,7 +14,7 @@ def main(snakemake, progress):
     from sparsekm.io.normalised_file import read_classes
     from sparsekm.io.store import read_fit, write_fit
     from sparsekm.io.tables import SEEDS
-    from sparsekm.metrics.partition_metrics import chance_corrected_rates
+    from sparsekm.metrics import chance_corrected_rates
     from sparsekm.pipeline.problem import order_fits, refit
     from sparsekm.pipeline.registry import get_method
 

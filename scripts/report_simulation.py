@@ -10,15 +10,7 @@ def main(snakemake, progress):
     from sparsekm.io.atomic import write_bytes, write_text
     from sparsekm.reporting import simulation_page
 
-    files = snakemake.input
-    result = simulation_page.load_simulation_result(
-        repetitions=files.repetitions,
-        summary=files.simulation_summary,
-        versus_paper=files.versus_paper,
-        claims=files.claims,
-        gaps=files.simulated_gaps,
-        weights=files.simulated_weights,
-    )
+    result = simulation_page.load_simulation_result(**dict(snakemake.input.items()))
     view, drawn = simulation_page.view_simulation(result), {}
     for figure in view.figures:
         drawn |= figure.files("results/simulation/figures")

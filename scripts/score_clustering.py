@@ -5,11 +5,11 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
+    from sparsekm import metrics
     from sparsekm.io.known_classes import is_known
     from sparsekm.io.normalised_file import read_classes, read_relevant
     from sparsekm.io.store import read_fit
     from sparsekm.io.tables import SCORES
-    from sparsekm.metrics import partition_metrics, support_metrics
 
     fit = read_fit(snakemake.input.fit)
     labels, _ = read_classes(snakemake.input.normalised)
@@ -18,19 +18,19 @@ def main(snakemake, progress):
     if labels is not None:
         known = is_known(labels)
         both = labels[known], fit.labels[known]
-        rates = partition_metrics.chance_corrected_rates(*both)
-        rates["ecr"] = partition_metrics.error_clustering_rate(*both)
+        rates = metrics.chance_corrected_rates(*both)
+        rates["ecr"] = metrics.error_clustering_rate(*both)
     planted = dict.fromkeys(("pzw", "pnw"))
     if relevant is not None:
-        planted["pzw"] = support_metrics.proper_zero_weights(relevant, fit.weights)
-        planted["pnw"] = support_metrics.proper_nonzero_weights(relevant, fit.weights)
+        planted["pzw"] = metrics.proper_zero_weights(relevant, fit.weights)
+        planted["pnw"] = metrics.proper_nonzero_weights(relevant, fit.weights)
     scores = {
         **dict(snakemake.wildcards.items()),
         "n_samples": len(fit.labels),
         "n_features": len(fit.weights),
         "n_clusters": fit.attributes["n_clusters"],
         "sparsity": fit.sparsity,
-        "n_nonzero_weights": support_metrics.n_nonzero_weights(fit.weights),
+        "n_nonzero_weights": metrics.n_nonzero_weights(fit.weights),
         "objective": fit.objective,
         **rates,
         **planted,

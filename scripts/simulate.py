@@ -1,8 +1,5 @@
 """Run all repetitions of a method in one setting of the paper; write metrics, gaps and weights."""
 
-import logging
-import time
-
 from workflow_job import job
 
 
@@ -20,17 +17,10 @@ def main(snakemake, progress):
     row = METHOD_ROWS[wildcards.row]
     parameters = {"seed": root, "setting": asdict(setting), "row": asdict(row)}
     parameters |= {"effort": params.effort, "code": params.code}
-    start = time.process_time()
-
-    def tell(done, total):
-        logging.info("%.2f CPU seconds after %d repetitions", time.process_time() - start, done)
-        progress(done, total, "repetitions")
-
     effort, n = repetition.Effort(**params.effort), params.draws["replicates"]
     store = repetition.RepetitionStore(params.store, parameters)
-    found = repetition.run_repetitions(
-        setting, row, effort, root=root, replicates=n, store=store, progress=tell
-    )
+    given, count = (setting, row, effort), progress.counting("repetitions")
+    found = repetition.run_repetitions(*given, root=root, replicates=n, store=store, progress=count)
     data = repetition.draw_data(setting, root=root, replicate=0, standardise=True)
     write_table(repetition.gap_table(setting, row, found), output.gap)
     write_table(repetition.weight_table(setting, row, data, found), output.weights)

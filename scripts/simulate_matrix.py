@@ -8,7 +8,7 @@ def main(snakemake, progress):
     import numpy as np
 
     from sparsekm.io.atomic import atomic_path
-    from sparsekm.simulation.designs import draw_replicate
+    from sparsekm.simulation import draw_replicate
 
     params = snakemake.params
     data = draw_replicate(params.experiment, params.setting, root=params.seed, replicate=0)

@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from sparsekm.io.atomic import lock_file
-from sparsekm.io.shown_text import shorten
+from sparsekm.io.input_error import shorten
 from sparsekm.pipeline.workflow_files import name_job, record_files
 
 _SECONDS_BETWEEN_LINES = 5

@@ -69,7 +69,7 @@ def built(tmp_path_factory, project_root, tracked):
     return built
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_the_source_archive_holds_the_projects_files_and_no_others(built, tracked):
     with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
         names = {member.name.partition("/")[2] for member in archive if member.isfile()}
@@ -77,7 +77,7 @@ def test_the_source_archive_holds_the_projects_files_and_no_others(built, tracke
     assert {name for name in names if not name.startswith("src/sparsekm.egg-info/")} == expected
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_the_wheel_holds_packages_and_workflow_and_nothing_else(built, tracked):
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}

@@ -81,13 +81,14 @@ def test_names_that_are_no_strings_throughout_are_refused_first(name, X, idle):
     ("n_clusters", "message"),
     [
         (0, "=0 should be >= 1"),
+        (2.5, "=2.5.* should .*(integer|number)"),
         (25, "n_samples=24 should be >= n_clusters=25"),
         (5, "n_clusters=5 should be <= the number of distinct samples, 4"),
     ],
 )
 def test_impossible_numbers_of_clusters_are_refused_first(name, n_clusters, message, X, idle):
     X = np.repeat(X[[0, 6, 12, 18]], 6, axis=0) if n_clusters == 5 else X
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         with_clusters(FITTED[name], n_clusters).fit(X)
 
 
@@ -107,36 +108,46 @@ def test_one_cluster_is_all_samples_to_the_others(name, X):
     np.testing.assert_allclose(fit.feature_scores_, 0, atol=1e-9)
 
 
+# Of every estimator that has the parameter: a value, and the rule that the refusal states with it.
 OUT_OF_RANGE = [
-    ("n_init", 0),
-    ("max_iter", 2.5),
-    ("tol", -1),
-    ("min_cluster_size", 9),
-    ("sparsity", 0),
-    ("sparsity", "most"),
-    ("sparsities", []),
-    ("sparsities", [4, 13]),
-    ("search", "quick"),
-    ("init", "best"),
-    ("init", [0, 1]),
-    ("penalty", "l3"),
-    ("selection", "few"),
-    ("screening", "most"),
-    ("n_references", 1),
-    ("reference", "noise"),
-    ("rule", "least"),
-    ("n_refined", -1),
-    ("max_samples", 2),
-    ("n_components", 13),
-    ("n_penalties", 0),
-    ("random_state", "seven"),
-    ("n_jobs", 0),
+    ("n_init", 0, ">= 1"),
+    ("n_init", "3", "integer"),
+    ("max_iter", 2.5, "integer"),
+    ("max_iter", -3, ">= 1"),
+    ("tol", -1.0, ">= 0"),
+    ("min_cluster_size", 9, ("n_samples=24 should be >= n_clusters * min_cluster_size=27",)),
+    ("min_cluster_size", -3, ">= 1"),
+    ("sparsity", 0, ">= 1"),
+    ("sparsity", "most", "number"),
+    ("sparsity", True, "number"),
+    ("sparsity", np.nan, "finite"),
+    ("sparsities", [], ("one-dimensional with >= 1 value",)),
+    ("sparsities", [4, 0], ("sparsity=0", "should be >= 1")),
+    ("sparsities", [4, 13], ("sparsity=13", "should be <= n_features=12")),
+    ("search", "quick", "should be one of ['auto', 'alternate', 'global']"),
+    ("init", "best", "should be None, one of ['random', 'screened'] or labels of shape (24,)"),
+    ("init", [0, 1], ("init of shape (2,)", "(24,)")),
+    ("init", [k % 4 for k in range(24)], ("init", "4", "n_clusters=3")),
+    ("penalty", "l3", "should be "),
+    ("selection", "few", "should be one of"),
+    ("screening", "most", "should be one of"),
+    ("n_references", 1, ">= 2"),
+    ("reference", "noise", "should be one of ['permutation', "),
+    ("rule", "least", "should be one of ['max', 'one-se', 'auto']"),
+    ("n_refined", -1, ">= 0"),
+    ("max_samples", 2, ("=2 should be >= n_clusters",)),
+    ("max_samples", 0, ">= 1"),
+    ("n_components", 13, "<= min"),
+    ("n_penalties", 0, ">= 1"),
+    ("random_state", "seven", ("seven",)),
+    ("random_state", -1, ">= 0"),
+    ("n_jobs", 0, ("n_jobs",)),
 ]
 
 
 def faulty_estimators():
     for name, estimator in FITTED.items():
-        for parameter, value in OUT_OF_RANGE:
+        for parameter, value, rule in OUT_OF_RANGE:
             inner = f"estimator__{parameter}"
             known = estimator.get_params()
             # A search sets the seed of its estimator, and tunes its sparsity.
@@ -144,19 +155,27 @@ def faulty_estimators():
             if parameter in known or passed_on:
                 full = inner if passed_on else parameter
                 label = f"{name}, {full}={value}"
-                yield pytest.param(clone(estimator).set_params(**{full: value}), id=label)
+                faulty = clone(estimator).set_params(**{full: value})
+                said = rule if isinstance(rule, tuple) else (f"{parameter}={value!r}", rule)
+                yield pytest.param(faulty, said, id=label)
 
 
-@pytest.mark.parametrize("estimator", list(faulty_estimators()))
-def test_parameters_out_of_range_are_refused_first(estimator, X, idle):
-    with pytest.raises((ValueError, TypeError)):
+@pytest.mark.parametrize(("estimator", "said"), list(faulty_estimators()))
+def test_parameters_out_of_range_are_refused_first_with_the_value_and_the_rule(
+    estimator, said, X, idle
+):
+    with pytest.raises((ValueError, TypeError)) as caught:
         estimator.fit(X)
+    assert [part for part in said if part not in str(caught.value)] == []
+    assert not hasattr(estimator, "labels_")
 
 
 def test_references_that_are_dense_are_refused_of_sparse_data_first(X, idle):
-    for estimator in (L0KMeans(3), L1KMeans(3)):
-        with pytest.raises(ValueError, match="reference='gaussian' makes a dense matrix"):
-            GapSearch(estimator, reference="gaussian").fit(csr_array(X))
+    for reference in ("gaussian", "shrunk"):
+        told = f"reference='{reference}' makes a dense matrix .* should be 'permutation'"
+        for estimator in (L0KMeans(3), L1KMeans(3)):
+            with pytest.raises(ValueError, match=told):
+                GapSearch(estimator, reference=reference).fit(csr_array(X))
 
 
 def test_clusters_that_the_samples_drawn_cannot_have_are_refused_first(idle):

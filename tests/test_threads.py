@@ -14,7 +14,6 @@ from threadpoolctl import threadpool_limits
 from sparsekm import GapSearch, L0KMeans
 from sparsekm.baselines.spectral import principal_axes
 from sparsekm.runtime.threads import count_threads
-from sparsekm.tuning.gaussian_mixing import mix_rows
 from sparsekm.tuning.separation import MatchedFold, separation
 
 # Estimators whose only shared work is on slices of the data.
@@ -53,11 +52,9 @@ def test_with_one_job_no_thread_is_started_and_results_are_those_of_any_number(n
     with parallel_config(n_jobs=1):
         clone(estimator).set_params(n_jobs=None).fit(X)
     assert started == []
-    for n_jobs in (None, 3):
-        other = clone(estimator).set_params(n_jobs=n_jobs).fit(X)
-        for attribute in ("labels_", "feature_weights_"):
-            expected = getattr(one, attribute).tobytes()
-            assert getattr(other, attribute).tobytes() == expected, (n_jobs, attribute)
+    other = clone(estimator).set_params(n_jobs=3).fit(X)
+    for attribute in ("labels_", "feature_weights_"):
+        assert getattr(other, attribute).tobytes() == getattr(one, attribute).tobytes(), attribute
 
 
 # A mixture takes several from a million values on.
@@ -157,7 +154,6 @@ def valleys(rng):
 
 CALLS = {
     "separation": valleys,
-    "draws from a Gaussian": lambda rng: mix_rows(rng.standard_normal((333, 777)), rng),
     "principal axes of features": lambda rng: principal_axes(rng.standard_normal((333, 777)), 3),
     "principal axes of samples": lambda rng: principal_axes(rng.standard_normal((777, 333)), 3),
 }

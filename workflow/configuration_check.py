@@ -19,8 +19,7 @@ import yaml
 
 from sparsekm.annotation import address_name, is_address
 from sparsekm.command.configuration import path_rule
-from sparsekm.io.input_error import is_storable
-from sparsekm.io.shown_text import shorten
+from sparsekm.io.input_error import is_storable, shorten
 from sparsekm.io.table_settings import READER_SETTINGS, schema_properties
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.studies import RIVALS

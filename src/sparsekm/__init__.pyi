@@ -17,13 +17,13 @@ from sparsekm.cluster.screening import marginal_p_values as marginal_p_values
 from sparsekm.cluster.screening import marginal_scores as marginal_scores
 from sparsekm.cluster.sparse_clustering import SparseClustering as SparseClustering
 from sparsekm.cluster.sparsity_path import SparsityPath as SparsityPath
-from sparsekm.metrics.partition_metrics import (
+from sparsekm.metrics import (
     classification_error_rate as classification_error_rate,
 )
-from sparsekm.metrics.partition_metrics import error_clustering_rate as error_clustering_rate
-from sparsekm.metrics.support_metrics import n_nonzero_weights as n_nonzero_weights
-from sparsekm.metrics.support_metrics import proper_nonzero_weights as proper_nonzero_weights
-from sparsekm.metrics.support_metrics import proper_zero_weights as proper_zero_weights
+from sparsekm.metrics import error_clustering_rate as error_clustering_rate
+from sparsekm.metrics import n_nonzero_weights as n_nonzero_weights
+from sparsekm.metrics import proper_nonzero_weights as proper_nonzero_weights
+from sparsekm.metrics import proper_zero_weights as proper_zero_weights
 from sparsekm.tuning.gap_search import GapSearch as GapSearch
 from sparsekm.tuning.sparse_kmeans import SparseKMeans as SparseKMeans
 

@@ -22,7 +22,6 @@ from sklearn.utils.validation import check_is_fitted
 from sparsekm.cluster.matrices.containers import wrong_type
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.validation import check_count
-from sparsekm.figures.palette import BLUE, DROPPED, INK
 from sparsekm.figures.sample_heat_map import (
     UNKNOWN,
     OrderedField,
@@ -30,7 +29,7 @@ from sparsekm.figures.sample_heat_map import (
     draw_field,
     order_field,
 )
-from sparsekm.figures.style import categorical_colors, figure_style, short_name
+from sparsekm.figures.style import BLUE, DROPPED, INK, categorical_colors, figure_style, short_name
 from sparsekm.tl import check_anndata, check_name, read_values
 from sparsekm.tuning.gap_search import GapSearch
 

@@ -48,6 +48,7 @@ def sparse_kmeans(
     mask_var: str | ArrayLike | None = None,
     groups: str | ArrayLike | None = None,
     batch_key: str | ArrayLike | None = None,
+    weights_key: str | ArrayLike | None = None,
     random_state: Seed = 0,
     key_added: str = "sparse_kmeans",
     copy: bool = False,
@@ -79,6 +80,9 @@ def sparse_kmeans(
         A column of ``obs`` with the batches, or what it would hold: cells are also clustered after
         centring within them, and the two answers are compared as in `SparseKMeans.fit`. Values
         must be dense: ``adata.X = adata.X.toarray()``.
+    weights_key : str or array-like of shape (n_obs,), optional
+        A column of ``obs`` with numbers, or what it would hold: how much each cell counts, as
+        `sample_weight` of `SparseKMeans.fit`.
     random_state : None, int, RandomState or Generator, default=0
         Controls the randomness.
     key_added : str, default="sparse_kmeans"
@@ -96,7 +100,8 @@ def sparse_kmeans(
         None, unless `copy`. These are written:
 
         ``obs[key_added]``
-            The cluster of every cell, categorical: "0", "1", ...
+            The cluster of every cell, categorical: "0", "1", ...; missing for those that `trim`
+            sets aside.
         ``obs[key_added + "_reproducibility"]``
             In which share of the fits that leave out some of the cells the cell is in this cluster;
             NaN for cells that were not drawn.
@@ -173,10 +178,11 @@ def sparse_kmeans(
     estimator.check_parameters()
     of_cells = _read_column(groups, "groups", adata.obs, "obs")
     batch = _read_column(batch_key, "batch_key", adata.obs, "obs")
+    weights = _read_column(weights_key, "weights_key", adata.obs, "obs")
     genes = _read_mask(adata, mask_var)
-    values = read_values(adata, layer, genes)
+    values = read_values(adata, layer, genes, estimator)
     _warn_of_counts(values, "X" if layer is None else f"layer {layer!r}")
-    estimator.fit(values, groups=of_cells, batch=batch)
+    estimator.fit(values, groups=of_cells, batch=batch, sample_weight=weights)
     adata = adata.copy() if copy else adata
     adata.obs[key_added] = _categories(estimator)
     if batch is not None:
@@ -192,7 +198,8 @@ def sparse_kmeans(
         of_all = np.zeros(adata.n_vars, column.dtype)
         of_all[slice(None) if genes is None else genes] = column
         adata.var[f"{key_added}_{name}"] = of_all
-    given = {"layer": layer, "mask_var": mask_var, "groups": groups, "batch_key": batch_key}
+    keys = {"batch_key": batch_key, "weights_key": weights_key}
+    given = {"layer": layer, "mask_var": mask_var, "groups": groups, **keys}
     adata.uns[key_added] = {
         "params": _storable(estimator.get_params() | given),
         "version": __version__,
@@ -293,7 +300,10 @@ def check_anndata(adata: Any) -> None:
 
 
 def read_values(
-    adata: AnnData, layer: str | None = None, genes: np.ndarray | None = None
+    adata: AnnData,
+    layer: str | None = None,
+    genes: np.ndarray | None = None,
+    estimator: SparseKMeans | None = None,
 ) -> np.ndarray | csr_array:
     """Return X or a layer in memory, as `SparseKMeans` takes it: floats, dense or CSR.
 
@@ -304,6 +314,8 @@ def read_values(
         None is X.
     genes : ndarray of int, optional
         The only genes to return, ascending.
+    estimator : SparseKMeans, optional
+        With ``missing="impute"``, missing values are filled.
 
     Returns
     -------
@@ -327,7 +339,7 @@ def read_values(
     if hasattr(values, "to_memory"):
         values = values.to_memory()
     values = as_readable(values, "adata.X" if layer is None else f"adata.layers[{layer!r}]")
-    return read_data(SparseKMeans(), values if genes is None else values[:, genes])
+    return read_data(estimator or SparseKMeans(), values if genes is None else values[:, genes])
 
 
 def check_name(argument: str, value: object, known: Container[str], rule: str) -> None:

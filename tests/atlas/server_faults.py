@@ -3,8 +3,6 @@
 import gzip
 import io
 import json
-import socket
-import struct
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -34,27 +32,6 @@ def compressed(reply: Reply) -> Reply:
 
 def html(reply: Reply) -> Reply:
     return Reply(200, b"<!DOCTYPE html><html>Service maintenance</html>")
-
-
-def reset_mid_body(reply: Reply) -> Reply:
-    def send(handler, body):
-        handler.wfile.write(body[: len(body) // 2])
-        handler.wfile.flush()
-        # With no linger, closing the socket resets the connection.
-        linger = struct.pack("ii", 1, 0)
-        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-        handler.connection.shutdown(socket.SHUT_RD)
-        handler.close_connection = True
-
-    return replace(reply, send=send)
-
-
-def short_body(reply: Reply) -> Reply:
-    def send(handler, body):
-        handler.wfile.write(body[:-7])
-        handler.close_connection = True
-
-    return replace(reply, send=send)
 
 
 def with_body(change: Callable[[bytes], bytes]) -> Fault:
@@ -97,9 +74,6 @@ def with_header(change: Callable[[bytes], bytes]) -> Fault:
 
 without_raw = with_members(
     lambda members: {n: content for n, content in members.items() if not n.endswith(".raw")}
-)
-traversal = with_members(
-    lambda members: {f"../../../../tmp/{n}": content for n, content in members.items()}
 )
 bomb = with_raw(lambda raw: bytes(200 * 1024 * 1024))
 

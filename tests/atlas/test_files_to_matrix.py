@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from sparsekm.atlas.assembly import add_truth, assemble_age, read_expression
+from sparsekm.atlas.listing import read_rows
 from sparsekm.atlas.normalisation import normalise_age
-from sparsekm.atlas.ontology import read_ontology
+from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.phantom.source import draw_energy
 from sparsekm.atlas.retrieval import read_manifest, retrieve_age
 from sparsekm.io.hdf5_format import write_anndata
@@ -15,7 +16,7 @@ from sparsekm.network import NotFoundError
 
 @pytest.fixture(scope="module")
 def ontology(phantom_files):
-    return read_ontology(phantom_files / "ontology.json")
+    return parse_ontology(*read_rows(phantom_files / "ontology.json"))
 
 
 @pytest.fixture(scope="module")

@@ -88,6 +88,7 @@ def peak_of(work, *arguments):
         tracemalloc.stop()
 
 
+@pytest.mark.release
 def test_each_step_of_an_age_stays_within_the_bound(large):
     folder, ontology = large
     n_bytes, peak = peak_of(write_age, folder, ontology)

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from sparsekm.atlas.grid import read_annotation, read_energy
-from sparsekm.atlas.ontology import assign_region, read_ontology
+from sparsekm.atlas.listing import read_rows
+from sparsekm.atlas.ontology import assign_region, parse_ontology
 from sparsekm.atlas.phantom.anatomy import UPPER, VENTRICLE_IDS
 from sparsekm.atlas.phantom.sizes import FULL_COUNTS, GRIDS, REGIONS
 
 
 @pytest.fixture(scope="module")
 def ontology(test_data):
-    return read_ontology(test_data / "dev_mouse_ontology" / "structure_graph_17.json")
+    return parse_ontology(*read_rows(test_data / "dev_mouse_ontology" / "structure_graph_17.json"))
 
 
 @pytest.mark.parametrize("gene", ["Nrp1_P56_coronal_74272479", "Pdyn_P56_coronal_71717084"])

@@ -11,6 +11,7 @@ from sparsekm.atlas.listing import (
     choose_replicates,
     open_envelope,
     parse_listing,
+    read_rows,
     select_candidates,
 )
 from sparsekm.atlas.ontology import (
@@ -18,7 +19,6 @@ from sparsekm.atlas.ontology import (
     assign_region,
     map_regions,
     parse_ontology,
-    read_ontology,
 )
 from sparsekm.atlas.retrieval import ManifestEntry, read_manifest, write_manifest
 
@@ -122,7 +122,8 @@ def test_a_manifest_that_is_not_one_is_refused(tmp_path):
 def test_envelope_and_bare_list_give_the_same_tree(tree, wrap, tmp_path):
     (tmp_path / "a.json").write_bytes(wrap(tree))
     (tmp_path / "b.json").write_text(json.dumps(tree))
-    wrapped, bare = read_ontology(tmp_path / "a.json"), read_ontology(tmp_path / "b.json")
+    files = (tmp_path / "a.json", tmp_path / "b.json")
+    wrapped, bare = (parse_ontology(*read_rows(file)) for file in files)
     assert wrapped == bare
     assert len(wrapped) == 17
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparsekm.baselines.penalised_em import StandardisedData
-from sparsekm.simulation.designs import gaussian_clusters
+from sparsekm.simulation import gaussian_clusters
 
 
 @pytest.fixture(scope="session")

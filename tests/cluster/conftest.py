@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
-from sparsekm.simulation.designs import gaussian_clusters
+from sparsekm.simulation import gaussian_clusters
 
 ESTIMATORS = {"kmeans": KMeans, "l0": L0KMeans, "l1": L1KMeans}
 

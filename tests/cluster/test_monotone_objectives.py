@@ -8,7 +8,7 @@ from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.weight_step import SoftThreshold, TopFeatures
-from sparsekm.simulation.designs import experiment_2
+from sparsekm.simulation import experiment_2
 
 GRIDS = {"l0": [1, 2, 3, 5, 8, 12, 20, 35, 60], "l1": [1.0, 1.3, 1.8, 2.5, 3.5, 5.0, 7.0, 9.0]}
 ESTIMATORS = {"l0": L0KMeans, "l1": L1KMeans}

@@ -97,23 +97,6 @@ def test_fewer_clusters_than_asked_for_are_a_partition():
     assert fit.cluster_centers_.shape == (2, 2)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"penalty": "l2"}, "penalty='l2' should be one of"),
-        ({"sparsity": 3}, "sparsity=3 should be <= n_features=2"),
-        ({"sparsity": 1.0}, "sparsity=1.0 is ambiguous"),
-        ({"sparsity": 0.5, "penalty": "l1"}, "sparsity=0.5 should be >= 1"),
-        ({"n_init": 0}, "n_init=0 should be >= 1"),
-        ({"max_iter": 0}, "max_iter=0 should be >= 1"),
-        ({"tol": -1.0}, "tol=-1.0 should be finite and >= 0"),
-    ],
-)
-def test_parameters_out_of_range_are_named(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        SparseClustering(AgglomerativeClustering(2), **parameters).fit(FOUR)
-
-
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "own_clustering.md"
 
 

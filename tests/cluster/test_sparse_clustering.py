@@ -9,7 +9,6 @@ from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.cluster import KMeans as ReferenceKMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from sparsekm import GapSearch, SparseClustering
@@ -28,16 +27,6 @@ def first_call():
 @pytest.fixture(params=[*CLUSTERERS, "medians"])
 def clusterer(request):
     return KMediansPartition(3) if request.param == "medians" else CLUSTERERS[request.param]
-
-
-@parametrize_with_checks(
-    [
-        SparseClustering(AgglomerativeClustering(2), sparsity=0.5),
-        GapSearch(SparseClustering(AgglomerativeClustering(2)), n_references=2),
-    ]
-)
-def test_scikit_learns_own_checks_pass(estimator, check):
-    check(estimator)
 
 
 def test_four_samples_worked_by_hand():

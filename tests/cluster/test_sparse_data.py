@@ -185,16 +185,6 @@ def test_a_path_is_that_of_the_dense_data(Estimator, grid):
     np.testing.assert_allclose(found.weights, expected.weights, atol=1e-9)
 
 
-def test_a_guard_fills_clusters_as_with_dense_data():
-    X = draw(4500)
-    init = np.zeros(4500, int)
-    init[:3] = [1, 2, 3]
-    estimator = L0KMeans(4, sparsity=10, init=init, min_cluster_size=60, random_state=0)
-    expected = estimator.fit(X).labels_.copy()
-    assert np.bincount(expected).min() >= 60
-    np.testing.assert_array_equal(estimator.fit(sparse.csr_array(X)).labels_, expected)
-
-
 def test_nothing_of_the_size_of_the_dense_matrix_is_made():
     n, p = 30_000, 400
     rng = np.random.default_rng(0)

@@ -150,20 +150,11 @@ def test_the_name_of_a_data_set_leaves_room_for_names_of_files(here):
     assert len(folder.name) < 110
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        (b"report:\n\ttitle: a\n", "config.yaml, line 2, column 1: found character"),
-        (b"labels: caf\xe9\n", "config.yaml: byte 12 is not UTF-8"),
-        (b"seed: !mine 1\n", "config.yaml, line 1, column 7: the tag !mine has no meaning here."),
-        (b"- a\n", "config.yaml: type=list should be a mapping"),
-    ],
-)
-def test_a_configuration_that_cannot_be_read_is_a_line(here, capsys, body, message):
-    (here / "config.yaml").write_bytes(body)
+def test_a_configuration_that_cannot_be_read_is_a_line(here, capsys):
+    (here / "config.yaml").write_bytes(b"report:\n\ttitle: a\n")
     assert run("config.yaml") == 2
     told = capsys.readouterr().err
-    assert told.startswith(f"sparsekm: {message}")
+    assert told.startswith("sparsekm: config.yaml, line 2, column 1: found character")
     assert told.count("\n") == 1
 
 

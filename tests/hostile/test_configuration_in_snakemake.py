@@ -8,6 +8,7 @@ from configuration_reader import configuration_check, read_configuration
 from small_project import make_project
 
 from sparsekm.io.input_error import InputError
+from sparsekm.io.readers.reader import SUFFIXES
 
 pytestmark = pytest.mark.xdist_group("hostile")
 
@@ -173,3 +174,9 @@ def test_paths_that_snakemake_would_change_are_refused_wherever_they_stand(tmp_p
         file.write_text(yaml.safe_dump({"atlas": {"ages": ["P14"]}} | setting))
         with pytest.raises(InputError, match=re.escape(f"{place}='") + ".* should have no"):
             read_configuration(file)
+
+
+@pytest.mark.parametrize("suffix", [*SUFFIXES, ".CSV", ".tumours", ""])
+def test_a_file_of_any_ending_passes(suffix):
+    config = {"matrices": {"own": {"path": f"m{suffix}"}}}
+    assert configuration_check.check_configuration(config) == []

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparsekm.metrics import (
+    chance_error_rate,
     classification_error_rate,
     error_clustering_rate,
     matching_error_rate,
@@ -16,7 +17,6 @@ from sparsekm.metrics import (
     proper_nonzero_weights,
     proper_zero_weights,
 )
-from sparsekm.metrics.partition_metrics import chance_error_rate
 
 RATES = [classification_error_rate, error_clustering_rate, matching_error_rate]
 

@@ -168,6 +168,12 @@ BROKEN = {
 }
 
 
+@pytest.mark.parametrize("answer", BROKEN)
+def test_a_broken_answer_is_told_in_one_line(server, answer):
+    server.answers = [lambda conn: conn.sendall(BROKEN[answer])]
+    fail((UnavailableError, RefusedError), server.url, ": ")
+
+
 ADDRESSES = [
     "http://[::bad/",
     "ftp://x/y",

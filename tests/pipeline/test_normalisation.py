@@ -8,11 +8,11 @@ from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.dense_parts import variance_beyond_trend
 from sparsekm.io.hdf5_format import DamagedFileError
+from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.normalised_file import read_features, read_normalised, write_normalised
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.row_stream import RowStream
-from sparsekm.pipeline.cluster_count import count_clusters
 from sparsekm.pipeline.normalisation import normalise
 from sparsekm.pipeline.raw_counts import log_counts, most_variable_counts
 from sparsekm.pipeline.zscore import zscore

@@ -49,7 +49,7 @@ def weights_of(method, scores, n_kept):
     return weights
 
 
-def write_results(folder, dataset, X, labels, n_kept, cer):
+def write_files(folder, dataset, X, labels, n_kept, cer):
     """Write every file of a data set but its matrix; return the arguments of the loader."""
     files = {"fits": {}, "gaps": {}, "scores": {}}
     n_clusters = int(labels.max()) + 1
@@ -113,6 +113,11 @@ def write_results(folder, dataset, X, labels, n_kept, cer):
 
 
 @pytest.fixture(scope="session")
+def write_results():
+    return write_files
+
+
+@pytest.fixture(scope="session")
 def matrix_files(tmp_path_factory):
     """Twelve samples, six features, one with a hostile name; as files."""
     folder = tmp_path_factory.mktemp("matrix")
@@ -136,7 +141,7 @@ def matrix_files(tmp_path_factory):
     write_normalised(folder / "normalised.h5ad", X, obs, var, provenance)
     labels = truth.astype(np.int32)
     kept = {"kmeans": 6, "l1": 5, "l0": 3}
-    files = write_results(
+    files = write_files(
         folder, "toy", X, labels, kept, {"kmeans": 0.3125, "l1": 0.0625, "l0": 0.125}
     )
     fits = {method: read_fit(file) for method, file in files["fits"].items()}
@@ -195,7 +200,7 @@ def brain_result(tmp_path_factory):
         uns={"regions": regions},
     )
     kept = {"kmeans": 8, "l1": 6, "l0": 4}
-    files = write_results(
+    files = write_files(
         folder, "E11.5", X, labels.astype(np.int32), kept, dict.fromkeys(METHODS, 0.05)
     )
     return load_dataset_result("E11.5", folder / "normalised.h5ad", **files)

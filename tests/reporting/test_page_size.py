@@ -120,7 +120,7 @@ def _values(result):
     return read_features
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_seven_ages_of_the_real_size_make_a_page_of_at_most_15_mb(tmp_path, atlas_age):
     assert atlas_age.n_samples == sum(FULL_COUNTS[AGE]) > 28_000
     object.__setattr__(atlas_age, "read_features", _values(atlas_age))

@@ -10,7 +10,6 @@ from html_page import Page
 from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.io.tables import SEPARATION
 from sparsekm.pipeline.normalisation import NORMALISATIONS
-from sparsekm.pipeline.workflow_files import FIGURES, match_any
 from sparsekm.reporting.figures import draw_figures
 from sparsekm.reporting.methods_text import WORDS, Citations, write_methods
 from sparsekm.reporting.report import write_report
@@ -160,14 +159,6 @@ def test_no_label_shows_the_marks_of_a_formula(report):
     # Outlines have their text beside them, as a comment; only numbers along axes are formulas.
     labels = [text for text in re.findall("<!-- (.*) -->", shown) if "mathdefault" not in text]
     assert [text for text in labels if "$" in text] == []
-
-
-@pytest.mark.slow
-def test_the_names_of_all_figures_are_known_before_they_are_drawn(report):
-    known = match_any([FIGURES])
-    names = [f"results/figures/{file.name}" for file in (report / "figures").iterdir()]
-    assert names
-    assert [name for name in names if not known.fullmatch(name)] == []
 
 
 def test_same_results_give_the_same_figures(matrix_result):

@@ -1,27 +1,33 @@
+"""Results as files give them, their tables, and the script that reports them."""
+
+import runpy
+import sys
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
+from benchmarks.report_memory import RULES, benchmark
 
+from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.annotation.gene_table import gene_table
+from sparsekm.figures.style import DROPPED
+from sparsekm.io.known_classes import UNKNOWN
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.reporting import figures
+from sparsekm.reporting import figures, report
+from sparsekm.reporting.answer import view_answer
+from sparsekm.reporting.clusters import class_colors, cluster_colors, view_anatomy
 from sparsekm.reporting.methods_text import Citations, write_methods
+from sparsekm.reporting.page_tables import (
+    score_table,
+    statistics_table,
+    view_table,
+)
 from sparsekm.reporting.report import load_dataset_result
 from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.studies.paper.plan import METHOD_ROWS
-
-
-def test_loader_gathers_what_the_files_hold(matrix_result):
-    assert matrix_result.n_samples == 12
-    assert matrix_result.n_features == 6
-    assert list(matrix_result.methods) == ["kmeans", "l1", "l0"]
-    assert matrix_result.methods["l0"].n_kept == 3
-    assert matrix_result.methods["l1"].rate("cer") == 0.0625
-    assert matrix_result.methods["l0"].attributes["seed"] == 2718
-    assert matrix_result.methods["kmeans"].gap is None
-    assert matrix_result.methods["l0"].gap["chosen"].tolist() == [False, True]
-    assert list(matrix_result.planted) == [True, True, False, False, False, False]
 
 
 def test_matrix_is_no_atlas_and_brain_is_one(matrix_result, brain_result):
@@ -86,3 +92,123 @@ def test_the_methods_name_data_that_were_tuned_on_a_sample(matrix_result):
     result = replace(matrix_result, methods=matrix_result.methods | {"l0": drawn})
     text = " ".join(write_methods([result], Citations()))
     assert "Sparsities were tuned on 8 of the 12 samples of toy, drawn at random" in text
+
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+
+class Files(dict):
+    """What Snakemake hands a script: values by attribute."""
+
+    __getattr__ = dict.__getitem__
+
+
+@pytest.fixture
+def main(monkeypatch):
+    """The script's function, without the log and the thread limits of a job."""
+    job = SimpleNamespace(job=lambda snakemake: lambda main: main)
+    monkeypatch.setitem(sys.modules, "workflow_job", job)
+    return runpy.run_path(SCRIPTS / "report.py", {"snakemake": None})["main"]
+
+
+def test_scores_and_curves_are_those_of_their_method_in_any_order(
+    main, matrix_files, monkeypatch, tmp_path
+):
+    given = []
+    monkeypatch.setattr(report, "write_report", lambda results, *_, **__: given.extend(results))
+    mixed = dict(matrix_files)
+    mixed["scores"] = dict(reversed(matrix_files["scores"].items()))
+    mixed["gaps"] = dict(reversed(matrix_files["gaps"].items()))
+    params = {"datasets": {"toy": mixed, "again": matrix_files}, "title": "t"}
+    params |= {"configuration": {}, "genes_of_interest": [], "figures": "figures"}
+    job = SimpleNamespace(
+        input=Files(paper=[], gene_sets=[]),
+        params=Files(params),
+        output=Files(report=tmp_path / "report.html"),
+    )
+    main(job, SimpleNamespace(counting=lambda what: None))
+    assert [result.name for result in given] == ["toy", "again"]
+    for result in given:
+        rates = {name: method.rate("cer") for name, method in result.methods.items()}
+        assert rates == {"kmeans": 0.3125, "l1": 0.0625, "l0": 0.125}
+        assert result.methods["kmeans"].gap is None
+        assert result.methods["l1"].gap["n_selected"].tolist() == [2, 5]
+        assert result.methods["l0"].gap["n_selected"].tolist() == [2, 3]
+
+
+@pytest.fixture
+def partly(matrix_result):
+    """Of the twelve samples, those of the third class and one more have none."""
+    codes = np.repeat([0, 1, -1], 4)
+    codes[0] = -1
+    obs = matrix_result.obs.assign(label=pd.Categorical.from_codes(codes, ["class 0", "class 1"]))
+    result = replace(matrix_result, obs=obs)
+    clusters = {name: method.labels for name, method in result.methods.items()}
+    return replace(result, contingency=tabulate_overlap(clusters, result.labels))
+
+
+def test_the_report_counts_them(partly):
+    table = statistics_table([partly])["toy"]
+    assert table["number of classes"] == 2
+    assert table["samples without a known label"] == 5
+    assert "These counts, CER and ARI leave out 5 samples" in view_anatomy(partly, "f").sentence
+
+
+def test_where_there_are_none_nothing_is_said(matrix_result):
+    assert "samples without a known label" not in statistics_table([matrix_result]).index
+
+
+def test_they_are_grey_and_so_is_a_cluster_of_nothing_else(partly):
+    assert class_colors(partly)[UNKNOWN] == DROPPED
+    grey = [cluster for cluster, color in cluster_colors(partly).items() if color == DROPPED]
+    assert grey == [2]
+    facts = dict(view_answer(partly).facts)
+    assert "5 samples have none" in facts["Known classes"]
+
+
+def test_method_that_was_not_run_leaves_a_gap(brain_result, matrix_result):
+    fewer = replace(brain_result, methods={"kmeans": brain_result.methods["kmeans"]})
+    table = score_table([fewer, matrix_result], "n_kept")
+    assert pd.isna(table.loc["ℓ₀-k-means", "E11.5"])
+    assert table.loc["ℓ₀-k-means", "toy"] == 3
+
+
+def test_statistics_count_genes_voxels_regions_and_what_was_excluded(brain_result):
+    table = statistics_table([brain_result])
+    assert table["E11.5"].to_dict() == {
+        "number of genes": 8,
+        "number of voxels": 120,
+        "number of regions": 3,
+        "voxels excluded: ventricle": 17,
+        "genes dropped: missing values": 4,
+    }
+
+
+@pytest.mark.parametrize(
+    ("origins", "columns", "whole"),
+    [
+        ({"a": True, "b": True}, [False, False], True),
+        ({"a": True, "b": False}, [True, False], False),
+        ({"a": False, "b": False}, [False, False], False),
+    ],
+)
+def test_simulated_numbers_are_marked_once(origins, columns, whole):
+    view = view_table(pd.DataFrame({"a": [1], "b": [2]}), "", write=str, simulated=origins)
+    assert [column.simulated for column in view.columns[1:]] == columns
+    assert view.simulated is whole
+
+
+ROOT = Path(__file__).resolve().parents[2]
+# 8,000 samples x 16,000 features in single precision.
+MATRIX_MEGABYTES = 488
+
+
+@pytest.mark.release
+def test_no_job_holds_the_matrix_or_takes_more_than_its_rule_asks_for(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    # Both have more samples than are drawn without a UMAP, whose own code takes 200 MB.
+    table = benchmark([(600, 100), (8_000, 16_000)])
+    assert (table["peak_mb"] < table["asked_mb"]).all()
+    small, large = (part.set_index("rule")["peak_mb"] for _, part in table.groupby("n_samples"))
+    assert list(large.index) == RULES
+    assert (large - small < 0.5 * MATRIX_MEGABYTES).all()

@@ -33,7 +33,12 @@ def write_inner(root, constant):
     )
 
 
-@pytest.fixture(params=["beside the sources", "NUMBA_CACHE_DIR", "user-wide"])
+OTHER_PLACES = [
+    pytest.param(name, marks=pytest.mark.release) for name in ("NUMBA_CACHE_DIR", "user-wide")
+]
+
+
+@pytest.fixture(params=["beside the sources", *OTHER_PLACES])
 def run_callers(request, tmp_path):
     """Give what calls the callers in a new process, with kernels kept in one of three places."""
     for folder in (*CALLERS, "cluster/kmeans", "runtime"):

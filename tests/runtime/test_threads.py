@@ -1,4 +1,4 @@
-"""How many threads there are, and how they are shared."""
+"""How many threads there are, how they are shared, and linear algebra on one of them."""
 
 import os
 import subprocess
@@ -6,9 +6,10 @@ import sys
 from threading import Barrier
 
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from sparsekm.runtime import threads
-from sparsekm.runtime.threads import count_threads, run_side_by_side
+from sparsekm.runtime.threads import count_threads, one_blas_thread, run_side_by_side
 
 RESTRICTED = """
 import os
@@ -74,3 +75,43 @@ def test_a_failure_in_one_of_several_is_told():
 
     with pytest.raises(ValueError, match="the third"):
         list(run_side_by_side(work, range(4), 2, 0))
+
+
+def blas_threads():
+    return {found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"}
+
+
+@pytest.fixture
+def two_threads():
+    before = threadpool_limits(2, user_api="blas")
+    # Leaving a context, this thread lets others set limits.
+    with threadpool_limits():
+        pass
+    yield
+    before.restore_original_limits()
+
+
+def test_inside_there_is_one_thread_and_afterwards_as_many_as_before(two_threads):
+    with one_blas_thread:
+        assert blas_threads() == {1}
+        with one_blas_thread:
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+
+
+def test_a_function_can_be_wrapped_and_a_failure_lifts_the_limit(two_threads):
+    @one_blas_thread
+    def fail():
+        raise ValueError(f"threads: {blas_threads()}")
+
+    with pytest.raises(ValueError, match="threads: {1}"):
+        fail()
+    assert blas_threads() == {2}
+
+
+def test_searches_side_by_side_hold_it_also_where_the_caller_set_a_limit(two_threads):
+    with threadpool_limits(2, user_api="blas"):
+        found = run_side_by_side(lambda _: blas_threads(), range(3), 2, 0)
+        assert list(found) == [{1}, {1}, {1}]
+    assert blas_threads() == {2}

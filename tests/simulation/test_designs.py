@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsekm.simulation.designs import (
+from sparsekm.simulation import (
     EXPERIMENTS,
     draw_replicate,
     experiment_1,

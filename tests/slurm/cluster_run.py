@@ -18,16 +18,7 @@ HURRIED = {
 
 
 class ClusterRun:
-    """Snakemake in a project, with one of its profiles, until `finish`.
-
-    Parameters
-    ----------
-    project : Project
-    profile : str
-        Folder in ``profiles``.
-    *arguments : str
-        Further ones, such as targets.
-    """
+    """Snakemake in a project, with one of its profiles, until `finish`."""
 
     def __init__(self, project, profile: str, *arguments: str) -> None:
         self._log = project.root / "cluster_run.log"

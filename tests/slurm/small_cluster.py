@@ -61,13 +61,7 @@ class CannotRunError(RuntimeError):
 
 
 def install() -> None:
-    """Install Debian's packages of Slurm.
-
-    Raises
-    ------
-    CannotRunError
-        Where they cannot be installed, or a Slurm runs already.
-    """
+    """Install Debian's packages of Slurm; raise where they cannot be, or a Slurm runs already."""
     if os.geteuid() != 0:
         raise CannotRunError("installing and starting Slurm takes root")
     if shutil.which("apt-get") is None:
@@ -107,14 +101,7 @@ def _stop_leftover() -> None:
 
 
 class SmallCluster:
-    """Three nodes in one folder.
-
-    Parameters
-    ----------
-    folder : Path
-        For configuration, state and logs. The path is short (a socket stands in it), and every
-        user may enter it.
-    """
+    """Three nodes in one folder, whose path is short and which every user may enter."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -214,9 +201,8 @@ class SmallCluster:
                 logs = [
                     f"{file}:\n{file.read_text()[-2000:]}" for file in self.folder.glob("*.log")
                 ]
-                raise TimeoutError(
-                    f"not within {seconds} s: {self.node_states()}\n" + "\n".join(logs)
-                )
+                told = "\n".join([f"not within {seconds} s: {self.node_states()}", *logs])
+                raise TimeoutError(told)
             time.sleep(0.2)
 
 

@@ -85,10 +85,12 @@ def test_what_jobs_ask_for_grows_with_the_age(planned):
         assert (small.get("threads", 1), large["threads"]) == (1, 2)
 
 
+@pytest.mark.release
 def test_on_one_machine_jobs_run_side_by_side_rather_than_in_threads(planned):
     assert {job.get("threads", 1) for job in planned().values()} == {1}
 
 
+@pytest.mark.release
 def test_what_jobs_ask_for_grows_with_every_attempt(planned):
     first, second = planned(), planned("--attempt", "2")
     assert first.keys() == second.keys()
@@ -106,6 +108,7 @@ def _changed(**changes):
     return change
 
 
+@pytest.mark.release
 @pytest.mark.parametrize(
     "change",
     [

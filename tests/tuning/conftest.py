@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.simulation.designs import gaussian_clusters
+from sparsekm.simulation import gaussian_clusters
 from sparsekm.tuning.gap_search import GapSearch
 
 GRIDS = {"l0": [2, 4, 8, 16, 24], "l1": [1.2, 1.8, 2.6, 3.6, 4.9]}

@@ -122,15 +122,3 @@ def test_sparse_features_rank_as_dense_ones(screening, container):
         one, other = (rank_features(data, screening, samples) for data in (dense, stored))
         np.testing.assert_array_equal(one, other)
     assert choose_screening(stored) == choose_screening(dense)
-
-
-def test_scaled_data_have_unit_variances_and_remember_their_scale():
-    X = TABLES["one unit"][1]
-    data = ScaledData.standardise(X)
-    np.testing.assert_allclose(data.X.std(axis=0, ddof=1), 1)
-    np.testing.assert_allclose(data.X * data.scale + data.location, X)
-    means, variances = data.select(np.arange(P) < 9).take(np.arange(20)).moments()
-    np.testing.assert_allclose(means, X[:20, :9].mean(axis=0))
-    np.testing.assert_allclose(variances, X[:20, :9].var(axis=0))
-    single = ScaledData.standardise(X.astype(np.float32))
-    assert single.X.dtype == np.float32

@@ -12,7 +12,6 @@ from sparsekm.tuning.fold_fits import (
     STARTS,
     draw_folds,
     fit_folds,
-    kept_features,
     screened_start,
 )
 
@@ -46,20 +45,6 @@ def test_blocks_are_left_out_as_a_whole(n_blocks):
     assert sorted(np.concatenate(folds)) == sorted(np.tile(np.arange(60), N_REPEATS))
     for fold in folds:
         assert not set(blocks[fold]) & set(np.delete(blocks, fold))
-
-
-def test_folds_are_those_of_their_seed():
-    one, again, other = (draw_folds(30, seed=seed) for seed in (1, 1, 2))
-    assert all(np.array_equal(*pair) for pair in zip(one, again, strict=True))
-    assert not all(np.array_equal(*pair) for pair in zip(one, other, strict=True))
-
-
-@pytest.mark.parametrize(
-    ("n_clusters", "n_features", "kept"),
-    [(2, 1000, 50), (3, 1000, 50), (4, 1000, 75), (11, 1000, 250), (11, 90, 45)],
-)
-def test_fits_keep_25_features_for_each_cluster_but_the_first(n_clusters, n_features, kept):
-    assert kept_features(n_clusters, n_features) == kept
 
 
 @pytest.mark.parametrize("start", STARTS)

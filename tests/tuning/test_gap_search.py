@@ -1,4 +1,4 @@
-"""GapSearch: its curve, its choice and its references."""
+"""GapSearch: its curve, its choice, its references, what it hands on and refuses."""
 
 import numpy as np
 import pandas as pd
@@ -6,12 +6,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.cluster import KMeans as ReferenceKMeans
 
-from sparsekm.cluster.estimators import L0KMeans
+from sparsekm import GapSearch, KMeans, L0KMeans
 from sparsekm.runtime.random_state import seed_sequence
-from sparsekm.tuning.gap import gap_curve
-from sparsekm.tuning.gap_search import GapSearch
+from sparsekm.tuning.gap import gap_curve, select_sparsity
 from sparsekm.tuning.references import permuted_reference, reference_objectives
-from sparsekm.tuning.selection import select_sparsity
+from sparsekm.tuning.separation import LEVEL
 
 
 def test_the_planted_features_are_found(data, gap_search):
@@ -133,21 +132,6 @@ def test_more_references_leave_the_first_ones_as_they_were(data, gap_search):
 
 
 @pytest.mark.parametrize("method", ["l0", "l1"])
-def test_no_bit_depends_on_the_number_of_jobs(data, method, gap_search):
-    one, two = (gap_search(method, n_jobs=n_jobs).fit(data.X) for n_jobs in (1, 2))
-    pd.testing.assert_frame_equal(one.results_, two.results_, check_exact=True)
-    assert one.labels_.tobytes() == two.labels_.tobytes()
-    assert one.feature_weights_.tobytes() == two.feature_weights_.tobytes()
-
-
-def test_the_same_seed_gives_the_same_bits_and_another_gives_other_references(data, gap_search):
-    first, again = (gap_search("l0").fit(data.X).results_ for _ in range(2))
-    pd.testing.assert_frame_equal(first, again, check_exact=True)
-    other = gap_search("l0", random_state=1).fit(data.X).results_
-    assert (other["reference_mean"] != first["reference_mean"]).all()
-
-
-@pytest.mark.parametrize("method", ["l0", "l1"])
 @pytest.mark.parametrize("n_refined", [3, 4])
 def test_a_second_stage_searches_the_grid_with_more_sparsities_around_the_peak(
     data, method, n_refined, gap_search
@@ -167,3 +151,67 @@ def test_a_second_stage_searches_the_grid_with_more_sparsities_around_the_peak(
     np.testing.assert_array_equal(search.labels_, whole.labels_)
     # One path for all: what a reference comes to never falls with the sparsity.
     assert (np.diff(table["reference_mean"]) >= 0).all()
+
+
+def test_what_the_best_estimator_knows_is_handed_on(fitted_gap, data):
+    best = fitted_gap.best_estimator_
+    np.testing.assert_array_equal(fitted_gap.labels_, best.labels_)
+    np.testing.assert_array_equal(fitted_gap.feature_weights_, best.feature_weights_)
+    np.testing.assert_array_equal(fitted_gap.predict(data.X), best.predict(data.X))
+    np.testing.assert_array_equal(fitted_gap.predict(data.X), fitted_gap.labels_)
+    np.testing.assert_array_equal(fitted_gap.transform(data.X), best.transform(data.X))
+    np.testing.assert_array_equal(fitted_gap.get_support(), best.get_support())
+    assert fitted_gap.n_features_in_ == 24
+
+
+def test_the_estimator_given_is_not_changed(data, gap_search):
+    search = gap_search("l0")
+    before = search.estimator.get_params()
+    search.fit(data.X)
+    assert search.estimator.get_params() == before
+    assert not hasattr(search.estimator, "labels_")
+
+
+@pytest.mark.parametrize("estimator", [KMeans(3), ReferenceKMeans(3)], ids=["ours", "theirs"])
+def test_an_estimator_without_sparsity_is_a_type_error(estimator, data):
+    with pytest.raises(TypeError, match=r"KMeans\(n_clusters=3.*sparsity"):
+        GapSearch(estimator).fit(data.X)
+
+
+def test_a_verbose_search_tells_what_is_done(data, capsys):
+    options = {"sparsities": [2, 6], "n_references": 2, "random_state": 0, "n_jobs": 1}
+    GapSearch(L0KMeans(2, n_init=1), verbose=1, **options).fit(data.X)
+    lines = ["data", "reference 1 of 2", "reference 2 of 2"]
+    assert capsys.readouterr().out.splitlines() == [f"GapSearch: {line} done" for line in lines]
+
+
+@pytest.fixture(scope="module")
+def searches():
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((40, 30))
+    clusters = noise.copy()
+    clusters[:20, :6] += 4
+    estimator = L0KMeans(2, n_init=2)
+    sparsities = [6, 12]
+    return [
+        (
+            data,
+            GapSearch(estimator, sparsities=sparsities, n_references=2, random_state=0).fit(data),
+        )
+        for data in (clusters, noise)
+    ]
+
+
+def test_far_clusters_stand_apart_and_pieces_of_noise_do_not(searches):
+    (clusters, apart), (noise, touching) = searches
+    assert apart.separation(clusters)["p_adjusted"].tolist()[0] <= LEVEL
+    assert touching.separation(noise)["p_adjusted"].tolist()[0] > LEVEL
+
+
+def test_groups_are_counted_once_and_other_data_refused(searches):
+    clusters, search = searches[0]
+    groups = np.arange(40) // 4
+    grouped = search.separation(clusters, groups=groups)
+    assert grouped[["n_a", "n_b"]].to_numpy().sum() <= 10
+    with pytest.raises(ValueError, match=r"n_samples=39 should be 40, as in `fit`"):
+        search.separation(clusters[:39])

@@ -1,14 +1,36 @@
-"""Permuted references: margins kept, dependence gone, seeded by their index."""
+"""References: what each kind keeps of the data and removes, seeded by its index."""
 
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.ndimage import gaussian_filter
+from scipy.spatial import cKDTree
+from sklearn.covariance import ledoit_wolf_shrinkage
+from threadpoolctl import threadpool_limits
 
-from sparsekm import L0KMeans
+from sparsekm import GapSearch, L0KMeans
+from sparsekm.tuning import references
 from sparsekm.tuning.references import (
+    correlation_shrinkage,
+    gaussian_reference,
+    mix_rows,
     permuted_reference,
     reference_objectives,
     reference_seed,
+    shrunk_reference,
+    spatial_reference,
 )
+
+SIDE, N_FEATURES = 20, 30
+GRID = np.argwhere(np.ones((SIDE, SIDE))).astype(float)
+
+
+def draw_in_space(X, *, index, seed):
+    return spatial_reference(X, positions=GRID[: len(X)], index=index, seed=seed)
+
+
+KINDS = [permuted_reference, gaussian_reference, shrunk_reference, draw_in_space]
+BLOCKS = pytest.mark.parametrize("block", [512, 7], ids=["one block", "several blocks"])
 
 
 @pytest.fixture(scope="module", name="X")
@@ -17,15 +39,40 @@ def data_matrix():
     X = rng.standard_normal((60, 25)).astype(np.float32)
     X[:, 1] = X[:, 0]
     X[:, 2] = np.round(X[:, 2])  # repeated values are a multiset too
+    X[:30, 5] += 8
     X.setflags(write=False)
     return X
 
 
-@pytest.mark.parametrize("index", [0, 1, 7])
-def test_every_column_keeps_its_values(X, index):
+@pytest.mark.parametrize("draw", KINDS)
+def test_a_reference_is_known_by_seed_and_index_alone(draw, X):
+    direct = draw(X, index=4, seed=3)
+    assert (direct.shape, direct.dtype) == (X.shape, X.dtype)
+    for index in range(5):
+        after_others = draw(X, index=index, seed=3)
+    np.testing.assert_array_equal(direct, after_others)
+    drawn = {draw(X, index=b, seed=s).tobytes() for b in range(3) for s in range(3)}
+    assert len(drawn) == 9
+
+
+@pytest.mark.parametrize("draw", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_neither_layout_nor_blas_threads_touch_the_bits(draw, dtype):
+    # So large that the BLAS would share the work among threads.
+    X = np.random.default_rng(4).standard_normal((120, 300)).astype(dtype)
+    rows, columns = (np.array(X, order=order) for order in "CF")
+    with threadpool_limits(1):
+        one = draw(rows, index=1, seed=1)
+    with threadpool_limits(2):
+        two = draw(columns, index=1, seed=1)
+    assert one.dtype == dtype
+    assert one.tobytes() == two.tobytes()
+    assert columns.tobytes() == rows.tobytes() == X.tobytes()
+
+
+@pytest.mark.parametrize("index", [0, 7])
+def test_every_permuted_column_keeps_its_values(X, index):
     reference = permuted_reference(X, index=index, seed=3)
-    assert reference.shape == X.shape
-    assert reference.dtype == X.dtype
     np.testing.assert_array_equal(np.sort(reference, axis=0), np.sort(X, axis=0))
     assert (reference != X).mean() > 0.9
 
@@ -33,20 +80,12 @@ def test_every_column_keeps_its_values(X, index):
 def test_columns_are_permuted_independently(X):
     reference = permuted_reference(X, index=0, seed=3)
     # Columns 0 and 1 were equal, so one permutation for all rows would leave them so.
-    assert (X[:, 0] == X[:, 1]).all()
     assert (reference[:, 0] == reference[:, 1]).mean() < 0.2
     correlations = np.corrcoef(permuted_reference(np.tile(X[:, :1], 200), index=0, seed=3).T)
     off_diagonal = correlations[np.triu_indices(200, 1)]
     # Independent permutations of n values correlate with variance 1 / (n - 1).
     assert abs(off_diagonal.mean()) < 0.01
     assert off_diagonal.std() == pytest.approx(1 / np.sqrt(59), rel=0.05)
-
-
-def test_a_reference_is_known_by_seed_and_index_alone(X):
-    direct = permuted_reference(X, index=4, seed=3)
-    for index in range(5):
-        after_others = permuted_reference(X, index=index, seed=3)
-    np.testing.assert_array_equal(direct, after_others)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +99,178 @@ def test_a_reference_is_searched_as_the_data_are_before_they_are_refined(n_sampl
     estimator.set_params(random_state=reference_seed(5, 1))
     path = estimator.path(permuted_reference(X, index=1, seed=5), sparsities)
     np.testing.assert_array_equal(found, path.first_objectives)
+
+
+def few_stored(n_samples):
+    rng = np.random.default_rng(1)
+    X = np.where(rng.random((n_samples, 24)) < 0.2, rng.exponential(1.0, (n_samples, 24)), 0.0)
+    X[:, 20:22] = [0, 1.5]
+    return X
+
+
+def test_a_sparse_permuted_reference_has_the_stored_values_of_every_column_in_random_rows():
+    X = sparse.csr_array(few_stored(400))
+    first, again, other = (permuted_reference(X, index=index, seed=3) for index in (0, 0, 1))
+    assert sparse.issparse(first)
+    np.testing.assert_array_equal(first.toarray(), again.toarray())
+    assert (first != other).nnz > 0
+    assert (first != X).nnz > 0
+    np.testing.assert_array_equal(np.sort(first.toarray(), axis=0), np.sort(X.toarray(), axis=0))
+
+
+@pytest.mark.parametrize("draw", [gaussian_reference, shrunk_reference])
+def test_a_gaussian_reference_of_sparse_data_is_that_of_the_dense_data(draw):
+    X = few_stored(600)
+    found = draw(sparse.csr_array(X), index=1, seed=2)
+    np.testing.assert_allclose(found, draw(X, index=1, seed=2), rtol=1e-9, atol=1e-12)
+
+
+@pytest.fixture(scope="module", name="factors")
+def more_features_than_samples():
+    """Draw two factors and noise, so that about half of the correlations is chance."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((12, 2)) @ rng.standard_normal((2, 20)) + rng.standard_normal((12, 20))
+    X = X * np.linspace(0.5, 3, 20) + np.linspace(-5, 5, 20)
+    X.setflags(write=False)
+    return X
+
+
+def z_score(X):
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def generator():
+    """The generator of the reference 2 of seed 3."""
+    return np.random.default_rng(np.random.SeedSequence(3, spawn_key=(2, 0)))
+
+
+def test_a_gaussian_reference_is_a_mixture_of_the_rows_by_standard_normals(factors):
+    rng = generator()
+    rows = rng.permutation(12)
+    draws = np.empty((12, 20))
+    draws[rows] = rng.standard_normal((12, 12)) @ (factors[rows] - factors.mean(axis=0))
+    # Means and spreads are those of the data.
+    expected = z_score(draws) * factors.std(axis=0) + factors.mean(axis=0)
+    found = gaussian_reference(factors, index=2, seed=3)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    assert mix_rows(factors, generator(), 0.0).tobytes() == found.tobytes()
+
+
+def test_with_all_shrinkage_the_noise_alone_is_left(factors):
+    rng = generator()
+    rows = rng.permutation(12)
+    rng.standard_normal((12, 12))
+    noise = np.empty((12, 20))
+    noise[rows] = rng.standard_normal((12, 20))
+    expected = z_score(noise) * factors.std(axis=0) + factors.mean(axis=0)
+    np.testing.assert_allclose(mix_rows(factors, generator(), 1.0), expected, rtol=1e-10)
+
+
+@BLOCKS
+def test_gaussian_correlations_are_those_of_the_data_on_average(block, monkeypatch):
+    monkeypatch.setattr(references, "BLOCK", block)
+    X = np.random.default_rng(0).standard_normal((40, 6)) * [1, 2, 3, 1, 1, 1]
+    X[:, 4] = X[:, 3] + 0.5 * X[:, 4]
+    drawn = [np.corrcoef(gaussian_reference(X, index=b, seed=0).T) for b in range(600)]
+    expected = np.corrcoef(X.T)
+    # A correlation of 40 draws varies by (1 - r^2) / sqrt(40), their mean over 600 by 1/25 of it;
+    # it is biased towards 0 by r (1 - r^2) / 80, which is less.
+    assert abs(expected[3, 4]) > 0.8
+    assert abs(np.mean(drawn, axis=0) - expected).max() < 5 / np.sqrt(40 * 600)
+    assert np.std([r[0, 1] for r in drawn]) == pytest.approx(1 / np.sqrt(40), rel=0.2)
+
+
+@BLOCKS
+def test_shrunk_correlations_are_the_shrunk_ones_on_average(factors, block, monkeypatch):
+    monkeypatch.setattr(references, "BLOCK", block)
+    correlations = np.corrcoef(factors.T)
+    intensity = ledoit_wolf_shrinkage(z_score(factors))
+    expected = (1 - intensity) * correlations + intensity * np.eye(20)
+    # So far apart that one is not mistaken for the other.
+    assert abs(expected - correlations).max() > 0.2
+    drawn = [np.corrcoef(shrunk_reference(factors, index=b, seed=0).T) for b in range(2000)]
+    # A correlation of 12 draws varies by less than 1 / sqrt(11), and is biased by less than .02.
+    assert abs(np.mean(drawn, axis=0) - expected).max() < 0.02 + 4 / np.sqrt(11 * 2000)
+
+
+def test_the_intensity_hand_worked():
+    # z-scored with r = 1 / sqrt(2). The squared norms of the samples are 3, 1, 1, 3; of their
+    # squares, 5 on average, |R|^2 = 3 is subtracted: (5 - 3) / 4 by chance, of |R - I|^2 = 1.
+    z = np.array([[1, np.sqrt(2)], [1, 0], [-1, 0], [-1, -np.sqrt(2)]])
+    assert correlation_shrinkage(z) == pytest.approx(0.5, rel=1e-12)
+    assert correlation_shrinkage(z * [3, 0.1] + [5, -7]) == pytest.approx(0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(12, 40), (40, 12)])
+def test_the_intensity_is_scikit_learns(shape):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal(shape) + rng.standard_normal((shape[0], 1))
+    expected = ledoit_wolf_shrinkage(z_score(X))
+    assert 0.02 < expected < 0.5
+    assert correlation_shrinkage(X) == pytest.approx(expected, rel=1e-10)
+
+
+def test_on_independent_features_the_gap_chooses_as_beside_permutations():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 120))
+    X[:, :30] += np.repeat([1.5, -1.5, 0], 20)[:, None]
+    # Few features carry clusters, the others are independent: the Gaussian has chance's own
+    # correlations, and a lower gap, the shrunk one almost none.
+    options = {"sparsities": [10, 30, 60, 120], "n_references": 3, "random_state": 0}
+    chosen = {
+        reference: GapSearch(L0KMeans(3, n_init=2), reference=reference, **options).fit(X)
+        for reference in ("permutation", "gaussian", "shrunk")
+    }
+    assert chosen["shrunk"].best_sparsity_ == chosen["permutation"].best_sparsity_ == 30
+    gaps = {name: search.results_["gap"].to_numpy() for name, search in chosen.items()}
+    assert (gaps["gaussian"] < gaps["shrunk"]).all()
+    assert (gaps["shrunk"] < gaps["permutation"]).all()
+
+
+def field(width):
+    """Independent features, as smooth as `width` says."""
+    noise = np.random.default_rng(0).standard_normal((N_FEATURES, SIDE, SIDE))
+    return z_score(np.stack([gaussian_filter(each, width).ravel() for each in noise], axis=1))
+
+
+def likeness(X, n_neighbours):
+    """Average the products of standardised features with those of so many nearest samples."""
+    neighbours = cKDTree(GRID).query(GRID, n_neighbours + 1)[1][:, 1:]
+    X = z_score(X)
+    return np.mean([(X * X[each]).mean() for each in neighbours.T])
+
+
+@pytest.mark.parametrize("width", [0, 2, 4])
+def test_in_space_values_and_likeness_of_neighbours_remain(width):
+    X = field(width).astype(np.float32)
+    reference = spatial_reference(X, positions=GRID, index=0, seed=1)
+    np.testing.assert_array_equal(np.sort(reference, axis=0), np.sort(X, axis=0))
+    for n_neighbours in (8, 80):
+        own = likeness(X, n_neighbours)
+        assert likeness(reference, n_neighbours) == pytest.approx(own, abs=0.1)
+        permuted = permuted_reference(X, index=0, seed=1)
+        assert likeness(permuted, n_neighbours) == pytest.approx(0, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "positions",
+    [
+        np.zeros((5, 2)),
+        np.arange(5.0)[:, None],
+        np.random.default_rng(0).random((5, 3)) * [1e6, 1, 1e-6],
+        np.repeat(np.eye(3), 2, axis=0)[:5],
+    ],
+)
+def test_any_positions_will_do(positions):
+    X = np.random.default_rng(1).standard_normal((5, 4))
+    X[:, 3] = 1
+    reference = spatial_reference(X, positions=positions, index=0, seed=0)
+    np.testing.assert_array_equal(np.sort(reference, axis=0), np.sort(X, axis=0))
+
+
+def test_positions_are_needed_and_one_for_each_sample():
+    search = GapSearch(L0KMeans(2), reference="spatial")
+    with pytest.raises(ValueError, match=r"reference='spatial' needs the samples' positions"):
+        search.fit(field(1))
+    with pytest.raises(ValueError, match=r"positions: shape=\(9, 2\) should have 400 rows"):
+        search.fit(field(1), positions=GRID[:9])

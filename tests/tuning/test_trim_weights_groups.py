@@ -5,7 +5,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from sparsekm import GapSearch, L0KMeans, SparseKMeans, classification_error_rate
-from sparsekm.simulation.designs import gaussian_clusters
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.simulation import gaussian_clusters
 from sparsekm.tuning.references import permuted_reference, reference_objectives
 
 
@@ -67,28 +69,53 @@ def test_a_gap_search_chooses_groups(data):
     assert len(search.best_estimator_.feature_groups) == 41
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: SparseKMeans(3, random_state=0),
-        lambda: GapSearch(
-            L0KMeans(3, n_init=2), sparsities=[6, 40], n_references=2, random_state=0
-        ),
-    ],
-    ids=["sparse", "gap"],
-)
-def test_weights_repeat_samples(data, make):
-    weights = np.random.default_rng(0).integers(0, 3, size=45)
-    fit = make().fit(data.X, sample_weight=weights)
+@pytest.fixture(scope="module")
+def weights():
+    weights = np.random.default_rng(0).integers(1, 4, size=45)
+    weights[::11] = 0
+    return weights
+
+
+def test_a_gap_search_is_given_samples_as_often_as_they_count(data, weights):
+    search = GapSearch(L0KMeans(3, n_init=2), sparsities=[6, 40], n_references=2, rule="auto")
+    search.set_params(random_state=0).fit(data.X, sample_weight=weights)
     rows = np.repeat(np.arange(45), weights)
-    groups = {"groups": rows} if isinstance(fit, SparseKMeans) else {}
-    twice = make().fit(data.X[rows], **groups)
-    np.testing.assert_array_equal(fit.labels_[rows], twice.labels_)
-    np.testing.assert_array_equal(fit.feature_weights_, twice.feature_weights_)
+    twice = GapSearch(L0KMeans(3, n_init=2), sparsities=[6, 40], n_references=2, random_state=0)
+    twice.fit(data.X[rows])
+    np.testing.assert_array_equal(search.labels_[rows], twice.labels_)
+    np.testing.assert_array_equal(search.feature_weights_, twice.feature_weights_)
+    assert search.results_.equals(twice.results_)
+    assert classification_error_rate(data.labels, search.labels_) == 0
+    # Copies are no correlation.
+    assert not search.limit_.correlation.is_beyond_chance
+
+
+@pytest.mark.parametrize("sparsity", ["auto", 6])
+def test_the_last_alternation_of_sparse_k_means_weighs_samples(data, weights, sparsity):
+    fit = SparseKMeans(3, sparsity=sparsity, random_state=0).fit(data.X, sample_weight=weights)
+    kept = weights > 0
     assert classification_error_rate(data.labels, fit.labels_) == 0
-    if groups:
-        assert fit.objective_ == twice.objective_
-        assert np.isnan(fit.sample_reproducibility_).tolist() == (weights == 0).tolist()
+    plain = SparseKMeans(3, sparsity=sparsity, random_state=0).fit(data.X[kept])
+    np.testing.assert_array_equal(fit.labels_[kept], plain.labels_)
+    np.testing.assert_array_equal(fit.sample_reproducibility_[kept], plain.sample_reproducibility_)
+    assert np.isnan(fit.sample_reproducibility_).tolist() == (weights == 0).tolist()
+    for k in range(3):
+        own = fit.labels_ == k
+        center = np.average(data.X[own], axis=0, weights=weights[own])
+        np.testing.assert_allclose(fit.cluster_centers_[k], center, rtol=1e-9)
+    scaled = data.X / data.X[kept].std(axis=0, ddof=1)
+    rows = np.repeat(np.arange(45), weights)
+    scores = feature_scores(CentredMatrix(scaled[rows]), fit.labels_[rows], 3)
+    np.testing.assert_allclose(fit.feature_scores_, scores, rtol=1e-9)
+    assert fit.objective_ == pytest.approx(fit.feature_weights_ @ scores)
+
+
+def test_weights_of_one_change_nothing(data):
+    fit = SparseKMeans(3, random_state=0).fit(data.X, sample_weight=np.ones(45))
+    plain = SparseKMeans(3, random_state=0).fit(data.X)
+    np.testing.assert_array_equal(fit.labels_, plain.labels_)
+    for name in ("feature_weights_", "feature_scores_", "cluster_centers_", "objective_"):
+        np.testing.assert_allclose(getattr(fit, name), getattr(plain, name), rtol=1e-12)
 
 
 def test_sparse_k_means_sets_outliers_aside(data, contaminated):

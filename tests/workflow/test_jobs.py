@@ -13,6 +13,15 @@ import pytest
 from sparsekm.runtime.threads import count_threads
 
 
+def load(project_root, monkeypatch, name):
+    monkeypatch.setattr("sys.path", [*sys.path])
+    file = project_root / "scripts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"{name}_of_the_test", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.fixture
 def now():
     """The time, for the test to set."""
@@ -22,12 +31,9 @@ def now():
 @pytest.fixture
 def progress(project_root, monkeypatch, now):
     """A job's progress, whose clock the test sets."""
-    monkeypatch.setattr("sys.path", ["/nowhere"])
-    file = project_root / "scripts" / "workflow_job.py"
-    spec = importlib.util.spec_from_file_location("workflow_job_of_the_test", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.Progress("P4: retrieve atlas", clock=lambda: now[0])
+    return load(project_root, monkeypatch, "workflow_job").Progress(
+        "P4: retrieve atlas", clock=lambda: now[0]
+    )
 
 
 def lines(capsys):
@@ -78,13 +84,8 @@ NOT_RULES = {"workflow_job", "rule_problem"}
 def test_what_a_script_calls_has_the_threads_of_its_rule(
     n_threads, project_root, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr("sys.path", [*sys.path])
     for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
         monkeypatch.setenv(f"{library}_NUM_THREADS", "7")
-    file = project_root / "scripts" / "workflow_job.py"
-    spec = importlib.util.spec_from_file_location("workflow_job_of_the_test", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
 
     def main(snakemake, progress):
         found = f"{count_threads(None)} {os.environ['OMP_NUM_THREADS']}"
@@ -99,7 +100,7 @@ def test_what_a_script_calls_has_the_threads_of_its_rule(
         output=[],
         resources=SimpleNamespace(mem_mb=100, runtime=1),
     )
-    module.run(main, job)
+    load(project_root, monkeypatch, "workflow_job").run(main, job)
     assert (tmp_path / "found").read_text() == f"{n_threads} {n_threads}"
 
 
@@ -121,15 +122,6 @@ print("held", flush=True)
 time.sleep(1.5)
 opened.write("the last word of the job that was left behind")
 """
-
-
-def load(project_root, monkeypatch, name):
-    monkeypatch.setattr("sys.path", [*sys.path])
-    file = project_root / "scripts" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"{name}_of_the_test", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture

@@ -3,10 +3,11 @@
 import anndata
 import numpy as np
 import pandas as pd
+import pytest
 
 from sparsekm.io.store import read_fit
 from sparsekm.io.tables import CLUSTERS
-from sparsekm.metrics.partition_metrics import classification_error_rate
+from sparsekm.metrics import classification_error_rate
 
 
 def in_space(matrix):
@@ -19,6 +20,7 @@ def in_space(matrix):
     return change
 
 
+@pytest.mark.release
 def test_groups_and_positions_reach_the_references_and_the_report(fresh):
     cells = anndata.read_h5ad(fresh.root / "cells.h5ad")
     cells.obs["donor"] = [f"d{number % 6}" for number in range(24)]
@@ -35,6 +37,7 @@ def test_groups_and_positions_reach_the_references_and_the_report(fresh):
     assert "Those of cells consist of whole groups of samples, as given." in report
 
 
+@pytest.mark.release
 def test_samples_without_a_class_are_clustered_and_not_compared_by_sparse_k_means_alone(fresh):
     table = pd.read_csv(fresh.root / "tumours.csv")
     table.loc[[0, 5, 20], "kind"] = ["", "NA", None]

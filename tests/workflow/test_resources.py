@@ -52,7 +52,7 @@ WILDCARDS = {"dataset": "cells"}
 
 
 def test_sparse_data_ask_for_less_than_an_array(rules, tmp_path, X):
-    ask = rules().memory(600, 6)
+    ask = rules().needs((600, 6), (10, 0))["mem_mb"]
     dense, sparse = tmp_path / "dense", tmp_path / "sparse"
     asked = {}
     for folder, values in ((dense, X), (sparse, csr_array(X))):
@@ -69,7 +69,10 @@ def test_sparse_data_ask_for_less_than_an_array(rules, tmp_path, X):
 
 def test_a_matrix_that_stays_on_disk_is_not_asked_for(rules, tmp_path, X):
     file = write(tmp_path / "normalised.h5ad", X)
-    assert rules(max_memory_gb=1 / 1024).memory(600, 6)(WILDCARDS, [file], 1) == 606
+    assert (
+        rules(max_memory_gb=1 / 1024).needs((600, 6), (10, 0))["mem_mb"](WILDCARDS, [file], 1)
+        == 606
+    )
 
 
 TUNED = ((None, 1), (30_000, 1), (N_SAMPLES, 1), (N_SAMPLES // 2, 0.5))
@@ -79,7 +82,7 @@ def test_of_sparse_data_no_more_than_the_samples_of_the_tuning_is_asked_for(rule
     file = write(tmp_path / "normalised.h5ad", csr_array(X))
     stored = file.stat().st_size / 2**20 / 2
     for max_samples, share in TUNED:
-        ask = rules(max_samples=max_samples).tuning_memory(600, 6)
+        ask = rules(max_samples=max_samples).needs((600, 6), (10, 0), tunes=True)["mem_mb"]
         searched = min(N_SAMPLES * share, 4096) * N_FEATURES * 4 / 2**20
         expected = 600 + 6 * (share * stored + searched)
         assert ask(WILDCARDS, [file], 1) == pytest.approx(expected, abs=1)

@@ -1,10 +1,5 @@
-"""The paper's experiments through the real DAG: tables beside direct calls, and a killed job."""
+"""The paper's experiments through the real DAG: tables beside direct calls."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from functools import cache
 
 import pandas as pd
@@ -88,33 +83,3 @@ def test_more_repetitions_rerun_only_the_rows_that_have_more(simulated):
         simulated.configure(simulate_little)
     rerun = {f"simulate experiment_3 p25 {row}" for row in (*ROWS, "pca_two")}
     assert planned == rerun | {"summarise_simulation", "report_simulation"}
-
-
-def test_a_killed_job_goes_on_from_the_repetitions_already_done(simulated):
-    row = "pgmm_fine_grid"
-    target = f"results/simulation/{CELL}/{row}.csv"
-    store = simulated.root / "results" / "simulation" / "repetitions" / CELL / row
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", target]
-    environment = {name: os.environ[name] for name in os.environ if name != "PYTHONPATH"}
-    job = subprocess.Popen(
-        command,
-        cwd=simulated.root,
-        env=environment,
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + 120
-    while not (store / "0.npz").is_file() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    os.killpg(job.pid, signal.SIGKILL)
-    job.wait()
-    kept = (store / "0.npz").stat().st_mtime_ns
-    assert not (simulated.root / target).exists()
-    assert simulated.snakemake("--unlock").returncode == 0
-    done = simulated.snakemake("--cores", "1", "--rerun-incomplete", target)
-    assert done.returncode == 0, done.stdout
-    assert (store / "0.npz").stat().st_mtime_ns == kept
-    table = pd.read_csv(simulated.root / target, float_precision="round_trip")
-    assert table["cer"].tolist() == [expected(row, r).metrics["cer"] for r in range(2)]
-    assert table["objective"].tolist() == [expected(row, r).metrics["objective"] for r in range(2)]

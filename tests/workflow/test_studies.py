@@ -39,15 +39,6 @@ def test_the_yardstick_without_a_folder_says_in_one_line_that_it_needs_one(fresh
     assert "should be a folder of labelled sets (.npz with X and y)" in said[0]
 
 
-def test_one_job_is_planned_per_set_and_method(with_sets):
-    run = with_sets.snakemake("yardstick", "--dry-run", "--cores", "1")
-    assert run.returncode == 0, run.stdout
-    for name in ("one", "large"):
-        for method in ("kmeans", "l0"):
-            assert run.stdout.count(f"wildcards: labelled_set={name}, method={method}") == 1
-    assert run.stdout.count("rule run_yardstick:") == 4
-
-
 def test_a_set_whose_name_no_path_should_have_is_named(with_sets):
     (with_sets.root / "labelled" / "one.npz").rename(with_sets.root / "labelled" / "a b.npz")
     run = with_sets.snakemake("yardstick", "--dry-run", "--cores", "1")

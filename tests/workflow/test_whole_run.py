@@ -4,16 +4,20 @@ import zipfile
 
 import anndata
 import numpy as np
+import pandas as pd
 import pytest
 from benchmarks.workflow_jobs import benchmark
+from html_page import Page
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from small_project import CONFIGURATION
 
+from sparsekm import SparseKMeans
 from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE
+from sparsekm.io.normalised_file import read_normalised
 from sparsekm.io.store import read_fit, read_path
-from sparsekm.io.tables import GAP, SCORES, SEEDS
+from sparsekm.io.tables import CLUSTERS, GAP, SCORES, SEEDS, SEPARATION, STARTS
 from sparsekm.pipeline.problem import define_problem, refit
 from sparsekm.pipeline.workflow_files import read_patterns, recorded_files
 
@@ -230,6 +234,7 @@ def test_a_matrix_that_the_gene_sets_say_nothing_of_has_no_terms_but_clusters(fi
     assert len(OVERLAP.read(folder.parent / "cells" / "contingency.csv")) == 0
 
 
+@pytest.mark.release
 def test_snakemakes_own_report_can_be_made_and_has_the_captions(finished):
     done = finished.snakemake("--report", "snakemake_report.zip")
     assert done.returncode == 0, done.stdout
@@ -245,3 +250,112 @@ def test_snakemakes_own_report_can_be_made_and_has_the_captions(finished):
         "no other file",
     ):
         assert (words in text) == (words != "number of ages at which"), words
+
+
+METHODS = ("kmeans", "l1", "l0", "sparse")
+
+
+@pytest.mark.parametrize("dataset", ["E11.5", "tumours", "cells"])
+def test_table_and_anndata_hold_the_tuned_fits(finished, dataset):
+    folder = finished.root / "results" / dataset
+    table = CLUSTERS.read(folder / "clusters.csv")
+    found = anndata.read_h5ad(folder / "clusters.h5ad")
+    data = read_normalised(finished.root / "data" / dataset / "normalised.h5ad")
+    np.testing.assert_array_equal(found.X, data.X)
+    assert found.var_names.tolist() == data.features
+    assert table["sample"].tolist() == found.obs_names.tolist()
+    genes = pd.read_csv(folder / "genes.csv", index_col="symbol").loc[data.features]
+    assert found.var["verdict"].tolist() == genes["verdict"].tolist()
+    for method in METHODS:
+        fit = read_fit(folder / method / "tuned.h5")
+        assert table[f"cluster_{method}"].tolist() == fit.labels.tolist()
+        assert found.obs[f"cluster_{method}"].astype(int).tolist() == fit.labels.tolist()
+        np.testing.assert_array_equal(found.var[f"weight_{method}"], fit.weights)
+        np.testing.assert_array_equal(found.var[f"score_{method}"], fit.scores)
+        assert found.var[f"rank_{method}"].tolist() == genes[f"rank_{method}"].tolist()
+        assert found.uns["sparsekm"][method]["sparsity"] == fit.sparsity
+        assert found.uns["sparsekm"][method]["input_digest"] == fit.attributes["input_digest"]
+
+
+def test_without_known_classes_only_the_error_rates_are_missing(finished):
+    folder = finished.root / "results"
+    with_classes, without = (
+        {str(file.relative_to(folder / name)) for file in (folder / name).rglob("*.*")}
+        for name in ("tumours", "cells")
+    )
+    assert without == with_classes
+    assert set(CLUSTERS.read(folder / "cells" / "clusters.csv")["label"]) == {""}
+    assert "label" not in anndata.read_h5ad(folder / "cells" / "clusters.h5ad").obs
+    for method in METHODS:
+        scores = SCORES.read_row(folder / "cells" / method / "scores.csv")
+        rates = ["cer", "cer_chance", "ari", "ami", "ecr"]
+        assert scores[rates].isna().all()
+        assert scores.drop(rates).notna().all()
+
+
+def folder_of(project, dataset="tumours"):
+    return project.root / "results" / dataset / "sparse"
+
+
+def test_the_fit_is_that_of_the_estimator_on_the_values_as_they_came(finished):
+    fit = read_fit(folder_of(finished) / "tuned.h5")
+    table = pd.read_csv(finished.root / "tumours.csv")
+    found = SparseKMeans(**fit.attributes["parameters"]).fit(table.drop(columns="kind").to_numpy())
+    # z-scores of the workflow are float32: the same clusters, and numbers to rounding.
+    assert adjusted_rand_score(fit.labels, found.labels_) == 1
+    assert fit.attributes["screening"] == found.screening_
+    assert fit.attributes["has_clusters"] == found.has_clusters_
+    np.testing.assert_array_equal(fit.weights != 0, found.get_support())
+    np.testing.assert_allclose(fit.scores, found.feature_scores_, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dataset", ["E11.5", "tumours"])
+def test_what_is_shown_of_a_fit_belongs_to_it(finished, dataset):
+    fit = read_fit(folder_of(finished, dataset) / "tuned.h5")
+    data = read_normalised(finished.root / "data" / dataset / "normalised.h5ad")
+    means = [data.X[fit.labels == k].mean(axis=0) for k in range(int(fit.labels.max()) + 1)]
+    np.testing.assert_allclose(fit.centers, means, atol=1e-5)
+    assert np.isfinite(fit.reproducibility).all()
+    assert fit.selection_frequency.shape == fit.weights.shape
+    agreement = fit.attributes["signature_agreement"]
+    assert (fit.signature is None) == (agreement < 0.5)
+    starts = STARTS.read(folder_of(finished, dataset) / "consensus.csv")
+    assert starts["start"].is_unique
+    pairs = SEPARATION.read(folder_of(finished, dataset) / "separation.csv")
+    assert fit.attributes["has_clusters"] == (pairs["p_adjusted"] <= 0.05).any()
+
+
+@pytest.mark.release
+def test_threads_change_nothing(copied):
+    folder = "results/tumours/sparse/"
+    names = [folder + name for name in ("consensus.csv", "separation.csv", "tuned.h5")]
+    before = [(copied.root / name).read_bytes() for name in names]
+    for file in folder_of(copied).rglob("*.*"):
+        file.unlink()
+    done = copied.snakemake("--cores", "2", "--set-threads", "find_consensus=2", "--", *names)
+    assert done.returncode == 0, done.stdout
+    assert [(copied.root / name).read_bytes() for name in names] == before
+
+
+@pytest.fixture(scope="module")
+def found(examine_page, finished):
+    return examine_page(finished.root / "results" / "report.html")
+
+
+def test_nothing_fails_and_every_section_is_rendered(found):
+    assert found["errors"] == []
+    assert found["console"] == []
+    names = [name for name, *_ in found["sections"]]
+    assert {"run", "results", "methods", "references"} < set(names)
+    assert {"dataset-E11.5", "dataset-tumours", "dataset-cells"} < set(names)
+    assert all(height > 40 and letters > 20 for _, height, letters in found["sections"])
+    assert all(natural > 100 and shown > 100 for _, natural, shown in found["images"])
+    assert found["links"] == []
+    assert found["width"] <= 1200
+    assert found["wideTables"] == []
+    assert found["tablesWithoutDownload"] == 0
+
+
+def test_at_most_1_200_words_are_not_folded_away(finished):
+    html = (finished.root / "results" / "report.html").read_text(encoding="utf-8")
+    assert 300 < len(Page(html).shown.split()) <= 1200

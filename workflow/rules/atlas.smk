@@ -7,17 +7,15 @@ rule retrieve_ontology:
         manifest=f"{RAW}/manifest.csv",
     log:
         "logs/retrieve_ontology.log",
-    localrule: needs_network()
+    localrule: IS_DOWNLOADED
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(600, 0),
-        runtime=minutes(10),
-        downloads=int(needs_network()),
+        **needs(memory=(600, 0), minutes=(10, 0)),
+        downloads=int(IS_DOWNLOADED),
     params:
         source=ATLAS["source"],
         settings=source_settings(),
-        code=lambda wildcards: code("retrieve_atlas"),
     script:
         "../../scripts/retrieve_atlas.py"
 
@@ -31,9 +29,8 @@ use rule retrieve_ontology as retrieve_atlas with:
     benchmark:
         "results/benchmarks/retrieve_atlas/{age}.tsv"
     resources:
-        mem_mb=memory(800, 0),
-        runtime=minutes(60),
-        downloads=int(needs_network()),
+        **needs(memory=(800, 0), minutes=(60, 0)),
+        downloads=int(IS_DOWNLOADED),
     params:
         plane=ATLAS["plane"],
         max_not_fetched=ATLAS["allen"]["max_not_fetched"],
@@ -46,9 +43,8 @@ use rule retrieve_ontology as plan_retrieval with:
     log:
         "logs/plan_retrieval.log",
     resources:
-        mem_mb=memory(800, 0),
-        runtime=minutes(30),
-        downloads=int(needs_network()),
+        **needs(memory=(800, 0), minutes=(30, 0)),
+        downloads=int(IS_DOWNLOADED),
     params:
         ages=ATLAS["ages"],
         plane=ATLAS["plane"],
@@ -69,14 +65,13 @@ rule assemble_expression:
         "../../envs/sparsekm.yaml"
     resources:
         mem_mb=assembly_memory,
-        runtime=minutes(60),
+        runtime=growing(60, 0),
     params:
         source=ATLAS["source"],
         simulated=ATLAS["source"] == "phantom",
         settings={
             name: ATLAS[name] for name in ("level", "tissue", "plane", "replicates")
         },
-        code=lambda wildcards: code("assemble_expression"),
     script:
         "../../scripts/assemble_expression.py"
 
@@ -92,12 +87,10 @@ rule find_common_genes:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(700, 2),
-        runtime=minutes(20),
+        **needs(memory=(700, 2), minutes=(20, 0)),
     params:
         ages=ATLAS["ages"],
         quality_control=ATLAS["quality_control"],
-        code=lambda wildcards: code("find_common_genes"),
     script:
         "../../scripts/find_common_genes.py"
 
@@ -116,11 +109,9 @@ rule normalise_expression:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(700, 5),
-        runtime=minutes(20),
+        **needs(memory=(700, 5), minutes=(20, 0)),
     params:
         quality_control=ATLAS["quality_control"],
         normalisation=ATLAS["normalisation"],
-        code=lambda wildcards: code("normalise_expression"),
     script:
         "../../scripts/normalise_expression.py"

@@ -15,11 +15,9 @@ rule compare_cluster_counts:
         "../../envs/sparsekm.yaml"
     threads: 2
     resources:
-        mem_mb=tuning_memory(700, 10),
-        runtime=minutes(30, 1),
+        **needs(memory=(700, 10), minutes=(30, 1), tunes=True),
     params:
         problem=open_problem,
-        code=lambda wildcards: code("compare_choices"),
     script:
         "../../scripts/compare_choices.py"
 
@@ -41,11 +39,9 @@ rule cluster_path:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=tuning_memory(700, 6),
-        runtime=minutes(10, 0.25),
+        **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
     params:
         problem=problem,
-        code=lambda wildcards: code("cluster_path"),
     script:
         "../../scripts/cluster_path.py"
 
@@ -67,13 +63,11 @@ rule reference_path:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=tuning_memory(700, 6),
-        runtime=minutes(10, 0.5),
+        **needs(memory=(700, 6), minutes=(10, 0.5), tunes=True),
     params:
         problem=problem,
-        indices=indices("references"),
+        indices=indices,
         reference=config["tuning"]["reference"],
-        code=lambda wildcards: code("reference_path"),
     script:
         "../../scripts/reference_path.py"
 
@@ -95,13 +89,11 @@ rule tune_sparsity:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=tuning_memory(700, 6),
-        runtime=minutes(10, 0.25),
+        **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
     params:
         problem=problem,
         rule=config["tuning"]["rule"],
         n_refined=config["tuning"]["n_refined"],
-        code=lambda wildcards: code("tune_sparsity"),
     script:
         "../../scripts/tune_sparsity.py"
 
@@ -112,7 +104,7 @@ rule find_peak:
         path="results/{dataset}/{method}/path.h5",
         references=expand(
             "results/{{dataset}}/{{method}}/references/{batch}.h5",
-            batch=batches("references"),
+            batch=batches(),
         ),
     output:
         gap="results/{dataset}/{method}/coarse/gap.csv",
@@ -123,10 +115,7 @@ rule find_peak:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(700, 4),
-        runtime=minutes(10),
-    params:
-        code=lambda wildcards: code("tune_sparsity"),
+        **needs(memory=(700, 4), minutes=(10, 0)),
     script:
         "../../scripts/tune_sparsity.py"
 
@@ -180,17 +169,15 @@ rule find_consensus:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=tuning_memory(700, 6),
-        runtime=minutes(10, 0.5),
+        **needs(memory=(700, 6), minutes=(10, 0.5), tunes=True),
     params:
         problem=problem,
-        code=lambda wildcards: code("find_consensus"),
     script:
         "../../scripts/find_consensus.py"
 
 
-rule compare_choices:
-    """Compare the answer with what other numbers of clusters, features and samples would find."""
+# Compares the answer with what other numbers of clusters, features and samples would find.
+use rule compare_cluster_counts as compare_choices with:
     input:
         normalised="data/{dataset}/normalised.h5ad",
         fit="results/{dataset}/sparse/tuned.h5",
@@ -200,17 +187,9 @@ rule compare_choices:
         "logs/compare_choices/{dataset}.log",
     benchmark:
         "results/benchmarks/compare_choices/{dataset}.tsv"
-    conda:
-        "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=tuning_memory(700, 6),
-        runtime=minutes(10, 0.5),
-    params:
-        problem=open_problem,
-        code=lambda wildcards: code("compare_choices"),
-    script:
-        "../../scripts/compare_choices.py"
+        **needs(memory=(700, 6), minutes=(10, 0.5), tunes=True),
 
 
 rule select_fit:
@@ -227,11 +206,9 @@ rule select_fit:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(700, 4),
-        runtime=minutes(10),
+        **needs(memory=(700, 4), minutes=(10, 0)),
     params:
         problem=open_problem,
-        code=lambda wildcards: code("select_fit"),
     script:
         "../../scripts/select_fit.py"
 
@@ -248,10 +225,7 @@ rule score_clustering:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(700, 4),
-        runtime=minutes(10),
-    params:
-        code=lambda wildcards: code("score_clustering"),
+        **needs(memory=(700, 4), minutes=(10, 0)),
     script:
         "../../scripts/score_clustering.py"
 
@@ -272,12 +246,10 @@ rule refit_other_seeds:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=tuning_memory(700, 6),
-        runtime=minutes(10, 0.25),
+        **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
     params:
         problem=open_problem,
         n_seeds=config["n_seeds"],
-        code=lambda wildcards: code("refit_other_seeds"),
     script:
         "../../scripts/refit_other_seeds.py"
 
@@ -300,11 +272,9 @@ rule export_clusters:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(700, 4),
-        runtime=minutes(10),
+        **needs(memory=(700, 4), minutes=(10, 0)),
     params:
         methods=config["methods"],
         settings=lambda wildcards: exported_settings(wildcards.dataset),
-        code=lambda wildcards: code("export_clusters"),
     script:
         "../../scripts/export_clusters.py"

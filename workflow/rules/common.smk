@@ -15,9 +15,8 @@ from sparsekm.atlas.phantom.sizes import get_size
 from sparsekm.atlas import SOURCES
 from sparsekm.io.atomic import SUPPORTED, is_supported
 from sparsekm.pipeline.bounded_process import run_bounded
-from sparsekm.pipeline.provenance import input_digest
+from sparsekm.pipeline.provenance import input_digest, source_digest
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.pipeline.provenance import source_digest
 from sparsekm.studies.paper.plan import METHOD_ROWS, select_settings, stand_ins
 
 if not is_supported():
@@ -34,15 +33,13 @@ MATRICES = {
 DATASETS = [*ATLAS["ages"], *MATRICES]
 # Each source has its own folder: what was downloaded stays when the source changes.
 RAW = f"data/raw/{ATLAS['source']}"
-TUNED = [method for method in config["methods"] if METHODS[method].tuning == "gap"]
-RESAMPLED = [
-    method for method in config["methods"] if METHODS[method].tuning == "resampling"
-]
-UNTUNED = [
-    method
-    for method in config["methods"]
-    if METHODS[method].tuning not in ("gap", "resampling")
-]
+# Then jobs run locally: cluster nodes often have no network.
+IS_DOWNLOADED = ATLAS["source"] == "allen"
+TUNED, RESAMPLED = (
+    [method for method in config["methods"] if METHODS[method].tuning == kind]
+    for kind in ("gap", "resampling")
+)
+UNTUNED = [name for name in config["methods"] if name not in TUNED + RESAMPLED]
 # Methods that select features by a sparsity.
 SELECTING = [method for method in config["methods"] if METHODS[method].penalty]
 # Methods whose paths are fitted to all samples, whether or not they run by default.
@@ -101,6 +98,13 @@ def content(*files):
             return None
 
     return [digest(file) for file in files if file]
+
+
+def listed(file, category, dataset, table):
+    """Return an output that Snakemake's own report shows, with the caption of its name."""
+    caption = f"../report/{Path(file).stem}.rst"
+    labels = {"data set": dataset, "table": table}
+    return report(file, caption=caption, category=category, labels=labels)
 
 
 def paper_file(name):

@@ -18,12 +18,10 @@ rule gene_stability:
         "../../envs/sparsekm.yaml"
     threads: fit_threads
     resources:
-        mem_mb=tuning_memory(700, 6),
-        runtime=minutes(10, 0.25),
+        **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
     params:
         problem=open_problem,
         subsamples=ANNOTATION["subsamples"],
-        code=lambda wildcards: code("gene_stability"),
     script:
         "../../scripts/gene_stability.py"
 
@@ -37,11 +35,9 @@ rule draw_gene_sets:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(600, 0),
-        runtime=minutes(5),
+        **needs(memory=(600, 0), minutes=(5, 0)),
     params:
         phantom={name: ATLAS[name] for name in ("size", "seed")},
-        code=lambda wildcards: code("collect_gene_sets"),
     script:
         "../../scripts/collect_gene_sets.py"
 
@@ -49,26 +45,22 @@ rule draw_gene_sets:
 rule collect_gene_sets:
     """Copy or download the user's file of gene sets, if all of it can be read."""
     input:
-        file=[] if gene_set_address() else own_gene_sets() or [],
+        file=[] if SETS_ADDRESS else OWN_SETS or [],
     output:
-        sets=collected_gene_sets(),
+        sets=COLLECTED_SETS,
     log:
         "logs/collect_gene_sets.log",
     # A download runs locally, since cluster nodes often have no network access.
-    localrule: bool(gene_set_address())
+    localrule: bool(SETS_ADDRESS)
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(1100, 20),
-        runtime=minutes(60),
-        downloads=int(bool(gene_set_address())),
+        **needs(memory=(1100, 20), minutes=(60, 0)),
+        downloads=int(bool(SETS_ADDRESS)),
     params:
-        url=gene_set_address(),
-        identifier=gene_identifier(),
-        content=lambda wildcards: content(
-            *([] if gene_set_address() else [own_gene_sets()])
-        ),
-        code=lambda wildcards: code("collect_gene_sets"),
+        url=SETS_ADDRESS,
+        identifier=IDENTIFIER,
+        content=lambda wildcards: content(None if SETS_ADDRESS else OWN_SETS),
     script:
         "../../scripts/collect_gene_sets.py"
 
@@ -81,28 +73,21 @@ rule annotate_genes:
         stability=expand("results/{{dataset}}/{method}/stability.csv", method=SELECTING),
         gene_sets=gene_sets(),
     output:
-        genes=report(
-            "results/{dataset}/genes.csv",
-            caption="../report/genes.rst",
-            category="Genes",
-            labels={"data set": "{dataset}", "table": "genes"},
-        ),
+        genes=listed("results/{dataset}/genes.csv", "Genes", "{dataset}", "genes"),
     log:
         "logs/annotate_genes/{dataset}.log",
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(500, 0.5),
-        runtime=minutes(10),
+        **needs(memory=(500, 0.5), minutes=(10, 0)),
     params:
         methods=config["methods"],
         selecting=SELECTING,
-        identifier=gene_identifier(),
+        identifier=IDENTIFIER,
         terms={
             "most": ANNOTATION["terms_per_gene"],
             "largest": ANNOTATION["term_size"][1],
         },
-        code=lambda wildcards: code("annotate_genes"),
     script:
         "../../scripts/annotate_genes.py"
 
@@ -114,25 +99,20 @@ rule enrich_genes:
         fits=expand("results/{{dataset}}/{method}/tuned.h5", method=SELECTING),
         gene_sets=gene_sets(),
     output:
-        enrichment=report(
-            "results/{dataset}/enrichment.csv",
-            caption="../report/enrichment.rst",
-            category="Genes",
-            labels={"data set": "{dataset}", "table": "terms"},
+        enrichment=listed(
+            "results/{dataset}/enrichment.csv", "Genes", "{dataset}", "terms"
         ),
     log:
         "logs/enrich_genes/{dataset}.log",
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(700, 4),
-        runtime=minutes(10, 0.05),
+        **needs(memory=(700, 4), minutes=(10, 0.05)),
     params:
         seed=config["seed"],
         selecting=SELECTING,
-        identifier=gene_identifier(),
+        identifier=IDENTIFIER,
         term_size=ANNOTATION["term_size"],
-        code=lambda wildcards: code("enrich_genes"),
     script:
         "../../scripts/enrich_genes.py"
 
@@ -143,22 +123,17 @@ rule match_clusters:
         normalised="data/{dataset}/normalised.h5ad",
         fits=expand("results/{{dataset}}/{method}/tuned.h5", method=config["methods"]),
     output:
-        contingency=report(
-            "results/{dataset}/contingency.csv",
-            caption="../report/contingency.rst",
-            category="Clusters",
-            labels={"data set": "{dataset}", "table": "contingency"},
+        contingency=listed(
+            "results/{dataset}/contingency.csv", "Clusters", "{dataset}", "contingency"
         ),
     log:
         "logs/match_clusters/{dataset}.log",
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(500, 0.5),
-        runtime=minutes(10),
+        **needs(memory=(500, 0.5), minutes=(10, 0)),
     params:
         methods=config["methods"],
-        code=lambda wildcards: code("match_clusters"),
     script:
         "../../scripts/match_clusters.py"
 
@@ -168,27 +143,20 @@ rule compare_ages:
     input:
         genes=expand("results/{age}/genes.csv", age=ATLAS["ages"]),
     output:
-        kept=report(
-            "results/genes/kept_by_age.csv",
-            caption="../report/kept_by_age.rst",
-            category="Genes",
-            labels={"data set": "all ages", "table": "kept by age"},
-        ),
-        changes=report(
+        kept=listed("results/genes/kept_by_age.csv", "Genes", "all ages", "kept by age"),
+        changes=listed(
             "results/genes/changes.csv",
-            caption="../report/changes.rst",
-            category="Genes",
-            labels={"data set": "all ages", "table": "genes that enter and leave"},
+            "Genes",
+            "all ages",
+            "genes that enter and leave",
         ),
     log:
         "logs/compare_ages.log",
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(700, 0),
-        runtime=minutes(5),
+        **needs(memory=(700, 0), minutes=(5, 0)),
     params:
         ages=ATLAS["ages"],
-        code=lambda wildcards: code("compare_ages"),
     script:
         "../../scripts/compare_ages.py"

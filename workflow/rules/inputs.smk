@@ -11,14 +11,9 @@ def table_settings(dataset):
 
 def source_settings():
     """Return the parameters of the atlas's source on which its files depend."""
-    if ATLAS["source"] == "allen":
+    if IS_DOWNLOADED:
         return {name: ATLAS["allen"][name] for name in ("url", "download_url")}
     return {name: ATLAS[name] for name in ("size", "seed")}
-
-
-def needs_network():
-    """Tell whether the atlas is downloaded, and so must run locally: cluster nodes often cannot."""
-    return ATLAS["source"] == "allen"
 
 
 def common_genes(wildcards):
@@ -37,42 +32,25 @@ def matrix_file(wildcards):
     return MATRICES[wildcards.dataset].get("path", drawn)
 
 
-def own_gene_sets():
-    """Return the user's GMT file, or its address, or None."""
-    chosen = ANNOTATION["gene_sets"]
-    return chosen["path"] if chosen["source"] == "gmt" else None
-
-
-def gene_set_address():
-    """Return the address of the user's GMT file, or None."""
-    return own_gene_sets() if is_address(own_gene_sets() or "") else None
-
-
-def collected_gene_sets():
-    """Return the copy of the user's GMT file; one that was downloaded stays in its own folder."""
-    if gene_set_address():
-        return f"data/raw/fetched/{address_name(gene_set_address())}"
-    return "data/raw/gene_sets.gmt"
+# The user's GMT file or its address, and its copy; one that was downloaded stays in its own folder.
+_CHOSEN = ANNOTATION["gene_sets"]
+OWN_SETS = _CHOSEN["path"] if _CHOSEN["source"] == "gmt" else None
+SETS_ADDRESS = OWN_SETS if is_address(OWN_SETS or "") else None
+COLLECTED_SETS = "data/raw/gene_sets.gmt"
+if SETS_ADDRESS:
+    COLLECTED_SETS = f"data/raw/fetched/{address_name(SETS_ADDRESS)}"
+# How the gene sets name genes.
+IDENTIFIER = _CHOSEN["identifier"] if OWN_SETS else "symbol"
 
 
 def gene_sets():
     """Return the file of gene sets, if any."""
-    if own_gene_sets():
-        return collected_gene_sets()
+    if OWN_SETS:
+        return COLLECTED_SETS
     # The phantom's terms apply only to its genes.
     is_used = ATLAS["source"] == "phantom" and ATLAS["ages"]
-    drawn = ANNOTATION["gene_sets"]["source"] == "phantom" and is_used
+    drawn = _CHOSEN["source"] == "phantom" and is_used
     return "data/raw/phantom/gene_sets.gmt" if drawn else []
-
-
-def gene_identifier():
-    """Return how the gene sets name genes."""
-    return ANNOTATION["gene_sets"]["identifier"] if own_gene_sets() else "symbol"
-
-
-def has_enrichment():
-    """Tell whether terms are tested, which requires gene sets and a sparse method."""
-    return bool(gene_sets()) and bool(SELECTING)
 
 
 def ages_compared():
@@ -87,9 +65,8 @@ def ages_compared():
 
 def paper_tables():
     """Return the paper's tables about the atlas, if the real atlas is used."""
-    if not (ATLAS["source"] == "allen" and ATLAS["ages"]):
-        return []
-    return [paper_file("atlas_statistics"), paper_file("atlas_scores")]
+    names = ("atlas_statistics", "atlas_scores")
+    return [paper_file(name) for name in names if IS_DOWNLOADED and ATLAS["ages"]]
 
 
 def files_by_dataset():
@@ -111,7 +88,7 @@ def files_by_dataset():
         }
         if config["n_seeds"] > 1:
             files[dataset]["seeds"] = by_method("seeds.csv", config["methods"])
-        if has_enrichment():
+        if gene_sets() and SELECTING:
             files[dataset]["enrichment"] = f"results/{dataset}/enrichment.csv"
         if dataset in MATRICES and "sparse" in config["methods"]:
             files[dataset]["choices"] = f"results/{dataset}/choices.csv"

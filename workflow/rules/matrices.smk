@@ -12,8 +12,7 @@ rule simulate_matrix:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(600, 0),
-        runtime=minutes(5),
+        **needs(memory=(600, 0), minutes=(5, 0)),
     params:
         experiment=lambda wildcards: MATRICES[wildcards.dataset]["draw"]["experiment"],
         setting=lambda wildcards: {
@@ -22,7 +21,6 @@ rule simulate_matrix:
             if key != "experiment"
         },
         seed=config["seed"],
-        code=lambda wildcards: code("simulate_matrix"),
     script:
         "../../scripts/simulate_matrix.py"
 
@@ -45,13 +43,12 @@ rule normalise_matrix:
         mem_mb=reading_memory,
         # It may be written in blocks, and be larger than the memory that this takes.
         disk_mb=lambda wildcards: int(4 * expected_megabytes(wildcards.dataset)) + 1000,
-        runtime=minutes(20, 0.02),
+        runtime=growing(20, 0.02),
     params:
         settings=lambda wildcards: table_settings(wildcards.dataset),
         content=lambda wildcards: content(
             *(MATRICES[wildcards.dataset].get(key) for key in ("path", "feature_groups"))
         ),
         simulated=lambda wildcards: "draw" in MATRICES[wildcards.dataset],
-        code=lambda wildcards: code("normalise_matrix"),
     script:
         "../../scripts/normalise_matrix.py"

@@ -78,26 +78,18 @@ def gap_files():
     return {
         "path": f"{folder}path.h5",
         "first": [f"{first}path.h5"] if folder != first else [],
-        "references": [
-            f"{folder}references/{batch}.h5" for batch in batches("references")
-        ],
+        "references": [f"{folder}references/{batch}.h5" for batch in batches()],
     }
 
 
-def batches(kind):
-    """Number the batches of references.
-
-    The number of a batch does not depend on how many there are.
-    """
-    tuning = config["tuning"]
-    return range(-(-tuning[kind] // tuning["references_per_job"]))
-
-
-def indices(kind):
-    """List the references of a batch; only the last can be incomplete."""
-    size, total = config["tuning"]["references_per_job"], config["tuning"][kind]
-    return lambda wildcards: list(
-        range(
-            int(wildcards.batch) * size, min((int(wildcards.batch) + 1) * size, total)
-        )
+def batches():
+    """Number the batches of references; a batch's number does not depend on how many there are."""
+    return range(
+        -(-config["tuning"]["references"] // config["tuning"]["references_per_job"])
     )
+
+
+def indices(wildcards):
+    """List the references of a batch; only the last can be incomplete."""
+    size, batch = config["tuning"]["references_per_job"], int(wildcards.batch)
+    return list(range(config["tuning"]["references"]))[batch * size :][:size]

@@ -9,12 +9,7 @@ rule report:
         gene_sets=gene_sets(),
         paper=ancient(paper_tables()),
     output:
-        report=report(
-            "results/report.html",
-            caption="../report/report.rst",
-            category="Report",
-            labels={"data set": "all", "table": "the page"},
-        ),
+        report=listed("results/report.html", "Report", "all", "the page"),
     log:
         "logs/report.log",
     benchmark:
@@ -22,8 +17,7 @@ rule report:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(1000, 0.5),
-        runtime=minutes(20),
+        **needs(memory=(1000, 0.5), minutes=(20, 0)),
     params:
         # No output: which figures there are depends on the results, and files of yours may be there.
         figures="results/figures",
@@ -37,6 +31,5 @@ rule report:
             if key not in ("max_memory_gb", "simulation", "theory", "yardstick")
         },
         content=lambda wildcards: content(*paper_tables()),
-        code=lambda wildcards: code("report"),
     script:
         "../../scripts/report.py"

@@ -118,30 +118,23 @@ def megabytes(wildcards, input, most_samples=math.inf, limit=math.inf):
     return sum(expected_megabytes(name) for name in ([of_one] if of_one else DATASETS))
 
 
-def minutes(base, per_megabyte=0):
-    """Return the minutes of a job, which grow with its inputs and with every retry."""
+def growing(base, per_megabyte, *bounds):
+    """Return a resource that grows with a job's inputs and with every retry."""
     return lambda wildcards, input, attempt: int(
-        attempt * (base + per_megabyte * megabytes(wildcards, input))
+        attempt * (base + per_megabyte * megabytes(wildcards, input, *bounds))
     )
 
 
-def memory(base, per_megabyte=0, most_samples=0):
-    """Return the megabytes of a job and of the process that watches over its limits, likewise.
+def needs(memory, minutes, tunes=False):
+    """Return the memory and time of a job, each as a base and what every megabyte adds.
 
-    Of a matrix above max_memory_gb only these samples are held, at most.
+    The process that watches over its limits is included. Of a matrix above max_memory_gb a job
+    holds, at most, the samples on which a data set is tuned, if it `tunes`.
     """
+    most_samples = tunes and (config["tuning"]["max_samples"] or math.inf)
     limit = (config["max_memory_gb"] or math.inf) * 1024
-
-    def ask(wildcards, input, attempt):
-        held = megabytes(wildcards, input, most_samples, limit)
-        return int(attempt * (base + per_megabyte * held))
-
-    return ask
-
-
-def tuning_memory(base, per_megabyte):
-    """Return the megabytes of a job that holds the samples on which a data set is tuned."""
-    return memory(base, per_megabyte, config["tuning"]["max_samples"] or math.inf)
+    mem_mb = growing(*memory, most_samples, limit)
+    return {"mem_mb": mem_mb, "runtime": growing(*minutes)}
 
 
 def reading_memory(wildcards, input, attempt):

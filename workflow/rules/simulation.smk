@@ -22,17 +22,15 @@ rule simulate:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(800, 0),
-        runtime=minutes(120),
+        **needs(memory=(800, 0), minutes=(120, 0)),
     params:
         draws=lambda wildcards: {
             "seed": config["seed"],
             "replicates": replicates(wildcards),
         },
-        effort=simulation_effort(),
+        effort=SIMULATION_EFFORT,
         # Finished repetitions. No output: a job that was killed goes on from them.
         store="results/simulation/repetitions/{experiment}/{setting}/{row}",
-        code=lambda wildcards: code("simulate"),
     script:
         "../../scripts/simulate.py"
 
@@ -60,11 +58,9 @@ rule summarise_simulation:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(700, 0),
-        runtime=minutes(5),
+        **needs(memory=(700, 0), minutes=(5, 0)),
     params:
         content=lambda wildcards: content(PAPER_VALUES, PAPER_CLAIMS),
-        code=lambda wildcards: code("summarise_simulation"),
     script:
         "../../scripts/summarise_simulation.py"
 
@@ -85,10 +81,7 @@ rule report_simulation:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(800, 4),
-        runtime=minutes(10),
-    params:
-        code=lambda wildcards: code("report_simulation"),
+        **needs(memory=(800, 4), minutes=(10, 0)),
     script:
         "../../scripts/report_simulation.py"
 

@@ -7,14 +7,11 @@ PAPER_VALUES = paper_file("simulations")
 PAPER_CLAIMS = paper_file("claims")
 
 
-def simulation_effort():
-    """Return the effort of the simulated methods, unless a method defines its own."""
-    return {
-        "n_init": SIMULATION["n_init"],
-        "n_sparsities": SIMULATION["n_sparsities"],
-        "n_references": SIMULATION["references"],
-        "n_refined": SIMULATION["n_refined"],
-    }
+# The effort of the simulated methods, unless a method defines its own.
+SIMULATION_EFFORT = {
+    "n_references": SIMULATION["references"],
+    **{name: SIMULATION[name] for name in ("n_init", "n_sparsities", "n_refined")},
+}
 
 
 def replicates(wildcards):
@@ -68,11 +65,12 @@ def simulated_cells():
     return cells
 
 
-def simulated_files():
-    """List the tables of repetitions."""
+def simulated_files(kind="", is_shown=lambda setting, row: True):
+    """List the tables of repetitions, or other files of the rows that are shown."""
     return [
-        f"results/simulation/{setting.experiment}/{setting.name}/{row.name}.csv"
+        f"results/simulation/{setting.experiment}/{setting.name}/{kind}{row.name}.csv"
         for setting, row in simulated_cells()
+        if is_shown(setting, row)
     ]
 
 
@@ -85,24 +83,16 @@ def simulation_figures():
 
 def simulation_results():
     """Return the inputs of the page about the experiments."""
+
     # The first figure shows the tuning of l0 and the features found.
-    shown = [
-        (setting, row)
-        for setting, row in simulated_cells()
-        if setting.experiment == "experiment_1" and row.method == "l0"
-    ]
-    files = {
-        kind: [
-            f"results/simulation/{setting.experiment}/{setting.name}/{kind}/{row.name}.csv"
-            for setting, row in shown
-        ]
-        for kind in ("gap", "weights")
-    }
+    def is_shown(setting, row):
+        return setting.experiment == "experiment_1" and row.method == "l0"
+
     return {
         "repetitions": simulated_files(),
-        "simulated_gaps": files["gap"],
-        "simulated_weights": files["weights"],
-        "simulation_summary": "results/simulation/summary.csv",
+        "gaps": simulated_files("gap/", is_shown),
+        "weights": simulated_files("weights/", is_shown),
+        "summary": "results/simulation/summary.csv",
         "versus_paper": "results/simulation/versus_paper.csv",
         "claims": "results/simulation/claims.csv",
     }

@@ -17,31 +17,23 @@ rule draw_theorem:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(700, 0),
-        runtime=minutes(60),
+        **needs(memory=(700, 0), minutes=(60, 0)),
     params:
         seed=config["seed"],
-        code=lambda wildcards: code("draw_theorem"),
     script:
         "../../scripts/draw_theorem.py"
 
 
-rule check_theorems:
-    """Check the paper's statements about theory by computations of a few seconds."""
+# Checks the paper's statements about theory by computations of a few seconds.
+use rule draw_theorem as check_theorems with:
     output:
         checks="results/theory/checks.csv",
     log:
         "logs/check_theorems.log",
-    conda:
-        "../../envs/sparsekm.yaml"
+    benchmark:
+        "results/benchmarks/check_theorems.tsv"
     resources:
-        mem_mb=memory(700, 0),
-        runtime=minutes(5),
-    params:
-        seed=config["seed"],
-        code=lambda wildcards: code("draw_theorem"),
-    script:
-        "../../scripts/draw_theorem.py"
+        **needs(memory=(700, 0), minutes=(5, 0)),
 
 
 rule theory:

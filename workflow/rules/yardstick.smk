@@ -16,14 +16,12 @@ rule run_yardstick:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(1100, 100),
-        runtime=minutes(60),
+        **needs(memory=(1100, 100), minutes=(60, 0)),
     params:
         draws={"seed": config["seed"]}
         | {"seeds": YARDSTICK["n_seeds"], "max_samples": YARDSTICK["max_samples"]},
         effort=yardstick_effort,
         content=lambda wildcards: content(YARDSTICK_SETS[wildcards.labelled_set]),
-        code=lambda wildcards: code("run_yardstick"),
     script:
         "../../scripts/run_yardstick.py"
 
@@ -44,11 +42,9 @@ rule summarise_yardstick:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        mem_mb=memory(700, 0),
-        runtime=minutes(10),
+        **needs(memory=(700, 0), minutes=(10, 0)),
     params:
         content=lambda wildcards: content(PUBLISHED_ERRORS),
-        code=lambda wildcards: code("summarise_yardstick"),
     script:
         "../../scripts/summarise_yardstick.py"
 

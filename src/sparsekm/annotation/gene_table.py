@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.stats import rankdata
 
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.store import TunedFit
@@ -52,11 +53,7 @@ def rank_scores(scores: np.ndarray) -> np.ndarray:
 
     Ties go to the lowest index, as in the selection of features.
     """
-    scores = np.asarray(scores, dtype=np.float64)
-    order = np.argsort(-scores, kind="stable")
-    ranks = np.empty(scores.size, dtype=np.int64)
-    ranks[order] = np.arange(1, scores.size + 1)
-    return ranks
+    return rankdata(-np.asarray(scores, dtype=np.float64), method="ordinal")
 
 
 def judge_features(l0_weights: np.ndarray, l1_weights: np.ndarray) -> np.ndarray:

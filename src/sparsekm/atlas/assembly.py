@@ -66,7 +66,7 @@ def assemble_age(
     files = _Files(folder, retrieval.read_manifest(folder / retrieval.MANIFEST_FILE))
     annotation = files.read_annotation(get_age(age).annotation_file)
     voxels = map_regions(annotation.values, ontology, level=level, tissue=tissue)
-    listed = listing.read_listing(folder / retrieval.LISTING_FILE)
+    listed = listing.parse_listing(*listing.read_rows(folder / retrieval.LISTING_FILE))
     candidates, excluded = listing.select_candidates(listed, age, plane=plane)
     chosen, gene_counts = _choose(candidates, files, replicates)
     if not chosen:
@@ -112,12 +112,8 @@ def read_tables(folder: str | Path) -> tuple[Ontology, pd.DataFrame]:
     files, by_role = _Files(Path(folder), entries), {entry.role: entry for entry in entries}
     if not {"ontology", "genes"} <= by_role.keys():
         raise DamagedFileError(manifest, "should list ontology and genes", "retrieve_ontology")
-    tree, genes = (files.read(by_role[role], _parse_rows) for role in ("ontology", "genes"))
+    tree, genes = (files.read(by_role[role], listing.parse_rows) for role in ("ontology", "genes"))
     return parse_ontology(*tree), listing.parse_genes(*genes)
-
-
-def _parse_rows(body: bytes, source: str) -> tuple[list[dict], str]:
-    return listing.open_envelope(listing.parse_json(body, source), source), source
 
 
 def average_energies(energies: list[np.ndarray]) -> np.ndarray:

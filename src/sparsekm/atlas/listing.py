@@ -27,15 +27,6 @@ class EnvelopeError(InputError):
     """An answer that is not the expected JSON, or that reports a failure."""
 
 
-def read_json(path: str | Path) -> object:
-    """Read a stored answer after checking its size; see `parse_json`."""
-    path = Path(path)
-    size = path.stat().st_size
-    if size > MOST_JSON_BYTES:
-        raise EnvelopeError(f"{path}: bytes={size} should be <= {MOST_JSON_BYTES}.")
-    return parse_json(path.read_bytes(), str(path))
-
-
 def parse_json(body: str | bytes, source: str) -> object:
     """Parse JSON that is not nested too deeply; messages name the source."""
     try:
@@ -70,9 +61,18 @@ def write_envelope(rows: list[dict]) -> bytes:
     return json.dumps({"success": True, "id": 0, "start_row": 0, **n_rows, "msg": rows}).encode()
 
 
-def read_rows(path: str | Path) -> list[dict]:
-    """Read the rows of an answer stored in a file; see `open_envelope`."""
-    return open_envelope(read_json(path), str(path))
+def parse_rows(body: bytes, source: str) -> tuple[list[dict], str]:
+    """Parse the rows of an answer, and hand on its name; see `open_envelope`."""
+    return open_envelope(parse_json(body, source), source), source
+
+
+def read_rows(path: str | Path) -> tuple[list[dict], str]:
+    """Read the rows of a stored answer after checking its size, and hand on its name."""
+    path = Path(path)
+    size = path.stat().st_size
+    if size > MOST_JSON_BYTES:
+        raise EnvelopeError(f"{path}: bytes={size} should be <= {MOST_JSON_BYTES}.")
+    return parse_rows(path.read_bytes(), str(path))
 
 
 def is_whole(value: object) -> bool:
@@ -152,11 +152,6 @@ class SectionDataSet:
     qc_date: datetime | None  # the date of its quality control
     treatments: tuple[str, ...]  # empty if not listed
     genes: tuple[Gene, ...]
-
-
-def read_listing(path: str | Path) -> list[SectionDataSet]:
-    """Read the section data sets of a stored listing; see `parse_listing`."""
-    return parse_listing(read_rows(path), str(path))
 
 
 def parse_listing(rows: list[dict], source: str = "listing") -> list[SectionDataSet]:
@@ -283,11 +278,6 @@ def choose_replicates(
         candidates = [item for item in candidates if item.delegate] or candidates
     # Of equal dates the first, which has the smallest id.
     return [max(candidates, key=lambda item: item.qc_date or _NEVER)]
-
-
-def read_genes(path: str | Path) -> pd.DataFrame:
-    """Read a stored table of genes; see `parse_genes`."""
-    return parse_genes(read_rows(path), str(path))
 
 
 def parse_genes(rows: list[dict], source: str = "genes") -> pd.DataFrame:

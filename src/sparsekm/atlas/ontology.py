@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -58,11 +57,6 @@ class Ontology(dict[int, Structure]):
             steps.append(step)
             step = None if step.parent_id is None else self[step.parent_id]
         return steps[::-1]
-
-
-def read_ontology(path: str | Path) -> Ontology:
-    """Read the structure tree from a file."""
-    return parse_ontology(listing.read_json(path), str(path))
 
 
 def parse_ontology(document: object, source: str = "ontology") -> Ontology:

@@ -23,8 +23,15 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.atlas.grid import GridError, MissingGridError, Volume, read_annotation, read_energy
-from sparsekm.atlas.listing import EnvelopeError, Gene, read_genes, read_listing, select_candidates
-from sparsekm.atlas.ontology import read_ontology
+from sparsekm.atlas.listing import (
+    EnvelopeError,
+    Gene,
+    parse_genes,
+    parse_listing,
+    read_rows,
+    select_candidates,
+)
+from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.vocabulary import ENERGY_DTYPE, NO_DATA, get_age
 from sparsekm.io.atomic import remove_unfinished, write_bytes
 from sparsekm.io.hdf5_format import DamagedFileError
@@ -123,8 +130,8 @@ def retrieve_tables(source: Any, folder: str | Path) -> list[ManifestEntry]:
         stored.get_entry("ontology", ONTOLOGY_FILE),
         stored.get_entry("genes", GENES_FILE),
     ]
-    read_ontology(stored.folder / ONTOLOGY_FILE)
-    read_genes(stored.folder / GENES_FILE)
+    parse_ontology(*read_rows(stored.folder / ONTOLOGY_FILE))
+    parse_genes(*read_rows(stored.folder / GENES_FILE))
     write_manifest(stored.folder / MANIFEST_FILE, entries)
     return entries
 
@@ -175,7 +182,7 @@ class StoredFiles:
     def list_wanted(self, age: str, plane: str) -> list[tuple[Gene, int]]:
         """List the section data sets of the stored listing to use, at least one, with genes."""
         path = self.folder / LISTING_FILE
-        listed = read_listing(path)
+        listed = parse_listing(*read_rows(path))
         candidates, excluded = select_candidates(listed, age, plane=plane)
         if not candidates:
             reasons = ", ".join(f"{reason}: {n}" for reason, n in excluded.items() if n)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
+from sparsekm.cluster.missing import imputes, label_observed
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_if_few
 from sparsekm.cluster.path import Progress, fit_path
 from sparsekm.cluster.path_estimator import (
@@ -29,15 +31,15 @@ from sparsekm.cluster.path_estimator import (
 )
 from sparsekm.cluster.sample_weights import (
     WeightedSamples,
+    describe_weighted,
     fit_weighted,
-    refuse_trim,
+    refuse_counted,
     spread_labels,
-    weighted_centers,
     with_weights,
 )
 from sparsekm.cluster.search.starts import STARTS, Start, make_start
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.trimming import TrimmedStarts, count_trimmed, fit_trimmed
+from sparsekm.cluster.trimming import count_trimmed, fit_trimmed, start_trimmed
 from sparsekm.cluster.validation import check_choice, check_count, check_start
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.runtime.random_state import draw_samples, seed_sequence
@@ -84,16 +86,22 @@ class BaseSparseKMeans(PathEstimator):
             sparse X or a StreamedMatrix.
         ValueError
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
-            is constant; if indices of a sparse X lie outside its shape; if `batch` is not one per
-            sample, or has a batch of one sample; if a parameter is out of
+            is constant; if indices of a sparse X lie outside its shape; if a parameter is out of
             its range; if weights are negative, all 0 or not one per sample; if weights are
-            combined with a StreamedMatrix, `trim` or ``min_cluster_size > 1``.
+            combined with a StreamedMatrix, `trim` or ``min_cluster_size > 1``; if `batch` is not
+            one per sample, or has a batch of one sample.
         """
-        if sample_weight is None:
-            return super().fit(X, batch=batch)
         X = compute(X)
         if batch is not None:
             check_batch(batch, X)
+        if sample_weight is None:
+            super().fit(X)
+        else:
+            self._fit_weighted(X, sample_weight)
+        compare_batches(self, X, batch, sample_weight=sample_weight)
+        return self
+
+    def _fit_weighted(self, X, sample_weight) -> None:
         values = X if isinstance(X, StreamedMatrix) else read_data(self, X)
         weighted, counts = WeightedSamples.of_data(values, sample_weight)
         cut = isinstance(getattr(self, "init", None), Sequence | np.ndarray) and not counts.all()
@@ -105,8 +113,6 @@ class BaseSparseKMeans(PathEstimator):
         super().fit(weighted)
         remember_features(self, X)
         self.labels_ = spread_labels(self, values, self.labels_, counts)
-        compare_batches(self, X, batch, sample_weight=sample_weight)
-        return self
 
     def predict(self, X: Data) -> np.ndarray:
         """Label samples by their nearest centre under the feature weights.
@@ -135,7 +141,8 @@ class BaseSparseKMeans(PathEstimator):
         features = WeightedFeatures.from_dense(self.feature_weights_)
         means = self._means[features.support]
         centers = self._centred_centers[:, features.support].T
-        return label_samples(values, features, means, centers, count_threads(self.n_jobs))
+        label = label_observed if imputes(self) else label_samples
+        return label(values, features, means, centers, count_threads(self.n_jobs))
 
     def _init(self, n_samples: int, n_clusters: int) -> str | np.ndarray | None:
         return check_start(self.init, n_samples, n_clusters, STARTS)
@@ -166,12 +173,7 @@ class BaseSparseKMeans(PathEstimator):
                 f"trim={self.trim} should be 0 for a StreamedMatrix: give the array in memory."
             )
         if matrix.sample_weight is not None:
-            refuse_trim(self.trim)
-            if min_size > 1:
-                raise ValueError(
-                    f"min_cluster_size={min_size} should be 1 with sample_weight: it counts "
-                    "samples."
-                )
+            refuse_counted(self.trim, min_size)
         partition = KMeansPartition(
             n_clusters, min_size, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
         )
@@ -191,8 +193,9 @@ class BaseSparseKMeans(PathEstimator):
         if n_trimmed:
             # A grandchild: the search spawns children.
             seeds = seed_sequence(self.random_state).spawn(1)[0].spawn(1)[0]
-            starts = TrimmedStarts(self._effort().n_init, seeds)
-            return fit_trimmed(matrix, partition, weight_steps, n_trimmed, starts, fit_some)
+            own = matrix, partition, n_trimmed, self._effort().n_init, seeds
+            start = partial(start_trimmed, *own)
+            return fit_trimmed(matrix, partition, weight_steps, n_trimmed, start, fit_some)
         return self._fit_path(matrix, partition, weight_steps, *rest)
 
     def _fit_path(
@@ -228,7 +231,7 @@ class BaseSparseKMeans(PathEstimator):
             sums = matrix_sums(matrix, labels, n_clusters, n_threads)
             centers = (sums / cluster_sizes(labels, n_clusters)).T
         else:
-            centers = weighted_centers(matrix, labels, n_clusters).T
+            centers = describe_weighted(matrix, labels, n_clusters)[0].T
         kept = fit.weights[features.varies] > 0
         warn_of_coinciding(centers[:, kept], matrix.dtype)
         self._means = features.put_back(matrix.means, features.constants)
@@ -315,6 +318,9 @@ class KMeans(BaseSparseKMeans):
     trim : float, default=0
         Share of the samples, below 0.5, that is set aside as outliers: those farthest from their
         centres. They have no part in centres, scores and weights.
+    missing : {"error", "impute"}, default="error"
+        What is done about NaN in X: "impute" fills it by what features have in common
+        (`sparsekm.cluster.missing`). `predict` takes distances over what is observed.
 
     Attributes
     ----------
@@ -353,6 +359,7 @@ class KMeans(BaseSparseKMeans):
     n_jobs: int | None = None
     verbose: int = 0
     trim: float = 0.0
+    missing: str = "error"
 
     def path(
         self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
@@ -422,6 +429,7 @@ class _Penalised(BaseSparseKMeans):
     n_jobs: int | None = None
     verbose: int = 0
     trim: float = 0.0
+    missing: str = "error"
     feature_groups: ArrayLike | None = None
 
 
@@ -474,6 +482,9 @@ class L0KMeans(_Penalised):
     trim : float, default=0
         Share of the samples, below 0.5, that is set aside as outliers: those farthest from their
         centres in the features kept. They have no part in centres, scores and weights.
+    missing : {"error", "impute"}, default="error"
+        What is done about NaN in X: "impute" fills it by what features have in common
+        (`sparsekm.cluster.missing`). `predict` takes distances over what is observed.
     feature_groups : array-like of shape (n_features,), default=None
         Names or numbers of the groups of features that are kept or dropped as a whole, such as the
         probes of a gene, the genes of a pathway or the levels of one category. `sparsity` then
@@ -528,7 +539,7 @@ class L1KMeans(_Penalised):
         that vary, which is what None means, it does not bind. When m features tie at the top and
         s < sqrt(m), the weights are equal on the first floor(s^2) of them.
     search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose, trim, \
-    feature_groups
+    missing, feature_groups
         As in `L0KMeans`.
 
     Attributes

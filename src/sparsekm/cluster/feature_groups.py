@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.weight_step import CompiledStep
-from sparsekm.metrics.partition_metrics import label_codes
+from sparsekm.metrics import label_codes
 
 
 class WeighedGroups(

@@ -155,13 +155,18 @@ class KMeansPartition:
         features = WeightedFeatures.from_dense(weights)
         sums = matrix_sums(sample.select(features.support), labels, self.n_clusters)
         centers = sums / np.maximum(cluster_sizes(labels, self.n_clusters), 1)
-        everyone = np.zeros(X.n_samples, np.int32)
-        for start, columns in X.blocks():
-            stop = start + columns.shape[1]
-            everyone[start:stop] = nearest_centers(
-                columns, features, centers, everyone[start:stop], self.n_threads
-            )
-        return everyone
+        return label_everyone(X, features, centers, self.n_threads)
+
+
+def label_everyone(
+    X: Matrix, features: WeightedFeatures, centers: np.ndarray, n_threads: int
+) -> np.ndarray:
+    """Label all samples of a matrix by their nearest centre (n_kept, n_clusters)."""
+    labels = np.zeros(X.n_samples, np.int32)
+    for start, columns in X.blocks():
+        here = slice(start, start + columns.shape[1])
+        labels[here] = nearest_centers(columns, features, centers, labels[here], n_threads)
+    return labels
 
 
 def _pack(X: MatrixInMemory, features: WeightedFeatures) -> Rows:

@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.alternation import Fit, refine_until_fixed_point, weigh_partition
-from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, square_distances
+from sparsekm.cluster.kmeans.many_samples import WeightedFeatures
 from sparsekm.cluster.matrices.containers import StreamedMatrix
 from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_sizes
 from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
-from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition
+from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition, label_everyone
 from sparsekm.cluster.search.pool import canonical_labels
 from sparsekm.cluster.search.starts import share_partitions
 from sparsekm.cluster.validation import check_numbers
@@ -32,7 +32,7 @@ from sparsekm.runtime.threads import one_blas_thread
 # The common unit is looked for among the smallest weight and its parts, up to this one.
 MOST_PARTS = 10
 # How often samples of other weights are given, on average.
-REPEATS = 4
+REPEATS = 8
 # A better objective must be better by more than rounding.
 RELATIVE_GAIN = 1e-12
 # Samples whose values are made float64 at once.
@@ -80,13 +80,16 @@ def check_sample_weight(weights: ArrayLike, n_samples: int) -> np.ndarray:
     return sample_weight
 
 
-def refuse_trim(trim: float) -> None:
-    """Refuse trimming beside weights."""
-    if trim:
-        raise ValueError(f"trim={trim} should be 0 with sample_weight: it counts samples.")
+def refuse_counted(trim: float, min_cluster_size: int = 1) -> None:
+    """Refuse, beside weights, what counts samples."""
+    for name, value, rule in (("trim", trim, 0), ("min_cluster_size", min_cluster_size, 1)):
+        if value != rule:
+            raise ValueError(
+                f"{name}={value} should be {rule} with sample_weight: it counts samples."
+            )
 
 
-def with_weights(matrix: MatrixInMemory, sample_weight: np.ndarray | None) -> MatrixInMemory:
+def with_weights(matrix: Any, sample_weight: np.ndarray | None) -> Any:
     """Return a matrix, not copied, with the weights of its samples."""
     weighted = copy(matrix)
     weighted.sample_weight = sample_weight
@@ -121,7 +124,7 @@ def repeat_counts(sample_weight: np.ndarray, most: int) -> tuple[np.ndarray, flo
 
 def most_repeated(n_samples: int) -> int:
     """Return how many samples may be given in place of so many."""
-    return max(2 * SEEDING_SAMPLE, REPEATS * n_samples)
+    return max(2 * SEEDING_SAMPLE, 2 * n_samples)
 
 
 def repeat_samples(weights: ArrayLike, n_samples: int) -> np.ndarray:
@@ -152,7 +155,7 @@ def fit_weighted(
     given, places = np.unique(rows, return_index=True)
     if np.allclose(counts * unit, weights, rtol=1e-9, atol=0):
         return [_scale(fit, places, unit) for fit in fits], first * unit
-    exact = WeightedPartition(partition.n_clusters, weights, partition.n_threads)
+    exact = WeightedPartition(partition.n_clusters, partition.n_threads)
     refined = []
     for weight_step, fit in zip(weight_steps, fits, strict=False):
         labels = partition.extend(X, fit.weights, sample, fit.labels)
@@ -164,87 +167,52 @@ def fit_weighted(
 
 
 def _scale(fit: Fit, places: np.ndarray, unit: float) -> Fit:
-    objectives = [objective * unit for objective in fit.objectives]
-    return replace(
-        fit,
-        labels=fit.labels[places],
-        scores=fit.scores * unit,
-        objective=fit.objective * unit,
-        objectives=objectives,
-    )
+    scores, objective = fit.scores * unit, fit.objective * unit
+    return replace(fit, labels=fit.labels[places], scores=scores, objective=objective)
 
 
 @dataclass(frozen=True)
 class WeightedPartition:
-    """k-means of weighted samples, from a partition: it ends where no exchange of one gains."""
+    """k-means of weighted samples from a partition: Lloyd's iteration."""
 
     n_clusters: int
-    sample_weight: np.ndarray
     n_threads: int = 1
 
     def refine(self, X: MatrixInMemory, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Move all samples that gain at once or, where that does not gain, the one that most."""
+        """Move samples to their nearest centre while that gains and leaves no cluster empty."""
         features = WeightedFeatures.from_dense(weights)
-        X = with_weights(X.select(features.support), self.sample_weight)
-        objective = features.values @ self.scores(X, labels)
-        while True:
-            gains, targets = self._gains(X, features.alone, labels)
-            gaining = np.flatnonzero(gains > RELATIVE_GAIN * objective)
-            for movers in (gaining, gaining[[gains[gaining].argmax()]]) if len(gaining) else ():
-                moved = labels.copy()
-                moved[movers] = targets[movers]
-                gained = features.values @ self.scores(X, moved)
-                full = cluster_sizes(moved, self.n_clusters).min() > 0
-                if full and gained > objective * (1 + RELATIVE_GAIN):
-                    labels, objective = moved, gained
-                    break
-            else:
-                return canonical_labels(labels, self.n_clusters)
+        X, features = with_weights(X.select(features.support), X.sample_weight), features.alone
+        centers, scores = describe_weighted(X, labels, self.n_clusters)
+        objective, gained, moved = -np.inf, features.values @ scores, labels
+        while gained > objective * (1 + RELATIVE_GAIN):
+            labels, objective = moved, gained
+            moved = label_everyone(X, features, centers, self.n_threads)
+            if cluster_sizes(moved, self.n_clusters).min() == 0:
+                break
+            centers, scores = describe_weighted(X, moved, self.n_clusters)
+            gained = features.values @ scores
+        return canonical_labels(labels, self.n_clusters)
 
     def scores(self, X: MatrixInMemory, labels: np.ndarray) -> np.ndarray:
         """Return the scores a_j."""
-        sums, masses = weighted_sums(X, labels, self.n_clusters)
-        between = (sums**2 / np.where(masses > 0, masses, 1.0)).sum(axis=1)
-        return np.maximum(between - sums.sum(axis=1) ** 2 / masses.sum(), 0.0)
-
-    def _gains(self, X, features, labels) -> tuple[np.ndarray, np.ndarray]:
-        """Return what the best move of every sample gains, and where it leads."""
-        sums, masses = weighted_sums(X, labels, self.n_clusters)
-        centers = sums / masses
-        costs = np.empty((X.n_samples, self.n_clusters))
-        for k in range(self.n_clusters):
-            there = np.zeros(X.n_samples, np.int32)
-            squares = square_distances(X, features, centers[:, [k]], there)
-            costs[:, k] = squares * masses[k] / (masses[k] + self.sample_weight)
-        everyone, own = np.arange(X.n_samples), masses[labels]
-        rest = own - self.sample_weight
-        # The last of a cluster stays.
-        free = cluster_sizes(labels, self.n_clusters)[labels] > 1
-        factors = np.divide(own + self.sample_weight, rest, where=free, out=np.zeros_like(own))
-        stay = costs[everyone, labels] * factors
-        costs[everyone, labels] = np.inf
-        targets = costs.argmin(axis=1).astype(np.int32)
-        return self.sample_weight * (stay - costs[everyone, targets]), targets
+        return describe_weighted(X, labels, self.n_clusters)[1]
 
 
 @one_blas_thread
-def weighted_sums(
+def describe_weighted(
     X: MatrixInMemory, labels: np.ndarray, n_clusters: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sum weighted features over clusters, (n_features, n_clusters), and the weights themselves."""
+    """Return weighted means of all clusters, (n_features, n_clusters), of centred data, and a_j."""
     shares = np.zeros((X.n_samples, n_clusters))
     shares[np.arange(X.n_samples), labels] = X.sample_weight
     block, masses = X.block, shares.sum(axis=0)
     if isinstance(block, SparseBlock):
-        return block.rows.T @ shares - block.means[:, None] * masses, masses
-    sums = np.zeros((X.n_features, n_clusters))
-    for start in range(0, X.n_samples, SAMPLES_AT_ONCE):
-        part = slice(start, start + SAMPLES_AT_ONCE)
-        sums += block[:, part].astype(np.float64) @ shares[part]
-    return sums, masses
-
-
-def weighted_centers(X: MatrixInMemory, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Average the samples of every cluster by their weights, (n_features, n_clusters)."""
-    sums, masses = weighted_sums(X, labels, n_clusters)
-    return sums / masses
+        sums = block.rows.T @ shares - block.means[:, None] * masses
+    else:
+        sums = np.zeros((X.n_features, n_clusters))
+        for start in range(0, X.n_samples, SAMPLES_AT_ONCE):
+            part = slice(start, start + SAMPLES_AT_ONCE)
+            sums += block[:, part].astype(np.float64) @ shares[part]
+    means = sums / np.where(masses > 0, masses, 1.0)
+    between = (sums * means).sum(axis=1) - sums.sum(axis=1) ** 2 / masses.sum()
+    return means, np.maximum(between, 0.0)

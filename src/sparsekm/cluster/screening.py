@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_array
 
 from sparsekm.cluster.matrices.containers import Data, as_readable
 from sparsekm.cluster.validation import check_count, check_numbers
-from sparsekm.metrics.missing_values import mark_missing
+from sparsekm.metrics import mark_missing
 from sparsekm.runtime.threads import count_threads, run_in_slices
 
 # Values that are sorted at once.

@@ -21,7 +21,7 @@ from sparsekm.cluster.partition_step import PartitionStep
 from sparsekm.cluster.path_estimator import PathEstimator, read_data
 from sparsekm.cluster.search.starts import restart_everywhere, share_partitions
 from sparsekm.cluster.validation import check_count
-from sparsekm.metrics.missing_values import mark_missing
+from sparsekm.metrics import mark_missing
 from sparsekm.runtime.random_state import seed_sequence
 
 # The parameters by which clusterers name a fixed number of clusters.

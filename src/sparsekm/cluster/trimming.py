@@ -11,14 +11,13 @@ aside, and labels and weights of the others refined, until the same samples are 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from sparsekm.cluster.alternation import Fit, refine_until_fixed_point, weigh_partition
 from sparsekm.cluster.kmeans.many_samples import (
     WeightedFeatures,
-    nearest_centers,
     square_distances,
 )
 from sparsekm.cluster.matrices.scatter import (
@@ -26,7 +25,7 @@ from sparsekm.cluster.matrices.scatter import (
     cluster_sizes,
     matrix_sums,
 )
-from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.partition_step import KMeansPartition, label_everyone
 from sparsekm.cluster.validation import check_share
 from sparsekm.cluster.weight_step import WeightStep
 from sparsekm.runtime.random_state import draw_samples
@@ -38,6 +37,10 @@ MOST_STEPS = 20
 # A better sum of squares must be better by more than rounding.
 RELATIVE_GAIN = 1e-9
 
+# Starts where an estimator does not say how many.
+N_STARTS = 10
+
+BestStart = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 FitKept = Callable[[MatrixInMemory, np.ndarray], tuple[list[Fit], np.ndarray]]
 
 
@@ -52,12 +55,10 @@ def count_trimmed(trim: float, n_samples: int, n_clusters: int, min_size: int) -
     return n_trimmed
 
 
-def first_kept(
-    X: MatrixInMemory, n_clusters: int, n_trimmed: int, *, n_starts: int = 10, seed: int
-) -> np.ndarray:
+def first_kept(X: MatrixInMemory, n_clusters: int, n_trimmed: int, seed: int) -> np.ndarray:
     """Return the samples, ascending, that trimmed k-means on all features keeps."""
-    starts = TrimmedStarts(n_starts, np.random.SeedSequence(seed))
-    return starts.best(X, KMeansPartition(n_clusters), np.ones(X.n_features), n_trimmed)[1]
+    partition, seeds = KMeansPartition(n_clusters), np.random.SeedSequence(seed)
+    return start_trimmed(X, partition, n_trimmed, N_STARTS, seeds, np.ones(X.n_features))[1]
 
 
 def keep_nearest(
@@ -77,7 +78,7 @@ def fit_trimmed(
     partition: KMeansPartition,
     weight_steps: Sequence[WeightStep],
     n_trimmed: int,
-    starts: TrimmedStarts,
+    best_start: BestStart,
     fit_kept: FitKept,
 ) -> tuple[list[Fit], np.ndarray]:
     """Fit all but the samples that are farthest from their centres, whose labels are -1.
@@ -85,19 +86,13 @@ def fit_trimmed(
     `fit_kept` searches some of the samples, given their numbers, and returns a fit per weight step
     and the first objectives; these are handed on.
     """
-    kept = starts.best(X, partition, np.ones(X.n_features), n_trimmed)[1]
+    kept = best_start(np.ones(X.n_features))[1]
     fits, first = fit_kept(X.take(kept), kept)
-    exact = partition.exact
-    settled = []
-    for weight_step, fit in zip(weight_steps, fits, strict=False):
-        found = _settle(X, exact, weight_step, fit, kept, n_trimmed, starts)
-        everyone = np.full(X.n_samples, -1, np.int32)
-        everyone[found[1]] = found[0].labels
-        settled.append(replace(found[0], labels=everyone))
-    return settled, first
+    rest = X, partition.exact, n_trimmed, best_start, kept
+    return [_settle(*rest, *pair) for pair in zip(weight_steps, fits, strict=False)], first
 
 
-def _settle(X, partition, weight_step, fit: Fit, kept, n_trimmed: int, starts):
+def _settle(X, partition, n_trimmed: int, best_start: BestStart, kept, weight_step, fit) -> Fit:
     """Set aside and refine in turn until the samples set aside were so before.
 
     Where that ends, trimmed k-means is started anew under the weights; what is better goes on.
@@ -108,10 +103,12 @@ def _settle(X, partition, weight_step, fit: Fit, kept, n_trimmed: int, starts):
         centers = _centers(X.take(kept).select(features.support), fit.labels, partition)
         labels, following, distances = _set_aside(X, features, partition, n_trimmed, centers)
         if following.tobytes() in seen:
-            labels, following, others = starts.best(X, partition, fit.weights, n_trimmed)
+            labels, following, others = best_start(fit.weights)
             better = np.sum(others) < np.sum(distances) * (1 - RELATIVE_GAIN)
             if not better or following.tobytes() in seen:
-                return fit, kept
+                everyone = np.full(X.n_samples, -1, np.int32)
+                everyone[kept] = fit.labels
+                return replace(fit, labels=everyone)
         seen.add(following.tobytes())
         kept = following
         sample = X.take(kept)
@@ -121,29 +118,28 @@ def _settle(X, partition, weight_step, fit: Fit, kept, n_trimmed: int, starts):
         fit = replace(refined, converged=refined.converged and fit.converged)
 
 
-@dataclass(frozen=True)
-class TrimmedStarts:
-    """Trimmed k-means from drawn centres."""
+def start_trimmed(
+    X: MatrixInMemory,
+    partition: KMeansPartition,
+    n_trimmed: int,
+    n_starts: int,
+    seeds: np.random.SeedSequence,
+    weights: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Run trimmed k-means from drawn centres, the best start to its end; of many samples, on some.
 
-    n_starts: int
-    seeds: np.random.SeedSequence
-
-    def best(self, X: MatrixInMemory, partition: KMeansPartition, weights, n_trimmed: int):
-        """Run every start a few steps and the best to its end; of many samples, on some of them.
-
-        Returns the nearest centre of every sample, the samples kept, ascending, and their squared
-        distances.
-        """
-        rng = np.random.default_rng(self.seeds)
-        features = WeightedFeatures.from_dense(weights)
-        some = X.take(draw_samples(X.n_samples, partition.sample_size, rng))
-        rest = some, features, partition, n_trimmed * some.n_samples // X.n_samples
-        tried = [
-            _concentrate(*rest, _draw_centers(*rest, rng), FEW_STEPS) for _ in range(self.n_starts)
-        ]
-        centers = min(tried, key=lambda found: found[1])[0]
-        centers, _ = _concentrate(*rest, centers, MOST_STEPS)
-        return _set_aside(X, features, partition, n_trimmed, centers)
+    Returns the nearest centre of every sample, the samples kept, ascending, and their squared
+    distances.
+    """
+    rng = np.random.default_rng(seeds)
+    features = WeightedFeatures.from_dense(weights)
+    some = X.take(draw_samples(X.n_samples, partition.sample_size, rng))
+    rest = some, features, partition, n_trimmed * some.n_samples // X.n_samples
+    starts = [_draw_centers(*rest, rng) for _ in range(n_starts)]
+    tried = [_concentrate(*rest, start, FEW_STEPS) for start in starts]
+    best = min(tried, key=lambda found: found[1])[0]
+    centers, _ = _concentrate(*rest, best, MOST_STEPS)
+    return _set_aside(X, features, partition, n_trimmed, centers)
 
 
 def _set_aside(X, features, partition, n_trimmed: int, centers):
@@ -151,13 +147,9 @@ def _set_aside(X, features, partition, n_trimmed: int, centers):
 
     `centers` (n_kept_features, n_clusters) are of centred data. Among equals the first are kept.
     """
-    kept_features = X.select(features.support)
-    own = features.alone
-    labels = np.zeros(X.n_samples, np.int32)
-    for start, columns in kept_features.blocks():
-        here = slice(start, start + columns.shape[1])
-        labels[here] = nearest_centers(columns, own, centers, labels[here], partition.n_threads)
-    distances = square_distances(kept_features, own, centers, labels)
+    X, features = X.select(features.support), features.alone
+    labels = label_everyone(X, features, centers, partition.n_threads)
+    distances = square_distances(X, features, centers, labels)
     kept = np.sort(np.argsort(distances, kind="stable")[: X.n_samples - n_trimmed])
     return labels, kept, distances[kept]
 

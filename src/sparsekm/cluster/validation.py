@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsekm.metrics.missing_values import mark_missing
-from sparsekm.metrics.partition_metrics import label_codes
+from sparsekm.metrics import label_codes, mark_missing
 
 
 def check_count(name: str, value: object, lowest: int = 1) -> int:

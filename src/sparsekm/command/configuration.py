@@ -12,8 +12,7 @@ from typing import Any
 
 import yaml
 
-from sparsekm.io.input_error import InputError, is_storable, reason_of
-from sparsekm.io.shown_text import escape_unprintable
+from sparsekm.io.input_error import InputError, escape_unprintable, is_storable, reason_of
 from sparsekm.io.table_settings import TABLE_SETTINGS
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 

@@ -36,10 +36,10 @@ from sparsekm.command.refusals import (
 from sparsekm.command.signals import run_group
 from sparsekm.command.table_summary import summarise_table, summary_lines
 from sparsekm.io.atomic import write_text
+from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.store import read_fit
 from sparsekm.io.table_description import TableDescription
 from sparsekm.io.table_settings import TABLE_SETTINGS
-from sparsekm.pipeline.cluster_count import count_clusters
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

@@ -43,17 +43,8 @@ class OrderedField:
 def order_field(X: np.ndarray, labels: np.ndarray, most: int = MOST_COLUMNS) -> OrderedField:
     """Order samples and features, in standard deviations from the means of the features.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    labels : ndarray of shape (n_samples,)
-        Clusters; -1 leaves a sample out.
-    most : int
-        More samples than this are averaged in about so many bins of one cluster each.
-
-    Returns
-    -------
-    OrderedField
+    A label of -1 leaves a sample out. More samples than `most` are averaged in about so many bins
+    of one cluster each.
     """
     deviation = X.std(axis=0)
     Z = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.io.atomic import write_bytes, write_text
-from sparsekm.io.shown_text import escape_unprintable
+from sparsekm.io.input_error import escape_unprintable
 
 # What a sheet holds, with its heading.
 MOST_ROWS = 2**20 - 1

@@ -1,14 +1,30 @@
-"""The error that every reader raises for a file that it cannot use."""
+"""The error that every reader raises for a file that it cannot use, and how it shows any text."""
 
 from __future__ import annotations
-
-from sparsekm.io.shown_text import escape_unprintable, shorten
 
 MOST_CHARACTERS = 1000
 """Maximum length of a message, since it may quote a value of any length."""
 
 MOST_OF_ADVICE = 10_000
 """Maximum length of its advice, which begins with "Set": it is whole, to be pasted."""
+
+
+def escape_unprintable(text: str) -> str:
+    """Write characters that do not print, such as line breaks, as in Python and YAML."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
+def shorten(text: str, most: int) -> str:
+    """Leave out the middle of a text of more than `most` characters."""
+    if len(text) <= most:
+        return text
+    end = (most - 5) // 2
+    return f"{text[: most - 5 - end].rstrip()} ... {text[-end:].lstrip()}"
 
 
 class InputError(ValueError):

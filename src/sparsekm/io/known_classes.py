@@ -1,4 +1,4 @@
-"""Known classes of samples; some samples may have no class.
+"""Known classes of samples, and so the number of clusters; some samples may have no class.
 
 In memory classes are an object array of str, with `UNKNOWN` for a sample without a class; in a file
 the category is missing. Such a sample is clustered like any other but left out of all comparisons
@@ -7,8 +7,12 @@ of clusters with classes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
+
+from sparsekm.io.readers.messages import MatrixError
 
 UNKNOWN = ""
 
@@ -32,3 +36,28 @@ def is_known(labels: np.ndarray) -> np.ndarray:
 def distinct_classes(labels: np.ndarray) -> list[str]:
     """List the classes that occur, in alphabetical order."""
     return sorted(set(labels) - {UNKNOWN})
+
+
+def count_clusters(
+    dataset: str, n_clusters: int | str, labels: Sequence[str] | None, n_samples: int
+) -> int:
+    """Resolve the configured number of clusters: a number, or "regions" for the known classes.
+
+    The classes are the regions of an atlas age or the labels of a matrix, ignoring samples without
+    a class. There must be more samples than clusters.
+    """
+    if n_clusters == "regions":
+        if labels is None:
+            raise MatrixError(
+                f"n_clusters='regions' counts the known classes, but data set {dataset!r} has no "
+                f"labels. Set n_clusters under matrices: {dataset} to a number, or to auto."
+            )
+        count, source = len(distinct_classes(labels)), " (its number of classes)"
+    else:
+        count, source = int(n_clusters), ""
+    if not 2 <= count < n_samples:
+        raise MatrixError(
+            f"n_clusters={count}{source} of data set {dataset!r} should be at least 2 and less "
+            f"than n_samples={n_samples}. Set n_clusters to such a number."
+        )
+    return count

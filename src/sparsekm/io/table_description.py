@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparsekm.io.shown_text import escape_unprintable, shorten
+from sparsekm.io.input_error import escape_unprintable, shorten
 
 _MOST_CLASSES = 8
 

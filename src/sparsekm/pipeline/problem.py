@@ -25,17 +25,21 @@ from sparsekm.cluster.sample_weights import repeat_samples
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.trimming import count_trimmed, first_kept, keep_nearest
 from sparsekm.cluster.weight_step import resolve_sparsities
+from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.normalised_file import NormalisedData, read_normalised, read_rows
 from sparsekm.io.store import TunedFit, pick_fit
-from sparsekm.pipeline.cluster_count import count_clusters
 from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
 from sparsekm.pipeline.registry import Method, get_method
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus
 from sparsekm.tuning.feature_ranking import ScaledData
-from sparsekm.tuning.grid import default_sparsities
-from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks
+from sparsekm.tuning.gap import default_sparsities
+from sparsekm.tuning.sample_blocks import (
+    BLOCKS_PER_CLUSTER,
+    fewest_samples,
+    space_blocks,
+    tuning_sample,
+)
 from sparsekm.tuning.sparse_kmeans import MOST_SAMPLES
-from sparsekm.tuning.tuning_sample import fewest_samples, tuning_sample
 
 
 @dataclass(frozen=True)

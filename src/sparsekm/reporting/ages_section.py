@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from sparsekm.annotation.gene_table import DROPPED, KEPT, VERDICTS
-from sparsekm.figures.palette import BLUE, INK, ORANGE, SKY
-from sparsekm.figures.style import figure_style, new_figure
+from sparsekm.figures.style import BLUE, INK, ORANGE, SKY, figure_style, new_figure
 from sparsekm.reporting.clusters import region_colors
 from sparsekm.reporting.figures import CaptionedFigure, caption_figure
 from sparsekm.reporting.page_tables import (

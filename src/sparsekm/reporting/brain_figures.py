@@ -20,8 +20,14 @@ from matplotlib.path import Path
 from scipy.ndimage import distance_transform_edt
 
 from sparsekm.annotation.clusters import overlap_clusters
-from sparsekm.figures.palette import INK
-from sparsekm.figures.style import figure_style, name_legend, new_figure, text_color_on, write_near
+from sparsekm.figures.style import (
+    INK,
+    figure_style,
+    name_legend,
+    new_figure,
+    text_color_on,
+    write_near,
+)
 from sparsekm.reporting.clusters import color_clusters, region_colors
 from sparsekm.reporting.results import DatasetResult
 

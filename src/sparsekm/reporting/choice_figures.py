@@ -13,8 +13,15 @@ from scipy.cluster.hierarchy import dendrogram, linkage
 from scipy.spatial.distance import squareform
 
 from sparsekm.annotation.gene_table import rank_scores
-from sparsekm.figures.palette import BLUE, DROPPED, INK
-from sparsekm.figures.style import categorical_colors, figure_style, new_figure, write_near
+from sparsekm.figures.style import (
+    BLUE,
+    DROPPED,
+    INK,
+    categorical_colors,
+    figure_style,
+    new_figure,
+    write_near,
+)
 from sparsekm.pipeline.registry import MethodLook, get_method, method_look
 from sparsekm.reporting.clusters import cluster_colors
 from sparsekm.reporting.page_tables import nouns

@@ -10,8 +10,7 @@ import pandas as pd
 from matplotlib.colors import to_hex
 
 from sparsekm.annotation.clusters import ClusterOverlap, overlap_clusters
-from sparsekm.figures.palette import DROPPED
-from sparsekm.figures.style import categorical_colors, shades
+from sparsekm.figures.style import DROPPED, categorical_colors, shades
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
 from sparsekm.reporting.page_tables import (
     MISSING,

@@ -17,7 +17,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from sklearn.decomposition import PCA
 
-from sparsekm.figures.palette import DROPPED, MARKERS
 from sparsekm.figures.sample_heat_map import (
     MOST_COLUMNS,
     OrderedField,
@@ -27,6 +26,8 @@ from sparsekm.figures.sample_heat_map import (
     order_field,
 )
 from sparsekm.figures.style import (
+    DROPPED,
+    MARKERS,
     categorical_colors,
     figure_pdf,
     figure_png,

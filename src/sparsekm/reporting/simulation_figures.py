@@ -10,14 +10,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from sparsekm.figures.palette import (
+from sparsekm.figures.style import (
     DROPPED,
     GREEN,
     INK,
     PLUM,
     VERMILION,
+    figure_style,
+    new_figure,
+    shift_lightness,
+    write_near,
 )
-from sparsekm.figures.style import figure_style, new_figure, shift_lightness, write_near
 from sparsekm.pipeline.registry import METHODS, MethodLook, method_look
 from sparsekm.reporting.choice_figures import CHOICE_LINE, curve_marks
 from sparsekm.studies.paper.plan import METHOD_ROWS, PAPER_SETTINGS

@@ -18,17 +18,16 @@ from sklearn.cluster import AgglomerativeClustering, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 
 from sparsekm.cluster.estimators import KMeans
-from sparsekm.figures.palette import GREY, MARKERS
-from sparsekm.figures.style import figure_style, new_figure
+from sparsekm.figures.style import GREY, MARKERS, figure_style, new_figure
 from sparsekm.io.input_error import InputError, reason_of
 from sparsekm.metrics import classification_error_rate, matching_error_rate
 from sparsekm.pipeline.registry import MethodLook, get_method, method_look
-from sparsekm.simulation.designs import replicate_seed
+from sparsekm.simulation import replicate_seed
 from sparsekm.studies import RIVALS
 from sparsekm.tuning.consensus import match_clusters
 from sparsekm.tuning.feature_ranking import ScaledData, rank_features
+from sparsekm.tuning.gap import default_sparsities
 from sparsekm.tuning.gap_search import GapSearch
-from sparsekm.tuning.grid import default_sparsities
 
 # From this share of the refits on, a sample is reproducible.
 REPRODUCIBLE = 0.9

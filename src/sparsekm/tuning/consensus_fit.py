@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sparsekm.cluster.matrices.containers import in_blocks
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.sample_weights import WeightedSamples, describe_weighted, with_weights
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.tuning.consensus import (
@@ -104,20 +105,32 @@ class ConsensusFit:
         labels = label_everyone(X, X[samples], self.labels, self.fit.weights[0])
         left_out = labels.copy()
         left_out[samples] = self.left_out_labels
+        reproducibility = np.full(X.shape[0], np.nan)
+        reproducibility[samples] = self.reproducibility
+        found = self.refit(estimator, X, labels)
+        return replace(found, reproducibility=reproducibility, left_out_labels=left_out)
+
+    def refit(self, estimator: Any, X: Any, labels: np.ndarray) -> ConsensusFit:
+        """Return the answer with the clusters that Algorithm 1 makes from others.
+
+        Joined ones stay as they are. X are samples, or WeightedSamples.
+        """
         n_clusters, fit = int(self.labels.max()) + 1, self.fit
+        weighted = isinstance(X, WeightedSamples)
         if not self.is_joined:
             estimator = clone(estimator).set_params(n_clusters=n_clusters)
-            bound = self.fitted_sparsity
-            fit = fit_from(estimator, in_blocks(X), labels, bound)
+            fit = fit_from(estimator, X if weighted else in_blocks(X), labels, self.fitted_sparsity)
             # The fit numbers its clusters anew; what is known of them has the old numbers.
             labels = match_clusters(labels, fit.labels[0], np.arange(len(labels))).astype(np.int32)
             fit = replace(fit, labels=labels[None])
         if self.is_weighed:
-            scores = feature_scores(as_matrix(X), labels, n_clusters)
+            if weighted:
+                matrix = with_weights(as_matrix(X.values), X.sample_weight)
+                scores = describe_weighted(matrix, labels, n_clusters)[1]
+            else:
+                scores = feature_scores(as_matrix(X), labels, n_clusters)
             fit = _weigh(estimator, fit, labels, scores, int(self.fit.n_selected[0]))
-        reproducibility = np.full(X.shape[0], np.nan)
-        reproducibility[samples] = self.reproducibility
-        return replace(self, fit=fit, reproducibility=reproducibility, left_out_labels=left_out)
+        return replace(self, fit=fit)
 
     def sentence(self) -> str:
         """Say what was found, and how sure it is."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -17,27 +19,26 @@ from sparsekm.cluster.feature_groups import FeatureGroups
 from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+from sparsekm.cluster.missing import fill_missing, imputes
 from sparsekm.cluster.path_estimator import (
     FeatureSelector,
     read_data,
+    read_holes,
     read_new,
     read_varying,
     remember_features,
 )
-from sparsekm.cluster.sample_weights import refuse_trim, repeat_samples
+from sparsekm.cluster.sample_weights import refuse_counted, repeat_samples
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
-from sparsekm.tuning.feature_limit import feature_limit
+from sparsekm.tuning.feature_limit import FeatureLimit, feature_limit
 from sparsekm.tuning.fold_fits import draw_folds
-from sparsekm.tuning.gap import gap_curve
-from sparsekm.tuning.grid import refined_sparsities, search_grid
+from sparsekm.tuning.gap import RULES, gap_curve, refined_sparsities, search_grid, select_sparsity
 from sparsekm.tuning.references import REFERENCES, SPATIAL, check_reference, reference_objectives
-from sparsekm.tuning.sample_blocks import check_groups
-from sparsekm.tuning.selection import RULES, select_sparsity
+from sparsekm.tuning.sample_blocks import check_groups, fewest_samples, take_samples, tuning_sample
 from sparsekm.tuning.separation import refit_folds, separation
-from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
 
 
 class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator):
@@ -52,7 +53,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         the data are: from labels given as `init`, too, which say nothing about a reference, so that
         the gap then also holds what the labels know.
     sparsities : None or array-like, default=None
-        The grid; None is `sparsekm.tuning.grid.default_sparsities` for the features that vary.
+        The grid; None is `sparsekm.tuning.gap.default_sparsities` for the features that vary.
         Constant features have no part in the search: shares are of the others, and more features
         than these are all of them.
     n_references : int, default=10
@@ -62,10 +63,10 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         single Gaussian with the means and covariances of the data; "shrunk" does the same with
         shrunk correlations, without those that may be due to chance; "spatial" permutes every
         column so that its autocorrelation in space remains, which needs `positions` in `fit`. See
-        `sparsekm.tuning.references` and `sparsekm.tuning.spatial_reference`.
+        `sparsekm.tuning.references` and `sparsekm.tuning.references`.
     rule : {"max", "one-se", "auto"}, default="max"
         "max" is the paper's rule; "auto" keeps at most a quarter of the features if they are
-        correlated within clusters. See `sparsekm.tuning.selection.select_sparsity`.
+        correlated within clusters. See `sparsekm.tuning.gap.select_sparsity`.
     n_refined : int, default=0
         Number of further sparsities that a second stage adds around the largest gap, between its
         neighbours in the grid. Data and the same references are then fitted again at all
@@ -124,6 +125,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     5
     """
 
+    labels_: np.ndarray
+
     def __init__(
         self,
         estimator: BaseEstimator,
@@ -173,7 +176,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts: one of weight two as if it were given twice, in references,
             too; one of weight 0 is labelled as `predict` does. Weights that are no small multiples
-            of a common unit are rounded so that samples are given four times on average.
+            of a common unit are rounded so that samples are given at most eight times on average.
 
         Returns
         -------
@@ -193,36 +196,42 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         X = compute(X)
         if batch is not None:
             check_batch(batch, X)
-        self._fit_samples(X, positions, sample_weight)
+        holes = read_holes(self, X)
+        if sample_weight is None:
+            self._fit(X, positions, holes)
+        else:
+            self._fit_weighted(X, positions, holes, sample_weight)
         compare_batches(self, X, batch, positions=positions, sample_weight=sample_weight)
         return self
 
-    def _fit_samples(self, X, positions, sample_weight) -> None:
-        if sample_weight is None:
-            self._fit(X, positions)
-            return
+    def _fit_weighted(self, X, positions, holes, sample_weight) -> None:
+        """Fit samples, each given as many times as it weighs."""
         values = read_data(self, X)
-        refuse_trim(getattr(self.estimator, "trim", 0))
+        refuse_counted(getattr(self.estimator, "trim", 0))
         rows = repeat_samples(sample_weight, values.shape[0])
         places = self._check_positions(positions, values.shape[0])
-        self._fit(values[rows], None if places is None else places[rows])
+        own = (None if of is None else of[rows] for of in (places, holes))
+        self._fit(values[rows], *own, rows)
         remember_features(self, X)
         labels, (given, first) = self.predict(values), np.unique(rows, return_index=True)
         labels[given] = self.labels_[first]
         self.labels_ = self.best_estimator_.labels_ = labels
 
-    def _fit(self, X, positions) -> Self:
+    def _fit(self, X, positions, holes, rows: np.ndarray | None = None) -> None:
+        """Fit samples, some of them given more than once: those with the same number in `rows`."""
         everyone, features = read_varying(self, X)
+        holes = None if holes is None else features.select(holes)
         estimator, sparsities, seed = self._prepare(features)
         places = self._check_positions(positions, everyone.shape[0])
         check_reference(self.reference, everyone)
         fewest = fewest_samples(estimator)
         samples = tuning_sample(everyone.shape[0], self.max_samples, seed, fewest)
-        tuned, values, places = take_samples(samples, estimator, everyone, places)
+        given = places, holes, rows
+        tuned, values, places, holes, rows = take_samples(samples, estimator, everyone, *given)
         estimator.check(everyone, searched=True)
         if samples is not None:
             tuned.check(values, searched=True)
-        path, references = self._fit_paths(tuned, values, sparsities, seed, places)
+        path, references = self._fit_paths(tuned, values, sparsities, seed, places, holes)
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
         first = path
         if self.n_refined:
@@ -231,16 +240,16 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             added = np.setdiff1d(refined, sparsities)
             if added.size and getattr(estimator, "independent_fits", False):
                 order = np.argsort(np.concatenate([sparsities, added]))
-                further, theirs = self._fit_paths(tuned, values, added, seed, places)
+                further, theirs = self._fit_paths(tuned, values, added, seed, places, holes)
                 path = SparsityPath.join([path, further]).take(order)
                 references = np.hstack([references, theirs])[:, order]
             elif added.size:
-                path, references = self._fit_paths(tuned, values, refined, seed, places)
+                path, references = self._fit_paths(tuned, values, refined, seed, places, holes)
             sparsities = refined
             self.results_ = gap_curve(
                 sparsities, path.n_selected, path.first_objectives, references
             )
-        self.limit_ = feature_limit(values, path) if self.rule == "auto" else None
+        self.limit_ = _find_limit(values, path, rows) if self.rule == "auto" else None
         chosen = select_sparsity(self.results_, self.rule, self.limit_)
         if samples is None:
             fit = SparsityPath.best_at([path, first], sparsities[chosen])
@@ -260,7 +269,6 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             self.best_estimator_.adopt(X, fit.put_back(features), 0)
         self.labels_ = self.best_estimator_.labels_
         self.feature_weights_ = self.best_estimator_.feature_weights_
-        return self
 
     @available_if(lambda self: hasattr(self.estimator, "predict"))
     def predict(self, X: Data) -> np.ndarray:
@@ -311,6 +319,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         """
         check_is_fitted(self)
         X, best = read_new(self, X), self.best_estimator_
+        X = fill_missing(X) if imputes(self) and not issparse(X) else X
         labels = best.labels_
         if X.shape[0] != len(labels):
             raise ValueError(f"n_samples={X.shape[0]} should be {len(labels)}, as in `fit`.")
@@ -370,7 +379,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         return places
 
     def _fit_paths(
-        self, estimator, X, sparsities, seed, positions
+        self, estimator, X, sparsities, seed, positions, holes
     ) -> tuple[SparsityPath, np.ndarray]:
         """Fit the data and the references side by side; the data, which take longest, first."""
 
@@ -387,6 +396,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
                 seed=seed,
                 reference=self.reference,
                 positions=positions,
+                holes=holes,
             )
             self._report(f"reference {index + 1} of {self.n_references}")
             return objectives
@@ -398,3 +408,11 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     def _report(self, what: str) -> None:
         if self.verbose:
             print(f"GapSearch: {what} done", flush=True)  # noqa: T201 (asked for by `verbose`)
+
+
+def _find_limit(values, path: SparsityPath, rows: np.ndarray | None) -> FeatureLimit:
+    if rows is not None:
+        # Samples that are given twice would make features seem to correlate.
+        once = np.unique(rows, return_index=True)[1]
+        values, path = values[once], replace(path, labels=path.labels[:, once])
+    return feature_limit(values, path)

@@ -15,6 +15,7 @@ from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
 from sparsekm.cluster.matrices.containers import Data, Seed, compute
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.missing import MISSING, imputes, label_observed
 from sparsekm.cluster.path_estimator import (
     FeatureSelector,
     read_data,
@@ -22,7 +23,12 @@ from sparsekm.cluster.path_estimator import (
     read_varying,
     remember_features,
 )
-from sparsekm.cluster.sample_weights import refuse_trim, repeat_samples
+from sparsekm.cluster.sample_weights import (
+    WeightedSamples,
+    describe_weighted,
+    refuse_counted,
+    with_weights,
+)
 from sparsekm.cluster.trimming import count_trimmed, first_kept, keep_nearest
 from sparsekm.cluster.validation import (
     check_choice,
@@ -41,8 +47,7 @@ from sparsekm.tuning.consensus_fit import (
     most_clusters,
 )
 from sparsekm.tuning.feature_ranking import SCREENINGS, ScaledData
-from sparsekm.tuning.sample_blocks import check_groups
-from sparsekm.tuning.tuning_sample import fewest_samples, take_samples, tuning_sample
+from sparsekm.tuning.sample_blocks import check_groups, fewest_samples, take_samples, tuning_sample
 
 SELECTIONS = ["relevant", "signature"]
 # Of more samples, so many are drawn to find the clusters.
@@ -91,6 +96,10 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         Threads; None and -1 are all cores that the process may use. Results do not depend on it.
     verbose : int, default=0
         Whether to print progress.
+    missing : {"error", "impute"}, default="error"
+        What is done about NaN in X: "impute" fills it by what features have in common
+        (`sparsekm.cluster.missing`), once before all else. `predict` takes distances over what is
+        observed.
     trim : float, default=0
         Share of the samples, below 0.5, that is set aside as outliers: first those that trimmed
         k-means on the z-scores sets aside, then, in one more fit, those farthest from their centres
@@ -192,6 +201,12 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     True
     """
 
+    labels_: np.ndarray
+    left_out_labels_: np.ndarray
+    sample_reproducibility_: np.ndarray
+    coassociation_: np.ndarray | None
+    n_clusters_: int
+
     def __init__(
         self,
         n_clusters: int | str = 8,
@@ -205,6 +220,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        missing: str = "error",
         trim: float = 0.0,
     ) -> None:
         self.n_clusters = n_clusters
@@ -217,6 +233,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.missing = missing
         self.trim = trim
 
     def fit(
@@ -245,10 +262,10 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             with an adjusted Rand index below 0.8. Where batches hold different classes, centring
             moves the classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts: one of weight two as if it were given twice in a group of
-            its own, or in that of `groups`; one of weight 0 is labelled as `predict` does. Weights
-            that are no small multiples of a common unit are rounded so that samples are given four
-            times on average.
+            How much each sample counts in the last run of Algorithm 1, in its scores and in the
+            centres: one of weight two as if it were given twice. Scales, folds and consensus count
+            every sample once, since copies are no evidence. One of weight 0 is labelled as
+            `predict` does.
 
         Returns
         -------
@@ -263,28 +280,31 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
             is constant; if indices of a sparse X lie outside its shape; if `groups` or `batch` are
             not one per sample; if there is one batch, or a batch of one sample; if weights are
-            negative, all 0, not one per sample or combined with `trim`; if a parameter is out of
-            its range, such as a single cluster, for which nothing can be chosen. Everything that is
-            refused is refused before anything is fitted.
+            negative, all 0, not one per sample or combined with `trim` or ``min_cluster_size > 1``;
+            if a parameter is out of its range, such as a single cluster, for which nothing can be
+            chosen. Everything that is refused is refused before anything is fitted.
         """
         self.check_parameters()
         X = compute(X)
         if batch is not None:
             check_batch(batch, X)
-        self._fit_samples(X, groups, sample_weight)
+        if sample_weight is None and not self.trim:
+            self._fit(X, groups)
+        else:
+            self._fit_some(X, groups, sample_weight)
         compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
         return self
 
-    def _fit_samples(self, X, groups, sample_weight) -> None:
-        if sample_weight is None and not self.trim:
-            self._fit(X, groups)
-            return
+    def _fit_some(self, X, groups, sample_weight) -> None:
+        """Fit the samples that are not set aside, and have weight."""
         values = read_data(self, X)
         blocks = check_groups(groups, values.shape[0])
         if sample_weight is not None:
-            refuse_trim(self.trim)
-            rows = repeat_samples(sample_weight, values.shape[0])
-            self._fit(values[rows], rows if blocks is None else blocks[rows])
+            refuse_counted(self.trim, self.min_cluster_size)
+            weighted, counts = WeightedSamples.of_data(values, sample_weight)
+            rows = np.flatnonzero(counts)
+            own = None if blocks is None else blocks[rows]
+            self._fit(weighted.values, own, weighted.sample_weight)
         else:
             rows = self._fit_trimmed(values, blocks)
         self._spread(values, rows)
@@ -309,20 +329,20 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
     def _spread(self, values, rows: np.ndarray) -> None:
         """Turn what was learnt of the samples that were given into what is known of all."""
-        given, places = np.unique(rows, return_index=True)
         n_samples = values.shape[0]
         everyone = np.full(n_samples, -1, np.int32) if self.trim else self.predict(values)
         left_out, reproducibility = everyone.copy(), np.full(n_samples, np.nan)
-        everyone[given] = self.labels_[places]
-        left_out[given] = self.left_out_labels_[places]
-        reproducibility[given] = self.sample_reproducibility_[places]
+        everyone[rows] = self.labels_
+        left_out[rows] = self.left_out_labels_
+        reproducibility[rows] = self.sample_reproducibility_
         self.labels_, self.left_out_labels_ = everyone, left_out
         self.sample_reproducibility_ = reproducibility
-        if self.coassociation_ is not None:
-            together = self.coassociation_[np.ix_(places, places)]
-            self.coassociation_ = together if len(given) == n_samples else None
+        if len(rows) < n_samples:
+            self.coassociation_ = None
 
-    def _fit(self, given: Any, groups: ArrayLike | None) -> Self:
+    def _fit(
+        self, given: Any, groups: ArrayLike | None, sample_weight: np.ndarray | None = None
+    ) -> Self:
         estimator = self.make_estimator()
         # A number, which make_estimator drew.
         seed: Any = estimator.random_state
@@ -354,11 +374,18 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             )
             if samples is not None:
                 found = found.extend(estimator, data.X, samples)
+            if sample_weight is not None:
+                found = found.refit(estimator, WeightedSamples(data.X, sample_weight), found.labels)
         remember_features(self, given)
         self._learn(features, found, sparsity)
         # Of each feature on its own scale; constant features have no weight.
         self._scale = features.put_back(data.scale, 1.0)
-        centers = cluster_centers(X, self.labels_, self.n_clusters_).astype(X.dtype)
+        if sample_weight is None:
+            centers = cluster_centers(X, self.labels_, self.n_clusters_).astype(X.dtype)
+        else:
+            matrix = with_weights(as_matrix(X), sample_weight)
+            means = describe_weighted(matrix, self.labels_, self.n_clusters_)[0].T
+            centers = (means + matrix.means).astype(X.dtype)
         self.cluster_centers_ = features.put_back(centers, features.constants)
         self.coassociation_ = coassociation(found.partitions) if samples is None else None
         return self
@@ -384,6 +411,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             raise ValueError(f"sparsity={self.sparsity!r} should be 'auto' or a number.")
         if self.max_samples is not None:
             check_count("max_samples", self.max_samples)
+        check_choice("missing", self.missing, MISSING)
         check_random_state(self.random_state)
         count_threads(self.n_jobs)
 
@@ -412,7 +440,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         features = WeightedFeatures.from_dense(self.feature_weights_ / self._scale**2)
         centers = self.cluster_centers_[:, features.support]
         shift = centers.mean(axis=0)
-        return label_samples(values, features, shift, (centers - shift).T)
+        label = label_observed if imputes(self) else label_samples
+        return label(values, features, shift, (centers - shift).T)
 
     def make_estimator(self) -> L0KMeans | L1KMeans:
         """Make the estimator that is fitted; its random state seeds the folds.

@@ -5,9 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.normalised_file import read_anndata, read_normalised, write_normalised
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.pipeline.cluster_count import count_clusters
 
 PARTLY = ["a", "", "b", "", "a", "b"]
 

@@ -82,7 +82,7 @@ def test_one_row_is_judged_for_each_of_the_papers_methods_the_printed_algorithm_
     assert stand_ins(ran - {"l0_printed"})["l0"] == "l0_alternate"
 
 
-P25, P500 = (get_setting("experiment_3", name) for name in ("p25", "p500"))
+P25 = get_setting("experiment_3", "p25")
 CHECKS = pd.DataFrame([{"check": "ball", "holds": False, "ours": 2.0}], columns=list(COLUMNS))
 
 

@@ -148,6 +148,7 @@ def drawn(tables):
     return {name: draw(tables[name]) for name, (_, draw) in PICTURES.items()}
 
 
+@pytest.mark.release
 def test_errors_of_kmeans_fall_and_keep_to_the_bound_where_there_is_one(tables):
     table = tables["partition_bound"]
     seen = table.dropna(subset="ecr").set_index(["mu", "n_relevant"])["ecr"]
@@ -159,6 +160,7 @@ def test_errors_of_kmeans_fall_and_keep_to_the_bound_where_there_is_one(tables):
     assert table[table["mu"] == 0.6].dropna(subset="bound")["n_relevant"].iloc[0] > 7900
 
 
+@pytest.mark.release
 def test_strong_signals_are_recovered_by_every_fit_and_none_by_none(tables):
     table = tables["support_recovery"]
     plane = table[(table["plane"] == "relevant_mu") & (table["n_relevant"] == 5)]
@@ -168,6 +170,7 @@ def test_strong_signals_are_recovered_by_every_fit_and_none_by_none(tables):
     assert (shares.loc[0.01] == 0).all()
 
 
+@pytest.mark.release
 def test_the_panels_show_the_shares_of_the_table_and_the_condition_that_crosses_them(drawn, tables):
     figure = drawn["support_recovery"][0]
     panels = figure.axes[:8]

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse, sparray, spmatrix
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMeans, subtract_means
 from sparsekm.cluster.validation import check_count
-from sparsekm.metrics.missing_values import mark_missing
+from sparsekm.metrics import mark_missing
 
 
 def check_indices(X: Any) -> None:

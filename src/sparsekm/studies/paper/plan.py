@@ -18,7 +18,7 @@ from sparsekm.pipeline.registry import METHODS
 class Setting:
     """One setting of one experiment."""
 
-    experiment: str  # name in `sparsekm.simulation.designs.EXPERIMENTS`
+    experiment: str  # name in `sparsekm.simulation.EXPERIMENTS`
     name: str  # in paths and tables
     title: str  # in figures
     arguments: Mapping[str, Any] = field(default_factory=dict)  # of the experiment's function

@@ -13,14 +13,19 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.io.atomic import atomic_path
-from sparsekm.metrics import support_metrics
-from sparsekm.metrics.partition_metrics import chance_corrected_rates, error_clustering_rate
+from sparsekm.metrics import (
+    chance_corrected_rates,
+    error_clustering_rate,
+    n_nonzero_weights,
+    proper_nonzero_weights,
+    proper_zero_weights,
+)
 from sparsekm.pipeline.provenance import derive_seed
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.simulation.designs import EXPERIMENTS, SimulatedData, replicate_seed
+from sparsekm.simulation import EXPERIMENTS, SimulatedData, replicate_seed
 from sparsekm.studies.paper.plan import MethodRow, Setting
+from sparsekm.tuning.gap import default_sparsities
 from sparsekm.tuning.gap_search import GapSearch
-from sparsekm.tuning.grid import default_sparsities
 
 METRICS = (
     *("cer", "cer_chance", "ari", "ami", "ecr"),
@@ -78,9 +83,9 @@ def run_repetition(
     metrics = {
         **chance_corrected_rates(data.labels, fitted.labels_),
         "ecr": error_clustering_rate(data.labels, fitted.labels_),
-        "nw": support_metrics.n_nonzero_weights(weights),
-        "pzw": support_metrics.proper_zero_weights(data.relevant, weights),
-        "pnw": support_metrics.proper_nonzero_weights(data.relevant, weights),
+        "nw": n_nonzero_weights(weights),
+        "pzw": proper_zero_weights(data.relevant, weights),
+        "pnw": proper_nonzero_weights(data.relevant, weights),
         "sparsity": np.nan if sparsity is None else sparsity,
         "objective": best.objective_,
         "rounds": best.n_iter_,

@@ -19,7 +19,7 @@ from sklearn.cluster import AgglomerativeClustering
 from sparsekm.cluster.estimators import KMeans, L0KMeans
 from sparsekm.cluster.sparse_clustering import SparseClustering
 from sparsekm.cluster.weight_step import SoftThreshold
-from sparsekm.simulation.designs import replicate_seed
+from sparsekm.simulation import replicate_seed
 from sparsekm.studies.theory.theorems import (
     draw_sets,
     ecr_bound,

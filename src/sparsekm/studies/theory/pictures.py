@@ -14,8 +14,18 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from sparsekm.figures.palette import BLUE, GREY, INK, MARKERS, ORANGE, VERMILION
-from sparsekm.figures.style import categorical_colors, figure_style, new_figure, write_near
+from sparsekm.figures.style import (
+    BLUE,
+    GREY,
+    INK,
+    MARKERS,
+    ORANGE,
+    VERMILION,
+    categorical_colors,
+    figure_style,
+    new_figure,
+    write_near,
+)
 from sparsekm.studies.theory.theorems import (
     simulate_partitions,
     simulate_recovery,

@@ -21,8 +21,8 @@ from scipy.stats import sem
 from sparsekm.cluster.estimators import KMeans, L0KMeans
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores
-from sparsekm.metrics.partition_metrics import error_clustering_rate
-from sparsekm.simulation.designs import SimulatedData, gaussian_clusters, replicate_seed
+from sparsekm.metrics import error_clustering_rate
+from sparsekm.simulation import SimulatedData, gaussian_clusters, replicate_seed
 
 N_STARTS = 20
 

@@ -11,10 +11,8 @@ import pytest
 from html_page import Page
 
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
-from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.io.normalised_file import write_normalised
-from sparsekm.io.store import pick_fit, read_fit, write_fit, write_path
-from sparsekm.io.tables import SCORES
+from sparsekm.io.store import read_fit
 from sparsekm.reporting.report import load_dataset_result, write_report
 
 # What the tests look at is made once in each process.
@@ -30,7 +28,11 @@ GENES += ["$\\frac{$", "β'\"&amp;", "_g"]
 REGIONS = [SCRIPT, "$\\undefined$" + "_class" * 1000, "_<b>bold</b>"]
 
 
-def write_brain(folder):
+KEPT = {"kmeans": len(GENES), "l1": 4, "l0": 2}
+ERRORS = dict.fromkeys(KEPT, 0.1)
+
+
+def write_brain(folder, write_results):
     """Write the files of an age whose names are all hostile; give the loader's arguments."""
     grid = np.array(list(itertools.product(range(4), range(4), range(4))))
     codes = grid[:, 0] * 3 // 4
@@ -56,42 +58,16 @@ def write_brain(folder):
     }
     obsm, uns = {"spatial": grid * [0.1, 0.2, 0.3]}, {"regions": regions}
     write_normalised(folder / "normalised.h5ad", X, obs, var, provenance, obsm=obsm, uns=uns)
-    return {"normalised": folder / "normalised.h5ad", **write_fits(folder, codes, p, var)}
-
-
-def write_fits(folder, codes, p, var):
-    rng = np.random.default_rng(2)
-    files = {"fits": {}, "scores": {}}
-    for method in ("kmeans", "l0"):
-        about = {"method": method, "dataset": "E11.5", "n_clusters": 3, "seed": 1}
-        about |= {"parameters": {}, "versions": {}, "input_digest": "a", "code_digest": "b"}
-        weights = np.ones((1, p)) if method == "kmeans" else np.eye(p)[:1] + np.eye(p)[1]
-        path = SparsityPath(
-            sparsities=np.array([2.0]),
-            objectives=np.ones(1),
-            first_objectives=np.ones(1),
-            labels=codes[None].astype(np.int32),
-            weights=weights,
-            scores=rng.random((1, p)),
-            n_iter=np.ones(1, dtype=int),
-            search="alternate",
-        )
-        fit = pick_fit(path, 0, np.zeros((3, p)), {**about, "search": "alternate"})
-        write_path(folder / method / "path.h5", path, about)
-        write_fit(folder / method / "tuned.h5", fit)
-        row = dict.fromkeys(SCORES.columns, 1.0) | {"dataset": "E11.5", "method": method}
-        SCORES.write_row(folder / method / "scores.csv", row)
-        files["fits"][method] = folder / method / "tuned.h5"
-        files["scores"][method] = folder / method / "scores.csv"
+    files = write_results(folder, "E11.5", X, codes.astype(np.int32), KEPT, ERRORS)
     fits = {method: read_fit(file) for method, file in files["fits"].items()}
     GENE_TABLE.write(folder / "genes.csv", gene_table(var, fits))
-    return {**files, "genes": folder / "genes.csv"}
+    return {"normalised": folder / "normalised.h5ad", "genes": folder / "genes.csv", **files}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, write_results):
     folder = tmp_path_factory.mktemp("names") / "inside"
-    brain = load_dataset_result("E11.5", **write_brain(folder / "E11.5"))
+    brain = load_dataset_result("E11.5", **write_brain(folder / "E11.5", write_results))
     write_report(
         [brain],
         folder / "report.html",

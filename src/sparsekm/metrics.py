@@ -1,4 +1,4 @@
-"""Disagreement between a partition of the samples and a known one.
+"""How well a partition and a choice of features agree with known ones.
 
 Pairs and contingency tables are counted by scikit-learn, in integers. Only the matching error forms
 a dense table.
@@ -6,14 +6,24 @@ a dense table.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse import issparse
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 
-from sparsekm.metrics.missing_values import mark_missing
+__all__ = [
+    "classification_error_rate",
+    "error_clustering_rate",
+    "matching_error_rate",
+    "n_nonzero_weights",
+    "proper_nonzero_weights",
+    "proper_zero_weights",
+]
 
 MOST_CELLS = 25_000_000
 """Largest table of true by predicted clusters in which a matching is sought."""
@@ -196,3 +206,155 @@ def label_codes(labels: ArrayLike, name: str) -> np.ndarray:
             f"{missing[0]})."
         )
     return codes.astype(np.int64)
+
+
+def n_nonzero_weights(weights: ArrayLike) -> int:
+    """Count the features kept (NW).
+
+    Parameters
+    ----------
+    weights : array-like of shape (n_features,)
+        Feature weights; a boolean support counts as weights of one and zero.
+
+    Returns
+    -------
+    int
+        Number of weights different from zero.
+
+    Raises
+    ------
+    ValueError
+        If `weights` is not one-dimensional, not numeric, or holds NaN or infinity.
+
+    Examples
+    --------
+    >>> n_nonzero_weights([0.0, 0.6, 0.8])
+    2
+    """
+    return int(np.count_nonzero(_support(weights, "weights")))
+
+
+def proper_zero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
+    """Count the noise features that were dropped (PZW).
+
+    Parameters
+    ----------
+    true_support : array-like of shape (n_features,)
+        True, or a weight other than zero, where a feature is relevant. Not a list of indices.
+    weights : array-like of shape (n_features,)
+        Feature weights of the fit.
+
+    Returns
+    -------
+    int
+        Number of features that are not relevant and whose weight is zero.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not one-dimensional, not numeric, or holds NaN or infinity, or if the
+        lengths differ.
+
+    Examples
+    --------
+    >>> proper_zero_weights([True, True, False, False], [1.0, 0.0, 0.0, 1.0])
+    1
+    """
+    relevant, kept = _paired_supports(true_support, weights)
+    return int(np.count_nonzero(~relevant & ~kept))
+
+
+def proper_nonzero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
+    """Count the relevant features that were kept (PNW).
+
+    Parameters
+    ----------
+    true_support, weights : array-like of shape (n_features,)
+        As in `proper_zero_weights`.
+
+    Returns
+    -------
+    int
+        Number of features that are relevant and whose weight is not zero.
+
+    Raises
+    ------
+    ValueError
+        For the same reasons.
+
+    Examples
+    --------
+    >>> proper_nonzero_weights([True, True, False, False], [1.0, 0.5, 0.0, 1.0])
+    2
+    """
+    relevant, kept = _paired_supports(true_support, weights)
+    return int(np.count_nonzero(relevant & kept))
+
+
+def _paired_supports(true_support, weights):
+    relevant = _support(true_support, "true_support")
+    kept = _support(weights, "weights")
+    if relevant.shape != kept.shape:
+        raise ValueError(
+            f"true_support and weights should have the same length, got {len(relevant)} and "
+            f"{len(kept)}."
+        )
+    return relevant, kept
+
+
+def _support(weights, name):
+    values = np.asarray(mark_missing(weights))
+    if values.ndim != 1:
+        raise ValueError(f"{name} should be one-dimensional, got shape {values.shape}.")
+    if values.dtype.kind not in "buif":
+        raise ValueError(f"{name} should be boolean or numeric, got dtype {values.dtype}.")
+    if not np.isfinite(values).all():
+        position = np.flatnonzero(~np.isfinite(values))[0]
+        raise ValueError(f"{name} should be finite, got {values[position]} at position {position}.")
+    return values != 0
+
+
+def mark_missing(values: Any) -> Any:
+    """Return an argument in which what is missing is NaN, or None where values are no numbers.
+
+    A masked value is a missing one: in a masked array, in a list of them, and among the stored
+    values of a sparse matrix. So are the markers of pandas among objects and dates, and what its
+    sparse columns do not store, unless that is 0. Everything else is returned as it is.
+    """
+    if isinstance(values, list | tuple) and any(isinstance(v, np.ma.MaskedArray) for v in values):
+        values = np.ma.array([None if v is np.ma.masked else v for v in values])
+    if isinstance(values, np.ma.MaskedArray):
+        values = _fill(values)
+    if issparse(values) and isinstance(getattr(values, "data", None), np.ma.MaskedArray):
+        marked = values.copy()
+        marked.data = _fill(values.data)
+        return marked
+    if isinstance(values, pd.DataFrame):
+        return _mark_in_table(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "OmM":
+        missing = pd.isna(values)
+        return np.where(missing, np.nan, values.astype(object)) if missing.any() else values
+    return values
+
+
+def _fill(values: np.ma.MaskedArray) -> np.ndarray:
+    if not np.ma.is_masked(values):
+        return np.ma.getdata(values)
+    if values.dtype.kind == "f":
+        return values.filled(np.nan)
+    if values.dtype.kind in "biu":
+        return np.ma.filled(values.astype(np.float64), np.nan)
+    filled = np.ma.getdata(values).astype(object)
+    filled[np.ma.getmaskarray(values)] = None
+    return filled
+
+
+def _mark_in_table(table: pd.DataFrame) -> pd.DataFrame:
+    kinds = list(table.dtypes)
+    if all(isinstance(kind, pd.SparseDtype) for kind in kinds):
+        zeros = all(kind.fill_value == 0 for kind in kinds)
+        return table if zeros else table.sparse.to_dense()
+    if any(kind.kind in "OmM" for kind in kinds) and table.isna().any(axis=None):
+        marked = np.where(table.isna(), np.nan, table.to_numpy(dtype=object))
+        return pd.DataFrame(marked, table.index, table.columns)
+    return table

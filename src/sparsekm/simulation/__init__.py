@@ -1,1 +1,0 @@
-"""Simulated data: the paper's four experiments."""
