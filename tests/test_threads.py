@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from sparsekm import GapSearch, L0KMeans
 from sparsekm.baselines.spectral import principal_axes
 from sparsekm.runtime.threads import count_threads
-from sparsekm.tuning.references import mix_rows
+from sparsekm.tuning.gaussian_mixing import mix_rows
 from sparsekm.tuning.separation import MatchedFold, separation
 
 # Estimators whose only shared work is on slices of the data.

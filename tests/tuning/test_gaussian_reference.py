@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsekm.tuning import references
+from sparsekm.tuning import gaussian_mixing
 from sparsekm.tuning.references import gaussian_reference, shrunk_reference
 
 BOTH = pytest.mark.parametrize("draw", [gaussian_reference, shrunk_reference])
@@ -27,7 +27,7 @@ def test_means_and_spreads_are_those_of_the_data(X):
 
 @pytest.mark.parametrize("block", [512, 11], ids=["one block", "four blocks"])
 def test_correlations_are_those_of_the_data_on_average(X, block, monkeypatch):
-    monkeypatch.setattr(references, "BLOCK", block)
+    monkeypatch.setattr(gaussian_mixing, "BLOCK", block)
     drawn = [np.corrcoef(gaussian_reference(X, index=b, seed=0).T) for b in range(600)]
     expected = np.corrcoef(X.T)
     # A correlation of 40 draws varies by (1 - r^2) / sqrt(40), their mean over 600 by 1/25 of it;

@@ -5,13 +5,9 @@ import pytest
 from sklearn.covariance import ledoit_wolf_shrinkage
 
 from sparsekm import GapSearch, L0KMeans
-from sparsekm.tuning import references
-from sparsekm.tuning.references import (
-    correlation_shrinkage,
-    gaussian_reference,
-    mix_rows,
-    shrunk_reference,
-)
+from sparsekm.tuning import gaussian_mixing
+from sparsekm.tuning.gaussian_mixing import correlation_shrinkage, mix_rows
+from sparsekm.tuning.references import gaussian_reference, shrunk_reference
 
 
 @pytest.fixture(scope="module", name="X")
@@ -57,7 +53,7 @@ def test_independent_features_are_shrunk_to_nothing_and_equal_ones_are_not():
 
 @pytest.mark.parametrize("block", [512, 7], ids=["one block", "two blocks"])
 def test_correlations_are_the_shrunk_ones_on_average(X, block, monkeypatch):
-    monkeypatch.setattr(references, "BLOCK", block)
+    monkeypatch.setattr(gaussian_mixing, "BLOCK", block)
     correlations = np.corrcoef(X.T)
     intensity = ledoit_wolf_shrinkage(z_score(X))
     expected = (1 - intensity) * correlations + intensity * np.eye(20)

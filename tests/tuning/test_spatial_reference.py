@@ -6,7 +6,8 @@ from scipy.ndimage import gaussian_filter
 from scipy.spatial import cKDTree
 
 from sparsekm import GapSearch, L0KMeans
-from sparsekm.tuning.references import permuted_reference, spatial_reference
+from sparsekm.tuning.references import permuted_reference
+from sparsekm.tuning.spatial_reference import spatial_reference
 
 SIDE, N_FEATURES = 20, 30
 GRID = np.argwhere(np.ones((SIDE, SIDE))).astype(float)

@@ -53,7 +53,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         single Gaussian with the means and covariances of the data; "shrunk" does the same with
         shrunk correlations, without those that may be due to chance; "spatial" permutes every
         column so that its autocorrelation in space remains, which needs `positions` in `fit`. See
-        `sparsekm.tuning.references` and `sparsekm.tuning.references`.
+        `sparsekm.tuning.references` and `sparsekm.tuning.spatial_reference`.
     rule : {"max", "one-se", "auto"}, default="max"
         "max" is the paper's rule; "auto" keeps at most a quarter of the features if they are
         correlated within clusters. See `sparsekm.tuning.gap.select_sparsity`.

@@ -1,68 +1,18 @@
-r"""Reference data without clusters, each made when it is needed and seeded by its index.
-
-*Gaussian*: random mixtures of rows have the data's second moments. With G of independent standard
-normals and n centred rows X, the rows of :math:`G X / \sqrt{n}` are independent draws from
-:math:`N(0, X^T X / n)`: no p x p matrix is needed, which for n < p would be singular.
-
-With few samples, correlations are partly due to chance. With a share :math:`\lambda` of
-independent normals :math:`\varepsilon` as spread as the features, the rows of
-:math:`\sqrt{(1 - \lambda) / n} \, G X + \sqrt\lambda \, \varepsilon` have the correlation matrix
-shrunk by :math:`\lambda` towards the identity.
-
-The share is Ledoit & Wolf's intensity: of n samples z, z-scored in p features, with correlation
-matrix R,
-
-.. math:: \lambda = \min\left(1,\;
-   \frac{\frac{1}{n^2} \sum_i \lVert z_i z_i^T - R \rVert^2}{\lVert R - I \rVert^2}\right) ,
-
-the chance variation of R relative to its distance from the identity (Ledoit & Wolf 2004,
-doi:10.1016/S0047-259X(03)00096-4). Both norms are sums over pairs of samples as well as over pairs
-of features, so the smaller product is computed: for 60 samples of 20,000 features this takes a
-hundredth of the time of `sklearn.covariance.ledoit_wolf_shrinkage`, which uses all pairs of
-features.
-
-*Spatial*: every feature keeps its values and its autocorrelation in space. Neighbours in space
-resemble each other, so features have far fewer independent values than samples, and even
-independent features differ from their permutations. Here each feature is replaced by a random field
-with a variogram like its own, which then takes the feature's values in the order of the field [1]_
-[2]_. Fields of different features are independent of each other.
-
-A feature's normal scores have a variogram, half the mean squared difference of two samples, that
-rises with their distance :math:`h`. It is fitted by a mixture of
-:math:`1 - \exp(-h^2 / (2 \ell^2))` of several ranges :math:`\ell` and a nugget. The fields are
-white noise on a grid, filtered in its Fourier transform, and read off at the grid point nearest to
-each sample.
-
-References
-----------
-.. [1] J. Viladomat, R. Mazumder, A. McInturff, D. J. McCauley, T. Hastie (2014).
-   doi:10.1111/biom.12139
-.. [2] J. B. Burt, M. Helmer, M. Shinn, A. Anticevic, J. D. Murray (2020).
-   doi:10.1016/j.neuroimage.2020.117038
-"""
+"""Reference data without clusters, each made when it is needed and seeded by its index."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
-from scipy import fft
-from scipy.optimize import nnls
 from scipy.sparse import csc_array, csr_array, issparse
-from scipy.special import ndtri
-from scipy.stats import rankdata
 from sklearn.base import clone
 
-from sparsekm.cluster.matrices.dense_parts import (
-    as_dense,
-    feature_means,
-    feature_variances,
-    stored_bytes,
-)
+from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.runtime.threads import one_blas_thread
+from sparsekm.tuning.gaussian_mixing import correlation_shrinkage, mix_rows
+from sparsekm.tuning.spatial_reference import spatial_reference
 
 
 def permuted_reference(
@@ -90,7 +40,7 @@ def gaussian_reference(X: np.ndarray | csr_array, *, index: int, seed: int) -> n
     """Draw from a single Gaussian: means, spreads and correlations remain, clusters are removed.
 
     `index`, `seed` and the dtype are as in `permuted_reference`. This takes the memory of one more
-    matrix. See `sparsekm.tuning.references` for the method.
+    matrix. See `sparsekm.tuning.gaussian_mixing` for the method.
     """
     return mix_rows(X, _reference_generator(seed, index))
 
@@ -100,8 +50,9 @@ def shrunk_reference(X: np.ndarray | csr_array, *, index: int, seed: int) -> np.
 
     Correlations of n samples of independent features vary by about 1 / sqrt(n), and
     `gaussian_reference` reproduces them. Here they are shrunk towards 0 by Ledoit & Wolf's
-    intensity, so that independent features remain independent in the reference. `index`, `seed` and
-    the dtype are as in `permuted_reference`. This takes the memory of one more matrix.
+    intensity, so that independent features remain independent in the reference
+    (`sparsekm.tuning.gaussian_mixing`). `index`, `seed` and the dtype are as in
+    `permuted_reference`. This takes the memory of one more matrix.
     """
     return mix_rows(X, _reference_generator(seed, index), correlation_shrinkage(X))
 
@@ -114,7 +65,7 @@ REFERENCES: dict[str, Callable[..., np.ndarray]] = {
 
 
 SPATIAL = "spatial"
-"""The kind of references that needs positions."""
+"""The kind of references that needs positions: `sparsekm.tuning.spatial_reference`."""
 
 
 _WORTH_COLLECTING = 2**26  # bytes
@@ -177,194 +128,3 @@ def _permute_stored(X: csr_array, rng: np.random.Generator) -> csr_array:
 
 def _reference_generator(seed: int, index: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, 0)))
-
-
-# Samples whose differences from others give the variogram: at fixed numbers of nearer samples.
-N_ANCHORS = 500
-# Points of the grid at most, with its margin.
-MOST_POINTS = 2**19
-# The grid is so much longer than the data, since opposite sides of a Fourier transform are close.
-MARGIN = 2
-# Smaller values of a variogram are rounding.
-SMALLEST_VARIOGRAM = 1e-3
-
-
-@dataclass(frozen=True)
-class FieldSpace:
-    """What the fields of all features share."""
-
-    anchors: np.ndarray  # (n_anchors,): samples
-    partners: np.ndarray  # (n_ranks, n_anchors): samples ever farther from these
-    curves: np.ndarray  # (n_ranks, n_ranges + 1): mean variogram of these pairs, the nugget last
-    spectra: np.ndarray  # (n_ranges, ...): of the filters, half of the Fourier transform
-    shape: tuple[int, ...]  # of the grid
-    points: tuple[np.ndarray, ...]  # of the grid, one for each sample
-
-    def fit(self, scores: np.ndarray) -> np.ndarray:
-        """Return the variance of each range and of the nugget, (n_ranges + 1,)."""
-        differences = scores[self.anchors] - scores[self.partners]
-        variogram = np.square(differences).mean(axis=1) / 2
-        # By relative errors: short distances matter most.
-        scale = 1 / np.maximum(variogram, SMALLEST_VARIOGRAM)
-        return nnls(self.curves * scale[:, None], variogram * scale)[0]
-
-    def draw(self, variances: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw a Gaussian field, (n_samples,)."""
-        *of_ranges, nugget = variances
-        noise = fft.rfftn(rng.standard_normal(self.shape))
-        noise *= np.sqrt(np.tensordot(np.array(of_ranges), self.spectra, 1))
-        field = fft.irfftn(noise, self.shape)[self.points]
-        return field + np.sqrt(nugget) * rng.standard_normal(len(field))
-
-
-def spatial_reference(X: np.ndarray, *, positions: np.ndarray, index: int, seed: int) -> np.ndarray:
-    """Permute every column separately so that its variogram is like before.
-
-    `positions` has shape (n_samples, n_dimensions). The reference depends only on (`seed`,
-    `index`), `positions` and `X`, and has the shape and dtype of `X`.
-    """
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, 0)))
-    space = field_space(positions, np.random.default_rng(seed))
-    n_samples, n_features = X.shape
-    drawn = np.empty((n_features, n_samples), dtype=X.dtype)
-    for feature in range(n_features):
-        column = X[:, feature]
-        scores = ndtri((rankdata(column) - 0.5) / n_samples)
-        field = space.draw(space.fit(scores), rng)
-        drawn[feature, np.argsort(field)] = np.sort(column)
-    return drawn.T
-
-
-def field_space(positions: np.ndarray, rng: np.random.Generator) -> FieldSpace:
-    """Choose pairs of samples, ranges and a grid for samples at these positions."""
-    positions = np.asarray(positions, dtype=np.float64)
-    n_samples = len(positions)
-    ranks = 2 ** np.arange(max(1, int(np.log2(n_samples - 1)) + 1))
-    anchors = rng.permutation(n_samples)[:N_ANCHORS]
-    distances, partners = _farther_and_farther(positions, anchors, ranks)
-    typical = np.median(distances, axis=1)
-    ranges = typical[typical > 0]
-    ratios = distances[:, :, None] / ranges
-    curves = (1 - np.exp(-(ratios**2) / 2)).mean(axis=1)
-    curves = np.column_stack([curves, (distances > 0).mean(axis=1)])
-    step = _grid_step(np.ptp(positions, axis=0), ranges)
-    points = np.rint((positions - positions.min(axis=0)) / step).astype(int)
-    shape = tuple(fft.next_fast_len(MARGIN * int(most) + 1, real=True) for most in points.max(0))
-    spectra = np.array([_spectrum(shape, each / step) for each in ranges])
-    return FieldSpace(anchors, partners, curves, spectra, shape, tuple(points.T))
-
-
-def _farther_and_farther(
-    positions: np.ndarray, anchors: np.ndarray, ranks: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each anchor the samples of these ranks by distance, and how far they are."""
-    distances = np.empty((len(ranks), len(anchors)))
-    partners = np.empty((len(ranks), len(anchors)), dtype=np.int64)
-    for at, anchor in enumerate(anchors):
-        squares = np.square(positions - positions[anchor]).sum(axis=1)
-        # The anchor itself has rank 0.
-        squares[anchor] = -1
-        partners[:, at] = np.argpartition(squares, ranks)[ranks]
-        distances[:, at] = np.sqrt(squares[partners[:, at]])
-    return distances, partners
-
-
-def _grid_step(sides: np.ndarray, ranges: np.ndarray) -> float:
-    """Return the smallest range, or more where the grid would be too large."""
-    step = float(ranges.min(initial=sides.max() or 1.0))
-    while np.prod(MARGIN * sides / step + 1) > MOST_POINTS:
-        step *= 1.1
-    return step
-
-
-def _spectrum(shape: tuple[int, ...], length: float) -> np.ndarray:
-    """Return the power of a field with the range `length`, in steps of the grid; variance 1."""
-    whole = [fft.fftfreq(side) for side in shape[:-1]]
-    axes = np.meshgrid(*whole, fft.rfftfreq(shape[-1]), indexing="ij", sparse=True)
-    power = np.exp(-2 * (np.pi * length) ** 2 * sum(axis**2 for axis in axes))
-    # A constant is no variation.
-    power.flat[0] = 0
-    # Frequencies other than 0 and the middle stand for two.
-    counts = np.full(shape[-1] // 2 + 1, 2.0)
-    counts[0] = 1
-    if shape[-1] % 2 == 0:
-        counts[-1] = 1
-    return power * (np.prod(shape) / max((power * counts).sum(), 1e-300))
-
-
-# Up to here all rows mix with all; beyond, only within random blocks of about so many, so that
-# time and memory stay linear in the number of samples.
-BLOCK = 512
-
-
-def mix_rows(
-    X: np.ndarray | csr_array, rng: np.random.Generator, shrinkage: float = 0.0
-) -> np.ndarray:
-    """Draw as many rows as `X` has from a Gaussian with its means, spreads and correlations.
-
-    `shrinkage`, between 0 and 1, is the share of independent normals; correlations are multiplied
-    by the rest. The result is an array with the shape and dtype of `X`, also where `X` is sparse.
-    Its features have exactly the means and standard deviations of `X` and, in expectation, its
-    shrunk correlations. Up to `BLOCK` samples are drawn from one Gaussian. More are drawn from one
-    per block of random rows; the covariances of the blocks average to those of the data.
-    """
-    if not issparse(X):
-        # One layout, one order of summation: the bits do not depend on how the caller's array lies.
-        X = np.ascontiguousarray(X)
-    n = X.shape[0]
-    means = feature_means(X)
-    spreads = np.sqrt(feature_variances(X))
-    mixed = np.empty(X.shape, dtype=X.dtype)
-    for rows in np.array_split(rng.permutation(n), -(-n // BLOCK)):
-        centred = as_dense(X[rows]) - means
-        factors = rng.standard_normal((len(rows), len(rows)))
-        with one_blas_thread:
-            draws = factors @ centred
-        draws /= np.sqrt(len(rows))
-        if shrinkage > 0:
-            draws *= np.sqrt(1 - shrinkage)
-            draws += np.sqrt(shrinkage) * spreads * rng.standard_normal(draws.shape)
-        mixed[rows] = draws
-    return _match_spreads(mixed, means, spreads)
-
-
-def _match_spreads(mixed: np.ndarray, means: np.ndarray, spreads: np.ndarray) -> np.ndarray:
-    """Give the features of `mixed`, in place, these means and standard deviations."""
-    own = np.sqrt(feature_variances(mixed))
-    scales = np.divide(spreads, own, out=np.zeros_like(own), where=own > 0)
-    shifts = means - feature_means(mixed) * scales
-    mixed *= scales
-    mixed += shifts
-    return mixed
-
-
-def correlation_shrinkage(X: np.ndarray | csr_array) -> float:
-    """Compute the share of the identity in the shrunk correlation matrix, from 0 to 1.
-
-    At most `BLOCK` samples are used, evenly spaced: a Gaussian reference is drawn from the
-    correlations of that many at a time. Constant features are left out.
-    """
-    z = _z_score(X)
-    n, p = z.shape
-    if p < 2:
-        return 0.0
-    # ||z_i||^2 squared is the squared norm of z_i z_i^T; those of R are summed over the product.
-    squares = np.einsum("ij,ij->i", z, z)
-    with one_blas_thread:
-        product = z @ z.T if n <= p else z.T @ z
-    norm = np.einsum("ij,ij->", product, product) / n**2
-    chance = (np.einsum("i,i->", squares, squares) / n - norm) / n
-    distance = norm - p
-    return float(min(1.0, max(chance, 0.0) / distance)) if distance > 0 else 0.0
-
-
-def _z_score(X: np.ndarray | csr_array) -> np.ndarray:
-    """Z-score, with ddof = 0, the features of at most `BLOCK` samples that vary among them."""
-    n = X.shape[0]
-    rows = np.linspace(0, n - 1, min(n, BLOCK)).round().astype(int)
-    # One layout, one order of summation: the bits do not depend on how the caller's array lies.
-    z = np.array(as_dense(X[rows]), dtype=np.float64, order="C")
-    z = np.ascontiguousarray(z[:, np.ptp(z, axis=0) > 0])
-    z -= z.mean(axis=0)
-    z /= z.std(axis=0)
-    return z
