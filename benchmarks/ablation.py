@@ -20,7 +20,7 @@ from sparsekm.cluster import estimators, partition_step, path, weight_step
 from sparsekm.cluster.kmeans.climb import climb
 from sparsekm.cluster.search import memetic_search
 from sparsekm.cluster.weight_step import TopFeatures
-from sparsekm.tuning.gap import default_sparsities
+from sparsekm.tuning.grid import default_sparsities
 
 N_INIT = 10
 # Seeds, and sparsities of the path.

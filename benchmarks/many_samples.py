@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans as ScikitKMeans
 
 from benchmarks.measure import measure
 from sparsekm import GapSearch, L0KMeans, L1KMeans
-from sparsekm.tuning.gap import default_sparsities
+from sparsekm.tuning.grid import default_sparsities
 
 N_CLUSTERS, N_SPARSITIES, N_REFERENCES, SEED = 19, 15, 10, 1
 

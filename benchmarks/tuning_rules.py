@@ -21,7 +21,8 @@ from sparsekm.simulation import (
 )
 from sparsekm.tuning.feature_limit import feature_limit, share_of
 from sparsekm.tuning.feature_ranking import ScaledData, choose_screening, rank_features
-from sparsekm.tuning.gap import RULES, default_sparsities, select_sparsity
+from sparsekm.tuning.grid import default_sparsities
+from sparsekm.tuning.selection import RULES, select_sparsity
 
 SEED, REPLICATES = 20180101, 3
 SEARCH = {"n_init": 3, "min_cluster_size": 3}

@@ -29,7 +29,7 @@ def read_problem(snakemake, **settings):
     from sparsekm.io.tables import GAP
     from sparsekm.pipeline.problem import define_problem
     from sparsekm.pipeline.registry import get_method
-    from sparsekm.tuning.gap import refined_sparsities
+    from sparsekm.tuning.grid import refined_sparsities
 
     params, wildcards = snakemake.params, snakemake.wildcards
     if snakemake.input.get("counts"):

@@ -10,7 +10,8 @@ def main(snakemake, progress):
     from sparsekm.io.tables import GAP
     from sparsekm.pipeline.problem import cluster_means
     from sparsekm.tuning.feature_limit import feature_limit
-    from sparsekm.tuning.gap import gap_curve, select_sparsity
+    from sparsekm.tuning.gap import gap_curve
+    from sparsekm.tuning.selection import select_sparsity
 
     files, params, output = snakemake.input, snakemake.params, snakemake.output
     path, attributes = read_path(files.path)

@@ -7,7 +7,7 @@ import pytest
 from sparsekm import GapSearch, L0KMeans, L1KMeans
 from sparsekm.simulation import gaussian_clusters
 from sparsekm.tuning.feature_limit import FeatureLimit, NoiseCorrelation
-from sparsekm.tuning.gap import select_sparsity
+from sparsekm.tuning.selection import select_sparsity
 
 INDEPENDENT, CORRELATED = NoiseCorrelation(1.0, 1000), NoiseCorrelation(2.0, 1000)
 

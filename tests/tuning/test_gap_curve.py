@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.tuning.gap import default_sparsities, gap_curve, select_sparsity
+from sparsekm.tuning.gap import gap_curve
+from sparsekm.tuning.grid import default_sparsities
+from sparsekm.tuning.selection import select_sparsity
 
 COLUMNS = [
     "sparsity",

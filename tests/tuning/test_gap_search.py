@@ -8,9 +8,10 @@ from sklearn.cluster import KMeans as ReferenceKMeans
 
 from sparsekm.cluster.estimators import L0KMeans
 from sparsekm.runtime.random_state import seed_sequence
-from sparsekm.tuning.gap import gap_curve, select_sparsity
+from sparsekm.tuning.gap import gap_curve
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.references import permuted_reference, reference_objectives
+from sparsekm.tuning.selection import select_sparsity
 
 
 def test_the_planted_features_are_found(data, gap_search):

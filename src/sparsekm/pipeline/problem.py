@@ -28,7 +28,7 @@ from sparsekm.pipeline.provenance import derive_seed, input_digest, package_vers
 from sparsekm.pipeline.registry import Method, get_method
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus
 from sparsekm.tuning.feature_ranking import ScaledData
-from sparsekm.tuning.gap import default_sparsities
+from sparsekm.tuning.grid import default_sparsities
 from sparsekm.tuning.sample_blocks import (
     BLOCKS_PER_CLUSTER,
     fewest_samples,

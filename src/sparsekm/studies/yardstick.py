@@ -26,8 +26,8 @@ from sparsekm.simulation import replicate_seed
 from sparsekm.studies import RIVALS
 from sparsekm.tuning.consensus import match_clusters
 from sparsekm.tuning.feature_ranking import ScaledData, rank_features
-from sparsekm.tuning.gap import default_sparsities
 from sparsekm.tuning.gap_search import GapSearch
+from sparsekm.tuning.grid import default_sparsities
 
 # From this share of the refits on, a sample is reproducible.
 REPRODUCIBLE = 0.9

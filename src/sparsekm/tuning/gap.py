@@ -1,22 +1,16 @@
-r"""The gap curve: sparsities, how much better they split the data than references, and the rules.
+r"""The gap curve: how much better the data can be split than data without clusters.
 
 .. math:: \mathrm{gap}(s) = \log O(s) - \frac1B \sum_b \log O^*_b(s) ,
 
 with O(s) the objective on the data and O*_b on reference b (Tibshirani, Walther & Hastie 2001,
 doi:10.1111/1467-9868.00293; for sparse k-means Witten & Tibshirani 2010,
-doi:10.1198/jasa.2010.tm09415), and the rules that read it. The default sparsities are a geometric
-grid between a handful of features and all of them.
+doi:10.1198/jasa.2010.tm09415).
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-
-from sparsekm.cluster.matrices.varying_features import VaryingFeatures
-from sparsekm.cluster.validation import check_choice
-from sparsekm.cluster.weight_step import PENALTIES, resolve_sparsities
-from sparsekm.tuning.feature_limit import FeatureLimit
 
 
 def gap_curve(
@@ -69,75 +63,3 @@ def gap_curve(
         }
     )
     return table.sort_values("sparsity", kind="stable", ignore_index=True)
-
-
-def default_sparsities(penalty: str, n_features: int, n_sparsities: int = 10) -> np.ndarray:
-    """Return a geometric grid of sparsities, ascending and distinct.
-
-    For "l0" the grid runs from about sqrt(n_features) / 2 features to all of them, in whole
-    numbers; for "l1" from a bound of 1.2 to sqrt(n_features), where the bound stops binding. It has
-    `n_sparsities` values, or fewer if there are not as many distinct whole numbers.
-    """
-    step = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
-    grid = np.geomspace(*step.grid_range(n_features), n_sparsities)
-    return np.unique(np.rint(grid) if step.counts_features else grid)
-
-
-def search_grid(penalty: str, sparsities, features: VaryingFeatures) -> np.ndarray:
-    """Return the ascending grid of a search among the features that vary; None is the default.
-
-    There constant features are left out, so more features than vary are those that vary.
-    """
-    step = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
-    n_varying = features.n_features - features.n_constant
-    if sparsities is None:
-        sparsities = default_sparsities(penalty, n_varying)
-    grid = resolve_sparsities(penalty, sparsities, features.n_features, features.n_constant)
-    return np.unique(np.minimum(grid, n_varying) if step.counts_features else grid)
-
-
-def refined_sparsities(
-    penalty: str, sparsities: np.ndarray, peak: int, n_refined: int
-) -> np.ndarray:
-    """Add `n_refined` sparsities between the neighbours of one of an ascending grid.
-
-    They are fewer where they agree with others; numbers of features are whole.
-
-    Examples
-    --------
-    >>> refined_sparsities("l0", np.array([100, 165, 272, 448]), 2, 4)
-    array([100., 165., 201., 246., 272., 300., 367., 448.])
-    """
-    low, high = sparsities[max(peak - 1, 0)], sparsities[min(peak + 1, len(sparsities) - 1)]
-    finer = np.geomspace(low, high, n_refined + 2)[1:-1]
-    if PENALTIES[penalty].counts_features:
-        finer = np.rint(finer)
-    known = np.isclose(finer[:, None], sparsities).any(axis=1)
-    return np.union1d(sparsities, finer[~known])
-
-
-RULES = ["max", "one-se", "auto"]
-
-
-def select_sparsity(
-    gap_table: pd.DataFrame, rule: str = "max", limit: FeatureLimit | None = None
-) -> int:
-    """Choose a row of a curve of `sparsekm.tuning.gap.gap_curve`; return its position.
-
-    "max" takes the largest gap (the paper's rule), the smallest sparsity if several are equal;
-    "one-se" the smallest sparsity whose gap is within one standard error, that of the largest gap,
-    of the largest; "auto" is "max" among the sparsities that keep no more features than `limit`, or
-    the sparsest if all keep more.
-    """
-    check_choice("rule", rule, RULES)
-    gap = gap_table["gap"].to_numpy()
-    if rule == "auto":
-        if limit is None:
-            raise ValueError("rule='auto' should come with the limit of the data (feature_limit).")
-        allowed = gap_table["n_selected"].to_numpy() <= limit.most
-        allowed[0] = True
-        return int(np.where(allowed, gap, -np.inf).argmax())
-    best = int(gap.argmax())
-    if rule == "max":
-        return best
-    return int((gap >= gap[best] - gap_table["se"].iloc[best]).argmax())

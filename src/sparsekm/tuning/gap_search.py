@@ -27,9 +27,11 @@ from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.feature_limit import feature_limit
 from sparsekm.tuning.fold_fits import draw_folds
-from sparsekm.tuning.gap import RULES, gap_curve, refined_sparsities, search_grid, select_sparsity
+from sparsekm.tuning.gap import gap_curve
+from sparsekm.tuning.grid import refined_sparsities, search_grid
 from sparsekm.tuning.references import REFERENCES, SPATIAL, check_reference, reference_objectives
 from sparsekm.tuning.sample_blocks import check_groups, fewest_samples, take_samples, tuning_sample
+from sparsekm.tuning.selection import RULES, select_sparsity
 from sparsekm.tuning.separation import refit_folds, separation
 
 
@@ -43,7 +45,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         the data are: from labels given as `init`, too, which say nothing about a reference, so that
         the gap then also holds what the labels know.
     sparsities : None or array-like, default=None
-        The grid; None is `sparsekm.tuning.gap.default_sparsities` for the features that vary.
+        The grid; None is `sparsekm.tuning.grid.default_sparsities` for the features that vary.
         Constant features have no part in the search: shares are of the others, and more features
         than these are all of them.
     n_references : int, default=10
@@ -56,7 +58,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         `sparsekm.tuning.references` and `sparsekm.tuning.spatial_reference`.
     rule : {"max", "one-se", "auto"}, default="max"
         "max" is the paper's rule; "auto" keeps at most a quarter of the features if they are
-        correlated within clusters. See `sparsekm.tuning.gap.select_sparsity`.
+        correlated within clusters. See `sparsekm.tuning.selection.select_sparsity`.
     n_refined : int, default=0
         Number of further sparsities that a second stage adds around the largest gap, between its
         neighbours in the grid. Data and the same references are then fitted again at all

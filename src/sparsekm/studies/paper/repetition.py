@@ -24,8 +24,8 @@ from sparsekm.pipeline.provenance import derive_seed
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.simulation import EXPERIMENTS, SimulatedData, replicate_seed
 from sparsekm.studies.paper.plan import MethodRow, Setting
-from sparsekm.tuning.gap import default_sparsities
 from sparsekm.tuning.gap_search import GapSearch
+from sparsekm.tuning.grid import default_sparsities
 
 METRICS = (
     *("cer", "cer_chance", "ari", "ami", "ecr"),
