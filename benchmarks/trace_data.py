@@ -1,8 +1,8 @@
 """Trace where X goes: ``python -m benchmarks.trace_data`` follows one fit and one run of a table.
 
 Printed are the files whose functions are given or return as many values as X has, in the order in
-which X first reaches them; climbs, which are calls back into a file that waits for the caller; and
-the classes of ours that hold X. Folds of samples and screened features are smaller than X.
+which X first reaches them; climbs, calls from one of them back into one that waits for it; and the
+classes of ours that hold X. Folds of samples and screened features are smaller than X.
 """
 
 import os
@@ -14,8 +14,9 @@ from pathlib import Path
 
 SHAPE = (60, 331)
 ROOT = Path(__file__).parents[1]
-SOURCE = f"{ROOT / 'src' / 'sparsekm'}{os.sep}"
-WATCH = f"import sys; sys.path.append({str(ROOT)!r}); import benchmarks.trace_data as t; t.watch()"
+PATHS = [str(ROOT), str(ROOT / "src")]
+SOURCE = f"{PATHS[1]}{os.sep}sparsekm{os.sep}"
+WATCH = f"import sys; sys.path[:0] = {PATHS}; from benchmarks.trace_data import watch; watch()"
 DRAW = f"import numpy as np; X = np.random.default_rng(0).normal(size={SHAPE}); X[:20, :9] += 3; "
 WRITE = "import pandas as pd; pd.DataFrame(X).add_prefix('g').to_csv('table.csv', index=False)"
 FIT = "import sparsekm; sparsekm.SparseKMeans(2, random_state=0, n_jobs=1).fit(X)"
@@ -24,8 +25,7 @@ RUN = [str(Path(sys.executable).with_name("sparsekm")), "run", "table.csv", "--c
 
 def is_whole(value: object) -> bool:
     """Tell whether a value is an array, a sparse matrix or a table of X's size."""
-    shape = getattr(value, "shape", None)
-    return isinstance(shape, tuple) and sorted(map(str, shape)) == sorted(map(str, SHAPE))
+    return isinstance(s := getattr(value, "shape", 0), tuple) and s in (SHAPE, SHAPE[::-1])
 
 
 def holds_whole(value: object) -> bool:
@@ -57,8 +57,8 @@ def watch() -> None:
             above = []
             while event == "call" and (frame := frame.f_back):
                 above.append(frame.f_code.co_filename)
-            if file in above and file != above[0]:
-                caller = next(name for name in above if name.startswith(SOURCE))
+            caller = next((name for name in above if name.startswith(SOURCE)), file)
+            if file in above and caller != file and f"file {caller.removeprefix(SOURCE)}" in seen:
                 note(f"climb {caller.removeprefix(SOURCE)} -> {file.removeprefix(SOURCE)}")
 
     threading.setprofile(look)

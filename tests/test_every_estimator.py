@@ -68,7 +68,7 @@ SHUFFLED = {
 def expected_failures(estimator):
     if isinstance(estimator, SparseKMeans):
         return OF_ONE_CLUSTER | SHUFFLED
-    if isinstance(estimator, KMeans | L0KMeans | L1KMeans):
+    if isinstance(estimator, KMeans | L0KMeans | L1KMeans | GapSearch):
         return SHUFFLED
     return SPARSE_PROBABILITIES if hasattr(estimator, "predict_proba") else {}
 

@@ -138,7 +138,7 @@ def test_where_the_optimum_is_clear_the_fits_are_sparcls(sparcl_reference, searc
 
 
 @pytest.mark.parametrize("name", ["A", "C", "F"])
-def test_the_global_path_is_at_least_as_high_as_sparcls(
+def test_the_global_path_is_at_least_as_high_as_sparcls_and_higher_where_it_gets_stuck(
     sparcl_reference, score_by_pairs, best_value, name
 ):
     Z, n_clusters, fits = sparcl_reference(name)
@@ -150,15 +150,8 @@ def test_the_global_path_is_at_least_as_high_as_sparcls(
         value = best_value(score_by_pairs(Z, theirs["Cs"]), "l1", theirs["wbound"])[0]
         assert value == pytest.approx(theirs["objective"], rel=1e-3)
         assert ours >= value * (1 - 3e-6)
-
-
-@pytest.mark.parametrize("name", ["A", "C"])
-def test_the_global_path_beats_sparcl_where_sparcl_gets_stuck(sparcl_reference, name):
-    Z, n_clusters, fits = sparcl_reference(name)
-    bounds = [theirs["wbound"] for theirs in fits]
-    path = L1KMeans(n_clusters, search="global", random_state=0).path(Z, bounds)
     ratios = path.objectives / [theirs["objective"] for theirs in fits]
-    assert ratios.max() > 1.02
+    assert name == "F" or ratios.max() > 1.02
 
 
 @pytest.mark.parametrize("name", ["A", "C", "F"])

@@ -73,14 +73,6 @@ def test_a_fit_is_about_as_good_as_the_path(n_samples):
     assert np.mean(ratios) > 0.999
 
 
-def test_more_effort_finds_more():
-    X, found = draw(500), {}
-    for n_init in (1, 10):
-        estimators = [L0KMeans(6, n_init=n_init, random_state=seed) for seed in range(3)]
-        found[n_init] = [np.log(one.path(X, GRIDS[L0KMeans]).objectives) for one in estimators]
-    assert np.mean(found[10]) > np.mean(found[1])
-
-
 @pytest.mark.parametrize("n_samples", [400, 5000])
 def test_what_references_are_compared_by_is_the_search_of_the_path(n_samples):
     X = draw(n_samples)

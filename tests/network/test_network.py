@@ -3,6 +3,7 @@
 import gzip
 import signal
 import socket
+import struct
 import threading
 import time
 from contextlib import suppress
@@ -168,9 +169,16 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("answer", BROKEN)
+def reset(conn):
+    conn.sendall(BROKEN["half a body"])
+    # With no linger, closing the socket resets the connection.
+    conn.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+@pytest.mark.parametrize("answer", [*BROKEN, "a reset"])
 def test_a_broken_answer_is_told_in_one_line(server, answer):
-    server.answers = [lambda conn: conn.sendall(BROKEN[answer])]
+    broken = reset if answer == "a reset" else lambda conn: conn.sendall(BROKEN[answer])
+    server.answers = [broken]
     fail((UnavailableError, RefusedError), server.url, ": ")
 
 

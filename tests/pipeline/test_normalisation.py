@@ -158,11 +158,6 @@ def test_samples_without_counts_are_numbered_and_named():
         normalise(counts, "counts")
 
 
-def raw_counts(X):
-    X = np.array(X, dtype=np.float32)
-    return RawMatrix(RowStream.of(X), np.zeros(X.shape[1]), [f"g{j}" for j in range(X.shape[1])])
-
-
 def draw():
     """Draw Poisson counts, of which ten features also differ between two groups."""
     rng = np.random.default_rng(0)
@@ -174,15 +169,15 @@ def draw():
 
 def test_features_that_differ_between_groups_come_first_and_ties_go_to_the_lowest_index():
     X = draw()
-    assert set(most_variable_counts(raw_counts(X), 12)) >= set(range(40, 50))
-    same = raw_counts(np.tile([[1], [2], [4]], 5) + np.array([[1], [2], [0]]))
+    assert set(most_variable_counts(raw(X), 12)) >= set(range(40, 50))
+    same = raw(np.tile([[1], [2], [4]], 5) + np.array([[1], [2], [0]]))
     assert most_variable_counts(same, 2).tolist() == [0, 1]
-    assert most_variable_counts(raw_counts(X), 10_000).tolist() == list(range(400))
+    assert most_variable_counts(raw(X), 10_000).tolist() == list(range(400))
 
 
 def test_counts_are_logged_at_the_median_depth():
     # The totals are 4, 4 and 8, their median 4: the last sample counts half.
-    found = log_counts(raw_counts([[1, 3], [2, 2], [0, 8]]))[0].collect()
+    found = log_counts(raw([[1, 3], [2, 2], [0, 8]]))[0].collect()
     np.testing.assert_allclose(found, np.log1p([[1, 3], [2, 2], [0, 4]]), rtol=1e-6)
 
 
@@ -193,17 +188,17 @@ def test_features_are_chosen_by_their_variance_beyond_the_trend_of_their_mean():
     variances = logs.var(axis=0, ddof=1)
     first = np.argsort(-variance_beyond_trend(logs.mean(axis=0), variances))[:50]
     assert set(first) != set(np.argsort(-variances)[:50])
-    assert most_variable_counts(raw_counts(X), 50).tolist() == sorted(first)
+    assert most_variable_counts(raw(X), 50).tolist() == sorted(first)
 
 
 def test_the_chosen_features_are_normalised_with_the_totals_of_all():
     X = draw()
-    chosen = most_variable_counts(raw_counts(X), 20)
-    found, everything = normalise(raw_counts(X), "counts", 20), normalise(raw_counts(X), "counts")
+    chosen = most_variable_counts(raw(X), 20)
+    found, everything = normalise(raw(X), "counts", 20), normalise(raw(X), "counts")
     np.testing.assert_array_equal(np.flatnonzero(found.kept), chosen)
     np.testing.assert_array_equal(found.X.collect(), everything.X.collect()[:, chosen])
     assert (found.n_filtered, everything.n_filtered) == (380, 0)
-    assert normalise(raw_counts(X), "counts", 400).n_filtered == 0
+    assert normalise(raw(X), "counts", 400).n_filtered == 0
 
 
 @pytest.mark.parametrize(("value", "n_features"), [(0.5, 20), (-1.0, 500)])
@@ -211,7 +206,7 @@ def test_what_is_no_count_is_refused_however_many_features_are_kept(value, n_fea
     X = draw().astype(float)
     X[3, 4] = value
     with pytest.raises(MatrixError, match="n_top_features chooses by the variance of raw counts"):
-        normalise(raw_counts(X), "zscore", n_features)
+        normalise(raw(X), "zscore", n_features)
 
 
 def test_an_unknown_normalisation_is_refused():

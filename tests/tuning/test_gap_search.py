@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans as ReferenceKMeans
 from sparsekm import GapSearch, KMeans, L0KMeans
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.tuning.gap import gap_curve, select_sparsity
-from sparsekm.tuning.references import permuted_reference, reference_objectives
+from sparsekm.tuning.references import reference_objectives
 from sparsekm.tuning.separation import LEVEL
 
 
@@ -100,35 +100,6 @@ def test_the_references_are_permutations_each_known_by_its_index(data, gap_searc
     np.testing.assert_allclose(
         search.results_["se"], log_references.std(axis=0, ddof=1) * np.sqrt(1 + 1 / 4)
     )
-
-
-def test_objectives_of_a_reference_are_those_of_its_permuted_matrix(data):
-    # Keeping one feature, the optimum needs no search: the best split of the best single column,
-    # which permuting rows within columns cannot change.
-    estimator = L0KMeans(2, n_init=20, search="global")
-    X = data.X[:9]
-    values = {
-        round(float(reference_objectives(estimator, X, np.array([1.0]), index=b, seed=1)[0]), 9)
-        for b in range(4)
-    }
-    own = estimator.set_params(random_state=0).path(X, [1.0]).objectives[0]
-    assert values == {round(float(own), 9)}
-    # Keeping all, it is the k-means optimum of that very matrix.
-    for b in range(2):
-        reference = permuted_reference(X, index=b, seed=1)
-        value = reference_objectives(estimator, X, np.array([24.0]), index=b, seed=1)[0]
-        kmeans = ReferenceKMeans(2, n_init=100, random_state=0).fit(reference)
-        total = ((reference - reference.mean(axis=0)) ** 2).sum()
-        assert value >= (total - kmeans.inertia_) * (1 - 1e-9)
-        assert value < total
-
-
-def test_more_references_leave_the_first_ones_as_they_were(data, gap_search):
-    two, three = (gap_search("l0", n_references=b).fit(data.X).results_ for b in (2, 3))
-    third = 3 * three["reference_mean"] - 2 * two["reference_mean"]
-    # Mean and deviation of all three then follow from those of the first two.
-    deviations = two["reference_sd"] ** 2 + (third - two["reference_mean"]) ** 2 * 2 / 3
-    np.testing.assert_allclose(three["reference_sd"] ** 2, deviations / 2, rtol=1e-6, atol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["l0", "l1"])

@@ -30,7 +30,6 @@ def draw_in_space(X, *, index, seed):
 
 
 KINDS = [permuted_reference, gaussian_reference, shrunk_reference, draw_in_space]
-BLOCKS = pytest.mark.parametrize("block", [512, 7], ids=["one block", "several blocks"])
 
 
 @pytest.fixture(scope="module", name="X")
@@ -166,9 +165,8 @@ def test_with_all_shrinkage_the_noise_alone_is_left(factors):
     np.testing.assert_allclose(mix_rows(factors, generator(), 1.0), expected, rtol=1e-10)
 
 
-@BLOCKS
-def test_gaussian_correlations_are_those_of_the_data_on_average(block, monkeypatch):
-    monkeypatch.setattr(references, "BLOCK", block)
+def test_gaussian_correlations_are_those_of_the_data_on_average(monkeypatch):
+    monkeypatch.setattr(references, "BLOCK", 7)
     X = np.random.default_rng(0).standard_normal((40, 6)) * [1, 2, 3, 1, 1, 1]
     X[:, 4] = X[:, 3] + 0.5 * X[:, 4]
     drawn = [np.corrcoef(gaussian_reference(X, index=b, seed=0).T) for b in range(600)]
@@ -180,9 +178,8 @@ def test_gaussian_correlations_are_those_of_the_data_on_average(block, monkeypat
     assert np.std([r[0, 1] for r in drawn]) == pytest.approx(1 / np.sqrt(40), rel=0.2)
 
 
-@BLOCKS
-def test_shrunk_correlations_are_the_shrunk_ones_on_average(factors, block, monkeypatch):
-    monkeypatch.setattr(references, "BLOCK", block)
+def test_shrunk_correlations_are_the_shrunk_ones_on_average(factors, monkeypatch):
+    monkeypatch.setattr(references, "BLOCK", 7)
     correlations = np.corrcoef(factors.T)
     intensity = ledoit_wolf_shrinkage(z_score(factors))
     expected = (1 - intensity) * correlations + intensity * np.eye(20)

@@ -121,6 +121,18 @@ def test_far_clusters_are_apart_and_p_values_are_adjusted_as_by_holm():
     assert are_apart(table)
 
 
+def test_names_of_clusters_do_not_matter():
+    X, labels, kept, folds = clouds([[0, 0], [5, 0], [2, 6], [7, 7]], 1.3)
+    names = np.array([2, 0, 3, 1])
+    renamed = [MatchedFold(f.drawn, f.left_out, names[f.labels], f.kept) for f in folds]
+    table = separation(X, labels, kept, folds)
+    other = separation(X, names[labels], kept, renamed)
+    found = {frozenset(pair): p for *pair, p in other.iloc[:, :3].to_numpy()}
+    for a, b, p in table.iloc[:, :3].to_numpy():
+        assert found[frozenset(names[[int(a), int(b)]].astype(float))] == pytest.approx(p)
+    assert len(found) == len(table)
+
+
 def test_clusters_that_match_none_and_single_ones_are_not_counted():
     X, labels, kept, folds = clouds([[0, 0], [5, 0]], 1.0)
     unmatched = [MatchedFold(f.drawn, f.left_out, np.where(labels, -1, 0), f.kept) for f in folds]

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 
 import pytest
 from small_project import make_project
@@ -66,15 +65,3 @@ def test_another_file_with_an_older_time_stamp_is_read_again(project, file):
         assert rules_to_run(project) == READERS[file]
     finally:
         replace(project.root / file, "some content")
-
-
-def test_a_missing_file_is_named(project):
-    file = project.root / "sets.gmt"
-    shutil.move(file, project.root / "elsewhere")
-    try:
-        done = project.snakemake("--dry-run", "--cores", "1", "data/raw/gene_sets.gmt")
-        assert "Missing input files" in done.stdout
-        assert "sets.gmt" in done.stdout
-        assert "Traceback" not in done.stdout
-    finally:
-        shutil.move(project.root / "elsewhere", file)

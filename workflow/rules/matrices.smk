@@ -47,7 +47,10 @@ rule normalise_matrix:
     params:
         settings=lambda wildcards: table_settings(wildcards.dataset),
         content=lambda wildcards: content(
-            *(MATRICES[wildcards.dataset].get(key) for key in ("path", "feature_groups"))
+            *(
+                MATRICES[wildcards.dataset].get(key)
+                for key in ("path", "feature_groups")
+            )
         ),
         simulated=lambda wildcards: "draw" in MATRICES[wildcards.dataset],
     script:
