@@ -1,21 +1,30 @@
-"""A matrix as read from its file, before normalisation, and its description."""
+"""A matrix as read from its file, before normalisation: its checks and its description."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from sparsekm.io.input_error import is_storable
 from sparsekm.io.known_classes import UNKNOWN
-from sparsekm.io.readers.messages import refusal
+from sparsekm.io.readers.cells import MISSING_LABELS
+from sparsekm.io.readers.messages import refusal, say, suggest
+from sparsekm.io.readers.remarks import list_remarks
 from sparsekm.io.row_stream import RowStream
 from sparsekm.io.table_description import TableDescription
 
 # Bytes of the largest matrix that is read as a whole, or in blocks of rows; others are refused.
 HELD_LIMIT, STREAMED_LIMIT = 16 * 2**30, 2**40
 MIN_SAMPLES = 3  # the fewest that can be clustered
+MIN_LABELS = 2  # samples with a known class: the comparison needs a pair
+DUPLICATES = ("mean", "sum", "max", "first")  # how features of the same name may be merged
+_SMALLEST_COUNT = 30
 
 
 @dataclass(frozen=True)
@@ -37,9 +46,9 @@ class Settings:
     @property
     def named(self) -> dict[str, str]:
         """The names of classes, samples, groups and annotations, by setting."""
-        pairs = (("labels", self.labels), ("samples", self.samples), ("groups", self.groups))
-        others = {f"annotate[{at}]": name for at, name in enumerate(self.annotate)}
-        return {key: name for key, name in pairs if name is not None} | others
+        single = {key: getattr(self, key) for key in ("labels", "samples", "groups")}
+        several = {f"annotate[{at}]": name for at, name in enumerate(self.annotate)}
+        return {key: name for key, name in (single | several).items() if name is not None}
 
 
 @dataclass
@@ -100,22 +109,141 @@ def held_bytes(n_samples: int, n_features: int, n_stored: int | None = None) -> 
 
 
 def check_size(
-    file: object,
-    n_samples: int,
-    n_features: int,
-    n_stored: int | None = None,
-    *,
-    in_blocks: bool = False,
+    file: object, n: int, p: int, n_stored: int | None = None, *, in_blocks: bool = False
 ) -> None:
     """Refuse a matrix that is too small to cluster, or larger than its limit."""
-    if n_samples < MIN_SAMPLES:
-        raise refusal("at_least", file, what="n_samples", n=n_samples, least=MIN_SAMPLES)
-    if n_features < 1:
-        raise refusal("at_least", file, what="n_features", n=n_features, least=1)
-    size = held_bytes(n_samples, n_features, n_stored) / 2**30
+    for what, found, least in (("n_samples", n, MIN_SAMPLES), ("n_features", p, 1)):
+        if found < least:
+            raise refusal("at_least", file, what=what, n=found, least=least)
+    size = held_bytes(n, p, n_stored) / 2**30
     limit = (STREAMED_LIMIT if in_blocks else HELD_LIMIT) / 2**30
     if size > limit:
         kind = "dense" if n_stored is None else "sparse"
-        raise refusal(
-            "too_large", file, n=n_samples, p=n_features, kind=kind, size=size, limit=limit
-        )
+        raise refusal("too_large", file, n=n, p=p, kind=kind, size=size, limit=limit)
+
+
+def check_named(
+    file: Path,
+    settings: Settings,
+    names: Sequence[str],
+    where: str,
+    other: str = "",
+    others: Sequence[str] = (),
+) -> None:
+    """Refuse a setting with a name that is not among those there are.
+
+    `others` are the names on the other axis, which suggest that the table is transposed.
+    """
+    for key, name in settings.named.items():
+        if name in names:
+            continue
+        kind, hint = "not_there" if len(names) else "nothing_named", suggest(key, name, names)
+        if name in others:
+            value = "false" if settings.transpose is True else "true"
+            kind, hint = "not_there", say("looks_turned", other=other, value=value)
+        raise refusal(kind, file, key=key, name=name, where=where, names=names, hint=hint)
+
+
+def assemble(
+    file: Path,
+    raw: RawMatrix,
+    settings: Settings,
+    about: Mapping[str, Any],
+    label: str | None = None,
+) -> RawMatrix:
+    """Check names, and read classes, groups and annotations from the columns about the samples.
+
+    `label` is the column of known classes, unless a setting names one.
+    """
+    raw.features = _check_names(file, raw.features, "feature", raw.remarks)
+    if raw.samples is not None:
+        raw.samples = _check_names(file, raw.samples, "sample", raw.remarks)
+    words = MISSING_LABELS | set(map(str, settings.missing_values))
+    label, group, n = settings.labels or label, settings.groups, raw.X.shape[0]
+    if label is not None:
+        raw.labels = _read_classes(file, "label", label, _known(about[label], words))
+        n_known = int((raw.labels != UNKNOWN).sum())
+        if n_known < MIN_LABELS:
+            raise refusal("few_labels", file, name=label, n=n_known, of=n, least=MIN_LABELS)
+    if group is not None:
+        raw.groups = _read_classes(file, "group", group, _known(about[group], words))
+        n_missing = int((raw.groups == UNKNOWN).sum())
+        if n_missing:
+            raise refusal("no_group", file, name=group, n=n_missing, of=n)
+        if len(set(raw.groups)) < 2:
+            raise refusal("one_group", file, name=group, group=raw.groups[0])
+    for name in settings.annotate:
+        known = pd.Series(_known(about[name], words), dtype=object)
+        try:
+            raw.annotations[name] = known.str.replace(",", ".").astype(float).to_numpy()
+        except ValueError:
+            raw.annotations[name] = known.to_numpy()
+    raw.remarks += list_remarks(raw, label or "labels", settings.missing_values)
+    return raw
+
+
+def _check_names(file: Path, values: Sequence[object], kind: str, remarks: list[str]) -> list[str]:
+    """Check that names are there, and append numbers to those that occur more than once."""
+    names = pd.Series([*map(str, values)], dtype=object)
+    unnamed = sum(not name.strip() for name in names)
+    if unnamed:
+        raise refusal("unnamed", file, n=unnamed, kind=kind)
+    _check_storable(file, f"{kind} name", names)
+    repeated = names[names.duplicated()].unique().tolist()
+    if repeated:
+        remarks.append(say("repeated_names", n=len(repeated), kind=kind, names=repeated[:3]))
+    while names.duplicated().any():
+        count = names.groupby(names).cumcount()
+        names = names.where(count == 0, names + "_" + (count + 1).astype(str))
+    return names.tolist()
+
+
+def _check_storable(file: Path, what: str, texts: Sequence[str]) -> None:
+    odd = next((text for text in texts if not is_storable(text)), None)
+    if odd is not None:
+        raise refusal("not_storable", file, what=what, text=odd)
+
+
+def _known(values: Sequence[Any], words: frozenset[str]) -> list[str | None]:
+    """Return a column as text, None if missing; integers that were read as floats are integers."""
+    is_float = [isinstance(value, float | np.floating) for value in values]
+    numbers = [value for value, found in zip(values, is_float, strict=True) if found]
+    whole = all(np.isnan(number) or float(number).is_integer() for number in numbers)
+    texts = [
+        None
+        if pd.isna(value)
+        # Otherwise surrounding blanks would make a different class of the same word.
+        else str(int(value) if whole else float(value))
+        if found
+        else str(value).strip()
+        for value, found in zip(values, is_float, strict=True)
+    ]
+    return [None if text in words else text for text in texts]
+
+
+def _read_classes(file: Path, kind: str, name: str, known: list[str | None]) -> np.ndarray:
+    """Return classes or groups, `UNKNOWN` where they are missing."""
+    texts = [UNKNOWN if text is None else text for text in known]
+    _check_storable(file, f"{kind} of {name!r}:", texts)
+    return np.array(texts, dtype=object)
+
+
+def merge_features(
+    X: np.ndarray, features: list[str], how: str | None, remarks: list[str]
+) -> tuple[np.ndarray, list[str]]:
+    """Merge the columns of features of the same name, and return X and the names.
+
+    By default values are averaged; counts are added. Missing values are passed over.
+    """
+    counts = Counter(features)
+    repeated = [name for name, count in counts.items() if count > 1 and name.strip()]
+    if not repeated:
+        return X, features
+    known = X[:50][np.isfinite(X[:50])]
+    are_counts = (known >= 0).all() and (known == np.rint(known)).all()
+    how = how or ("sum" if are_counts and known.max(initial=0) > _SMALLEST_COUNT else "mean")
+    lines = pd.DataFrame(X.T).groupby(np.array(features, dtype=object), sort=False)
+    merged = lines.sum(min_count=1) if how == "sum" else lines.agg(how)
+    others = " or ".join(word for word in DUPLICATES if word != how)
+    remarks.append(say("merged", n=len(repeated), names=repeated[:3], how=how, others=others))
+    return merged.to_numpy().T, [*counts]

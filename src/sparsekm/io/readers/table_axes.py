@@ -6,7 +6,7 @@ and decides with the names of the columns whether lines or columns are the sampl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -14,11 +14,17 @@ import pandas as pd
 
 from sparsekm.io.readers.messages import refusal, say
 from sparsekm.io.readers.names import is_a, is_row_numbers
-from sparsekm.io.readers.orientation import few_levels, find_orientation
+from sparsekm.io.readers.orientation import find_orientation
 from sparsekm.io.readers.raw_matrix import Settings
 from sparsekm.io.readers.text_table import TextTable
 
 _FEWEST_IDS = 10
+
+
+def few_levels(values: Sequence[str]) -> bool:
+    """Tell whether a column of text may hold classes: some values, all of them repeated often."""
+    found = set(values) - {""}
+    return 2 <= len(found) <= max(2, min(50, len(values) // 2))
 
 
 class TableAxes:
@@ -30,15 +36,13 @@ class TableAxes:
 
     def __init__(self, table: TextTable, settings: Settings) -> None:
         self.table, self.settings, self.remarks = table, settings, table.remarks
-        self.header = table.header
-        named = {*settings.named.values(), *settings.ignore}
-        body = slice(table.n_described, None)
-        n_text = table.is_text[body].sum(axis=0)
+        self.format, self.header = table.format, table.format.names
+        named = {*settings.named.values(), *settings.ignore} - {""}
+        body = slice(self.format.n_described, None)
         is_number = ~np.isnan(table.values)
-        n_numbers = is_number[body].sum(axis=0)
-        is_text = n_text > n_numbers
-        is_text[1 : 1 + table.n_annotations] = True
-        is_text |= [bool(name) and name in named for name in self.header]
+        n_text, n_numbers = table.is_text[body].sum(axis=0), is_number[body].sum(axis=0)
+        is_text = (n_text > n_numbers) | [name in named for name in self.header]
+        is_text[1 : 1 + self.format.n_annotations] = True
         # What no line has a value for is empty or, with a name, all missing.
         empty = (n_text + n_numbers == 0) & [not name for name in self.header]
         if empty.any():
@@ -48,18 +52,17 @@ class TableAxes:
         ids = [at for at in self.numeric if is_a(self.header[at], "numbering")]
         first = self.numeric[:1]
         ids += [at for at in first if at == 0 or is_a(self.header[at], "feature_heading")]
-        cells = table.columns({*self.text, *ids, 0})
-        self.cells = {at: np.array(column, dtype=object) for at, column in cells.items()}
+        self.cells = table.columns({*self.text, *ids, 0})
         # Lines of text, such as units or classes, are set aside.
         n_text = table.is_text[:, self.numeric].sum(axis=1)
         n_numbers = is_number[:, self.numeric].sum(axis=1)
         is_aside = (n_text > 1) & (2 * n_text > len(self.numeric))
         # Notes with commas have few cells.
         is_aside |= (n_text > 0) & (n_numbers <= 1) & (len(self.numeric) > 3)
-        is_aside[: table.n_described] = True
+        is_aside[: self.format.n_described] = True
         self.rows, self.aside = np.flatnonzero(~is_aside), np.flatnonzero(is_aside)
         self._refuse_long()
-        self.edge = self._find_edge(ids)
+        self.edge = self._find_edge(sorted({*ids}))
         self.text = [at for at in self.text if at != self.edge]
         self.numeric = [at for at in self.numeric if at != self.edge]
         if self.numeric[:1] == [0] and self.edge and is_row_numbers(self.header[0], self.column(0)):
@@ -76,7 +79,7 @@ class TableAxes:
         """Return the cells of a column in the lines of numbers."""
         return self.cells[at][self.rows].tolist()
 
-    def names(self, columns: Sequence[int]) -> list[str]:
+    def names(self, columns: Iterable[int]) -> list[str]:
         """Return the headings of some columns."""
         return [self.header[at] for at in columns]
 
@@ -99,66 +102,61 @@ class TableAxes:
             sample, feature = names[::-1] if is_a(names[0], "feature_heading") else names
             wide = file.with_name(f"{file.name.split('.')[0]}_wide.csv")
             about = {"path": str(file), "wide": str(wide), "new": wide.name}
-            about |= {"separator": self.table.separator, "value": self.header[values[-1]]}
+            about |= {"separator": self.format.separator, "value": self.header[values[-1]]}
             raise refusal("long", file, sample=sample, feature=feature, **about)
 
-    def _find_edge(self, ids: Sequence[int]) -> int | None:
+    def _find_edge(self, ids: list[int]) -> int | None:
         """Return the column with the names of the lines, if there is one."""
-        header, settings, table = self.header, self.settings, self.table
+        header, settings, has_header = self.header, self.settings, self.format.has_header
         if settings.samples in header:
             return header.index(settings.samples)
-        if table.is_gct:
+        if self.format.is_gct:
             return 0
+
+        def is_called(at: int, *kinds: str) -> bool:
+            return is_a(header[at], *kinds)
+
         taken = {*settings.ignore, settings.labels, settings.groups, *settings.annotate} - {""}
         texts = [at for at in self.text if header[at] not in taken]
         numbers = [at for at in self.numeric if header[at] not in taken]
-        n, size = len(self.rows), {at: len({*self.column(at)}) for at in [*texts, *ids]}
-        is_whole = {at: all(map(str.isdecimal, self.column(at))) for at in size}
-        if 0 in numbers and is_a(header[0], "sample_heading") and size[0] == n and is_whole[0]:
+        n, cells = len(self.rows), {at: self.column(at) for at in [*texts, *ids]}
+        size = {at: len({*cells[at]}) for at in cells}
+        whole = [at for at in cells if all(map(str.isdecimal, cells[at]))]
+        if 0 in numbers and is_called(0, "sample_heading") and size[0] == n and 0 in whole:
             return 0
-        about = {
-            at: is_a(header[at], "feature_annotations", "sample_annotations")
-            and not is_a(header[at], "sample_heading", "numbering")
-            for at in texts
-        }
+        about = [at for at in texts if is_called(at, "feature_annotations", "sample_annotations")]
+        about = [at for at in about if not is_called(at, "sample_heading", "numbering")]
         # Where the cells of one differ, others hold times of entry, say, or family names.
-        whole = [at for at in texts if size[at] == n and not about[at]]
+        names = [at for at in texts if size[at] == n and at not in about]
         for at in texts:
-            is_feature = is_a(header[at], "feature_heading")
-            if is_a(header[at], "describing") and len(texts) > 1:
-                continue
-            if whole and at not in whole and not is_feature:
-                continue
-            if (
-                (at == 0 and not header[at] and (table.has_header or 2 * size[at] > n))
-                or (2 * size[at] > n and (at == 0 or not about[at]))
-                or (is_feature and size[at] > max(2, n / 10))
+            is_feature = is_called(at, "feature_heading")
+            if (is_called(at, "describing") and len(texts) > 1) or (
+                names and at not in names and not is_feature
             ):
+                continue
+            is_blank = at == 0 and not header[0] and has_header
+            is_name = 2 * size[at] > n and (at == 0 or at not in about)
+            if is_blank or is_name or (is_feature and size[at] > max(2, n / 10)):
                 return at
-        for at in sorted({*ids} & {*numbers}):
-            is_first, is_bare = at == numbers[0], at == 0 and not table.has_header
-            others = table.values[np.ix_(self.rows, numbers[1:])]
+        others = self.table.values[np.ix_(self.rows, numbers[1:])]
+        for at in (at for at in ids if at in numbers):
+            is_first, is_bare = at == numbers[0], at == 0 and not has_header
             if size[at] < n:
                 # Numbers of patients, some of whom came twice.
-                is_id = is_bare and is_whole[at] and others.size
-                if is_id and min(map(int, self.column(at))) > 10 * np.nanmax(others):
+                is_id = is_bare and at in whole and others.size
+                if is_id and min(map(int, cells[at])) > 10 * np.nanmax(others):
                     return 0
-                continue
-            if is_first and (is_a(header[at], "feature_heading") or (at == 0 and not header[0])):
+            elif is_first and (is_called(at, "feature_heading") or (at == 0 and not header[0])):
                 return at
-            if not is_whole[at]:
-                continue
-            is_long = is_bare and len(self.rows) >= _FEWEST_IDS
-            if is_long and (np.rint(others) != others).any():
-                return 0
-            is_named = is_first or header[at].lower() not in ("", "x")
-            if is_a(header[at], "numbering") and is_named:
-                return at
-        unique = [at for at in texts if is_a(header[at], "feature_annotations") and size[at] == n]
-        if unique or (settings.transpose is True and table.has_header and (texts or numbers)):
+            elif at in whole:
+                if is_bare and n >= _FEWEST_IDS and (np.rint(others) != others).any():
+                    return 0
+                if is_called(at, "numbering") and (is_first or header[at].lower() not in ("", "x")):
+                    return at
+        unique = [at for at in texts if is_called(at, "feature_annotations") and size[at] == n]
+        if unique or (settings.transpose is True and has_header and (texts or numbers)):
             return unique[0] if unique else min([*texts, *numbers])
-        is_blank = not header[0] and table.has_header
-        return 0 if is_blank and 0 not in self.numeric else None
+        return 0 if not header[0] and has_header and 0 not in self.numeric else None
 
     def _find_orientation(self) -> bool:
         """Decide whether lines hold features, and say so."""
@@ -169,7 +167,7 @@ class TableAxes:
         if self.edge is not None:
             heading, lines = header[self.edge], self.column(self.edge)
             above = self.cells[self.edge][self.aside].tolist()
-            lines = None if is_row_numbers(heading, lines) else lines
+            lines = [] if is_row_numbers(heading, lines) else lines
         if lines == columns:
             X = table.values[np.ix_(self.rows, self.numeric)]
             # One half may be empty.
@@ -184,18 +182,19 @@ class TableAxes:
             text_columns=self.names(self.text),
             text_lines=above,
             classes=[header[at] for at in self.text if few_levels(self.column(at))],
-            has_header=table.has_header,
-            is_gct=table.is_gct,
-            is_numbered=self.edge is not None and lines is None,
+            has_header=self.format.has_header,
             values=table.values[np.ix_(self.rows[:500], self.numeric[:500])],
         )
+        if self.format.is_gct:
+            found, sign = True, "the format, GCT"
         for key, name in settings.named.items():
             if name in header:
                 if found:
                     self.remarks.append(say("features_despite", sign=sign, key=key))
                 return False
         for key, name in [*settings.named.items()][:1]:
-            if self.has_line(name) or self.above(name) is not None:
+            is_line = self.edge is not None and name.strip() in self.cells[self.edge]
+            if is_line or self.above(name) is not None:
                 self.remarks.append(say("names_a_line", key=key, name=name))
                 return True
         if found is None:
@@ -203,14 +202,10 @@ class TableAxes:
         self.remarks += [say("features", sign=sign)] * found
         return found
 
-    def has_line(self, name: str) -> bool:
-        """Tell whether a line has the name."""
-        return self.edge is not None and name.strip() in self.cells[self.edge]
-
     def above(self, name: str) -> list[str] | None:
         """Return the line above the header that a setting means: GEO's have prefixes."""
         plain = name.strip().lstrip("!").casefold()
-        keys = {key.casefold(): values for key, values in reversed(self.table.above.items())}
+        keys = {key.casefold(): values for key, values in reversed(self.format.above.items())}
         return keys.get(plain) or next((keys[key] for key in keys if key.startswith(plain)), None)
 
     def _set_special_lines_aside(self) -> set[str]:

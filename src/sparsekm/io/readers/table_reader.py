@@ -8,24 +8,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
 
-from sparsekm.io.readers.assembling import Parts, assemble, check_named, merge_features
 from sparsekm.io.readers.cells import CellParser, as_numbers, listed_numbers
-from sparsekm.io.readers.messages import MatrixError, refusal, say, suggest
-from sparsekm.io.readers.names import is_a
-from sparsekm.io.readers.orientation import (
+from sparsekm.io.readers.left_out import (
     annotating_columns,
+    annotating_lines,
+    describing_features,
     doubtful_columns,
-    few_levels,
-    left_out_features,
     several_measures,
 )
-from sparsekm.io.readers.raw_matrix import MIN_SAMPLES, RawMatrix, Settings, check_size
-from sparsekm.io.readers.table_axes import TableAxes
+from sparsekm.io.readers.messages import MatrixError, refusal, say, suggest
+from sparsekm.io.readers.names import is_a
+from sparsekm.io.readers.raw_matrix import (
+    MIN_SAMPLES,
+    RawMatrix,
+    Settings,
+    assemble,
+    check_named,
+    check_size,
+    merge_features,
+)
+from sparsekm.io.readers.table_axes import TableAxes, few_levels
 from sparsekm.io.readers.text_table import UNREADABLE, read_table
 from sparsekm.io.row_stream import RowStream
 
@@ -40,90 +46,82 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
             raise refusal("also_ignored", file, key=key, name=name)
     try:
         table = read_table(file, text, settings.decimal, settings.missing_values)
-        return _read(TableAxes(table, settings), settings)
-    except MatrixError as error:
-        message = str(error)
-        raise error if str(file) in message else MatrixError(f"{file}: {message}") from error
+        return _read(TableAxes(table, settings))
     except UNREADABLE as error:
-        raise MatrixError(f"{file}: {' '.join(str(error).split()).rstrip('.')}.") from error
+        message = str(error)
+        if isinstance(error, MatrixError) and str(file) in message:
+            raise
+        raise MatrixError(f"{file}: {' '.join(message.split()).rstrip('.')}.") from error
 
 
-def _read(axes: TableAxes, settings: Settings) -> RawMatrix:
+def _read(axes: TableAxes) -> RawMatrix:
     """Take the measurements of a table, choose samples and features, and assemble the matrix."""
-    table, remarks, transpose = axes.table, axes.remarks, axes.transpose
-    about = _describe_samples(axes, settings)
-    _check_settings(axes, settings, about)
-    columns = axes.names(axes.numeric)
-    if transpose:
-        _refuse_several_measures(axes, settings, columns)
-    _refuse_text(axes, settings)
-    X = _take_values(axes, settings)
-    remarks += [say("changed", what=what, example=one) for what, one in table.changed.items()]
+    table, settings, remarks, transpose = axes.table, axes.settings, axes.remarks, axes.transpose
+    about, columns = _describe_samples(axes), axes.names(axes.numeric)
     lines = None if axes.edge is None else axes.column(axes.edge)
-    kinds = ("lines", "columns")
+    _check_settings(axes, about)
     if transpose:
-        _refuse_annotation(axes, settings, columns, X)
+        _refuse_several_measures(axes, columns)
+    X = _take_values(axes)
+    if transpose:
+        _refuse_annotation(axes, columns, X)
         features, samples, X = lines or [f"feature{at + 1}" for at in range(len(X))], columns, X.T
-        left, kinds = annotating_columns(samples), ("columns", "lines")
+        left, of_samples, of_features = annotating_columns(samples), "columns", "lines"
     else:
         features, samples = columns, lines
-        left = [name for name in lines or () if is_a(name, "summaries") and len(name) > 1]
-        # Masses and retention times stand above the samples.
-        left += takewhile(lambda name: is_a(name, "feature_annotations"), lines or ())
-    chosen = _without(samples or range(len(X)), left, settings, remarks, f"left_{kinds[0]}")
+        left, of_samples, of_features = annotating_lines(lines or ()), "lines", "columns"
+    chosen = _without(axes, samples or range(len(X)), left, f"left_{of_samples}")
     if transpose:
-        _say_text(axes, settings, dict.fromkeys(axes.names(axes.text), ()), "columns")
-    left = left_out_features(features, X, settings.keep, remarks, lines=transpose)
-    used = _without(features, left, settings, remarks, f"described_by_{kinds[1]}")
-    if transpose:
-        nameless = [at for at in used if features[at].strip("- ") in ("", "NA", "nan")]
-        if 0 < len(nameless) < len(used):
-            remarks.append(say("nameless", n=len(nameless)))
-            used = np.setdiff1d(used, nameless)
+        _say_text(axes, dict.fromkeys(axes.names(axes.text), ()), "columns")
+    left = describing_features(features, X, settings.keep, remarks, lines=transpose)
+    used = _without(axes, features, left, f"described_by_{of_features}")
+    nameless = [at for at in used if features[at].strip("- ") in ("", "NA", "nan")]
+    if transpose and 0 < len(nameless) < len(used):
+        remarks.append(say("nameless", n=len(nameless)))
+        used = np.setdiff1d(used, nameless)
     about = {name: [cells[at] for at in chosen] for name, cells in about.items()}
-    _say_text(axes, settings, about, kinds[1])
+    _say_text(axes, about, of_features)
     if len(axes.aside) and not transpose:
         remarks.append(say("aside", n=len(axes.aside), cells=table.cells(axes.aside[0])[:4]))
     if samples is not None:
         samples = [samples[at] or f"sample{at + 1}" for at in chosen]
     if transpose and settings.samples is not None:
         samples = about[settings.samples]
-    parts = Parts(table.file, [features[at] for at in used], samples, about, remarks=remarks)
-    parts.lines = "features" if transpose else "samples"
-    return _finish(parts, settings, X[np.ix_(chosen, used)], table.above if transpose else {})
-
-
-def _finish(parts: Parts, settings: Settings, X: np.ndarray, above: Mapping) -> RawMatrix:
-    check_size(parts.file, *X.shape)
-    X, parts.features = merge_features(X, parts.features, settings.duplicates, parts.remarks)
-    if above and settings.labels is None:
-        names = [name for name in above if not name.startswith("Sample_")] or [*above]
-        parts.remarks.append(say("lines_above", names=names, first=names[0]))
+    X, names = X[np.ix_(chosen, used)], [features[at] for at in used]
+    check_size(table.file, *X.shape)
+    X, names = merge_features(X, names, settings.duplicates, remarks)
+    above = axes.format.above if transpose and settings.labels is None else {}
+    if above:
+        found = [name for name in above if not name.startswith("Sample_")] or [*above]
+        remarks.append(say("lines_above", names=found, first=found[0]))
     offset = np.nan_to_num(X[0])
-    values = RowStream.of((X - offset).astype(np.float32, order="C"))
-    return assemble(parts, settings, values, offset)
+    stream = RowStream.of((X - offset).astype(np.float32, order="C"))
+    raw = RawMatrix(stream, offset, names, samples, remarks=remarks)
+    raw.lines = "features" if transpose else "samples"
+    return assemble(table.file, raw, settings, about)
 
 
-def _describe_samples(axes: TableAxes, settings: Settings) -> dict[str, list[str]]:
+def _describe_samples(axes: TableAxes) -> dict[str, list[str]]:
     """Return the texts about samples by name: columns, or lines and what stands above."""
+    asked = axes.settings.named.values()
     if not axes.transpose:
         # The names of lines may be asked for too.
-        asked = {axes.header.index(name) for name in settings.named.values() if name in axes.header}
-        return {axes.header[at]: axes.column(at) for at in sorted({*axes.text, *asked})}
+        columns = {*axes.text, *(axes.header.index(name) for name in asked if name in axes.header)}
+        return {axes.header[at]: axes.column(at) for at in sorted(columns)}
     about = {}
     for line in axes.aside if axes.edge is not None else ():
         cells = [cell.strip() for cell in axes.table.cells(line)]
         about.setdefault(cells[axes.edge], [cells[at] for at in axes.numeric])
-    for name in settings.named.values():
+    for name in asked:
         above = axes.above(name)
         if name not in about and above is not None:
             about[name] = [above[at - 1] for at in axes.numeric]
     return about
 
 
-def _check_settings(axes: TableAxes, settings: Settings, about: dict[str, list[str]]) -> None:
+def _check_settings(axes: TableAxes, about: dict[str, list[str]]) -> None:
     """Refuse names in settings that the table does not have."""
-    file, names = axes.table.file, [name for name in axes.header if name]
+    file, settings, names = axes.table.file, axes.settings, [name for name in axes.header if name]
     lines = [] if axes.edge is None else axes.cells[axes.edge].tolist()
     known, where = [*names, *axes.ignored], "its columns"
     if axes.transpose:
@@ -139,19 +137,39 @@ def _check_settings(axes: TableAxes, settings: Settings, about: dict[str, list[s
         raise refusal("ignore", file, names=missing, where=where, known=names, cure=cure)
 
 
-def _refuse_several_measures(axes: TableAxes, settings: Settings, columns: list[str]) -> None:
+def _refuse_several_measures(axes: TableAxes, columns: list[str]) -> None:
     """Refuse columns with several measures of each sample, such as those of MaxQuant."""
-    columns = [name for name in columns if name not in settings.keep]
+    columns = [name for name in columns if name not in axes.settings.keep]
     measures = several_measures(columns)
     if measures:
         best, *_ = measures
-        ignore = [*settings.ignore, *(name for name in columns if name not in measures[best])]
+        ignore = [name for name in columns if name not in measures[best]]
+        ignore = [*axes.settings.ignore, *ignore]
         raise refusal("measures", axes.table.file, names=[*measures], best=best, ignore=ignore)
 
 
-def _refuse_text(axes: TableAxes, settings: Settings) -> None:
-    """Refuse text among numbers, with the setting that makes it missing."""
+def _take_values(axes: TableAxes) -> np.ndarray:
+    """Return the measurements, (lines, columns), NaN if missing."""
     table = axes.table
+    _refuse_text(axes)
+    X = table.values[np.ix_(axes.rows, axes.numeric)]
+    infinite = np.isinf(X)
+    if infinite.any():
+        axes.remarks.append(say("infinite", n=infinite.sum()))
+        X[infinite] = np.nan
+    for number in listed_numbers(axes.settings.missing_values):
+        X[number == X] = np.nan
+    for row, at in np.argwhere(np.abs(X) > np.finfo(np.float32).max):
+        about = {"line": table.numbers[axes.rows[row]], "column": axes.header[axes.numeric[at]]}
+        raise refusal("beyond_in_table", table.file, value=X[row, at], **about)
+    changed = table.changed.items()
+    axes.remarks += [say("changed", what=what, example=example) for what, example in changed]
+    return X
+
+
+def _refuse_text(axes: TableAxes) -> None:
+    """Refuse text among numbers, with the setting that makes it missing."""
+    table, settings = axes.table, axes.settings
     odd = np.argwhere(table.is_text[np.ix_(axes.rows, axes.numeric)])
     if not len(odd):
         return
@@ -164,7 +182,7 @@ def _refuse_text(axes: TableAxes, settings: Settings) -> None:
     for word in words:
         if other in word and np.isfinite(as_numbers([word])[0]):
             raise refusal("both_marks", table.file, line=table.numbers[line], cell=word)
-    wrong = axes.names([axes.numeric[at] for at in np.unique(odd[:, 1])])
+    wrong = axes.names(axes.numeric[at] for at in np.unique(odd[:, 1]))
     missing = [*settings.missing_values, *(word for word, _ in words.most_common())]
     cure = say("text_is_missing", missing=missing)
     if len(wrong) < len(axes.numeric):
@@ -174,53 +192,33 @@ def _refuse_text(axes: TableAxes, settings: Settings) -> None:
     raise refusal("not_all_numeric", table.file, names=wrong, line=number, cure=cure, **about)
 
 
-def _take_values(axes: TableAxes, settings: Settings) -> np.ndarray:
-    """Return the measurements, (lines, columns), NaN if missing."""
-    table = axes.table
-    X = table.values[np.ix_(axes.rows, axes.numeric)]
-    infinite = np.isinf(X)
-    if infinite.any():
-        axes.remarks.append(say("infinite", n=infinite.sum()))
-        X[infinite] = np.nan
-    for number in listed_numbers(settings.missing_values):
-        X[number == X] = np.nan
-    for row, at in np.argwhere(np.abs(X) > np.finfo(np.float32).max):
-        about = {"line": table.numbers[axes.rows[row]], "column": axes.header[axes.numeric[at]]}
-        raise refusal("beyond_in_table", table.file, value=X[row, at], **about)
-    return X
-
-
-def _refuse_annotation(
-    axes: TableAxes, settings: Settings, columns: list[str], X: np.ndarray
-) -> None:
+def _refuse_annotation(axes: TableAxes, columns: list[str], X: np.ndarray) -> None:
     """Refuse a table of (lines, columns) whose columns do not hold samples, or some may not."""
-    file, left = axes.table.file, {*annotating_columns(columns)} - {*settings.keep}
+    file, keep, ignore = axes.table.file, axes.settings.keep, axes.settings.ignore
+    left = {*annotating_columns(columns)} - {*keep}
     others = [at for at, name in enumerate(columns) if name not in left]
     doubtful = doubtful_columns([columns[at] for at in others], X[:1000, others])
-    doubtful = [name for name in doubtful if name not in settings.keep]
+    doubtful = [name for name in doubtful if name not in keep]
     if doubtful and len(left) + len(doubtful) < len(columns):
-        ignore, keep = [*settings.ignore, *doubtful], [*settings.keep, *doubtful]
-        raise refusal("doubtful", file, names=doubtful, ignore=ignore, keep=keep)
+        about = {"ignore": [*ignore, *doubtful], "keep": [*keep, *doubtful]}
+        raise refusal("doubtful", file, names=doubtful, **about)
     if not others or (left and len(others) < MIN_SAMPLES):
         raise refusal("no_samples", file, names=columns)
 
 
-def _without(
-    names: Sequence, left: list[str], settings: Settings, remarks: list[str], kind: str
-) -> np.ndarray:
+def _without(axes: TableAxes, names: Sequence, left: list[str], kind: str) -> np.ndarray:
     """Leave out lines or columns by their names, say so, and return the others."""
-    gone = {*left} - {*settings.keep}
+    gone = {*left} - {*axes.settings.keep}
     # The numbers of lines that pandas and R write have no name.
     told = [name for name in left if name in gone and name and name != "Unnamed: 0"]
     if told:
-        remarks.append(say(kind, names=told, most=told[:20]))
+        axes.remarks.append(say(kind, names=told, most=told[:20]))
     return np.array([at for at, name in enumerate(names) if name not in gone], dtype=np.intp)
 
 
-def _say_text(
-    axes: TableAxes, settings: Settings, texts: Mapping[str, Sequence[str]], kind: str
-) -> None:
+def _say_text(axes: TableAxes, texts: Mapping[str, Sequence[str]], kind: str) -> None:
     """Say which columns or lines of text are left out, and what they may be."""
+    settings = axes.settings
     names = [name for name in texts if name not in {*settings.named.values(), *settings.ignore}]
     few = [name for name in names if name and few_levels(texts[name])]
     different = [name for name in names if len({*texts[name]}) == len(texts[name]) > 0]
