@@ -54,13 +54,7 @@ def tidy(heading: str) -> str:
 
 
 def is_a(name: str, *kinds: str) -> bool:
-    """Tell whether a name or heading is of one of the kinds in `known_names.json`.
-
-    Examples
-    --------
-    >>> is_a("Hugo_Symbol", "feature_heading"), is_a("gene_start", "feature_annotations")
-    (True, True)
-    """
+    """Tell whether a name or heading is of one of the kinds in `known_names.json`."""
     plain = _spellings(name)
     return any(
         bool(plain & _LISTS[kind]) if kind in _LISTS else any(map(_FORMS[kind], plain))

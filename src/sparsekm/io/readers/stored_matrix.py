@@ -25,10 +25,17 @@ from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.cells import listed_numbers
 from sparsekm.io.readers.messages import explain_damage, refusal, say
 from sparsekm.io.readers.names import is_a, is_row_numbers, weigh_names
-from sparsekm.io.readers.orientation import find_orientation
 from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, assemble, check_named, check_size
-from sparsekm.io.readers.stored_files import Layout, find_layout, open_stored
-from sparsekm.io.readers.value_blocks import Opened, SparseRows, check_rows, check_type
+from sparsekm.io.readers.table_axes import find_orientation
+from sparsekm.io.readers.value_blocks import (
+    Layout,
+    Opened,
+    SparseRows,
+    check_rows,
+    check_type,
+    find_layout,
+    open_stored,
+)
 
 _FEATURES = ("genes", "features", "feature_names", "gene_names", "var_names")
 _SAMPLES = ("samples", "sample_names", "obs_names", "cell_names")
@@ -115,7 +122,7 @@ def _is_turned(rows: Sequence[object] | None, columns: Sequence[object] | None) 
     rows, columns = [*map(str, rows)], [*map(str, columns)]
     if is_row_numbers("", rows) or weigh_names(rows).score <= 0 <= weigh_names(columns).score:
         return False
-    return find_orientation("", rows, columns, len(rows))[0] is True
+    return find_orientation("", rows, columns)[0] is True
 
 
 def _of_anndata(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Axes:

@@ -6,6 +6,7 @@ and decides with the names of the columns whether lines or columns are the sampl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
@@ -13,12 +14,14 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.io.readers.messages import refusal, say
-from sparsekm.io.readers.names import is_a, is_row_numbers
-from sparsekm.io.readers.orientation import find_orientation
+from sparsekm.io.readers.names import NameEvidence, is_a, is_row_numbers, weigh_names
 from sparsekm.io.readers.raw_matrix import Settings
 from sparsekm.io.readers.text_table import TextTable
 
 _FEWEST_IDS = 10
+_TALL, _WIDE = 10, 5  # ratios of lines to columns, from which numbered lines may be features
+_LOCUS = re.compile(r"[A-Za-z]{1,8}[_.]?\d{4,}[a-z]?(\.\d)?")
+_LEVELS, _NO_LEVELS = 0.6, 0.1
 
 
 def few_levels(values: Sequence[str]) -> bool:
@@ -35,14 +38,14 @@ class TableAxes:
     """
 
     def __init__(self, table: TextTable, settings: Settings) -> None:
-        self.table, self.settings, self.remarks = table, settings, table.remarks
-        self.format, self.header = table.format, table.format.names
+        self.table, self.settings = table, settings
+        self.header, self.remarks = table.header, table.remarks
         named = {*settings.named.values(), *settings.ignore} - {""}
-        body = slice(self.format.n_described, None)
+        body = slice(table.n_described, None)
         is_number = ~np.isnan(table.values)
         n_text, n_numbers = table.is_text[body].sum(axis=0), is_number[body].sum(axis=0)
         is_text = (n_text > n_numbers) | [name in named for name in self.header]
-        is_text[1 : 1 + self.format.n_annotations] = True
+        is_text[1 : 1 + table.n_annotations] = True
         # What no line has a value for is empty or, with a name, all missing.
         empty = (n_text + n_numbers == 0) & [not name for name in self.header]
         if empty.any():
@@ -59,7 +62,7 @@ class TableAxes:
         is_aside = (n_text > 1) & (2 * n_text > len(self.numeric))
         # Notes with commas have few cells.
         is_aside |= (n_text > 0) & (n_numbers <= 1) & (len(self.numeric) > 3)
-        is_aside[: self.format.n_described] = True
+        is_aside[: table.n_described] = True
         self.rows, self.aside = np.flatnonzero(~is_aside), np.flatnonzero(is_aside)
         self._refuse_long()
         self.edge = self._find_edge(sorted({*ids}))
@@ -102,15 +105,15 @@ class TableAxes:
             sample, feature = names[::-1] if is_a(names[0], "feature_heading") else names
             wide = file.with_name(f"{file.name.split('.')[0]}_wide.csv")
             about = {"path": str(file), "wide": str(wide), "new": wide.name}
-            about |= {"separator": self.format.separator, "value": self.header[values[-1]]}
+            about |= {"separator": self.table.separator, "value": self.header[values[-1]]}
             raise refusal("long", file, sample=sample, feature=feature, **about)
 
     def _find_edge(self, ids: list[int]) -> int | None:
         """Return the column with the names of the lines, if there is one."""
-        header, settings, has_header = self.header, self.settings, self.format.has_header
+        table, header, settings = self.table, self.header, self.settings
         if settings.samples in header:
             return header.index(settings.samples)
-        if self.format.is_gct:
+        if table.is_gct:
             return 0
 
         def is_called(at: int, *kinds: str) -> bool:
@@ -134,13 +137,13 @@ class TableAxes:
                 names and at not in names and not is_feature
             ):
                 continue
-            is_blank = at == 0 and not header[0] and has_header
+            is_blank = at == 0 and not header[0] and table.has_header
             is_name = 2 * size[at] > n and (at == 0 or at not in about)
             if is_blank or is_name or (is_feature and size[at] > max(2, n / 10)):
                 return at
-        others = self.table.values[np.ix_(self.rows, numbers[1:])]
+        others = table.values[np.ix_(self.rows, numbers[1:])]
         for at in (at for at in ids if at in numbers):
-            is_first, is_bare = at == numbers[0], at == 0 and not has_header
+            is_first, is_bare = at == numbers[0], at == 0 and not table.has_header
             if size[at] < n:
                 # Numbers of patients, some of whom came twice.
                 is_id = is_bare and at in whole and others.size
@@ -154,19 +157,18 @@ class TableAxes:
                 if is_called(at, "numbering") and (is_first or header[at].lower() not in ("", "x")):
                     return at
         unique = [at for at in texts if is_called(at, "feature_annotations") and size[at] == n]
-        if unique or (settings.transpose is True and has_header and (texts or numbers)):
+        if unique or (settings.transpose is True and table.has_header and (texts or numbers)):
             return unique[0] if unique else min([*texts, *numbers])
-        return 0 if not header[0] and has_header and 0 not in self.numeric else None
+        return 0 if not header[0] and table.has_header and 0 not in self.numeric else None
 
     def _find_orientation(self) -> bool:
         """Decide whether lines hold features, and say so."""
         table, settings, header = self.table, self.settings, self.header
         if isinstance(settings.transpose, bool):
             return settings.transpose
-        heading, lines, above, columns = "", None, [], self.names(self.numeric)
+        heading, lines, columns = "", None, self.names(self.numeric)
         if self.edge is not None:
             heading, lines = header[self.edge], self.column(self.edge)
-            above = self.cells[self.edge][self.aside].tolist()
             lines = [] if is_row_numbers(heading, lines) else lines
         if lines == columns:
             X = table.values[np.ix_(self.rows, self.numeric)]
@@ -174,18 +176,8 @@ class TableAxes:
             X = np.where(np.isnan(X), X.T, X)
             if np.allclose(X, X.T, equal_nan=True):
                 raise refusal("distances", table.file, n=len(X))
-        found, sign = find_orientation(
-            heading,
-            lines,
-            columns,
-            len(self.rows),
-            text_columns=self.names(self.text),
-            text_lines=above,
-            classes=[header[at] for at in self.text if few_levels(self.column(at))],
-            has_header=self.format.has_header,
-            values=table.values[np.ix_(self.rows[:500], self.numeric[:500])],
-        )
-        if self.format.is_gct:
+        found, sign = find_orientation(heading, lines, columns, self)
+        if table.is_gct:
             found, sign = True, "the format, GCT"
         for key, name in settings.named.items():
             if name in header:
@@ -205,7 +197,7 @@ class TableAxes:
     def above(self, name: str) -> list[str] | None:
         """Return the line above the header that a setting means: GEO's have prefixes."""
         plain = name.strip().lstrip("!").casefold()
-        keys = {key.casefold(): values for key, values in reversed(self.format.above.items())}
+        keys = {key.casefold(): values for key, values in reversed(self.table.above.items())}
         return keys.get(plain) or next((keys[key] for key in keys if key.startswith(plain)), None)
 
     def _set_special_lines_aside(self) -> set[str]:
@@ -221,3 +213,117 @@ class TableAxes:
             self.aside = np.sort([*self.aside, *self.rows[found]])
         self.rows = self.rows[~found]
         return special.intersection(names)
+
+
+def find_orientation(
+    heading: str, lines: list[str] | None, columns: list[str], axes: TableAxes | None = None
+) -> tuple[bool | None, str]:
+    """Decide whether lines hold features, None if both readings are equally good, and say why.
+
+    Most published expression tables have one gene per line. If such a table were clustered as it
+    is, genes would be treated as samples without any sign of it in the result. Evidence is
+    weighed: the names of lines, none if they are only numbered, under their `heading`; those of
+    columns with numbers; and, in a table of text, those of columns and lines of text, the shape
+    and the values.
+    """
+    has_header = axes is None or axes.table.has_header
+    plain = [name for name in columns if not is_a(name, "feature_annotations")] or columns
+    line, column = weigh_names(lines or ()), weigh_names(plain)
+    if not has_header:
+        column = column._replace(score=0.0, default=True)
+    # One letter may be anything, as the B of limma.
+    headings = [*(axes.names(axes.text) if axes else ()), *columns]
+    headings = [name for name in headings if len(name) > 1]
+    of_samples = [name for name in headings if is_a(name, "sample_annotations")]
+    of_features = [name for name in headings if is_a(name, "feature_annotations")]
+    of_features = [name for name in of_features if name not in of_samples]
+    about = float(min(3, len(of_features)) - min(2, len(of_samples)))
+    described = [name for name in lines or () if is_a(name, "sample_annotations")]
+    classes, levels, n_lines, n_columns = [], 0.0, len(lines or ()), len(columns)
+    if axes:
+        described = (
+            [*axes.cells[axes.edge][axes.aside], *described] if axes.edge is not None else []
+        )
+        classes = [axes.header[at] for at in axes.text if few_levels(axes.column(at))]
+        levels = _weigh_levels(axes.table.values[np.ix_(axes.rows[:500], axes.numeric[:500])])
+        n_lines = len(axes.rows)
+    classes = [name for name in classes if name not in {*of_features, *of_samples}]
+    is_tall, is_wide = n_lines >= _TALL * n_columns, n_columns >= _WIDE * n_lines
+    weights = [
+        (line.score, f"line names such as {_example(lines)}"),
+        (-column.score, f"column names such as {_example(plain)}"),
+        (_weigh_heading(heading, line.score, column.score), f"the heading {heading!r}"),
+        (-2.0 * (not lines), "lines without names"),
+        (
+            about * (len(of_features) < n_columns or line.score > 0),
+            f"columns such as {_example(of_features or of_samples)}",
+        ),
+        (1.5 * bool(described), f"lines such as {_example(described)}"),
+        (
+            (-1.0 if has_header else -2.5) * bool(classes),
+            f"classes such as those of {_example(classes)}",
+        ),
+        (levels, "measurements, which differ in level between lines or columns"),
+        (_weigh_numbers(heading, lines, line, column, is_tall=is_tall), "the numbers in names"),
+        (-1.0 * is_wide, "the shape of the table"),
+    ]
+    says_nothing = not lines and column.default and column.score == levels == 0
+    # Numbers alone, which no shape but a wide one explains.
+    may_be_any = is_tall or not has_header or lines is not None
+    total = sum(weight for weight, _ in weights)
+    if abs(total) < 1 or (says_nothing and may_be_any and not is_wide and not (axes and axes.text)):
+        return None, ""
+    return total > 0, next(what for weight, what in weights if weight * total > 0)
+
+
+def _weigh_heading(heading: str, line: float, column: float) -> float:
+    if is_a(heading, "feature_heading") and not column > 0 >= line:
+        return 2.0
+    # Published tables call the names of genes so, next to those of samples.
+    if not is_a(heading, "sample_heading") or column < 0 <= line:
+        return 0.0
+    return -1.5 * (column == 0) if line > 0 >= column else -2.0
+
+
+def _weigh_numbers(
+    heading: str,
+    lines: Sequence[str] | None,
+    line: NameEvidence,
+    column: NameEvidence,
+    *,
+    is_tall: bool,
+) -> float:
+    """Weigh names that are known for neither axis by the numbers in them."""
+    if not lines:
+        return 0.0
+    weight = 0.0
+    if line.score == column.score == 0:
+        if column.numbered and not column.default:
+            weight = 1.0 * (not line.numbered or all(map(_LOCUS.fullmatch, lines)))
+        elif line.numbered and not line.default and not column.numbered and not is_tall:
+            weight = -1.0
+    if heading and is_a(heading, "numbering") and all(map(str.isdecimal, lines)) and not is_tall:
+        weight -= 1.0
+    return weight
+
+
+def _weigh_levels(values: np.ndarray) -> float:
+    """Tell by the numbers which axis the features are: they differ in level, samples hardly do."""
+    if min(values.shape) < 3:
+        return 0.0
+    ranks = pd.Series(np.where(np.isfinite(values), values, np.nan).ravel()).rank().to_numpy()
+    ranks = np.ma.masked_invalid(ranks.reshape(values.shape))
+    total = ranks.var()
+    if not total > 0:
+        return 0.0
+    # The share of the variance between lines or columns, less what chance gives to so few.
+    chance = 1 / np.array(values.shape[::-1])
+    shares = np.array([ranks.mean(axis=1).var(), ranks.mean(axis=0).var()]) / total
+    lines, columns = (shares - chance) / (1 - chance)
+    if lines > _LEVELS and columns < _NO_LEVELS:
+        return 1.0
+    return -1.0 if columns > _LEVELS and lines < _NO_LEVELS else 0.0
+
+
+def _example(names: Sequence[str] | None) -> str:
+    return repr(names[0][:40]) if names else "none"

@@ -9,23 +9,29 @@ import csv
 import gzip
 import re
 import zlib
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from sparsekm.io.readers.cells import CellParser, find_decimal, split
+from sparsekm.io.readers.cells import CellParser, as_numbers, find_decimal, split
 from sparsekm.io.readers.messages import KNOWN_FORMATS, refusal, refuse_format, say
-from sparsekm.io.readers.table_format import SEPARATORS, Format, Lines, find_format
+from sparsekm.io.readers.names import is_a, shape_of
 
 # Errors raised by binary data, or by a damaged compressed file.
 UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
 _MOST_COLUMNS = 1_000_000
 _MOST_LINES = 20_000_000
-_MOST_LINES_OF_NAMES = 200
+_MOST_IN_CELL = 2**17
+_FEW_STEPS = 6
+_LINES_LOOKED_AT = 200
+_HEAD_CHARACTERS = 2**21
 _HEAD_CELLS = 100_000
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
+Lines = list[tuple[int, str]]
 
 
 @dataclass
@@ -33,8 +39,15 @@ class TextTable:
     """The cells of a table, (lines, columns)."""
 
     file: Path
-    remarks: list[str]
-    format: Format
+    remarks: list[str] = field(default_factory=list)
+    separator: str = ","
+    header: list[str] = field(default_factory=list)  # made up if the file has none
+    has_header: bool = True
+    # Values by sample that lines above the header hold, by name: of GEO.
+    above: dict[str, list[str]] = field(default_factory=dict)
+    is_gct: bool = False
+    n_annotations: int = 0  # columns after the first that annotate, and lines: of GCT
+    n_described: int = 0
     lines: list[str] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)  # of the lines in the file, from 1
     values: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))  # NaN if missing or text
@@ -43,13 +56,13 @@ class TextTable:
 
     def cells(self, line: int) -> list[str]:
         """Return the cells of a line."""
-        cells, width = split(self.lines[line], self.format.separator)[0], len(self.format.names)
+        cells, width = split(self.lines[line], self.separator)[0], len(self.header)
         return (cells + [""] * (width - len(cells)))[:width]
 
     def columns(self, wanted: Collection[int]) -> dict[int, np.ndarray]:
         """Return the cells of some columns, without blanks around them."""
         found: dict[int, list[str]] = {at: [] for at in wanted}
-        most, separator = max(wanted, default=0) + 1, self.format.separator
+        most, separator = max(wanted, default=0) + 1, self.separator
         for number, line in enumerate(self.lines):
             # Splitting only the beginning is fast.
             is_plain = separator != " " and '"' not in line
@@ -63,36 +76,36 @@ def read_table(
     file: Path, text: str | None = None, decimal: str = "auto", missing: Sequence[object] = ()
 ) -> TextTable:
     """Read a table of text from a file, or from `text` that was made of one."""
-    remarks: list[str] = []
+    table = TextTable(file)
     is_csv = text is not None or file.name.lower().removesuffix(".gz").endswith(".csv")
     usual = "," if is_csv else "\t"
-    lines = _split_lines(file, _decode(file, remarks) if text is None else text)
-    found, first = find_format(file, lines, usual, remarks)
-    lines, width = lines[first:], len(found.names)
+    lines = _split_lines(file, _decode(table) if text is None else text)
+    lines = lines[_find_format(table, lines, usual) :]
+    width = len(table.header)
     if width > _MOST_COLUMNS:
         raise refusal("most_columns", file, n=width, most=_MOST_COLUMNS)
-    if found.separator != usual:
-        remarks.append(say("separator", kind=SEPARATORS[found.separator]))
-    head = lines[found.n_described : max(10, min(200, _HEAD_CELLS // width))]
-    some = [*chain.from_iterable(split(line, found.separator)[0][:500] for _, line in head)]
+    if table.separator != usual:
+        table.remarks.append(say("separator", kind=_SEPARATORS[table.separator]))
+    head = lines[table.n_described : max(10, min(200, _HEAD_CELLS // width))]
+    cells = [*chain.from_iterable(split(line, table.separator)[0][:500] for _, line in head)]
     if decimal == "auto":
-        decimal, example = find_decimal(some, found.separator)
+        decimal, example = find_decimal(cells, table.separator)
         if example:
             read = example.replace(".", "").replace(",", ".")
-            remarks.append(say("decimal_comma", example=example, read=read))
+            table.remarks.append(say("decimal_comma", example=example, read=read))
     parser = CellParser(decimal, missing)
-    if width > 1 and some and not np.isfinite(parser.line(some)[0]).any():
+    if width > 1 and cells and not np.isfinite(parser.line(cells)[0]).any():
         with_units = CellParser(decimal, missing, units=True)
-        parser = with_units if np.isfinite(with_units.line(some)[0]).mean() > 0.5 else parser
-    table = TextTable(file, remarks, found)
+        parser = with_units if np.isfinite(with_units.line(cells)[0]).mean() > 0.5 else parser
     _parse(table, lines, parser)
     if not table.lines:
         raise refusal("few_lines", file, n=1)
     return table
 
 
-def _decode(file: Path, remarks: list[str]) -> str:
+def _decode(table: TextTable) -> str:
     """Return the text of a file, in the encoding that it has."""
+    file = table.file
     try:
         with gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb") as opened:
             content = opened.read()
@@ -107,7 +120,7 @@ def _decode(file: Path, remarks: list[str]) -> str:
             return content.decode("utf-8-sig")
         except UnicodeError:
             text = content.decode("cp1252")
-            remarks.append(say("windows"))
+            table.remarks.append(say("windows"))
             return text
     except (UnicodeError, EOFError, OSError, zlib.error) as error:
         raise refusal("no_text", file, reason=error) from error
@@ -119,7 +132,7 @@ def _split_lines(file: Path, text: str) -> Lines:
     if text.count("\n") > _MOST_LINES:
         raise refusal("most_lines", file, most=_MOST_LINES)
     lines = [one for one in enumerate(text.split("\n"), 1) if one[1].strip(' ,;\t"')]
-    while len(lines) > 1 and lines[0][1].count('"') % 2 and lines[1][0] < _MOST_LINES_OF_NAMES:
+    while len(lines) > 1 and lines[0][1].count('"') % 2 and lines[1][0] < _LINES_LOOKED_AT:
         # A name with a line break, as Excel writes it.
         (number, line), (_, more) = lines[:2]
         lines[:2] = [(number, f"{line.strip()} {more}")]
@@ -132,9 +145,157 @@ def _split_lines(file: Path, text: str) -> Lines:
     return lines
 
 
+def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
+    """Find the separator and the header, and return the index of the first line of data."""
+    head, n_plain, size = [], 0, 0
+    for _, line in lines:
+        n_plain, size = n_plain + (line[0] not in "#!"), size + len(line)
+        if n_plain > (_LINES_LOOKED_AT if size < _HEAD_CHARACTERS else 10):
+            break
+        head.append(line)
+    plain = [line for line in head if line[0] not in "#!"]
+    if len(plain) < 2:
+        raise refusal("marked_lines", table.file, n=len(plain))
+    table.separator, width = _find_separator(table.file, plain, usual)
+    rows = [split(line.lstrip("#"), table.separator)[0] for line in head]
+    marks = [line[0] if line[0] in "#!" else "" for line in head]
+    table.is_gct = head[0].startswith(("#1.2", "#1.3"))
+    header = 2 if table.is_gct else _find_header(rows, marks, width)
+    names = [name.strip().strip('"') for name in rows[header]]
+    names[0] = names[0].lstrip("#").strip()
+    below = [rows[at] for at in range(header + 1, len(rows)) if not marks[at]]
+    while len(names) > width and not names[-1]:
+        names.pop()
+    ends = [row[-1].strip() for row in below if len(row) == width]
+    is_heading = names[0] and is_a(names[0], "numbering", "sample_heading", "feature_heading")
+    # R writes no name above those of the lines; otherwise it is the last one that lacks.
+    if width == len(names) + 1 and any(ends) and not is_heading:
+        names = ["", *names]
+    if width > len(names) and any("".join(row[len(names) :]).strip() for row in below):
+        raise refusal("short_header", table.file, n=len(names), width=width)
+    table.header = names
+    if table.is_gct:
+        sizes = [int(cell) for cell in rows[1] if cell.strip().isdecimal()]
+        table.n_annotations, table.n_described = sizes[2:4] if len(sizes) == 4 else (1, 0)
+        return header + 1
+    _keep_above(table, marks[:header], rows[:header])
+    if below and _is_second_header(names, below[0]):
+        table.above.setdefault(names[0] or "group", names[1:])
+        table.header, header = [name.strip() for name in below[0]], header + 1
+    if not _is_data(table.header, below):
+        return header + 1
+    table.has_header = False
+    # Blank where the names of lines may be.
+    table.header = ["" if CellParser().is_text(names[0]) else "column1"]
+    table.header += [f"column{at}" for at in range(2, len(names) + 1)]
+    table.remarks.append(say("no_header", n=len(names)))
+    return header
+
+
+def _keep_above(table: TextTable, marks: list[str], rows: list[list[str]]) -> None:
+    """Keep lines of GEO about samples, such as ``!Sample_characteristics_ch1``; name others."""
+    others = []
+    for mark, cells in zip(marks, rows, strict=True):
+        name, *values = [cell.strip().strip('"') for cell in cells]
+        others += [] if mark else [" ".join(filter(None, [name, *values]))]
+        name = name.strip('"!')
+        if mark != "!" or not name.startswith("Sample_") or not any(values):
+            continue
+        keys = {value.partition(": ")[0] for value in values if ": " in value}
+        if len(keys) == 1 and "characteristics" in name:
+            values = [value.partition(": ")[2] for value in values]
+            table.above.setdefault(name, values)
+            (name,) = keys
+        table.above.setdefault(name, values)
+    if others:
+        table.remarks.append(say("above", n=len(others), first=others[0][:40]))
+
+
+def _find_separator(file: Path, lines: list[str], usual: str) -> tuple[str, int]:
+    """Return the separator that splits most lines alike and into numbers, and how many cells."""
+    found, too_long, parsers = {}, False, (CellParser("."), CellParser(","))
+    for separator in _SEPARATORS:
+        # Blanks within cells that tabs separate.
+        if separator == " " and found.get("\t", (0,))[0] == 1 and all("\t" in x for x in lines):
+            continue
+        rows = [split(line, separator)[0] for line in lines]
+        if max(max(map(len, row), default=0) for row in rows) > _MOST_IN_CELL:
+            too_long = True
+            continue
+        widths = Counter(map(len, rows))
+        width, count = max(widths.items(), key=lambda item: (item[1], item[0]))
+        if width == 1:
+            # The longest lines may be the data, below many lines of notes.
+            width, count = max(widths.items())
+        if width > 1:
+            share = (count + (widths.get(width - 1, 0) if width > 2 else 0)) / len(lines)
+            cells = [cell for row in rows[-30:] for cell in row[:200]]
+            numeric = max(sum(not parser.is_text(x) for x in cells) for parser in parsers)
+            key = (round(share, 1), round(numeric / len(cells), 1), separator != " ", width)
+            found[separator] = (*key, separator == usual)
+    if not found and too_long:
+        raise refusal("long_cell", file, most=_MOST_IN_CELL)
+    best = max(found, key=found.__getitem__, default=usual)
+    return best, found[best][3] if found else 1
+
+
+def _find_header(rows: list[list[str]], marks: list[str], width: int) -> int:
+    """Return the index of the line with the names: the first that is as wide as the data."""
+    for at, (mark, cells) in enumerate(zip(marks, rows, strict=True)):
+        filled = sum(bool(cell.strip()) for cell in cells)
+        # R writes a vector with its names under a blank one.
+        filled += width == len(cells) == 2 and cells[0] == "" and at == 0
+        if mark == "!" or len(cells) < min(width - 1, 2) or filled < min(2, width):
+            continue
+        if filled < (width - 1) / 2 and len(rows) - at > 3:
+            continue
+        if mark == "#":
+            # Names, if numbers follow, as in tables of OTUs.
+            after = next(iter(rows[at + 1 :]), [])
+            is_followed = 2 * np.isfinite(as_numbers(after)).sum() >= len(after)
+            is_last = marks[at + 1 : at + 2] != ["#"]
+            if len(cells) not in (width, width - 1) or not is_followed or not is_last:
+                continue
+        return at
+    return marks.index("")
+
+
+def _is_second_header(names: list[str], cells: list[str]) -> bool:
+    """Tell whether names, of which most are repeated, are groups of those in the line below."""
+    groups, below = names[1:], [cell.strip() for cell in cells[1:]]
+    is_labelled = len(groups) == len(below) == len({*below}) >= 2 * len({*groups})
+    return is_labelled and all(groups) and all(map(CellParser().is_text, below))
+
+
+def _is_data(names: list[str], below: list[list[str]]) -> bool:
+    """Tell whether the first line is data, not names: numbers in the range of those below it."""
+    numbers = np.array(as_numbers(names))
+    at = np.flatnonzero(~np.isnan(numbers))
+    if 2 * len(at) <= len(names) - (len(names) > 1 and 0 not in at) or not below:
+        return False
+    numbers = numbers[at]
+    steps = np.diff(numbers)
+    is_ordered = len(steps) > 2 and (steps.min() > 0 or steps.max() < 0)
+    is_even = is_ordered and np.ptp(steps) <= 0.02 * abs(steps[0])
+    # Wavelengths, years or masses.
+    if (is_even or (is_ordered and len(steps) > _FEW_STEPS)) and (
+        0 in at
+        or not re.sub(r"\d", "", names[0])
+        or shape_of(names[0]) not in {shape_of(row[0]) for row in below if row}
+    ):
+        return False
+    inside = 0
+    for j, number in zip(at, numbers, strict=True):
+        column = np.array(as_numbers(row[j] for row in below if j < len(row)))
+        column = column[~np.isnan(column)] if (~np.isnan(column)).any() else np.zeros(1)
+        room = np.ptp(column) / 2 + 1e-9
+        inside += column.min() - room <= number <= column.max() + room
+    return 2 * inside > len(at) or 2 * int((numbers % 1 != 0).sum()) >= len(at)
+
+
 def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
     """Read the cells of all lines of data, and note which are of an unusual kind."""
-    width, separator, file = len(table.format.names), table.format.separator, table.file
+    width, separator, file = len(table.header), table.separator, table.file
     table.values = np.full((len(lines), width), np.nan)
     table.is_text = np.zeros(table.values.shape, dtype=bool)
     unusual: dict[str, list[int]] = {"quotes": [], "short": [], "notes": []}
