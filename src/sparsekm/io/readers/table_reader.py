@@ -176,17 +176,18 @@ def _refuse_text(axes: TableAxes) -> None:
         cells = table.cells(axes.rows[row])
         words.update(cells[axes.numeric[at]].strip() for at in odd[odd[:, 0] == row, 1])
     line, column = axes.rows[odd[0, 0]], axes.numeric[odd[0, 1]]
-    other = "." if settings.decimal == "," else ","
+    number, other = table.numbers[line], "." if settings.decimal == "," else ","
     for word in words:
         if other in word and np.isfinite(as_numbers([word])[0]):
-            raise refusal("both_marks", table.file, line=table.numbers[line], cell=word)
+            raise refusal("both_marks", table.file, line=number, cell=word)
     wrong = axes.names(axes.numeric[at] for at in np.unique(odd[:, 1]))
     missing = [*settings.missing_values, *(word for word, _ in words.most_common())]
     cure = say("text_is_missing", missing=missing)
     if len(wrong) < len(axes.numeric):
         cure += say("or_ignore", ignore=[*settings.ignore, *wrong])
     about = {"cell": table.cells(line)[column].strip(), "column": axes.header[column]}
-    number = table.numbers[line]
+    if not CellParser(units=True).is_text(about["cell"]):
+        raise refusal("with_unit", table.file, line=number, **about)
     raise refusal("not_all_numeric", table.file, names=wrong, line=number, cure=cure, **about)
 
 

@@ -299,7 +299,7 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
     table.values = np.full((len(lines), width), np.nan)
     table.is_text = np.zeros(table.values.shape, dtype=bool)
     unusual: dict[str, list[int]] = {"quotes": [], "short": [], "notes": []}
-    gaps = []
+    gaps, legends = [], []
     for number, line in lines:
         cells, stray = split(line, separator)
         n_cells = len(cells)
@@ -329,6 +329,15 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
         table.is_text[at, text] = True
         table.lines.append(line)
         table.numbers.append(number)
+        if not np.isfinite(table.values[at, 1:]).any() and width > 2:
+            n_filled = sum(bool(cell.strip()) for cell in cells[1:])
+            legends += [number] * (2 * n_filled <= width - 1)
+    # What abbreviations mean is written below the data, such as ND, not detected.
+    while table.numbers[-1:] == legends[-1:] != []:
+        table.lines.pop()
+        unusual["notes"].append(legends.pop())
+        unusual["short"] = [one for one in unusual["short"] if one != table.numbers[-1]]
+        table.numbers.pop()
     table.changed, n_lines = parser.changed, len(table.lines)
     table.values, table.is_text = table.values[:n_lines], table.is_text[:n_lines]
     _refuse_both_marks(table, parser.grouped)
@@ -337,7 +346,7 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
         raise refusal("second_table", file, line=gaps[0])
     for kind, numbers in unusual.items():
         if numbers:
-            table.remarks.append(say(kind, n=len(numbers), first=numbers[0]))
+            table.remarks.append(say(kind, n=len(numbers), first=min(numbers)))
 
 
 def _refuse_both_marks(table: TextTable, grouped: set[str]) -> None:
