@@ -35,8 +35,9 @@ _WAYS = [
         (r"^([$€£¥]|EUR|USD|GBP|CHF)\s*", "", "a currency, which is left out"),
         (rf"^({_NUMBER})-$", r"-\1", "a minus behind the number"),
         (rf"^\(({_NUMBER})\)$", r"-\1", "parentheses for a minus"),
+        (r"^(~|≈|ca?\.|approx\.?)\s*", "", "a word or mark for about, which is left out"),
         (r"\s*%$", "", "a percent sign, which is left out"),
-        (rf"^({_NUMBER})[*†‡§]+$", r"\1", "marks of footnotes, which are left out"),
+        (rf"^({_NUMBER})[*†‡§?]+$", r"\1", "marks behind them, which are left out"),
     )
 ]
 
@@ -132,6 +133,11 @@ def find_decimal(cells: Iterable[str], separator: str) -> tuple[str, str | None]
         return ".", None
     if sure_comma:
         return ",", sure_comma[0]
+    for mark, thousands in ((",", "."), (".", ",")):
+        groups = re.compile(rf"[+-]?[1-9]\d{{0,2}}(\{thousands}\d{{3}}){{2,}}")
+        sure = next(filter(groups.fullmatch, plain), None)
+        if sure:
+            return mark, sure if mark == "," else None
     unsure = commas if commas and not points else points if separator == ";" and not commas else []
     if unsure:
         mark, other = (",", ".") if commas else (".", ",")

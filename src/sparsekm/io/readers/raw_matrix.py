@@ -33,7 +33,7 @@ _DATE = re.compile(
 # What stands for a missing class as often as it names one.
 _UNKNOWN = {*MISSING, "unknown", "unk", "other/unknown", "not available", "not known", "-1"}
 _UNKNOWN -= {"", "na", "nan", "n/a", "#n/a"}
-_SENTINELS = (-999, -9999, -99, -99999, -9, -1, 999, 9999, 99999, -1e30, 1e30)
+_SENTINELS = (-999, -9999, -99, -99999, -9, -1, 99, 999, 9999, 99999, -1e30, 1e30)
 _FEW_DISTINCT = 10
 _FEW_WHOLE = 5
 

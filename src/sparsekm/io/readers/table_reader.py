@@ -16,7 +16,7 @@ import pandas as pd
 
 from sparsekm.io.readers.cells import CellParser, as_numbers, listed_numbers
 from sparsekm.io.readers.messages import MatrixError, refusal, say, suggest
-from sparsekm.io.readers.names import KNOWN, is_a, shape_of, split_measure, weigh_names
+from sparsekm.io.readers.names import KNOWN, is_a, shape_of, split_measure, tidy, weigh_names
 from sparsekm.io.readers.raw_matrix import (
     MIN_SAMPLES,
     RawMatrix,
@@ -245,8 +245,12 @@ def _annotating_columns(columns: Sequence[str]) -> list[str]:
 def _annotating_lines(lines: Sequence[str]) -> list[str]:
     """List the lines that annotate or sum up features, where lines hold samples."""
     # Masses and retention times stand above the samples.
-    above = takewhile(lambda name: is_a(name, "feature_annotations"), lines)
-    return [*(name for name in lines if is_a(name, "summaries") and len(name) > 1), *above]
+    left = [*takewhile(lambda name: is_a(name, "feature_annotations"), lines)]
+    for name, previous in zip(lines, ["", *lines], strict=False):
+        # One letter may be anything, but an n below the mean counts samples.
+        if is_a(name, "summaries") and (len(name) > 1 or previous in left):
+            left.append(name)
+    return left
 
 
 def _several_measures(columns: Sequence[str]) -> dict[str, list[str]]:
@@ -308,7 +312,8 @@ def _describing_features(
     kinds = ("special_lines", *(["totals"] if lines else []))
     gone = {name for name in index if is_a(name, *kinds)}
     gone |= {name for name in index if not lines and _is_numbering(name, X, index[name])}
-    described = [name for name in index if is_a(name, "description", "sample_annotations")]
+    kinds = ("description", "sample_annotations", *([] if lines else ["sample_heading"]))
+    described = [name for name in index if is_a(name, *kinds)]
     rest = [name for name in features if name in index and name not in {*described, *gone}]
     classes = [name for name in described if is_a(name, "class_headings")]
     if described and rest:
@@ -320,6 +325,11 @@ def _describing_features(
             left = [name for name in described if name not in gone]
             remarks += [say("may_describe", names=left)] * bool(left)
     sums = [name for name in rest if len(name) > 1 and is_a(name, "summaries")]
+    # Such as glucose_SD next to glucose.
+    plain = {*map(tidy, rest)}
+    for name in rest:
+        measure, _, word = tidy(name).rpartition(" ")
+        sums += [name] * (measure in plain and is_a(word, "summaries"))
     # The first samples tell most features apart from the sum of the others.
     first = np.isclose(2 * X[:5], np.nansum(X[:5], axis=1, keepdims=True)).all(axis=0)
     for at in np.flatnonzero(first) if len(features) > 3 else ():

@@ -12,7 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +132,8 @@ def _split_lines(file: Path, text: str) -> Lines:
     if text.count("\n") > _MOST_LINES:
         raise refusal("most_lines", file, most=_MOST_LINES)
     lines = [one for one in enumerate(text.split("\n"), 1) if one[1].strip(' ,;\t"')]
+    if lines and re.fullmatch(r"'[^']*'([,;|\t]'[^']*')+", lines[0][1]):
+        lines = [(number, line.replace("'", '"')) for number, line in lines]
     while len(lines) > 1 and lines[0][1].count('"') % 2 and lines[1][0] < _LINES_LOOKED_AT:
         # A name with a line break, as Excel writes it.
         (number, line), (_, more) = lines[:2]
@@ -179,9 +181,9 @@ def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
         table.n_annotations, table.n_described = sizes[2:4] if len(sizes) == 4 else (1, 0)
         return header + 1
     _keep_above(table, marks[:header], rows[:header])
-    if below and _is_second_header(names, below[0]):
-        table.above.setdefault(names[0] or "group", names[1:])
-        table.header, header = [name.strip() for name in below[0]], header + 1
+    joined = _join_headers(table, names, below[0]) if below else None
+    if joined:
+        table.header, header = joined, header + 1
     if not _is_data(table.header, below):
         return header + 1
     table.has_header = False
@@ -260,11 +262,22 @@ def _find_header(rows: list[list[str]], marks: list[str], width: int) -> int:
     return marks.index("")
 
 
-def _is_second_header(names: list[str], cells: list[str]) -> bool:
-    """Tell whether names, of which most are repeated, are groups of those in the line below."""
-    groups, below = names[1:], [cell.strip() for cell in cells[1:]]
-    is_labelled = len(groups) == len(below) == len({*below}) >= 2 * len({*groups})
-    return is_labelled and all(groups) and all(map(CellParser().is_text, below))
+def _join_headers(table: TextTable, names: list[str], cells: list[str]) -> list[str] | None:
+    """Return the names of two lines, of which the first names groups of columns; else None."""
+    # Cells that were merged are blank after the first.
+    groups = [*accumulate(names[1:], lambda previous, name: name or previous)]
+    first, *below = [cell.strip() for cell in cells]
+    are_few = len(below) >= 2 * len({*groups}) or "" in names[1:]
+    if not (len(groups) == len(below) and are_few and all(groups)):
+        return None
+    if not all(map(CellParser().is_text, below)):
+        return None
+    if len({*below}) < len(below):
+        below = [f"{group} {name}" for group, name in zip(groups, below, strict=True)]
+    if len({*below}) < len(below):
+        return None
+    table.above.setdefault(names[0] or "group", groups)
+    return [first or names[0], *below]
 
 
 def _is_data(names: list[str], below: list[list[str]]) -> bool:
@@ -329,10 +342,10 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
         table.is_text[at, text] = True
         table.lines.append(line)
         table.numbers.append(number)
-        if not np.isfinite(table.values[at, 1:]).any() and width > 2:
+        if width > 2 and np.isfinite(table.values[at, 1:]).sum() <= (number in gaps):
             n_filled = sum(bool(cell.strip()) for cell in cells[1:])
             legends += [number] * (2 * n_filled <= width - 1)
-    # What abbreviations mean is written below the data, such as ND, not detected.
+    # Sources and abbreviations are explained below the data, such as ND, not detected.
     while table.numbers[-1:] == legends[-1:] != []:
         table.lines.pop()
         unusual["notes"].append(legends.pop())
