@@ -66,6 +66,8 @@ class TableAxes:
         self.rows, self.aside = np.flatnonzero(~is_aside), np.flatnonzero(is_aside)
         self._refuse_long()
         self.edge = self._find_edge(sorted({*ids}))
+        if not table.has_header and self.edge != 0:
+            self.header[0] = "column1"
         self.text = [at for at in self.text if at != self.edge]
         self.numeric = [at for at in self.numeric if at != self.edge]
         if self.numeric[:1] == [0] and self.edge and is_row_numbers(self.header[0], self.column(0)):
@@ -76,7 +78,7 @@ class TableAxes:
             kind = "one_cell" if len(self.header) == 1 else "all_text"
             raise refusal(kind, table.file, names=self.header, cell=cell)
         self.transpose = self._find_orientation()
-        self.ignored = self._set_special_lines_aside()
+        self._set_named_lines_aside()
 
     def column(self, at: int) -> list[str]:
         """Return the cells of a column in the lines of numbers."""
@@ -200,19 +202,16 @@ class TableAxes:
         keys = {key.casefold(): values for key, values in reversed(self.table.above.items())}
         return keys.get(plain) or next((keys[key] for key in keys if key.startswith(plain)), None)
 
-    def _set_special_lines_aside(self) -> set[str]:
-        """Set aside the lines that settings name, and return the names of those to ignore."""
-        special = {name for name in self.settings.ignore if name not in self.header}
+    def _set_named_lines_aside(self) -> None:
+        """Set aside the lines that settings name; without samples in columns, leave them out."""
+        settings = self.settings
+        if self.edge is None:
+            return
+        named = {*settings.ignore, *(settings.named.values() if self.transpose else ())}
+        is_named = np.array([name in named for name in self.column(self.edge)], dtype=bool)
         if self.transpose:
-            special = {*self.settings.named.values(), *self.settings.ignore}
-        if self.edge is None or not special:
-            return set()
-        names = self.column(self.edge)
-        found = np.array([name in special for name in names], dtype=bool)
-        if self.transpose:
-            self.aside = np.sort([*self.aside, *self.rows[found]])
-        self.rows = self.rows[~found]
-        return special.intersection(names)
+            self.aside = np.sort([*self.aside, *self.rows[is_named]])
+        self.rows = self.rows[~is_named]
 
 
 def find_orientation(

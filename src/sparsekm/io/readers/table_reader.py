@@ -119,20 +119,19 @@ def _describe_samples(axes: TableAxes) -> dict[str, list[str]]:
 
 def _check_settings(axes: TableAxes, about: dict[str, list[str]]) -> None:
     """Refuse names in settings that the table does not have."""
-    file, settings, names = axes.table.file, axes.settings, [name for name in axes.header if name]
+    file, settings, columns = axes.table.file, axes.settings, [*filter(None, axes.header)]
     lines = [] if axes.edge is None else axes.cells[axes.edge].tolist()
-    known, where = [*names, *axes.ignored], "its columns"
+    known, where, other = [*about, *columns], "its columns", "the name of a line"
     if axes.transpose:
-        check_named(file, settings, [*about, *lines], "its lines", "the name of a column", names)
-        known, where = [*lines, *names], "its lines and columns"
-    else:
-        check_named(file, settings, names, "its columns", "the name of a line", lines)
-    missing = [name for name in settings.ignore if name not in known]
+        known, where, other = [*about, *lines], "its lines", "the name of a column"
+    known = [*dict.fromkeys(known)]
+    check_named(file, settings, known, where, other, columns if axes.transpose else lines)
+    missing = [name for name in settings.ignore if name not in {*columns, *lines}]
     if missing:
-        rest = [name for name in settings.ignore if name in known]
+        rest = [name for name in settings.ignore if name not in missing]
         cure = say("ignore_rest", names=rest) if rest else ""
-        cure += suggest("ignore", missing[0], known)
-        raise refusal("ignore", file, names=missing, where=where, known=names, cure=cure)
+        cure += suggest("ignore", missing[0], [*known, *columns])
+        raise refusal("ignore", file, names=missing, where=where, known=known, cure=cure)
 
 
 def _refuse_several_measures(axes: TableAxes, columns: list[str]) -> None:

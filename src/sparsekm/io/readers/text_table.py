@@ -252,10 +252,11 @@ def _find_header(rows: list[list[str]], marks: list[str], width: int) -> int:
         if filled < (width - 1) / 2 and len(rows) - at > 3:
             continue
         if mark == "#":
-            # Names, if numbers follow, as in tables of OTUs.
-            after = next(iter(rows[at + 1 :]), [])
+            # Names, if numbers follow, as in tables of OTUs; classes may stand between.
+            after = next((rows[k] for k in range(at + 1, len(rows)) if not marks[k]), [])
             is_followed = 2 * np.isfinite(as_numbers(after)).sum() >= len(after)
-            is_last = marks[at + 1 : at + 2] != ["#"]
+            below = rows[at + 1] if marks[at + 1 : at + 2] == ["#"] else []
+            is_last = len({*below}) < len(below) or not below
             if len(cells) not in (width, width - 1) or not is_followed or not is_last:
                 continue
         return at

@@ -1,8 +1,8 @@
 """Files of named arrays (HDF5, Zarr, NumPy), opened safely, and their matrix in blocks of rows.
 
-Values are read as float32; what is missing or infinite becomes NaN.
-Nothing is read from other files, and nothing in a file is run: links, data sets with their values
-elsewhere, strange codecs and arrays of Python objects are refused.
+Values are read as float32; what is missing or infinite becomes NaN. Nothing is read from other
+files, and nothing in a file is run: links, data sets with their values elsewhere, strange codecs
+and arrays of Python objects are refused.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from scipy.sparse import csr_array
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.messages import (
+    KNOWN_FORMATS,
     MatrixError,
     explain_damage,
     need,
@@ -39,13 +40,7 @@ from sparsekm.io.readers.raw_matrix import check_size, held_bytes
 from sparsekm.io.row_stream import RowStream
 
 # Codecs that only move and compress bytes. Others, such as pickle, can run code from the file.
-_CODECS = frozenset(
-    [
-        *("blosc", "bytes", "bz2", "crc32c", "delta", "fixedscaleoffset", "gzip", "lz4"),
-        *("sharding_indexed", "shuffle", "transpose", "vlen-array", "vlen-bytes", "vlen-utf8"),
-        *("zlib", "zstd"),
-    ]
-)
+_CODECS = frozenset(KNOWN_FORMATS["codecs"])
 _CSR = ("data", "indices", "indptr")
 _CELLS_AT_ONCE = 2**21
 _STORED_AT_ONCE = 2**22
@@ -81,9 +76,9 @@ class NpzArray:
 def open_stored(file: Path) -> Iterator[Any]:
     """Open a file for reading; any error inside the block becomes a `MatrixError`."""
     ending = "zarr" if file.is_dir() else file.suffix.lower()[1:]
-    kind = f".{ending} {'store' if ending == 'zarr' else 'archive' if ending == 'npz' else 'file'}"
-    library = {"h5ad": "anndata.", "zarr": "anndata.", "npz": "numpy.savez."}
-    with explain_damage(file, kind, library.get(ending, "h5py.")):
+    known = {"h5ad": "file anndata", "zarr": "store anndata", "npz": "archive numpy.savez"}
+    noun, library = known.get(ending, "file h5py").split()
+    with explain_damage(file, f".{ending} {noun}", f"{library}."):
         if file.is_dir():
             yield _open_zarr(file)
         elif ending == "npz":
