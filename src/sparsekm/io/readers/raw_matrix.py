@@ -299,10 +299,12 @@ def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
         # As in the file, up to the rounding to single precision.
         values = np.round(dense.astype(np.float64) + raw.offset, 4)
         is_whole &= ((values == np.rint(values)) | np.isnan(values)).all(axis=0)
-        low, high = np.fmin(low, np.fmin.reduce(values)), np.fmax(high, np.fmax.reduce(values))
-        values[np.isin(values, _SENTINELS)] = np.nan
-        inner_low = np.fmin(inner_low, np.fmin.reduce(values))
-        inner_high = np.fmax(inner_high, np.fmax.reduce(values))
+        ends = least, most = np.fmin.reduce(values), np.fmax.reduce(values)
+        low, high = np.fmin(low, least), np.fmax(high, most)
+        at = np.flatnonzero(np.isin(ends, _SENTINELS).any(axis=0))
+        others = np.where(np.isin(values[:, at], _SENTINELS), np.nan, values[:, at])
+        least[at], most[at] = np.fmin.reduce(others), np.fmax.reduce(others)
+        inner_low, inner_high = np.fmin(inner_low, least), np.fmax(inner_high, most)
     remarks, found = [], {}
     room = np.maximum(inner_high - inner_low, 1e-9)
     for number in _SENTINELS:

@@ -354,7 +354,8 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
         table.numbers.pop()
     table.changed, n_lines = parser.changed, len(table.lines)
     table.values, table.is_text = table.values[:n_lines], table.is_text[:n_lines]
-    _refuse_both_marks(table, parser.grouped)
+    if parser.grouped:
+        _refuse_both_marks(table, parser.grouped)
     ends = table.numbers[-len(unusual["short"]) :]
     if gaps and len(ends) > 1 and ends == unusual["short"]:
         raise refusal("second_table", file, line=gaps[0])
@@ -366,7 +367,7 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
 def _refuse_both_marks(table: TextTable, grouped: set[str]) -> None:
     """Refuse a column with numbers such as 1,234 next to others such as 1.234."""
     columns = np.flatnonzero((np.nan_to_num(table.values, posinf=0, neginf=0) % 1).any(axis=0))
-    for at, number in enumerate(table.numbers if grouped else ()):
+    for at, number in enumerate(table.numbers):
         cells = table.cells(at)
         odd = [cells[column] for column in columns if cells[column].strip() in grouped]
         if odd:
