@@ -36,6 +36,7 @@ _WAYS = [
         (rf"^({_NUMBER})-$", r"-\1", "a minus behind the number"),
         (rf"^\(({_NUMBER})\)$", r"-\1", "parentheses for a minus"),
         (r"^(~|≈|ca?\.|approx\.?)\s*", "", "a word or mark for about, which is left out"),
+        (r"(?<=\d)\s*[x×·*]\s*10\^([+-]?\d+)$", r"e\1", "powers of ten"),
         (r"\s*%$", "", "a percent sign, which is left out"),
         (rf"^({_NUMBER})[*†‡§?]+$", r"\1", "marks behind them, which are left out"),
     )

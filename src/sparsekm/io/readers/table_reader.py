@@ -83,6 +83,12 @@ def _read(axes: TableAxes) -> RawMatrix:
         remarks.append(say("aside", n=len(axes.aside), cells=table.cells(axes.aside[0])[:4]))
     if samples is not None:
         samples = [samples[at] or f"sample{at + 1}" for at in chosen]
+        controls = [
+            name for name in samples if is_a(name, "controls") and name not in settings.keep
+        ]
+        if 0 < len(controls) < len(samples):
+            ignore = [*settings.ignore, *controls]
+            remarks.append(say("may_be_controls", names=controls, ignore=ignore))
     if transpose and settings.samples is not None:
         samples = about[settings.samples]
     X, names = X[np.ix_(chosen, used)], [features[at] for at in used]
@@ -247,7 +253,8 @@ def _annotating_lines(lines: Sequence[str]) -> list[str]:
     left = [*takewhile(lambda name: is_a(name, "feature_annotations"), lines)]
     for name, previous in zip(lines, ["", *lines], strict=False):
         # One letter may be anything, but an n below the mean counts samples.
-        if is_a(name, "summaries") and (len(name) > 1 or previous in left):
+        is_sum = is_a(name, "summaries") and (len(name) > 1 or previous in left)
+        if is_sum or is_a(name, "summarising"):
             left.append(name)
     return left
 

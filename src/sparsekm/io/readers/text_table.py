@@ -313,7 +313,7 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
     table.values = np.full((len(lines), width), np.nan)
     table.is_text = np.zeros(table.values.shape, dtype=bool)
     unusual: dict[str, list[int]] = {"quotes": [], "short": [], "notes": []}
-    gaps, legends = [], []
+    gaps, legends = [], {}
     for number, line in lines:
         cells, stray = split(line, separator)
         n_cells = len(cells)
@@ -343,22 +343,25 @@ def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
         table.is_text[at, text] = True
         table.lines.append(line)
         table.numbers.append(number)
-        if width > 2 and np.isfinite(table.values[at, 1:]).sum() <= (number in gaps):
+        n_numbers = int(np.isfinite(table.values[at, 1:]).sum())
+        if width > 2 and n_numbers <= (n_cells < width):
             n_filled = sum(bool(cell.strip()) for cell in cells[1:])
-            legends += [number] * (2 * n_filled <= width - 1)
+            if n_filled == n_numbers == 1 or (2 * n_filled <= width - 1 and not n_numbers):
+                legends[number] = n_numbers
+    ends = table.numbers[-len(unusual["short"]) :]
+    is_table = any(legends.get(number, 1) for number in ends)
+    if gaps and len(ends) > 1 and ends == unusual["short"] and is_table:
+        raise refusal("second_table", file, line=gaps[0])
     # Sources and abbreviations are explained below the data, such as ND, not detected.
-    while table.numbers[-1:] == legends[-1:] != []:
+    while table.numbers and table.numbers[-1] in legends:
         table.lines.pop()
-        unusual["notes"].append(legends.pop())
-        unusual["short"] = [one for one in unusual["short"] if one != table.numbers[-1]]
-        table.numbers.pop()
+        unusual["notes"].append(table.numbers.pop())
+    left = {*unusual["notes"]}
+    unusual["short"] = [number for number in unusual["short"] if number not in left]
     table.changed, n_lines = parser.changed, len(table.lines)
     table.values, table.is_text = table.values[:n_lines], table.is_text[:n_lines]
     if parser.grouped:
         _refuse_both_marks(table, parser.grouped)
-    ends = table.numbers[-len(unusual["short"]) :]
-    if gaps and len(ends) > 1 and ends == unusual["short"]:
-        raise refusal("second_table", file, line=gaps[0])
     for kind, numbers in unusual.items():
         if numbers:
             table.remarks.append(say(kind, n=len(numbers), first=min(numbers)))
