@@ -141,7 +141,7 @@ def free_texts(schema, place=()):
 
 
 def test_braces_in_any_text_are_text(project):
-    matrix = dict.fromkeys(("labels", "layer", "groups", "samples"), FORMATTED)
+    matrix = dict.fromkeys(("labels", "layer", "groups", "samples", "weights", "batch"), FORMATTED)
     lists = {key: [FORMATTED] for key in ("ignore", "keep", "missing_values", "annotate")}
     settings = {
         "matrices": {"tumours": {"path": "tumours.csv", **lists, **matrix}},
@@ -150,7 +150,7 @@ def test_braces_in_any_text_are_text(project):
     }
     # Names that are checked against a list are no free text.
     checked = {"methods.*", "yardstick.methods.*", "yardstick.folder", "matrices.*.draw.*"}
-    checked |= {"matrices.*.path", "annotation.gene_sets.path"}
+    checked |= {"matrices.*.path", "matrices.*.feature_groups", "annotation.gene_sets.path"}
     checked |= {f"simulation.{key}.*" for key in ("experiments", "methods", "variants")}
     checked.add("simulation.repeated_variants.*")
     tried = {f"matrices.*.{key}" for key in matrix} | {"report.title"}
@@ -167,6 +167,7 @@ def test_paths_that_snakemake_would_change_are_refused_wherever_they_stand(tmp_p
     file = tmp_path / "config.yaml"
     settings = {
         "matrices.m.path": {"matrices": {"m": {"path": path}}},
+        "matrices.m.feature_groups": {"matrices": {"m": {"path": "a.csv", "feature_groups": path}}},
         "annotation.gene_sets.path": {"annotation": {"gene_sets": {"source": "gmt", "path": path}}},
         "yardstick.folder": {"yardstick": {"folder": path}},
     }
