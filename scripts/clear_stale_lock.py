@@ -46,8 +46,7 @@ def file_system(folder: Path) -> str:
 
 def obstacle(folder: Path) -> str:
     """Return why the lock should not be removed, or "" if it may be."""
-    alive = find_snakemakes(folder)
-    if alive:
+    if alive := find_snakemakes(folder):
         names = ", ".join(map(str, alive))
         return f"process {names} may be running here. Wait for it to end, or end it"
     kind = file_system(folder)
@@ -72,8 +71,7 @@ def main() -> None:
         lock_file(turn)
         if not LOCKS.is_dir() or not any(LOCKS.iterdir()):
             return
-        reason = obstacle(folder)
-        if reason:
+        if reason := obstacle(folder):
             sys.exit(f"ERROR: Snakemake has locked {folder}: {reason}.")
         print("Removing the lock left behind by a Snakemake that was killed.", flush=True)
         # As snakemake --unlock does, which would first read the whole workflow.

@@ -13,10 +13,17 @@ def main(snakemake, progress):
     from sparsekm.io.store import MOST_TOGETHER, write_fit
     from sparsekm.io.tables import SEPARATION, STARTS
     from sparsekm.pipeline.problem import describe_fit, find_clusters
+    from sparsekm.tuning.consensus import match_clusters
 
     output, problem = snakemake.output, read_problem(snakemake)
     _, n_joined = read_count(snakemake)
-    found = find_clusters(problem, n_joined=n_joined, progress=progress.counting("folds"))
+    count = progress.counting("folds")
+    found = find_clusters(problem, n_joined=n_joined, progress=count)
+    if problem.rows is not None and problem.whole.weights is None:
+        # Outliers were set aside before it was known which features to look at.
+        again = problem.trim_again(found.fit)
+        if not np.array_equal(again.rows, problem.rows):
+            problem, found = again, find_clusters(again, n_joined=n_joined, progress=count)
     signature, labels = found.signature, found.fit.labels[0]
     attributes = {
         **problem.attributes,
@@ -27,20 +34,28 @@ def main(snakemake, progress):
         "conclusion": found.sentence(),
         **({"n_joined": n_joined} if n_joined is not None else {}),
     }
-    fit = describe_fit(problem.data, found.fit, attributes, int(labels.max()) + 1)
+    fit = describe_fit(problem, found.fit, attributes, int(labels.max()) + 1)
     of_clusters = np.zeros(fit.centers.shape, np.int8)
     for cluster, own in enumerate(found.cluster_signatures):
         if own.features is not None:
             of_clusters[cluster, own.features] = 1
-    all_together = found.partitions.shape[1] == len(labels) <= MOST_TOGETHER
+    batch_centred = None
+    if problem.data.batch is not None:
+        centred = find_clusters(problem.centre_batches(), n_joined=n_joined, progress=count)
+        same = match_clusters(labels, centred.fit.labels[0], np.arange(len(labels)))
+        batch_centred = problem.of_all(same.astype(np.int32), -1)
+    all_together = (
+        problem.rows is None and found.partitions.shape[1] == len(labels) <= MOST_TOGETHER
+    )
     fit = replace(
         fit,
-        reproducibility=found.reproducibility,
-        left_out=found.left_out_labels,
+        reproducibility=problem.of_all(found.reproducibility, np.nan),
+        left_out=problem.of_all(found.left_out_labels, -1),
         selection_frequency=found.selection_frequency,
         signature=signature.features,
         cluster_signatures=of_clusters,
         cluster_agreements=[own.agreement for own in found.cluster_signatures],
+        batch_centred=batch_centred,
         partitions=found.partitions if all_together else None,
     )
     STARTS.write(output.consensus, found.table)

@@ -51,9 +51,7 @@ def main(snakemake, progress):
         "dropped_constant": np.array(matrix.dropped, dtype=str),
         "versions": package_versions(),
     }
-    if matrix.library_size is not None:
-        provenance["library_size"] = matrix.library_size
-    if matrix.n_filtered:
-        provenance["n_features_filtered"] = matrix.n_filtered
+    known = {"library_size": matrix.library_size, "n_features_filtered": matrix.n_filtered}
+    provenance |= {name: value for name, value in known.items() if value}
     obsm = {} if raw.positions is None else {"spatial": raw.positions}
     write_normalised(snakemake.output.normalised, matrix.X, obs, var, provenance, obsm=obsm)

@@ -6,10 +6,9 @@ import os
 def most_bytes(snakemake):
     """Return the size of the largest matrix to read into memory; no result depends on it."""
     asked = snakemake.config.get("max_memory_gb")
-    if asked is not None:
-        return int(asked * 2**30)
     # A search holds the matrix twice or three times.
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
+    quarter = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
+    return quarter if asked is None else int(asked * 2**30)
 
 
 def read_count(snakemake):

@@ -35,4 +35,4 @@ def main(snakemake, progress):
         attributes["conclusion"] = limit.sentence(gap, chosen)
         attributes["limited"] = limit.decides(gap, chosen)
     GAP.write(output.gap, gap, chosen)
-    write_fit(output.fit, describe_fit(problem.data, fit, attributes, attributes["n_clusters"]))
+    write_fit(output.fit, describe_fit(problem, fit, attributes, attributes["n_clusters"]))

@@ -205,7 +205,7 @@ def meaning_errors(config: Mapping[str, Any]) -> list[str]:
     errors += _unknown("yardstick.methods", config["yardstick"]["methods"], known)
     matrices = {name: entry for name, entry in config["matrices"].items() if entry is not None}
     for name, entry in matrices.items():
-        errors += _matrix_errors(name, entry)
+        errors += [*_matrix_errors(name, entry), *_combination_errors(name, entry, config)]
     errors += _name_errors([*matrices])
     errors += _sample_errors(config, matrices)
     errors += _path_errors(config)
@@ -234,6 +234,22 @@ def _matrix_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
     return [
         f"matrices.{name}.path={path!r} should {rule}." for rule, broken in rules.items() if broken
     ]
+
+
+def _combination_errors(
+    name: str, entry: Mapping[str, Any], config: Mapping[str, Any]
+) -> list[str]:
+    """List settings of a matrix that do not go with each other or with the methods."""
+    tunings = [METHODS[method].tuning for method in config["methods"] if method in METHODS]
+    resamples = "resampling" in tunings
+    rules = {
+        "weights should be left out with trim": bool(entry.get("weights") and entry.get("trim")),
+        "batch requires sparse among the methods": bool(entry.get("batch") and not resamples),
+        "feature_groups requires methods without sparse, which keeps single features": bool(
+            entry.get("feature_groups") and resamples
+        ),
+    }
+    return [f"matrices.{name}: {rule}." for rule, broken in rules.items() if broken]
 
 
 def _path_errors(config: Mapping[str, Any]) -> list[str]:

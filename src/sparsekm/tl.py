@@ -180,7 +180,7 @@ def sparse_kmeans(
     batch = _read_column(batch_key, "batch_key", adata.obs, "obs")
     weights = _read_column(weights_key, "weights_key", adata.obs, "obs")
     genes = _read_mask(adata, mask_var)
-    values = read_values(adata, layer, genes)
+    values = read_values(adata, layer, genes, estimator)
     _warn_of_counts(values, "X" if layer is None else f"layer {layer!r}")
     estimator.fit(values, groups=of_cells, batch=batch, sample_weight=weights)
     adata = adata.copy() if copy else adata
@@ -300,7 +300,10 @@ def check_anndata(adata: Any) -> None:
 
 
 def read_values(
-    adata: AnnData, layer: str | None = None, genes: np.ndarray | None = None
+    adata: AnnData,
+    layer: str | None = None,
+    genes: np.ndarray | None = None,
+    estimator: SparseKMeans | None = None,
 ) -> np.ndarray | csr_array:
     """Return X or a layer in memory, as `SparseKMeans` takes it: floats, dense or CSR.
 
@@ -311,6 +314,8 @@ def read_values(
         None is X.
     genes : ndarray of int, optional
         The only genes to return, ascending.
+    estimator : SparseKMeans, optional
+        With ``missing="impute"``, missing values are filled.
 
     Returns
     -------
@@ -334,7 +339,7 @@ def read_values(
     if hasattr(values, "to_memory"):
         values = values.to_memory()
     values = as_readable(values, "adata.X" if layer is None else f"adata.layers[{layer!r}]")
-    return read_data(SparseKMeans(), values if genes is None else values[:, genes])
+    return read_data(estimator or SparseKMeans(), values if genes is None else values[:, genes])
 
 
 def check_name(argument: str, value: object, known: Container[str], rule: str) -> None:

@@ -10,6 +10,7 @@ from html_page import Page
 from sparsekm.annotation.gene_table import gene_table
 from sparsekm.io.tables import SEEDS
 from sparsekm.reporting.answer import view_answer
+from sparsekm.reporting.comparison_tables import view_batches
 from sparsekm.reporting.methods_text import Citations, write_methods
 from sparsekm.reporting.report import write_report
 
@@ -157,6 +158,43 @@ def words_outside_details(html):
         depth += {"+": 1, "-": -1}.get(part[:1], 0)
         text += part if depth == 0 else ""
     return Page(f"<main>{text.partition('<main>')[2]}").text
+
+
+def with_batches(result, batch, centred):
+    obs = result.obs.assign(batch=pd.Categorical(batch))
+    changed = with_sparse(result, (0, 1, 1e-6), batch_centred=np.array(centred, dtype=np.int32))
+    return replace(changed, obs=obs)
+
+
+def test_clusters_that_are_batches_are_named_and_both_answers_shown(matrix_result):
+    labels = matrix_result.methods["l0"].labels
+    batch = np.where(labels == 0, "first", "second")
+    result = with_batches(matrix_result, batch, np.roll(labels, 2))
+    view = view_answer(result)
+    (warning,) = [text for text in view.warnings if "centring moves the classes" in text]
+    assert "cluster 0 is batch first" in warning
+    table = view_batches(result)
+    assert [column.text for column in table.columns].count("first") == 2
+    cells = [[cell.text for cell in row] for row in table.rows]
+    assert cells[0][:4] == ["0", "4", "0%", "100%"]
+    assert "centring moves the classes" in table.caption
+
+
+def test_without_a_difference_no_batch_is_warned_of(matrix_result):
+    labels = matrix_result.methods["l0"].labels
+    result = with_batches(matrix_result, np.tile(["a", "b"], len(labels) // 2), labels)
+    assert not [text for text in view_answer(result).warnings if "centring" in text]
+    assert "agree with 1.00" in view_batches(result).caption
+    assert view_batches(matrix_result) is None
+
+
+def test_samples_that_were_set_aside_are_named(matrix_result):
+    aside = np.zeros(matrix_result.n_samples, np.int8)
+    assert "Set aside" not in facts(with_sparse(matrix_result, (0, 1, 1e-6), trimmed=aside))
+    aside[[1, 3]] = 1
+    told = facts(with_sparse(matrix_result, (0, 1, 1e-6), trimmed=aside))["Set aside"]
+    names = matrix_result.obs.index
+    assert f"farthest from their centres: {names[1]}, {names[3]}." in told
 
 
 def with_seeds(result, **error_rates):

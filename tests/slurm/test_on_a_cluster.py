@@ -37,7 +37,7 @@ def test_a_job_that_lacked_memory_succeeds_with_more(cluster, undisturbed, proje
     assert rules.read_text().count(asked) == 1
     # A job's Snakemake and Python with AnnData take more than this for most of their life, so that
     # Slurm, which looks every second, sees it. At their peak they take 380 MB.
-    rules.write_text(rules.read_text().replace(asked, "mem_mb=memory(140, 10)"))
+    rules.write_text(rules.read_text().replace(asked, "mem_mb=growing(140, 10)"))
     before = len(cluster.jobs())
     target = "data/tumours/normalised.h5ad"
     ClusterRun(project, "cluster-generic", target).finish(300)

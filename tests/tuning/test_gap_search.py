@@ -102,8 +102,7 @@ def test_the_references_are_permutations_each_known_by_its_index(data, gap_searc
     )
 
 
-@pytest.mark.parametrize("method", ["l0", "l1"])
-@pytest.mark.parametrize("n_refined", [3, 4])
+@pytest.mark.parametrize(("method", "n_refined"), [("l0", 3), ("l1", 4)])
 def test_a_second_stage_searches_the_grid_with_more_sparsities_around_the_peak(
     data, method, n_refined, gap_search
 ):

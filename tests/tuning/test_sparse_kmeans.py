@@ -115,7 +115,7 @@ def test_the_signature_is_small_and_has_the_weights_if_asked_for(fits, clear, pe
 
 @pytest.mark.parametrize(
     ("penalty", "sparsity", "resolved"),
-    [("l0", 7, 7), ("l0", np.int64(40), 40), ("l0", 0.1, 4), ("l0", 5.9, 5), ("l1", 2, 2.0)],
+    [("l0", np.int64(40), 40), ("l0", 0.1, 4), ("l0", 5.9, 5), ("l1", 2, 2.0)],
 )
 def test_a_sparsity_that_is_given_is_honoured(clear, penalty, sparsity, resolved):
     fit = SparseKMeans(3, penalty=penalty, sparsity=sparsity, random_state=0).fit(clear)
@@ -128,7 +128,7 @@ def test_a_sparsity_that_is_given_is_honoured(clear, penalty, sparsity, resolved
 
 
 @PENALTIES
-@pytest.mark.parametrize(("factor", "shift"), [(1e-3, 0.0), (250.0, 0.0), (1.0, 1e3)])
+@pytest.mark.parametrize(("factor", "shift"), [(1e-3, 0.0), (250.0, 2.5e5)])
 def test_a_unit_and_a_zero_for_all_change_only_the_centres(fits, clear, penalty, factor, shift):
     fit, moved = fits[penalty], clone(fits[penalty]).fit(factor * clear + shift)
     np.testing.assert_array_equal(moved.labels_, fit.labels_)
@@ -147,8 +147,7 @@ def test_samples_are_predicted_on_the_scale_of_x_by_distances_of_z_scores(fits, 
     np.testing.assert_array_equal(fit.predict(new), expected)
 
 
-@PENALTIES
-@pytest.mark.parametrize("container", [csr_array, csc_array])
+@pytest.mark.parametrize(("penalty", "container"), [("l0", csr_array), ("l1", csc_array)])
 def test_sparse_data_give_the_answer_of_dense_ones(penalty, container):
     rng = np.random.default_rng(0)
     X = np.where(rng.random((60, 130)) < 0.6, 0.0, rng.exponential(size=(60, 130)))

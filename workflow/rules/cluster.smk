@@ -207,6 +207,8 @@ rule select_fit:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 4), minutes=(10, 0)),
+    params:
+        problem=open_problem,
     script:
         "../../scripts/select_fit.py"
 

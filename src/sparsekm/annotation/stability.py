@@ -90,7 +90,12 @@ def _keeps(data, estimator: Any, sparsity: float, screening: str | None, seed: i
         min_cluster_size=max(1, min(smallest, X.shape[0] // n_clusters)),
         random_state=seed,
     )
-    step = min(sparsity, X.shape[1]) if PENALTIES[search.penalty].counts_features else sparsity
+    most, groups = X.shape[1], getattr(estimator, "feature_groups", None)
+    if groups is not None:
+        groups = np.asarray(groups)[features.varies]
+        most = len(np.unique(groups))
+        search.set_params(feature_groups=groups)
+    step = min(sparsity, most) if PENALTIES[search.penalty].counts_features else sparsity
     return features.put_back(search.path(matrix, [step]).weights[0]) != 0
 
 

@@ -69,9 +69,13 @@ def centre_within(X: np.ndarray, codes: np.ndarray) -> np.ndarray:
     X = np.asarray(X)
     X = X if X.dtype == np.float32 else X.astype(np.float64)
     centred = X.copy()
-    for code in range(int(codes.max()) + 1):
-        own = codes == code
-        centred[own] -= X[own].mean(axis=0, dtype=np.float64) - X.mean(axis=0, dtype=np.float64)
+    # Of what is observed; a batch may lack all values of a feature.
+    average = np.nanmean if np.isnan(X).any() else np.mean
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
+        everyone = average(X, axis=0, dtype=np.float64)
+        for code in range(int(codes.max()) + 1):
+            own = codes == code
+            centred[own] -= average(X[own], axis=0, dtype=np.float64) - everyone
     return centred
 
 
@@ -93,12 +97,14 @@ def compare_batches(estimator: Any, X: Any, batch: ArrayLike | None, **given: An
         centred = pd.DataFrame(centred, X.index, X.columns)
     other = clone(estimator).fit(centred, **given)
     labels = np.asarray(estimator.labels_)
+    # Samples that are set aside are in no cluster.
     inside = labels >= 0
     counts = np.zeros((int(labels.max()) + 1, len(names)), np.int64)
     np.add.at(counts, (labels[inside], codes[inside]), 1)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     estimator.batch_centred_ = other
-    estimator.batch_agreement_ = float(adjusted_rand_score(labels, other.labels_))
+    both = inside & (other.labels_ >= 0)
+    estimator.batch_agreement_ = float(adjusted_rand_score(labels[both], other.labels_[both]))
     estimator.batch_shares_ = pd.DataFrame(shares, columns=names).rename_axis(
         index="cluster", columns="batch"
     )

@@ -20,6 +20,7 @@ from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
+from sparsekm.cluster.missing import imputes, label_observed
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_if_few
 from sparsekm.cluster.path import Progress, fit_path
 from sparsekm.cluster.path_estimator import (
@@ -85,16 +86,22 @@ class BaseSparseKMeans(PathEstimator):
             sparse X or a StreamedMatrix.
         ValueError
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
-            is constant; if indices of a sparse X lie outside its shape; if `batch` is not one per
-            sample, or has a batch of one sample; if a parameter is out of
+            is constant; if indices of a sparse X lie outside its shape; if a parameter is out of
             its range; if weights are negative, all 0 or not one per sample; if weights are
-            combined with a StreamedMatrix, `trim` or ``min_cluster_size > 1``.
+            combined with a StreamedMatrix, `trim` or ``min_cluster_size > 1``; if `batch` is not
+            one per sample, or has a batch of one sample.
         """
-        if sample_weight is None:
-            return super().fit(X, batch=batch)
         X = compute(X)
         if batch is not None:
             check_batch(batch, X)
+        if sample_weight is None:
+            super().fit(X)
+        else:
+            self._fit_weighted(X, sample_weight)
+        compare_batches(self, X, batch, sample_weight=sample_weight)
+        return self
+
+    def _fit_weighted(self, X, sample_weight) -> None:
         values = X if isinstance(X, StreamedMatrix) else read_data(self, X)
         weighted, counts = WeightedSamples.of_data(values, sample_weight)
         cut = isinstance(getattr(self, "init", None), Sequence | np.ndarray) and not counts.all()
@@ -106,8 +113,6 @@ class BaseSparseKMeans(PathEstimator):
         super().fit(weighted)
         remember_features(self, X)
         self.labels_ = spread_labels(self, values, self.labels_, counts)
-        compare_batches(self, X, batch, sample_weight=sample_weight)
-        return self
 
     def predict(self, X: Data) -> np.ndarray:
         """Label samples by their nearest centre under the feature weights.
@@ -136,7 +141,8 @@ class BaseSparseKMeans(PathEstimator):
         features = WeightedFeatures.from_dense(self.feature_weights_)
         means = self._means[features.support]
         centers = self._centred_centers[:, features.support].T
-        return label_samples(values, features, means, centers, count_threads(self.n_jobs))
+        label = label_observed if imputes(self) else label_samples
+        return label(values, features, means, centers, count_threads(self.n_jobs))
 
     def _init(self, n_samples: int, n_clusters: int) -> str | np.ndarray | None:
         return check_start(self.init, n_samples, n_clusters, STARTS)
@@ -312,6 +318,9 @@ class KMeans(BaseSparseKMeans):
     trim : float, default=0
         Share of the samples, below 0.5, that is set aside as outliers: those farthest from their
         centres. They have no part in centres, scores and weights.
+    missing : {"error", "impute"}, default="error"
+        What is done about NaN in X: "impute" fills it by what features have in common
+        (`sparsekm.cluster.missing`). `predict` takes distances over what is observed.
 
     Attributes
     ----------
@@ -350,6 +359,7 @@ class KMeans(BaseSparseKMeans):
     n_jobs: int | None = None
     verbose: int = 0
     trim: float = 0.0
+    missing: str = "error"
 
     def path(
         self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
@@ -419,6 +429,7 @@ class _Penalised(BaseSparseKMeans):
     n_jobs: int | None = None
     verbose: int = 0
     trim: float = 0.0
+    missing: str = "error"
     feature_groups: ArrayLike | None = None
 
 
@@ -471,6 +482,9 @@ class L0KMeans(_Penalised):
     trim : float, default=0
         Share of the samples, below 0.5, that is set aside as outliers: those farthest from their
         centres in the features kept. They have no part in centres, scores and weights.
+    missing : {"error", "impute"}, default="error"
+        What is done about NaN in X: "impute" fills it by what features have in common
+        (`sparsekm.cluster.missing`). `predict` takes distances over what is observed.
     feature_groups : array-like of shape (n_features,), default=None
         Names or numbers of the groups of features that are kept or dropped as a whole, such as the
         probes of a gene, the genes of a pathway or the levels of one category. `sparsity` then
@@ -525,7 +539,7 @@ class L1KMeans(_Penalised):
         that vary, which is what None means, it does not bind. When m features tie at the top and
         s < sqrt(m), the weights are equal on the first floor(s^2) of them.
     search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose, trim, \
-    feature_groups
+    missing, feature_groups
         As in `L0KMeans`.
 
     Attributes

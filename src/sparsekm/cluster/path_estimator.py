@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
@@ -24,6 +24,13 @@ from sparsekm.cluster.matrices.containers import (
     in_canonical_format,
 )
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+from sparsekm.cluster.missing import (
+    check_observed,
+    fill_missing,
+    how_finite,
+    imputes,
+    name_the_cure,
+)
 from sparsekm.cluster.path import Progress, SearchEffort
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import (
@@ -87,6 +94,7 @@ class FeatureSelector(SelectorMixin):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = imputes(self)
         return tags
 
     def _get_support_mask(self):
@@ -101,15 +109,37 @@ SPARSE_FORMATS = ["csr", "csc"]
 def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
     """Validate data without setting anything on the estimator, fitted or not.
 
-    A sparse matrix becomes a csr_array in canonical format. Names of features that a fit could not
-    remember in the end are refused here.
+    What is missing is filled if the estimator imputes. A sparse matrix becomes a csr_array in
+    canonical format. Names of features that a fit could not remember in the end are refused here.
     """
     X = as_readable(X)
-    values = check_array(
-        X, accept_sparse=SPARSE_FORMATS, dtype=FLOATS, estimator=estimator, input_name="X"
-    )
+    values = _check_values(estimator, X)
     remember_features(BaseEstimator(), X)
+    if imputes(estimator) and not issparse(values):
+        values = fill_missing(check_observed(values, getattr(X, "columns", None)))
     return in_canonical_format(values)
+
+
+def _check_values(estimator, X) -> Any:
+    try:
+        return check_array(
+            X,
+            accept_sparse=SPARSE_FORMATS,
+            dtype=FLOATS,
+            estimator=estimator,
+            input_name="X",
+            ensure_all_finite=how_finite(estimator, X),
+        )
+    except ValueError as error:
+        raise name_the_cure(estimator, error) from None
+
+
+def read_holes(estimator: BaseEstimator, X) -> np.ndarray | None:
+    """Return which values are missing, (n_samples, n_features), if the estimator fills any."""
+    if not imputes(estimator) or issparse(X):
+        return None
+    holes = np.isnan(_check_values(estimator, as_readable(X)))
+    return holes if holes.any() else None
 
 
 def read_varying(estimator: BaseEstimator, X) -> tuple[np.ndarray | csr_array, VaryingFeatures]:
@@ -121,8 +151,14 @@ def read_varying(estimator: BaseEstimator, X) -> tuple[np.ndarray | csr_array, V
 
 def read_new(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
     """Validate data for a fitted estimator, as `read_data` does."""
+    X = as_readable(X)
     values = validate_data(
-        estimator, as_readable(X), reset=False, accept_sparse=SPARSE_FORMATS, dtype=FLOATS
+        estimator,
+        X,
+        reset=False,
+        accept_sparse=SPARSE_FORMATS,
+        dtype=FLOATS,
+        ensure_all_finite=how_finite(estimator, X),
     )
     return in_canonical_format(values)
 

@@ -213,6 +213,9 @@ _FIT = Store(
         "trimmed": Array(np.int8, ("n_samples",), optional=True, share=True),
         "reproducibility": Array(np.float64, ("n_samples",), optional=True, share=True),
         "left_out": Array(np.int32, ("n_samples",), optional=True, within=(-1, "most_clusters")),
+        "batch_centred": Array(
+            np.int32, ("n_samples",), optional=True, within=(-1, "most_clusters")
+        ),
         "partitions": Array(np.int16, ("n_fits", "n_samples"), optional=True),
         "signature": Array(np.int64, ("n_signature",), optional=True, within=(0, "n_features")),
         "cluster_signatures": Array(
@@ -254,6 +257,9 @@ class TunedFit:
     # the others, and how well it puts left-out samples into it or not.
     cluster_signatures: np.ndarray | None = None
     cluster_agreements: np.ndarray | None = None
+    # (n,), int32: the clusters of values centred within batches, numbered as those they match, -1
+    # if they match none.
+    batch_centred: np.ndarray | None = None
     # (n_fits, n), int16: the clusters in each of the fits of folds, if the tuning used all samples
     # and they are at most `MOST_TOGETHER`.
     partitions: np.ndarray | None = None

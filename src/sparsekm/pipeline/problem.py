@@ -16,10 +16,14 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
+from sparsekm.cluster.batches import centre_within, check_batch
 from sparsekm.cluster.matrices.containers import in_blocks
-from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
+from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means, feature_variances
 from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.sample_weights import repeat_samples
 from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.trimming import count_trimmed, first_kept, keep_nearest
 from sparsekm.cluster.weight_step import resolve_sparsities
 from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.normalised_file import NormalisedData, read_normalised, read_rows
@@ -43,7 +47,10 @@ class ClusteringProblem:
     """The data to cluster, the estimator and its settings."""
 
     file: str | Path  # the ``normalised.h5ad``
-    data: NormalisedData  # all samples
+    whole: NormalisedData  # its content
+    # What is clustered: `whole`, or its samples `rows`, ascending: repeated by their weights, or
+    # without outliers.
+    data: NormalisedData
     samples: np.ndarray | None  # those to tune the sparsity on, ascending; None for all
     # Not fitted. Its `random_state` is `seed` or, for a consensus, the seed of its folds.
     estimator: Any
@@ -51,11 +58,15 @@ class ClusteringProblem:
     sparsities: np.ndarray | None
     seed: int  # of the data set, the same for every method
     attributes: dict[str, Any]  # of the files of this problem
+    rows: np.ndarray | None = None
 
     @property
     def tuning_data(self) -> np.ndarray | csr_array:
         """The samples on which the sparsity is tuned, dense if the method reads no sparse ones."""
-        X = self.data.X if self.samples is None else read_rows(self.file, self.samples)
+        X = self.data.X
+        if self.samples is not None:
+            is_whole = self.data is self.whole
+            X = read_rows(self.file, self.samples) if is_whole else X[self.samples]
         return X if get_tags(self.estimator).input_tags.sparse else as_dense(X)
 
     @property
@@ -86,6 +97,33 @@ class ClusteringProblem:
     def _tuned(self, values):
         return values if self.samples is None else values[self.samples]
 
+    def of_clustered(self, values: np.ndarray) -> np.ndarray:
+        """Return the values of the samples that are clustered, from those of all, (n,)."""
+        return values if self.rows is None else values[self.rows]
+
+    def of_all(self, values: np.ndarray, unknown: float) -> np.ndarray:
+        """Return the values of all samples, (n,), from those of the samples that are clustered."""
+        if self.rows is None:
+            return values
+        given, first = np.unique(self.rows, return_index=True)
+        everyone = np.full(self.whole.X.shape[0], unknown, values.dtype)
+        everyone[given] = values[first]
+        return everyone
+
+    def trim_again(self, fit: SparsityPath) -> ClusteringProblem:
+        """Return the problem without the samples that are farthest from the centres of a fit."""
+        found = describe_fit(self, fit, {}, int(fit.labels.max()) + 1)
+        n_trimmed = self.whole.X.shape[0] - self.data.X.shape[0]
+        centers = found.centers if self.whole.center is None else found.centers + self.whole.center
+        matrix = as_matrix(self.whole.X)
+        rows = keep_nearest(matrix, centers, fit.weights[0], n_trimmed)
+        return replace(self, data=_take_samples(self.whole, rows), rows=rows)
+
+    def centre_batches(self) -> ClusteringProblem:
+        """Return the problem of values that are centred within batches."""
+        codes, _ = check_batch(self.data.batch, self.data.X)
+        return replace(self, data=_standardise(self.data, centre_within(self.data.X, codes)))
+
     def fit_everyone(self, paths: Sequence[SparsityPath], sparsity: float) -> SparsityPath:
         """Return the fit of all samples at one sparsity of paths.
 
@@ -105,24 +143,53 @@ def cluster_means(data: NormalisedData, labels: np.ndarray, n_clusters: int) -> 
 
 
 def describe_fit(
-    data: NormalisedData, path: SparsityPath, attributes: Mapping[str, Any], n_clusters: int
+    problem: ClusteringProblem, path: SparsityPath, attributes: Mapping[str, Any], n_clusters: int
 ) -> TunedFit:
-    """Return the first fit of a path with the means of its clusters.
+    """Return the first fit of a path with the means of its clusters, for all samples.
 
-    Samples that were trimmed, which have the label -1 in a path, have no part in the means, and get
-    the nearest cluster.
+    Samples that were trimmed, which have the label -1, or have weight 0 have no part in the means,
+    and get the nearest cluster.
     """
-    labels = path.labels[0]
-    kept = labels >= 0
-    if kept.all():
-        return pick_fit(path, 0, cluster_means(data, labels, n_clusters), attributes)
-    centers = cluster_means(replace(data, X=data.X[kept]), labels[kept], n_clusters)
-    others = as_dense(data.X[~kept]) - (0 if data.center is None else data.center)
+    whole, given = problem.whole, problem.of_clustered(np.arange(problem.whole.X.shape[0]))
+    inside, trim = path.labels[0] >= 0, problem.attributes["parameters"].get("trim")
+    given, labels = given[inside], path.labels[0][inside]
+    if len(given) == problem.whole.X.shape[0] and whole.weights is None:
+        return pick_fit(path, 0, cluster_means(whole, path.labels[0], n_clusters), attributes)
+    centers = cluster_means(replace(whole, X=whole.X[given]), labels, n_clusters)
+    everyone = np.full(whole.X.shape[0], -1, np.int32)
+    everyone[given] = labels
+    out = everyone < 0
+    others = as_dense(whole.X[out]) - (0 if whole.center is None else whole.center)
     distances = [np.square(others - center) @ path.weights[0] for center in centers]
-    labels = labels.copy()
-    labels[~kept] = np.argmin(distances, axis=0)
+    everyone[out] = np.argmin(distances, axis=0)
     fit = pick_fit(path, 0, centers, attributes)
-    return replace(fit, labels=labels, trimmed=~kept)
+    return replace(fit, labels=everyone, trimmed=out if trim else None)
+
+
+def _take_samples(data: NormalisedData, rows: np.ndarray) -> NormalisedData:
+    """Return some samples, or some repeatedly, whose copies are one group."""
+    known = {name: getattr(data, name) for name in ("labels", "positions", "groups", "batch")}
+    taken = {name: values[rows] for name, values in known.items() if values is not None}
+    repeated = {"groups": rows} if len(np.unique(rows)) < len(rows) else {}
+    return replace(_standardise(data, data.X[rows]), **(repeated | taken))
+
+
+def _standardise(data: NormalisedData, X: np.ndarray | csr_array) -> NormalisedData:
+    """Return a data set with other values, made z-scores again if they were."""
+    if data.means is None or data.deviations is None:
+        return replace(data, X=X)
+    means = feature_means(X)
+    spread = np.sqrt(feature_variances(X) * X.shape[0] / (X.shape[0] - 1))
+    spread = np.where(spread > 0, spread, 1.0)
+    scaled = (X - means) / spread if data.center is None else csr_array(X.multiply(1 / spread))
+    return replace(
+        data,
+        X=scaled.astype(np.float32),
+        center=None if data.center is None else means / spread,
+        means=data.means
+        + data.deviations * (means if data.center is None else means - data.center),
+        deviations=data.deviations * spread,
+    )
 
 
 def define_problem(
@@ -152,19 +219,36 @@ def define_problem(
     k = count_clusters(dataset, n_clusters, data.labels, n_samples)
     own_seed = derive_seed(seed, dataset)
     accepted, settings = entry.estimator().get_params(), {**search, "max_samples": max_samples}
+    if data.feature_groups is not None:
+        settings["feature_groups"] = data.feature_groups
+        n_features = len(np.unique(data.feature_groups))
+    _refuse_unknown(dataset, entry, settings, accepted)
     estimator = entry.estimator(
         n_clusters=k,
         random_state=own_seed,
         **{name: value for name, value in settings.items() if name in accepted},
     )
-    described = {name: value for name, value in estimator.get_params().items() if name != "n_jobs"}
+    rows = None
+    if data.weights is not None:
+        rows = repeat_samples(data.weights, n_samples)
+    elif entry.tuning == "resampling" and estimator.trim:
+        smallest = int(estimator.min_cluster_size)
+        n_trimmed = count_trimmed(estimator.trim, n_samples, k, smallest)
+        rows = first_kept(as_matrix(data.X), k, n_trimmed, seed=own_seed)
+    clustered = data if rows is None else _take_samples(data, rows)
+    hidden = ("n_jobs", "feature_groups")
+    described = {
+        name: value for name, value in estimator.get_params().items() if name not in hidden
+    }
     if entry.tuning == "resampling":
         estimator = estimator.make_estimator()
         max_samples = min(max_samples or MOST_SAMPLES, MOST_SAMPLES)
-    samples = tuning_sample(n_samples, max_samples, own_seed, fewest_samples(estimator))
+    samples = tuning_sample(clustered.X.shape[0], max_samples, own_seed, fewest_samples(estimator))
     return ClusteringProblem(
         file=file,
-        data=data,
+        whole=data,
+        data=clustered,
+        rows=rows,
         samples=samples,
         estimator=estimator,
         sparsities=_sparsities(entry, n_features, **grid),
@@ -182,6 +266,21 @@ def define_problem(
             **({} if samples is None else {"n_tuned": len(samples)}),
         },
     )
+
+
+def _refuse_unknown(dataset: str, entry: Method, settings: Mapping, accepted: Mapping) -> None:
+    """Refuse what a user asked for and a method cannot do."""
+    # What chooses no features has no use for groups.
+    cannot = {
+        "trim": "set samples aside" if settings.get("trim") else "",
+        "feature_groups": "choose groups" if "feature_groups" in settings and entry.penalty else "",
+    }
+    for name, verb in cannot.items():
+        if verb and name not in accepted:
+            raise ValueError(
+                f"matrices.{dataset}.{name}: {entry.name} cannot {verb}. Leave it out of methods, "
+                f"or leave out {name}."
+            )
 
 
 def _sparsities(
@@ -234,7 +333,7 @@ def refit(problem: ClusteringProblem, fit: TunedFit, number: int) -> TunedFit:
     else:
         estimator = clone(problem.estimator).set_params(random_state=seed)
         path = estimator.path(in_blocks(problem.tuning_data), [fit.sparsity])
-    return describe_fit(problem.data, path, fit.attributes, int(path.labels.max()) + 1)
+    return describe_fit(problem, path, fit.attributes, int(path.labels.max()) + 1)
 
 
 def order_fits(fits: Sequence[TunedFit], maximises: bool) -> list[int]:

@@ -12,6 +12,7 @@ import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
 from sparsekm.annotation.clusters import CATEGORY_EFFECT, STRONG, associate
+from sparsekm.cluster.batches import LEAST_AGREEMENT, clusters_of_batches
 from sparsekm.io.known_classes import distinct_classes
 from sparsekm.pipeline.registry import get_method
 from sparsekm.reporting.clusters import cluster_colors
@@ -29,7 +30,7 @@ _FACTS = (
     *("How many", "Set aside", "Apart?", "Reproducible?", "Told apart by", "Differ at all"),
     *("Known classes", "Regions", "Planted"),
 )
-_WARNINGS = ("simulated", "batches", "seeds", "methods", "drawn")
+_WARNINGS = ("simulated", "batch", "batches", "seeds", "methods", "drawn")
 
 
 @dataclass(frozen=True)
@@ -173,9 +174,22 @@ def _comparison_facts(result: DatasetResult) -> dict[str, Any]:
     table = associate(result.primary.labels, result.annotations)
     alike = table[(table["effect_name"] == CATEGORY_EFFECT) & (table["effect"] > STRONG)]
     return {
+        **_batch_facts(result),
         "others": [f"{result.methods[m].title} ({v:.2f})" for m, v in found if v < SAME],
         "batches": [f"{row.column} (Cramér’s V {row.effect:.2f})" for row in alike.itertuples()],
     }
+
+
+def _batch_facts(result: DatasetResult) -> dict[str, Any]:
+    """List the clusters that are a batch, and how far the answer centred within batches agrees."""
+    if result.batches is None:
+        return {"of_batches": [], "centred": 1.0, "least": LEAST_AGREEMENT}
+    (counts, _), agreement = result.batches
+    named = [
+        f"cluster {counts.index[cluster]} is batch {counts.columns[batch]}"
+        for cluster, batch in clusters_of_batches(counts.to_numpy())
+    ]
+    return {"of_batches": named, "centred": agreement, "least": LEAST_AGREEMENT}
 
 
 def _next_steps(

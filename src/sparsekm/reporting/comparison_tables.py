@@ -11,6 +11,7 @@ from sparsekm.reporting.answer import agreements
 from sparsekm.reporting.page_tables import (
     MISSING,
     Cell,
+    Column,
     TableView,
     format_count,
     format_rate,
@@ -114,6 +115,38 @@ def view_choices(result: DatasetResult) -> TableView | None:
     caption = f"What another choice would find, and its agreement with the answer: {_AGREEMENT}"
     heads = dict.fromkeys(("choice", "clusters", words.samples, words.features, "agreement"), "")
     return make_table(caption, heads, rows, result.is_simulated)
+
+
+_MOST_BATCHES = 8
+
+
+def view_batches(result: DatasetResult) -> TableView | None:
+    """Show the share of each batch in each cluster, as given and after centring within batches."""
+    found = result.batches
+    if found is None:
+        return None
+    both, agreement = found
+    largest = both[0].sum().nlargest(_MOST_BATCHES).index
+    rows = []
+    for cluster in both[0].index.union(both[1].index):
+        row = ["none" if cluster < 0 else cluster]
+        for counts in both:
+            own = counts.reindex([cluster], fill_value=0).iloc[0]
+            size = int(own.sum())
+            shares = own[largest] / max(size, 1)
+            row += [f"{size:,}", *(Cell(f"{s:.0%}", shade=round(100 * s)) for s in shares)]
+        rows.append(row)
+    samples = nouns(result).samples
+    heads = [Column("cluster")]
+    for answer in ("as given", "centred"):
+        heads += [Column(f"{samples}, {answer}"), *map(Column, map(str, largest))]
+    caption = (
+        f"Share of each batch in each cluster: of the values as given, the answer here, and of "
+        f"values centred within batches. The two agree with {agreement:.2f} ({_AGREEMENT}). Where "
+        "batches hold different classes, centring moves the classes: neither answer is right in "
+        "general"
+    )
+    return make_table(caption, heads, rows, result.is_simulated, kind="numbers contingency")
 
 
 def view_meanings(result: DatasetResult) -> TableView | None:

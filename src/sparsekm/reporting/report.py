@@ -18,6 +18,7 @@ from sparsekm.reporting.clusters import region_colors, view_anatomy, view_marker
 from sparsekm.reporting.comparison_tables import (
     compare_datasets,
     compare_methods,
+    view_batches,
     view_choices,
     view_meanings,
 )
@@ -141,6 +142,7 @@ def view_dataset(
         "answer": view_answer(result, settings),
         "figures": list(figures),
         "markers": view_markers(result, f"{result.name}/genes.csv"),
+        "batches": view_batches(result),
         "meanings": view_meanings(result),
         "samples": view_samples(result, f"{result.name}/clusters.csv"),
         "comparison": compare_methods(result),

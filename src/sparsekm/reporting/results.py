@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import adjusted_rand_score
 
 from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
@@ -55,6 +56,7 @@ class MethodResult:
     cluster_signatures: np.ndarray | None = None
     cluster_agreements: np.ndarray | None = None
     centers: np.ndarray | None = None
+    batch_centred: np.ndarray | None = None  # (n,): the clusters of values centred within batches
     partitions: np.ndarray | None = None  # (m, n): the fits of folds, whose consensus this is
     metrics: Mapping[str, Any] = field(default_factory=dict)
     # As in ``seeds.csv``: this fit, then those from other seeds; None without any.
@@ -165,12 +167,22 @@ class DatasetResult:
         return {int(row.cluster): str(row.label) for row in best.itertuples()}
 
     @property
+    def batches(self) -> tuple[list[pd.DataFrame], float] | None:
+        """The samples of each cluster (row) in each batch, as given and centred; agreement."""
+        centred = self.primary.batch_centred
+        if "batch" not in self.obs or centred is None:
+            return None
+        labels, batch = self.primary.labels, self.obs["batch"].astype(str).to_numpy()
+        counts = [pd.crosstab(found, batch) for found in (labels, centred)]
+        return counts, float(adjusted_rand_score(labels, centred))
+
+    @property
     def annotations(self) -> dict[str, pd.Series]:
         """What the user knows of the samples besides their classes, by the names of columns."""
         return {
             str(name).removeprefix(ANNOTATION): self.obs[name]
             for name in self.obs
-            if str(name).startswith(ANNOTATION)
+            if str(name).startswith(ANNOTATION) or name == "batch"
         }
 
     @property
@@ -292,6 +304,7 @@ def _load_method(
         cluster_signatures=fit.cluster_signatures,
         cluster_agreements=fit.cluster_agreements,
         centers=fit.centers,
+        batch_centred=fit.batch_centred,
         partitions=fit.partitions,
         metrics=SCORES.read_row(others["scores"]).to_dict() if "scores" in others else {},
         # Of large data there is only the tuned fit.

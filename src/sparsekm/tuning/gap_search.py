@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -18,9 +19,11 @@ from sparsekm.cluster.feature_groups import FeatureGroups
 from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+from sparsekm.cluster.missing import fill_missing, imputes
 from sparsekm.cluster.path_estimator import (
     FeatureSelector,
     read_data,
+    read_holes,
     read_new,
     read_varying,
     remember_features,
@@ -193,37 +196,42 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         X = compute(X)
         if batch is not None:
             check_batch(batch, X)
-        self._fit_samples(X, positions, sample_weight)
+        holes = read_holes(self, X)
+        if sample_weight is None:
+            self._fit(X, positions, holes)
+        else:
+            self._fit_weighted(X, positions, holes, sample_weight)
         compare_batches(self, X, batch, positions=positions, sample_weight=sample_weight)
         return self
 
-    def _fit_samples(self, X, positions, sample_weight) -> None:
-        if sample_weight is None:
-            self._fit(X, positions)
-            return
+    def _fit_weighted(self, X, positions, holes, sample_weight) -> None:
+        """Fit samples, each given as many times as it weighs."""
         values = read_data(self, X)
         refuse_counted(getattr(self.estimator, "trim", 0))
         rows = repeat_samples(sample_weight, values.shape[0])
         places = self._check_positions(positions, values.shape[0])
-        self._fit(values[rows], None if places is None else places[rows], rows)
+        own = (None if of is None else of[rows] for of in (places, holes))
+        self._fit(values[rows], *own, rows)
         remember_features(self, X)
         labels, (given, first) = self.predict(values), np.unique(rows, return_index=True)
         labels[given] = self.labels_[first]
         self.labels_ = self.best_estimator_.labels_ = labels
 
-    def _fit(self, X, positions, rows: np.ndarray | None = None) -> Self:
+    def _fit(self, X, positions, holes, rows: np.ndarray | None = None) -> None:
         """Fit samples, some of them given more than once: those with the same number in `rows`."""
         everyone, features = read_varying(self, X)
+        holes = None if holes is None else features.select(holes)
         estimator, sparsities, seed = self._prepare(features)
         places = self._check_positions(positions, everyone.shape[0])
         check_reference(self.reference, everyone)
         fewest = fewest_samples(estimator)
         samples = tuning_sample(everyone.shape[0], self.max_samples, seed, fewest)
-        tuned, values, places, rows = take_samples(samples, estimator, everyone, places, rows)
+        given = places, holes, rows
+        tuned, values, places, holes, rows = take_samples(samples, estimator, everyone, *given)
         estimator.check(everyone, searched=True)
         if samples is not None:
             tuned.check(values, searched=True)
-        path, references = self._fit_paths(tuned, values, sparsities, seed, places)
+        path, references = self._fit_paths(tuned, values, sparsities, seed, places, holes)
         self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
         first = path
         if self.n_refined:
@@ -232,11 +240,11 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             added = np.setdiff1d(refined, sparsities)
             if added.size and getattr(estimator, "independent_fits", False):
                 order = np.argsort(np.concatenate([sparsities, added]))
-                further, theirs = self._fit_paths(tuned, values, added, seed, places)
+                further, theirs = self._fit_paths(tuned, values, added, seed, places, holes)
                 path = SparsityPath.join([path, further]).take(order)
                 references = np.hstack([references, theirs])[:, order]
             elif added.size:
-                path, references = self._fit_paths(tuned, values, refined, seed, places)
+                path, references = self._fit_paths(tuned, values, refined, seed, places, holes)
             sparsities = refined
             self.results_ = gap_curve(
                 sparsities, path.n_selected, path.first_objectives, references
@@ -261,7 +269,6 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             self.best_estimator_.adopt(X, fit.put_back(features), 0)
         self.labels_ = self.best_estimator_.labels_
         self.feature_weights_ = self.best_estimator_.feature_weights_
-        return self
 
     @available_if(lambda self: hasattr(self.estimator, "predict"))
     def predict(self, X: Data) -> np.ndarray:
@@ -312,6 +319,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         """
         check_is_fitted(self)
         X, best = read_new(self, X), self.best_estimator_
+        X = fill_missing(X) if imputes(self) and not issparse(X) else X
         labels = best.labels_
         if X.shape[0] != len(labels):
             raise ValueError(f"n_samples={X.shape[0]} should be {len(labels)}, as in `fit`.")
@@ -371,7 +379,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         return places
 
     def _fit_paths(
-        self, estimator, X, sparsities, seed, positions
+        self, estimator, X, sparsities, seed, positions, holes
     ) -> tuple[SparsityPath, np.ndarray]:
         """Fit the data and the references side by side; the data, which take longest, first."""
 
@@ -388,6 +396,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
                 seed=seed,
                 reference=self.reference,
                 positions=positions,
+                holes=holes,
             )
             self._report(f"reference {index + 1} of {self.n_references}")
             return objectives

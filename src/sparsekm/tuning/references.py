@@ -63,6 +63,7 @@ from sparsekm.cluster.matrices.dense_parts import (
     stored_bytes,
 )
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.missing import fill_missing
 from sparsekm.cluster.trimming import count_trimmed, first_kept
 from sparsekm.metrics import label_codes
 from sparsekm.runtime.threads import one_blas_thread
@@ -158,28 +159,34 @@ def reference_objectives(
     seed: int,
     reference: str = "permutation",
     positions: np.ndarray | None = None,
+    holes: np.ndarray | None = None,
 ) -> np.ndarray:
     """Search one reference like the data; return an objective for each sparsity.
 
     `reference` is a key of `REFERENCES`, or `SPATIAL` for samples at `positions`, (n_samples,
-    n_dimensions); a sparse matrix can only be permuted. The estimator's own `random_state` is not
-    used.
+    n_dimensions); a sparse matrix can only be permuted. As many values as in X, where `holes` of
+    its shape are True, are missing and filled likewise; what is permuted is what was observed. The
+    estimator's own `random_state` is not used.
     """
     check_reference(reference, X)
     trimmed = getattr(estimator, "trim", 0)
     if trimmed:
         kept, others = _set_aside(estimator, X, seed)
         X, outliers = X[kept], X[others]
-        positions = None if positions is None else positions[kept]
+        positions, holes = (None if of is None else of[kept] for of in (positions, holes))
     # The reference is nobody else's: it is centred where it is, without another copy.
     if reference == SPATIAL:
         made = spatial_reference(X, positions=positions, index=index, seed=seed)
     elif reference == "permutation":
         groups = getattr(estimator, "feature_groups", None)
         groups = None if groups is None else label_codes(groups, "feature_groups")
-        made = permuted_reference(X, index=index, seed=seed, groups=groups)
+        source = X if holes is None else np.where(holes, np.nan, X)
+        made = permuted_reference(source, index=index, seed=seed, groups=groups)
     else:
         made = REFERENCES[reference](X, index=index, seed=seed)
+    if holes is not None:
+        lacking = np.isnan(made) if reference == "permutation" else holes
+        made = fill_missing(np.where(lacking, np.nan, made))
     if trimmed:
         sparse = issparse(X)
         made = csr_array(vstack([made, outliers])) if sparse else np.concatenate([made, outliers])

@@ -15,6 +15,7 @@ from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
 from sparsekm.cluster.matrices.containers import Data, Seed, compute
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.missing import MISSING, imputes, label_observed
 from sparsekm.cluster.path_estimator import (
     FeatureSelector,
     read_data,
@@ -95,6 +96,10 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         Threads; None and -1 are all cores that the process may use. Results do not depend on it.
     verbose : int, default=0
         Whether to print progress.
+    missing : {"error", "impute"}, default="error"
+        What is done about NaN in X: "impute" fills it by what features have in common
+        (`sparsekm.cluster.missing`), once before all else. `predict` takes distances over what is
+        observed.
     trim : float, default=0
         Share of the samples, below 0.5, that is set aside as outliers: first those that trimmed
         k-means on the z-scores sets aside, then, in one more fit, those farthest from their centres
@@ -215,6 +220,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        missing: str = "error",
         trim: float = 0.0,
     ) -> None:
         self.n_clusters = n_clusters
@@ -227,6 +233,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.missing = missing
         self.trim = trim
 
     def fit(
@@ -273,23 +280,23 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
             is constant; if indices of a sparse X lie outside its shape; if `groups` or `batch` are
             not one per sample; if there is one batch, or a batch of one sample; if weights are
-            negative, all 0, not one per sample or combined with `trim` or
-            ``min_cluster_size > 1``; if a parameter is out of its range, such as a single cluster,
-            for which nothing can be chosen. Everything that is refused is refused before anything
-            is fitted.
+            negative, all 0, not one per sample or combined with `trim` or ``min_cluster_size > 1``;
+            if a parameter is out of its range, such as a single cluster, for which nothing can be
+            chosen. Everything that is refused is refused before anything is fitted.
         """
         self.check_parameters()
         X = compute(X)
         if batch is not None:
             check_batch(batch, X)
-        self._fit_samples(X, groups, sample_weight)
+        if sample_weight is None and not self.trim:
+            self._fit(X, groups)
+        else:
+            self._fit_some(X, groups, sample_weight)
         compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
         return self
 
-    def _fit_samples(self, X, groups, sample_weight) -> None:
-        if sample_weight is None and not self.trim:
-            self._fit(X, groups)
-            return
+    def _fit_some(self, X, groups, sample_weight) -> None:
+        """Fit the samples that are not set aside, and have weight."""
         values = read_data(self, X)
         blocks = check_groups(groups, values.shape[0])
         if sample_weight is not None:
@@ -404,6 +411,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             raise ValueError(f"sparsity={self.sparsity!r} should be 'auto' or a number.")
         if self.max_samples is not None:
             check_count("max_samples", self.max_samples)
+        check_choice("missing", self.missing, MISSING)
         check_random_state(self.random_state)
         count_threads(self.n_jobs)
 
@@ -432,7 +440,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         features = WeightedFeatures.from_dense(self.feature_weights_ / self._scale**2)
         centers = self.cluster_centers_[:, features.support]
         shift = centers.mean(axis=0)
-        return label_samples(values, features, shift, (centers - shift).T)
+        label = label_observed if imputes(self) else label_samples
+        return label(values, features, shift, (centers - shift).T)
 
     def make_estimator(self) -> L0KMeans | L1KMeans:
         """Make the estimator that is fitted; its random state seeds the folds.

@@ -221,3 +221,87 @@ def test_a_note_with_commas_is_left_out(read_plain):
     raw = read_plain(lines_of(header, *lines) + "Source: GEO, NCBI, 2020\n")
     assert (raw.samples, raw.features) == (PATIENTS, ["TP53", "MYC", "EGFR"])
     assert "lines [Source: GEO] hold text and are left out" in " ".join(raw.remarks)
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "ND,not detected\n",
+        "ND,not detected,,\n*,below LOD,,\n",
+        "Source: our lab,2020\nby: J. Doe\n",
+    ],
+    ids=["an abbreviation", "abbreviations of a spreadsheet", "sources"],
+)
+def test_a_legend_is_no_sample(read_plain, below):
+    raw = read_plain(lines_of("id,glucose,lactate,urate", *NAMED) + below)
+    assert raw.samples == PATIENTS
+    assert "lines with one value or none are left out (the first is line 14)" in raw.remarks[0]
+
+
+def test_the_number_of_samples_below_their_mean_is_no_sample(read_plain):
+    below = [["Mean", 5.5, 4, 6], ["SD", 1.5, 1, 2], ["n", 12, 12, 12], ["Mean of cases", 1, 2, 3]]
+    raw = read_plain(lines_of("id,glucose,lactate,urate", *NAMED, *below))
+    assert raw.samples == PATIENTS
+    assert raw.remarks[0].startswith(
+        "lines [Mean, SD, n, Mean of cases] annotate the features or summarise"
+    )
+
+
+def test_deviations_next_to_their_means_are_named(read_plain):
+    rows = [[*row[:2], row[1] / 9, *row[2:]] for row in NAMED]
+    [remark, *_] = read_plain(lines_of("id,glucose,glucose_SD,lactate,urate", *rows)).remarks
+    assert remark.startswith("features [glucose_SD] seem to sum up the others.")
+
+
+def test_controls_of_the_measurement_are_named(read_plain):
+    rows = [["Blank", 0.1, 0.2, 0.1], *NAMED, ["QC_2", 5, 5, 5]]
+    assert read_plain(lines_of("id,glucose,lactate,urate", *rows)).remarks == [
+        "samples [Blank, QC_2] seem to be controls of the measurement, such as blanks or pools. "
+        "Set ignore: [Blank, QC_2] to leave them out."
+    ]
+
+
+def test_means_with_their_deviations_are_no_samples(read_plain):
+    header = "gene,ctrl_mean,ctrl_sd,ko_mean,ko_sd"
+    lines = [[gene, *range(i, i + 4)] for i, gene in enumerate(["TP53", "MYC", "EGFR"])]
+    with pytest.raises(MatrixError, match=r"several columns: \[mean, sd\]"):
+        read_plain(lines_of(header, *lines))
+
+
+def test_names_in_two_lines_of_which_cells_were_merged_are_joined(read_plain):
+    below = "\n".join(lines_of("", *NAMED).split("\n")[1:])
+    raw = read_plain(f"patient,Blood,,Urine\n,urea,ATP,urea\n{below}")
+    assert raw.features == ["Blood urea", "Blood ATP", "Urine urea"]
+    assert raw.samples == PATIENTS
+
+
+def test_iid_names_the_samples_of_plink(read_plain):
+    variants = [f"rs100{i}_A" for i in range(9)]
+    lines = [f"F{i // 2} I{i} 0 0 1 -9 {'0 1 2 ' * 3}" for i in range(12)]
+    header = f"FID IID PAT MAT SEX PHENOTYPE {' '.join(variants)}"
+    raw = read_plain("\n".join([header, *lines, ""]))
+    assert raw.samples == [f"I{i}" for i in range(12)]
+    assert raw.features == variants
+
+
+def test_a_number_with_a_unit_among_plain_ones_is_refused_with_its_place(read_plain):
+    table = lines_of("id,glucose,lactate,urate", *NAMED).replace("P3,3.25,", "P3,10.5°C,")
+    with pytest.raises(MatrixError, match="line 5: '10.5°C' in column 'glucose' has a unit or"):
+        read_plain(table)
+
+
+@pytest.mark.parametrize(
+    ("cell", "number", "remark"),
+    [
+        ("~0.5", 0.5, "a word or mark for about"),
+        ("ca. 0.5", 0.5, "a word or mark for about"),
+        ("0.5?", 0.5, "marks behind them"),
+        ("1.5x10^3", 1500, "powers of ten"),
+        ("1.100.100", 1100100, "numbers have a decimal comma: '1.100.100' is read as 1100100"),
+    ],
+)
+def test_numbers_with_marks_are_read_aloud(read_plain, cell, number, remark):
+    rows = [[name, i + 2, cell if i == 3 else i + 7] for i, name in enumerate(PATIENTS)]
+    raw = read_plain(lines_of("id,glucose,urate", *rows).replace(",", ";"))
+    assert raw.offset[1] + raw.X.collect()[3, 1] == pytest.approx(number)
+    assert remark in " ".join(raw.remarks)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
@@ -34,8 +35,10 @@ _WAYS = [
         (r"^([$€£¥]|EUR|USD|GBP|CHF)\s*", "", "a currency, which is left out"),
         (rf"^({_NUMBER})-$", r"-\1", "a minus behind the number"),
         (rf"^\(({_NUMBER})\)$", r"-\1", "parentheses for a minus"),
+        (r"^(~|≈|ca?\.|approx\.?)\s*", "", "a word or mark for about, which is left out"),
+        (r"(?<=\d)\s*[x×·*]\s*10\^([+-]?\d+)$", r"e\1", "powers of ten"),
         (r"\s*%$", "", "a percent sign, which is left out"),
-        (rf"^({_NUMBER})[*†‡§]+$", r"\1", "marks of footnotes, which are left out"),
+        (rf"^({_NUMBER})[*†‡§?]+$", r"\1", "marks behind them, which are left out"),
     )
 ]
 
@@ -57,40 +60,34 @@ class CellParser:
         self.grouped: set[str] = set()  # numbers such as 1,234
         mark = "," if decimal == "." else "."
         self._groups = re.compile(rf"([+-]?\d{{1,3}}(?:[{mark}' ]\d{{3}})+)([.,]\d*)?")
-        self._odd: dict[str, float | None] = {}
-        self._front = 0  # how many cells end with the last text of a line
+        self._odd = lru_cache(100_000)(self._read)
         self._units: dict[str, str] = {}
 
     def line(self, cells: list[str]) -> tuple[np.ndarray, list[int]]:
         """Return the numbers in a line, NaN if missing or text, and where its cells are text."""
-        numbers = [*map(self.number, cells[: self._front])]
-        rest = cells[self._front :]
-        try:
-            # Most lines hold plain numbers after some text. Python reads 1_000 as a number.
-            is_plain = self.decimal == "." and "_" not in "".join(rest)
-            numbers += map(float if is_plain else self.number, rest)
-        except ValueError:
-            numbers = [*map(self.number, cells)]
+        numbers, rest = [self.number(cells[0])], iter(cells[1:])
+        read = self._read_plain if self.decimal == "," or "_" in "".join(cells[1:]) else float
+        while len(numbers) < len(cells):
+            try:
+                # What was read before the first other cell stays.
+                numbers.extend(map(read, rest))
+            except ValueError:
+                numbers.append(self._odd(cells[len(numbers)]))
         values = np.array(numbers, dtype=np.float64)
-        text = [at for at in np.flatnonzero(np.isnan(values)) if numbers[at] is None]
-        self._front = text[-1] + 1 if text else 0
-        return values, text
+        return values, [at for at in np.flatnonzero(np.isnan(values)) if numbers[at] is None]
 
     def number(self, cell: str) -> float | None:
         """Return the number in a cell: NaN for a missing one, None for text."""
         try:
-            # Python reads 1_000 as a number.
-            if self.decimal == "." and "_" not in cell:
-                return float(cell)
-            if self.decimal == "," and "_" not in cell and "." not in cell:
-                return float(cell.replace(",", "."))
+            return self._read_plain(cell)
         except ValueError:
-            pass
-        if cell not in self._odd:
-            if len(self._odd) > 100_000:
-                self._odd.clear()
-            self._odd[cell] = self._read(cell)
-        return self._odd[cell]
+            return self._odd(cell)
+
+    def _read_plain(self, cell: str) -> float:
+        # Python reads 1_000 as a number.
+        if "_" in cell or (self.decimal == "," and "." in cell):
+            raise ValueError(cell)
+        return float(cell.replace(",", ".") if self.decimal == "," else cell)
 
     def is_text(self, cell: str) -> bool:
         """Tell whether a cell contains text other than a missing value."""
@@ -137,6 +134,11 @@ def find_decimal(cells: Iterable[str], separator: str) -> tuple[str, str | None]
         return ".", None
     if sure_comma:
         return ",", sure_comma[0]
+    for mark, thousands in ((",", "."), (".", ",")):
+        groups = re.compile(rf"[+-]?[1-9]\d{{0,2}}(\{thousands}\d{{3}}){{2,}}")
+        sure = next(filter(groups.fullmatch, plain), None)
+        if sure:
+            return mark, sure if mark == "," else None
     unsure = commas if commas and not points else points if separator == ";" and not commas else []
     if unsure:
         mark, other = (",", ".") if commas else (".", ",")

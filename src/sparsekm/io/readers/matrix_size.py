@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sparsekm.io.readers.raw_matrix import check_size, held_bytes
-from sparsekm.io.readers.stored_files import find_layout, open_stored, vectors_in
 from sparsekm.io.readers.stored_matrix import find_mtx
+from sparsekm.io.readers.value_blocks import find_layout, open_stored, vectors_in
 
 COPIES = 3  # float32 matrices in memory at once while one is read and normalised as a whole
 BLOCK_BYTES = 2**29  # memory of the blocks of a matrix that is read in blocks of rows

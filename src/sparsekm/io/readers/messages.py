@@ -39,20 +39,12 @@ class MatrixError(InputError):
 
 def quoted(name: object) -> str:
     """Write a name as YAML reads it back in a list: in quotation marks where it needs them."""
-    text = str(name)
-    if isinstance(name, str) and (_NOT_TEXT.fullmatch(text) or not _BARE.fullmatch(text)):
-        return json.dumps(text, ensure_ascii=False)
-    return text
+    is_bare = not isinstance(name, str) or (_BARE.fullmatch(name) and not _NOT_TEXT.fullmatch(name))
+    return str(name) if is_bare else json.dumps(name, ensure_ascii=False)
 
 
 def listed(names: Iterable[object]) -> str:
-    """Write names as a list that can be pasted into a setting.
-
-    Examples
-    --------
-    >>> listed(["age", "a, b"])
-    '[age, "a, b"]'
-    """
+    """Write names as a list that can be pasted into a setting."""
     return f"[{', '.join(map(quoted, names))}]"
 
 
@@ -68,13 +60,7 @@ class _Texts(string.Formatter):
 
 
 def say(key: str, /, **values: Any) -> str:
-    """Return one of the texts in `messages.json`, with its values.
-
-    Examples
-    --------
-    >>> say("separator", kind="bars")
-    'cells are separated by bars.'
-    """
+    """Return one of the texts in `messages.json`, with its values."""
     return _Texts().format(_TEXTS[key], **values)
 
 

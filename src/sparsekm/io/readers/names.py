@@ -40,34 +40,21 @@ _MEASURE = re.compile(rf"(?<!\w)({_any_of(KNOWN['measures'])})(?!\w)")
 
 
 class NameEvidence(NamedTuple):
-    """What the names of an axis say: above 0 for features, below for samples."""
+    """What the names of an axis say."""
 
-    score: float
-    # Whether names differ by numbers mostly, and whether software numbered them, which says nothing
-    numbered: bool
-    default: bool
+    score: float  # above 0 for features, below for samples
+    numbered: bool  # whether they differ by numbers mostly
+    default: bool  # whether software numbered them, which says nothing
 
 
 @lru_cache(2**17)
 def tidy(heading: str) -> str:
-    """Write a heading in lower case, with single blanks for punctuation.
-
-    Examples
-    --------
-    >>> tidy("Mol. weight [kDa]"), tidy("gene_start"), tidy("log2FoldChange")
-    ('mol weight kda', 'gene start', 'log2foldchange')
-    """
+    """Write a heading in lower case, with single blanks for punctuation."""
     return " ".join(re.sub(r"[^\w%+/#]|_", " ", heading.lower()).split())
 
 
 def is_a(name: str, *kinds: str) -> bool:
-    """Tell whether a name or heading is of one of the kinds in `known_names.json`.
-
-    Examples
-    --------
-    >>> is_a("Hugo_Symbol", "feature_heading"), is_a("gene_start", "feature_annotations")
-    (True, True)
-    """
+    """Tell whether a name or heading is of one of the kinds in `known_names.json`."""
     plain = _spellings(name)
     return any(
         bool(plain & _LISTS[kind]) if kind in _LISTS else any(map(_FORMS[kind], plain))
@@ -84,11 +71,9 @@ def _spellings(name: str) -> frozenset[str]:
 
 def split_measure(heading: str) -> tuple[str, str]:
     """Return the measure that a heading names, such as "lfq intensity", and what is left."""
-    found = _MEASURE.search(tidy(heading))
-    if not found:
-        return "", tidy(heading)
-    rest = tidy(heading)[: found.start()] + tidy(heading)[found.end() :]
-    return found[0], rest.strip(" %")
+    before, *found = _MEASURE.split(tidy(heading), maxsplit=1)
+    measure, after = found or ("", "")
+    return measure, (before + after).strip(" %")
 
 
 def is_row_numbers(heading: str, names: Sequence[str]) -> bool:
@@ -105,15 +90,7 @@ def shape_of(name: str) -> str:
 
 
 def weigh_names(names: Sequence[str]) -> NameEvidence:
-    """Weigh the names of an axis.
-
-    Examples
-    --------
-    >>> weigh_names(["ENSG00000141510", "ENSG00000012048", "other"]).score
-    2.0
-    >>> weigh_names(["GSM101", "GSM102"]).score
-    -2.0
-    """
+    """Weigh the names of an axis."""
     names = [name.strip() for name in names[:_LOOKED_AT] if name.strip()]
     if not names:
         return NameEvidence(0.0, False, True)

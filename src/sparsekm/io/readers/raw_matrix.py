@@ -1,21 +1,41 @@
-"""A matrix as read from its file, before normalisation, and its description."""
+"""A matrix as read from its file, before normalisation: its checks and its description."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from sparsekm.io.known_classes import UNKNOWN
-from sparsekm.io.readers.messages import refusal
+from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.io.input_error import is_storable
+from sparsekm.io.known_classes import UNKNOWN, distinct_classes
+from sparsekm.io.readers.cells import MISSING, MISSING_LABELS
+from sparsekm.io.readers.messages import refusal, say, suggest
 from sparsekm.io.row_stream import RowStream
 from sparsekm.io.table_description import TableDescription
 
 # Bytes of the largest matrix that is read as a whole, or in blocks of rows; others are refused.
 HELD_LIMIT, STREAMED_LIMIT = 16 * 2**30, 2**40
 MIN_SAMPLES = 3  # the fewest that can be clustered
+MIN_LABELS = 2  # samples with a known class: the comparison needs a pair
+DUPLICATES = ("mean", "sum", "max", "first")  # how features of the same name may be merged
+_SMALLEST_COUNT = 30
+_MONTH = "jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec"
+_DATE = re.compile(
+    rf"(?i)\d{{1,2}}[-./]({_MONTH})|({_MONTH})[-./]\d{{1,2}}|\d{{4}}-\d\d-\d\d( 00:00:00)?"
+)
+# What stands for a missing class as often as it names one.
+_UNKNOWN = {*MISSING, "unknown", "unk", "other/unknown", "not available", "not known", "-1"}
+_UNKNOWN -= {"", "na", "nan", "n/a", "#n/a"}
+_SENTINELS = (-999, -9999, -99, -99999, -9, -1, 99, 999, 9999, 99999, -1e30, 1e30)
+_FEW_DISTINCT = 10
+_FEW_WHOLE = 5
 
 
 @dataclass(frozen=True)
@@ -104,22 +124,235 @@ def held_bytes(n_samples: int, n_features: int, n_stored: int | None = None) -> 
 
 
 def check_size(
-    file: object,
-    n_samples: int,
-    n_features: int,
-    n_stored: int | None = None,
-    *,
-    in_blocks: bool = False,
+    file: object, n: int, p: int, n_stored: int | None = None, *, in_blocks: bool = False
 ) -> None:
     """Refuse a matrix that is too small to cluster, or larger than its limit."""
-    if n_samples < MIN_SAMPLES:
-        raise refusal("at_least", file, what="n_samples", n=n_samples, least=MIN_SAMPLES)
-    if n_features < 1:
-        raise refusal("at_least", file, what="n_features", n=n_features, least=1)
-    size = held_bytes(n_samples, n_features, n_stored) / 2**30
+    for what, found, least in (("n_samples", n, MIN_SAMPLES), ("n_features", p, 1)):
+        if found < least:
+            raise refusal("at_least", file, what=what, n=found, least=least)
+    size = held_bytes(n, p, n_stored) / 2**30
     limit = (STREAMED_LIMIT if in_blocks else HELD_LIMIT) / 2**30
     if size > limit:
         kind = "dense" if n_stored is None else "sparse"
-        raise refusal(
-            "too_large", file, n=n_samples, p=n_features, kind=kind, size=size, limit=limit
-        )
+        raise refusal("too_large", file, n=n, p=p, kind=kind, size=size, limit=limit)
+
+
+def check_named(
+    file: Path,
+    settings: Settings,
+    names: Sequence[str],
+    where: str,
+    other: str = "",
+    others: Sequence[str] = (),
+) -> None:
+    """Refuse a setting with a name that is not among those there are.
+
+    `others` are the names on the other axis, which suggest that the table is transposed.
+    """
+    for key, name in settings.named.items():
+        if name in names:
+            continue
+        kind, hint = "not_there" if len(names) else "nothing_named", suggest(key, name, names)
+        if name in others:
+            value = "false" if settings.transpose is True else "true"
+            kind, hint = "not_there", say("looks_turned", other=other, value=value)
+        raise refusal(kind, file, key=key, name=name, where=where, names=names, hint=hint)
+
+
+def assemble(
+    file: Path,
+    raw: RawMatrix,
+    settings: Settings,
+    about: Mapping[str, Any],
+    label: str | None = None,
+) -> RawMatrix:
+    """Check names, and read classes, groups and annotations from the columns about the samples.
+
+    `label` is the column of known classes, unless a setting names one.
+    """
+    raw.features = _check_names(file, raw.features, "feature", raw.remarks)
+    if raw.samples is not None:
+        raw.samples = _check_names(file, raw.samples, "sample", raw.remarks)
+    words = MISSING_LABELS | set(map(str, settings.missing_values))
+    label, n = settings.labels or label, raw.X.shape[0]
+    if label is not None:
+        raw.labels = _read_classes(file, "label", label, _known(about[label], words))
+        n_known = int((raw.labels != UNKNOWN).sum())
+        if n_known < MIN_LABELS:
+            raise refusal("few_labels", file, name=label, n=n_known, of=n, least=MIN_LABELS)
+    for key in ("groups", "batch"):
+        if (name := getattr(settings, key)) is not None:
+            setattr(raw, key, _read_groups(file, key, name, _known(about[name], words)))
+    if settings.weights is not None:
+        raw.weights = _read_weights(file, settings.weights, _known(about[settings.weights], words))
+    for name in settings.annotate:
+        raw.annotations[name] = _as_numbers(_known(about[name], words))
+    raw.remarks += _list_remarks(raw, label or "labels", settings.missing_values)
+    return raw
+
+
+def _check_names(file: Path, values: Sequence[object], kind: str, remarks: list[str]) -> list[str]:
+    """Check that names are there, and append numbers to those that occur more than once."""
+    names = pd.Series([*map(str, values)], dtype=object)
+    unnamed = sum(not name.strip() for name in names)
+    if unnamed:
+        raise refusal("unnamed", file, n=unnamed, kind=kind)
+    _check_storable(file, f"{kind} name", names)
+    repeated = names[names.duplicated()].unique().tolist()
+    if repeated:
+        remarks.append(say("repeated_names", n=len(repeated), kind=kind, names=repeated[:3]))
+    while names.duplicated().any():
+        count = names.groupby(names).cumcount()
+        names = names.where(count == 0, names + "_" + (count + 1).astype(str))
+    return names.tolist()
+
+
+def _check_storable(file: Path, what: str, texts: Sequence[str]) -> None:
+    odd = next((text for text in texts if not is_storable(text)), None)
+    if odd is not None:
+        raise refusal("not_storable", file, what=what, text=odd)
+
+
+def _known(values: Sequence[Any], words: frozenset[str]) -> list[str | None]:
+    """Return a column as text, None if missing; integers that were read as floats are integers."""
+    is_float = [isinstance(value, float | np.floating) for value in values]
+    numbers = [value for value, found in zip(values, is_float, strict=True) if found]
+    whole = all(np.isnan(number) or float(number).is_integer() for number in numbers)
+    texts = [
+        None
+        if pd.isna(value)
+        # Otherwise surrounding blanks would make a different class of the same word.
+        else str(int(value) if whole else float(value))
+        if found
+        else str(value).strip()
+        for value, found in zip(values, is_float, strict=True)
+    ]
+    return [None if text in words else text for text in texts]
+
+
+def _read_classes(file: Path, kind: str, name: str, known: list[str | None]) -> np.ndarray:
+    """Return classes or groups, `UNKNOWN` where they are missing."""
+    texts = [UNKNOWN if text is None else text for text in known]
+    _check_storable(file, f"{kind} of {name!r}:", texts)
+    return np.array(texts, dtype=object)
+
+
+def _read_groups(file: Path, key: str, name: str, known: list[str | None]) -> np.ndarray:
+    """Return the group of each sample, of at least two."""
+    found = _read_classes(file, "group", name, known)
+    n_missing = int((found == UNKNOWN).sum())
+    if n_missing:
+        raise refusal("no_group", file, key=key, name=name, n=n_missing, of=len(found))
+    if len(set(found)) < 2:
+        raise refusal("one_group", file, key=key, name=name, group=found[0])
+    return found
+
+
+def _as_numbers(known: list[str | None]) -> np.ndarray:
+    """Return float64 if each known text is a number, else the texts."""
+    texts = pd.Series(known, dtype=object)
+    try:
+        return texts.str.replace(",", ".").astype(float).to_numpy()
+    except ValueError:
+        return texts.to_numpy()
+
+
+def _read_weights(file: Path, name: str, known: list[str | None]) -> np.ndarray:
+    found = _as_numbers(known)
+    is_number = found.dtype != object
+    wrong = [
+        text
+        for text, weight in zip(known, found, strict=True)
+        if not (is_number and np.isfinite(weight) and weight >= 0)
+    ]
+    if wrong or not found.any():
+        raise refusal("weights", file, name=name, value=wrong[0] if wrong else 0)
+    return found
+
+
+def merge_features(
+    X: np.ndarray, features: list[str], how: str | None, remarks: list[str]
+) -> tuple[np.ndarray, list[str]]:
+    """Merge the columns of features of the same name, and return X and the names.
+
+    By default values are averaged; counts are added. Missing values are passed over.
+    """
+    counts = Counter(features)
+    repeated = [name for name, count in counts.items() if count > 1 and name.strip()]
+    if not repeated:
+        return X, features
+    known = X[:50][np.isfinite(X[:50])]
+    are_counts = (known >= 0).all() and (known == np.rint(known)).all()
+    how = how or ("sum" if are_counts and known.max(initial=0) > _SMALLEST_COUNT else "mean")
+    lines = pd.DataFrame(X.T).groupby(np.array(features, dtype=object), sort=False)
+    merged = lines.sum(min_count=1) if how == "sum" else lines.agg(how)
+    others = " or ".join(word for word in DUPLICATES if word != how)
+    remarks.append(say("merged", n=len(repeated), names=repeated[:3], how=how, others=others))
+    return merged.to_numpy().T, [*counts]
+
+
+def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> list[str]:
+    """List all remarks on a matrix; `labels` is the name of its known classes."""
+    remarks = [] if raw.labels is None else _on_labels(labels, raw.labels, missing)
+    dates = [name for name in raw.features if _DATE.fullmatch(name)]
+    if dates:
+        remarks.append(say("dates", n=len(dates), example=dates[0], names=dates))
+    return [*remarks, *_on_values(raw, missing)]
+
+
+def _on_labels(name: str, labels: np.ndarray, missing: Sequence[object]) -> list[str]:
+    """List remarks on classes that may be none, that differ in case only, or are too many."""
+    classes, remarks = distinct_classes(labels), []
+    unknown = [word for word in classes if word.casefold() in _UNKNOWN]
+    if unknown:
+        remarks.append(say("unknown", words=unknown, name=name, missing=[*missing, *unknown]))
+    folded: dict[str, list[str]] = {}
+    for word in classes:
+        folded.setdefault(" ".join(word.casefold().split()), []).append(word)
+    alike = (words for words in folded.values() if len(words) > 1)
+    remarks += [say("case", words=words, name=name, n=len(words)) for words in alike]
+    if len(classes) > max(_FEW_DISTINCT, len(labels) // 5):
+        remarks.append(say("many_classes", name=name, n=len(classes), of=len(labels)))
+    return remarks
+
+
+def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
+    """List remarks on sentinels, on samples that are the same, and on a few whole numbers."""
+    n, p = raw.X.shape
+    is_whole, seen, same = np.ones(p, dtype=bool), {}, []
+    # The smallest and largest number of each feature, with sentinels and without.
+    low, high, inner_low, inner_high = np.array([[np.inf], [-np.inf]] * 2) * np.ones(p)
+    for rows, block in raw.X.blocks():
+        dense = as_dense(block)
+        for at, row in enumerate(dense, rows.start):
+            other = seen.setdefault(hash(row.tobytes()), at)
+            same += [(other, at)] * (other != at)
+        # As in the file, up to the rounding to single precision.
+        values = np.round(dense.astype(np.float64) + raw.offset, 4)
+        is_whole &= ((values == np.rint(values)) | np.isnan(values)).all(axis=0)
+        ends = least, most = np.fmin.reduce(values), np.fmax.reduce(values)
+        low, high = np.fmin(low, least), np.fmax(high, most)
+        at = np.flatnonzero(np.isin(ends, _SENTINELS).any(axis=0))
+        others = np.where(np.isin(values[:, at], _SENTINELS), np.nan, values[:, at])
+        least[at], most[at] = np.fmin.reduce(others), np.fmax.reduce(others)
+        inner_low, inner_high = np.fmin(inner_low, least), np.fmax(inner_high, most)
+    remarks, found = [], {}
+    room = np.maximum(inner_high - inner_low, 1e-9)
+    for number in _SENTINELS:
+        gap = inner_low - number if number < 0 else number - inner_high
+        is_there = (low if number < 0 else high) == number
+        # A negative number among others that are not, too.
+        n_far = int((is_there & ((gap > 2 * room) | ((number < 0) & (inner_low >= 0)))).sum())
+        if n_far > 1 or (n_far and (n_far == p or abs(number) >= 999)):
+            found[int(number) if abs(number) < 1e6 else number] = n_far
+    if found:
+        words = ", ".join(f"{number:g} (in {n_far} features)" for number, n_far in found.items())
+        remarks.append(say("sentinels", words=words, missing=[*missing, *found]))
+    if same and p > 1:
+        name = raw.samples or [f"sample {at + 1}" for at in range(n)]
+        pairs = [f"{name[one]} = {name[two]}" for one, two in same[:3]] + ["..."] * (len(same) > 3)
+        remarks.append(say("same_samples", n=len(same), pairs=", ".join(pairs)))
+    whole = [raw.features[at] for at in np.flatnonzero(is_whole & (low < high))]
+    if 0 < len(whole) <= max(_FEW_WHOLE, p // 50) and len(whole) * 4 <= p:
+        remarks.append(say("whole_numbers", names=whole, first=whole[0]))
+    return remarks

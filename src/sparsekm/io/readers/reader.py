@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +87,9 @@ def _read_workbook(file: Path, settings: Settings) -> RawMatrix:
         options = {"header": None, "dtype": object, "na_filter": False}
         tables = (one for one in names if _is_table(book.parse(one, nrows=30, **options)))
         chosen = sheet or next(tables, names[0])
-        text = book.parse(chosen, **options).map(_as_text).to_csv(header=False, index=False)
-    raw = read_text(file, settings, text)
+        page = book.parse(chosen, **options).map(str)
+    text = page.replace({r"[\r\n]+": " ", r" 00:00:00$": ""}, regex=True)
+    raw = read_text(file, settings, text.to_csv(header=False, index=False))
     if len(names) > 1 and sheet is None:
         raw.remarks.insert(0, say("sheet", sheet=chosen, names=names))
     return raw
@@ -108,10 +108,3 @@ def _is_table(page: pd.DataFrame) -> bool:
     """Tell whether a sheet has lines of numbers, unlike one with notes."""
     numbers = page.map(lambda value: isinstance(value, int | float)).sum(axis=1)
     return int((numbers > (page.shape[1] > 2)).sum()) > 2
-
-
-def _as_text(value: Any) -> str:
-    """Write the value of a cell like a text table."""
-    if isinstance(value, datetime.datetime):
-        return value.isoformat(sep=" ").removesuffix(" 00:00:00")
-    return " ".join(str(value).splitlines())

@@ -8,11 +8,12 @@ are ``X`` (n, p) and optionally ``y`` or ``labels`` (n,), ``genes`` or ``feature
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import h5py
 import numpy as np
@@ -21,24 +22,39 @@ from scipy.io import mminfo, mmread
 from scipy.sparse import csr_array
 
 from sparsekm.io.input_error import reason_of
-from sparsekm.io.readers.assembling import Parts, assemble, check_named
 from sparsekm.io.readers.cells import listed_numbers
 from sparsekm.io.readers.messages import explain_damage, refusal, say
 from sparsekm.io.readers.names import is_a, is_row_numbers, weigh_names
-from sparsekm.io.readers.orientation import find_orientation
-from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, check_size
-from sparsekm.io.readers.stored_files import Layout, find_layout, open_stored
-from sparsekm.io.readers.value_blocks import Opened, SparseRows, check_rows, check_type
+from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, assemble, check_named, check_size
+from sparsekm.io.readers.table_axes import find_orientation
+from sparsekm.io.readers.value_blocks import (
+    Layout,
+    Opened,
+    SparseRows,
+    check_rows,
+    check_type,
+    find_layout,
+    open_stored,
+)
 
 _FEATURES = ("genes", "features", "feature_names", "gene_names", "var_names")
 _SAMPLES = ("samples", "sample_names", "obs_names", "cell_names")
 _LABELS = ("y", "labels", "Y", "target")
 
 
-class _Described(NamedTuple):
-    parts: Parts
+@dataclass
+class _Axes:
+    """What a file says of the samples and features of its matrix."""
+
+    samples: Sequence[object] | None
+    features: Sequence[object] | None
+    about: Mapping[str, Any] = field(default_factory=dict)  # columns about the samples, by name
+    label: str | None = None  # the column of known classes, if no setting names one
+    relevant: np.ndarray | None = None
+    positions: np.ndarray | None = None
     turn: bool = False  # whether rows are features
     chosen: np.ndarray | None = None  # the features to read
+    remarks: list[str] = field(default_factory=list)
 
 
 def read_stored(file: Path, settings: Settings) -> RawMatrix:
@@ -47,44 +63,49 @@ def read_stored(file: Path, settings: Settings) -> RawMatrix:
         layout = find_layout(file, opened, settings.layer)
         describe = {"anndata": _of_anndata, "10x": _of_tenx, "arrays": _of_arrays}[layout.kind]
         # Everything small is read and checked before the matrix.
-        found = describe(file, opened, layout, settings)
-        n, p = layout.shape[::-1] if found.turn else layout.shape
-        in_blocks = layout.in_blocks and not found.turn
-        check_size(file, n, p, n_stored=layout.n_stored, in_blocks=in_blocks)
-        held = None if in_blocks else _hold(file, layout, found.turn)
+        axes = describe(file, opened, layout, settings)
+        axes.remarks[:0] = layout.remarks
+        shape = layout.shape[::-1] if axes.turn else layout.shape
+        in_blocks = layout.in_blocks and not axes.turn
+        check_size(file, *shape, n_stored=layout.n_stored, in_blocks=in_blocks)
+        if not in_blocks:
+            held = _read_whole(file, layout)
+            held = held.T if axes.turn else held
+            held = held if layout.n_stored is None else csr_array(held)
+            return _finish(file, axes, settings, partial(nullcontext, held))
 
     @contextmanager
     def matrix() -> Iterator[Any]:
-        if held is not None:
-            yield held
-            return
         with open_stored(file) as opened:
             node = opened[layout.name]
             is_array = layout.n_stored is None
             yield check_type(file, node) if is_array else SparseRows(file, node, layout.shape)
 
-    found.parts.remarks[:0] = layout.remarks
-    return _finish(found, settings, matrix)
+    return _finish(file, axes, settings, matrix)
 
 
-def _finish(found: _Described, settings: Settings, opened: Opened) -> RawMatrix:
-    parts, chosen, numbers = found.parts, found.chosen, listed_numbers(settings.missing_values)
-    X, offset = check_rows(parts.file, opened, parts.remarks, numbers)
-    if chosen is not None:
-        X, offset = X.select(chosen), offset[chosen]
-    return assemble(parts, settings, X, offset)
+def _finish(file: Path, axes: _Axes, settings: Settings, opened: Opened) -> RawMatrix:
+    X, offset = check_rows(file, opened, axes.remarks, listed_numbers(settings.missing_values))
+    if axes.chosen is not None:
+        X, offset = X.select(axes.chosen), offset[axes.chosen]
+    features = axes.features
+    if features is None:
+        features = [f"feature{j + 1}" for j in range(X.shape[1])]
+    samples = None if axes.samples is None else [*map(str, axes.samples)]
+    raw = RawMatrix(X, offset, [*map(str, features)], samples, remarks=axes.remarks)
+    raw.relevant, raw.positions = axes.relevant, axes.positions
+    return assemble(file, raw, settings, axes.about, axes.label)
 
 
-def _hold(file: Path, layout: Layout, turn: bool) -> Any:
+def _read_whole(file: Path, layout: Layout) -> Any:
     """Read a whole matrix that cannot be read by rows."""
     if layout.n_stored is None:
-        whole = check_type(file, _values(file, layout.name, layout.node), layout.name)
-        return whole.T if turn else whole
+        return check_type(file, _values(file, layout.name, layout.node), layout.name)
     whole = _read_elem(layout.node)
     # As in `SparseRows`.
     whole.check_format(full_check=True)
     check_type(file, layout.node["data"])
-    return csr_array(whole.T if turn else whole)
+    return whole
 
 
 def _read_elem(node: Any) -> Any:
@@ -99,14 +120,12 @@ def _is_turned(rows: Sequence[object] | None, columns: Sequence[object] | None) 
     if rows is None or columns is None:
         return False
     rows, columns = [*map(str, rows)], [*map(str, columns)]
-    if is_row_numbers("", rows):
+    if is_row_numbers("", rows) or weigh_names(rows).score <= 0 <= weigh_names(columns).score:
         return False
-    if weigh_names(rows).score <= 0 <= weigh_names(columns).score:
-        return False
-    return find_orientation("", rows, columns, len(rows))[0] is True
+    return find_orientation("", rows, columns)[0] is True
 
 
-def _of_anndata(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Described:
+def _of_anndata(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Axes:
     obs, var = (_read_frame(file, opened, part) for part in ("obs", "var"))
     shape, expected = layout.shape, (len(obs), len(var))
     if shape != expected:
@@ -120,27 +139,23 @@ def _of_anndata(file: Path, opened: Any, layout: Layout, settings: Settings) -> 
         remarks.append(say("named_by_var", name=headings[0]))
     if settings.transpose == "auto" and not {*settings.named.values()} & {*obs.columns}:
         turn = _is_turned(rows, columns)
-        if turn:
-            remarks.append(say("genes_in_obs", gene=rows[0], sample=columns[0]))
-    samples, features = (var, obs) if turn else (obs, var)
-    where = "var" if turn else "obs"
-    elsewhere = () if turn else ("a column of var", var.columns)
-    check_named(file, settings, [*samples.columns], f"the columns of {where}", *elsewhere)
-    parts = Parts(file, *((rows, columns) if turn else (columns, rows)), about=samples)
-    parts.remarks = remarks
+        remarks += [say("genes_in_obs", gene=rows[0], sample=columns[0])] if turn else []
+    where, elsewhere = ("var", ()) if turn else ("obs", ("a column of var", var.columns))
+    about, features = (var, obs) if turn else (obs, var)
+    check_named(file, settings, [*about.columns], f"the columns of {where}", *elsewhere)
+    axes = _Axes(*((columns, rows) if turn else (rows, columns)), about, turn=turn, remarks=remarks)
     if not turn:
-        parts.positions = _read_positions(opened, len(obs), remarks)
+        axes.positions = _read_positions(opened, len(obs), remarks)
     if "relevant" in features:
-        parts.relevant = _check_relevant(file, features["relevant"].to_numpy())
-    return _Described(parts, turn)
+        axes.relevant = _check_relevant(file, features["relevant"].to_numpy())
+    return axes
 
 
 def _read_frame(file: Path, opened: Any, name: str) -> pd.DataFrame:
     frame = _read_elem(opened[name])
     if isinstance(frame, np.ndarray) and frame.dtype.names:
         # AnnData before 0.7 wrote a table of records.
-        fields = {one: _as_text(frame[one]) for one in frame.dtype.names}
-        frame = pd.DataFrame(fields)
+        frame = pd.DataFrame({one: _as_text(frame[one]) for one in frame.dtype.names})
         frame = frame.set_index("index" if "index" in frame else frame.columns[0])
     if not isinstance(frame, pd.DataFrame):
         raise refusal("no_frame", file, name=name, kind=type(frame).__name__)
@@ -153,11 +168,10 @@ def _as_text(values: np.ndarray) -> np.ndarray:
 
 def _read_positions(opened: Any, n_samples: int, remarks: list[str]) -> np.ndarray | None:
     """Read where the samples are, or say in a remark why this is left out."""
-    # Before AnnData 0.7 it was an array of records.
+    # Before AnnData 0.7 it was an array of records; a data frame is a group.
     if not hasattr(opened.get("obsm"), "keys") or "spatial" not in opened["obsm"]:
         return None
     node = opened["obsm"]["spatial"]
-    # A data frame is a group.
     shape, dtype = getattr(node, "shape", ()), getattr(node, "dtype", np.dtype(object))
     if len(shape) == 2 and shape[0] == n_samples and 1 <= shape[1] <= 3 and dtype.kind in "fiu":
         positions = np.asarray(node[()], dtype=np.float64)
@@ -167,7 +181,7 @@ def _read_positions(opened: Any, n_samples: int, remarks: list[str]) -> np.ndarr
     return None
 
 
-def _of_tenx(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Described:
+def _of_tenx(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Axes:
     check_named(file, settings, [], "10x files")
     about = layout.node.get("features", layout.node)
 
@@ -179,11 +193,10 @@ def _of_tenx(file: Path, opened: Any, layout: Layout, settings: Settings) -> _De
     cells, (n, p) = strings(layout.node, "barcodes"), layout.shape
     if n != len(cells) or {p} != {*map(len, names.values())}:
         raise refusal("barcodes", file, shape=layout.shape, n=len(cells), p=len(names["id"]))
-    genes = pd.DataFrame({**names, "kind": strings(about, "feature_type") or [""] * p})
-    return _describe_genes(file, cells, genes)
+    return _describe_genes(cells, **names, kind=strings(about, "feature_type") or [""] * p)
 
 
-def _of_arrays(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Described:
+def _of_arrays(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Axes:
     names, shape, node = layout.arrays, layout.shape, layout.node
     if len(shape) != 2:
         raise refusal("one_axis", file, name=layout.name, shape=shape)
@@ -199,8 +212,8 @@ def _of_arrays(file: Path, opened: Any, layout: Layout, settings: Settings) -> _
         return next((one for one in fits if one in known[:2] or opened[one].shape in sizes), None)
 
     check_named(file, settings, names, "its arrays")
-    labels = settings.labels or first(_LABELS)
-    about = dict.fromkeys(name for name in (labels, *settings.named.values()) if name)
+    label = settings.labels or first(_LABELS)
+    about = dict.fromkeys(name for name in (label, *settings.named.values()) if name)
     features, samples = first(_FEATURES), first(_SAMPLES)
     # Names and classes may fit only if rows are features.
     there = [name for name in (*about, features, samples) if name]
@@ -214,13 +227,13 @@ def _of_arrays(file: Path, opened: Any, layout: Layout, settings: Settings) -> _
         return None if name not in names else _vector(file, opened, name, length, what)
 
     rows, columns = vector(samples), vector(features, "feature")
-    if settings.transpose == "auto" and not turn and not labels and _is_turned(rows, columns):
+    if settings.transpose == "auto" and not turn and not label and _is_turned(rows, columns):
         turn, rows, columns = True, columns, rows
-    parts = Parts(file, columns, rows, {name: vector(name) for name in about}, labels)
-    parts.remarks = [say("rows_are_features")] * turn
+    axes = _Axes(rows, columns, {name: vector(name) for name in about}, label, turn=turn)
+    axes.remarks = [say("rows_are_features")] * turn
     relevant = vector("relevant", "feature")
-    parts.relevant = None if relevant is None else _check_relevant(file, relevant)
-    return _Described(parts, turn)
+    axes.relevant = None if relevant is None else _check_relevant(file, relevant)
+    return axes
 
 
 def _values(file: Path, name: str, node: Any) -> np.ndarray:
@@ -265,41 +278,36 @@ def read_tenx_folder(file: Path, settings: Settings) -> RawMatrix:
     if settings.layer:
         raise refusal("needless_layer", file, layer=settings.layer)
     prefix, mark, _ = file.name.rpartition("matrix.mtx")
-    about, barcodes = (
-        next((one for name in names if (one := file.with_name(f"{prefix}{name}")).exists()), None)
-        for names in (
-            ("features.tsv.gz", "features.tsv", "genes.tsv.gz", "genes.tsv"),
-            ("barcodes.tsv.gz", "barcodes.tsv"),
-        )
-    )
-    if about is None or barcodes is None or not mark:
+    tables = []
+    for names in (("features.tsv", "genes.tsv"), ("barcodes.tsv",)):
+        files = [file.with_name(f"{prefix}{name}{gz}") for name in names for gz in (".gz", "")]
+        tables += [one for one in files if one.exists()][:1]
+    if len(tables) < 2 or not mark:
         raise refusal("lacks_names", file, prefix=prefix)
     with explain_damage(file, "matrix of 10x", "Cell Ranger."):
         options = {"sep": "\t", "header": None, "dtype": str, "keep_default_na": False}
-        lines = pd.read_csv(about, quoting=csv.QUOTE_NONE, **options)
-        cells = pd.read_csv(barcodes, quoting=csv.QUOTE_NONE, **options)[0].tolist()
-        n_rows, n_columns, n_stored, *_ = mminfo(file)
-        if (n_rows, n_columns) != (len(lines), len(cells)):
-            raise refusal(
-                "other_names", file, p=n_rows, n=n_columns, features=len(lines), cells=len(cells)
-            )
-        check_size(file, n_columns, n_rows, n_stored)
+        genes, cells = (pd.read_csv(one, quoting=csv.QUOTE_NONE, **options) for one in tables)
+        p, n, n_stored, *_ = mminfo(file)
+        if (p, n) != (len(genes), len(cells)):
+            about = {"features": len(genes), "cells": len(cells)}
+            raise refusal("other_names", file, p=p, n=n, **about)
+        check_size(file, n, p, n_stored)
         matrix = csr_array(mmread(file).T)
-    genes = lines.reindex(columns=range(3)).set_axis(["id", "symbol", "kind"], axis=1)
-    return _finish(_describe_genes(file, cells, genes), settings, partial(nullcontext, matrix))
+    genes = genes.reindex(columns=range(3)).set_axis(["id", "symbol", "kind"], axis=1)
+    axes = _describe_genes(cells[0].tolist(), **genes)
+    return _finish(file, axes, settings, partial(nullcontext, matrix))
 
 
-def _describe_genes(file: Path, cells: Sequence[str], genes: pd.DataFrame) -> _Described:
+def _describe_genes(cells: Sequence[str], **about: Sequence[str]) -> _Axes:
     """Name features by symbol, with the id if several share it, and choose gene expression only."""
-    symbols = genes["symbol"].where(genes["symbol"].fillna("") != "", genes["id"])
-    kinds, remarks, shared = genes["kind"].fillna(""), [], symbols.duplicated(keep=False)
+    genes, remarks = pd.DataFrame(about).fillna(""), []
+    symbols = genes["symbol"].where(genes["symbol"] != "", genes["id"])
+    shared, is_gene = symbols.duplicated(keep=False), genes["kind"].isin(["", "Gene Expression"])
     names = symbols.where(~shared, symbols + "_" + genes["id"])
     if shared.any():
         remarks.append(say("shared_symbols", n=symbols[shared].nunique()))
-    is_gene = kinds.isin(["", "Gene Expression"])
     if is_gene.any() and not is_gene.all():
-        others = ", ".join(sorted({*kinds[~is_gene]}))
+        others = ", ".join(sorted({*genes["kind"][~is_gene]}))
         remarks.append(say("other_kinds", n=(~is_gene).sum(), kinds=others))
     chosen = np.flatnonzero(is_gene | ~is_gene.any())
-    parts = Parts(file, names[chosen].tolist(), cells, remarks=remarks)
-    return _Described(parts, chosen=chosen)
+    return _Axes(cells, names[chosen].tolist(), chosen=chosen, remarks=remarks)

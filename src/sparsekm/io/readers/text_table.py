@@ -11,8 +11,8 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from dataclasses import dataclass, field
+from itertools import accumulate, chain
 from pathlib import Path
 
 import numpy as np
@@ -56,20 +56,20 @@ class TextTable:
 
     def cells(self, line: int) -> list[str]:
         """Return the cells of a line."""
-        cells = split(self.lines[line], self.separator)[0]
-        return (cells + [""] * (len(self.header) - len(cells)))[: len(self.header)]
+        cells, width = split(self.lines[line], self.separator)[0], len(self.header)
+        return (cells + [""] * (width - len(cells)))[:width]
 
-    def columns(self, wanted: Collection[int]) -> dict[int, list[str]]:
+    def columns(self, wanted: Collection[int]) -> dict[int, np.ndarray]:
         """Return the cells of some columns, without blanks around them."""
         found: dict[int, list[str]] = {at: [] for at in wanted}
-        most = max(wanted, default=0) + 1
+        most, separator = max(wanted, default=0) + 1, self.separator
         for number, line in enumerate(self.lines):
             # Splitting only the beginning is fast.
-            is_plain = self.separator != " " and '"' not in line
-            cells = line.split(self.separator, most) if is_plain else self.cells(number)
+            is_plain = separator != " " and '"' not in line
+            cells = line.split(separator, most) if is_plain else self.cells(number)
             for at, column in found.items():
                 column.append(cells[at].strip() if at < len(cells) else "")
-        return found
+        return {at: np.array(column, dtype=object) for at, column in found.items()}
 
 
 def read_table(
@@ -81,23 +81,23 @@ def read_table(
     usual = "," if is_csv else "\t"
     lines = _split_lines(file, _decode(table) if text is None else text)
     lines = lines[_find_format(table, lines, usual) :]
-    if len(table.header) > _MOST_COLUMNS:
-        raise refusal("most_columns", file, n=len(table.header), most=_MOST_COLUMNS)
+    width = len(table.header)
+    if width > _MOST_COLUMNS:
+        raise refusal("most_columns", file, n=width, most=_MOST_COLUMNS)
     if table.separator != usual:
         table.remarks.append(say("separator", kind=_SEPARATORS[table.separator]))
+    head = lines[table.n_described : max(10, min(200, _HEAD_CELLS // width))]
+    cells = [*chain.from_iterable(split(line, table.separator)[0][:500] for _, line in head)]
     if decimal == "auto":
-        n_lines = max(10, min(200, _HEAD_CELLS // len(table.header)))
-        some = (split(line, table.separator)[0][:500] for _, line in lines[:n_lines])
-        cells = chain.from_iterable(islice(some, table.n_described, None))
         decimal, example = find_decimal(cells, table.separator)
         if example:
             read = example.replace(".", "").replace(",", ".")
             table.remarks.append(say("decimal_comma", example=example, read=read))
-    again = replace(table, lines=[], numbers=[], remarks=list(table.remarks))
-    _parse(table, lines, CellParser(decimal, missing))
-    if len(table.header) > 1 and table.is_text.any() and np.isnan(table.values).all():
-        _parse(again, lines, CellParser(decimal, missing, units=True))
-        table = again if np.isfinite(again.values).mean() > 0.5 else table
+    parser = CellParser(decimal, missing)
+    if width > 1 and cells and not np.isfinite(parser.line(cells)[0]).any():
+        with_units = CellParser(decimal, missing, units=True)
+        parser = with_units if np.isfinite(with_units.line(cells)[0]).mean() > 0.5 else parser
+    _parse(table, lines, parser)
     if not table.lines:
         raise refusal("few_lines", file, n=1)
     return table
@@ -109,27 +109,21 @@ def _decode(table: TextTable) -> str:
     try:
         with gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb") as opened:
             content = opened.read()
-    except FileNotFoundError:
-        raise
-    except UNREADABLE as error:
+        for first, what in KNOWN_FORMATS["first bytes"].items():
+            if content.startswith(first.encode("latin-1")):
+                raise refusal("other_bytes", file, what=what)
+        if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+            return content.decode("utf-16")
+        if b"\0" in content:
+            raise refusal("no_text", file, reason="it contains NUL")
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeError:
+            text = content.decode("cp1252")
+            table.remarks.append(say("windows"))
+            return text
+    except (UnicodeError, EOFError, OSError, zlib.error) as error:
         raise refusal("no_text", file, reason=error) from error
-    for first, what in KNOWN_FORMATS["first bytes"].items():
-        if content.startswith(first.encode("latin-1")):
-            raise refusal("other_bytes", file, what=what)
-    is_wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-    if b"\0" in content and not is_wide:
-        raise refusal("no_text", file, reason="it contains NUL")
-    try:
-        return content.decode("utf-16" if is_wide else "utf-8-sig")
-    except UnicodeError as error:
-        if is_wide:
-            raise refusal("no_text", file, reason=error) from error
-    try:
-        text = content.decode("cp1252")
-    except UnicodeError as error:
-        raise refusal("no_text", file, reason=error) from error
-    table.remarks.append(say("windows"))
-    return text
 
 
 def _split_lines(file: Path, text: str) -> Lines:
@@ -138,6 +132,8 @@ def _split_lines(file: Path, text: str) -> Lines:
     if text.count("\n") > _MOST_LINES:
         raise refusal("most_lines", file, most=_MOST_LINES)
     lines = [one for one in enumerate(text.split("\n"), 1) if one[1].strip(' ,;\t"')]
+    if lines and re.fullmatch(r"'[^']*'([,;|\t]'[^']*')+", lines[0][1]):
+        lines = [(number, line.replace("'", '"')) for number, line in lines]
     while len(lines) > 1 and lines[0][1].count('"') % 2 and lines[1][0] < _LINES_LOOKED_AT:
         # A name with a line break, as Excel writes it.
         (number, line), (_, more) = lines[:2]
@@ -149,64 +145,6 @@ def _split_lines(file: Path, text: str) -> Lines:
     if len(lines) < 2:
         raise refusal("few_lines", file, n=len(lines))
     return lines
-
-
-def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
-    """Read the cells of all lines of data, and note which are of an unusual kind."""
-    width, file = len(table.header), table.file
-    table.values = np.full((len(lines), width), np.nan)
-    table.is_text = np.zeros(table.values.shape, dtype=bool)
-    unusual: dict[str, list[int]] = {"quotes": [], "short": [], "notes": []}
-    gaps = []
-    for number, line in lines:
-        cells, stray = split(line, table.separator)
-        n_cells = len(cells)
-        # A blank separator leaves empty cells at the end.
-        if n_cells > width and not "".join(cells[width:]).strip():
-            cells = cells[:width]
-        elif line[0] == "!" or (line[0] == "#" and (n_cells != width or line.startswith("#!{"))):
-            continue
-        if stray or (number - 1 in unusual["quotes"][-1:] and '"' in line):
-            if n_cells != width or (not stray and line.count('"') % 2):
-                raise refusal("open_quote", file, line=number - (not stray))
-            unusual["quotes"].append(number)
-        if len(cells) > width:
-            raise refusal("long_line", file, line=number, n=n_cells, width=width)
-        if width > 2 and not "".join(cells[1:]).strip():
-            unusual["notes"].append(number)
-            continue
-        if len(cells) < width:
-            if table.separator == " ":
-                raise refusal("short_blank", file, line=number, n=n_cells, width=width)
-            if len(cells) < width - 1 and table.numbers and number - table.numbers[-1] > 1:
-                gaps.append(number)
-            unusual["short"].append(number)
-            cells += [""] * (width - len(cells))
-        at = len(table.lines)
-        table.values[at], text = parser.line(cells)
-        table.is_text[at, text] = True
-        table.lines.append(line)
-        table.numbers.append(number)
-    table.changed, n_lines = parser.changed, len(table.lines)
-    table.values, table.is_text = table.values[:n_lines], table.is_text[:n_lines]
-    _refuse_both_marks(table, parser.grouped)
-    ends = table.numbers[-len(unusual["short"]) :]
-    if gaps and len(ends) > 1 and ends == unusual["short"]:
-        raise refusal("second_table", file, line=gaps[0])
-    for kind, numbers in unusual.items():
-        if numbers:
-            table.remarks.append(say(kind, n=len(numbers), first=numbers[0]))
-
-
-def _refuse_both_marks(table: TextTable, grouped: set[str]) -> None:
-    """Refuse a column with numbers such as 1,234 next to others such as 1.234."""
-    if grouped:
-        columns = np.flatnonzero((np.nan_to_num(table.values, posinf=0, neginf=0) % 1).any(axis=0))
-        for at, number in enumerate(table.numbers):
-            cells = table.cells(at)
-            for cell in (cells[column].strip() for column in columns):
-                if cell in grouped:
-                    raise refusal("both_marks", table.file, line=number, cell=cell)
 
 
 def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
@@ -224,13 +162,7 @@ def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
     rows = [split(line.lstrip("#"), table.separator)[0] for line in head]
     marks = [line[0] if line[0] in "#!" else "" for line in head]
     table.is_gct = head[0].startswith(("#1.2", "#1.3"))
-    if table.is_gct:
-        sizes = [int(cell) for cell in rows[1] if cell.strip().isdecimal()]
-        header = 2
-        table.n_annotations, table.n_described = sizes[2:4] if len(sizes) == 4 else (1, 0)
-    else:
-        header = _find_header(rows, marks, width)
-        _keep_above(table, [*zip(marks, rows, strict=True)][:header])
+    header = 2 if table.is_gct else _find_header(rows, marks, width)
     names = [name.strip().strip('"') for name in rows[header]]
     names[0] = names[0].lstrip("#").strip()
     below = [rows[at] for at in range(header + 1, len(rows)) if not marks[at]]
@@ -243,11 +175,16 @@ def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
         names = ["", *names]
     if width > len(names) and any("".join(row[len(names) :]).strip() for row in below):
         raise refusal("short_header", table.file, n=len(names), width=width)
-    if below and _is_second_header(names, below[0]):
-        table.above.setdefault(names[0] or "group", names[1:])
-        names, header = [name.strip() for name in below[0]], header + 1
     table.header = names
-    if table.is_gct or not _is_data(names, below):
+    if table.is_gct:
+        sizes = [int(cell) for cell in rows[1] if cell.strip().isdecimal()]
+        table.n_annotations, table.n_described = sizes[2:4] if len(sizes) == 4 else (1, 0)
+        return header + 1
+    _keep_above(table, marks[:header], rows[:header])
+    joined = _join_headers(table, names, below[0]) if below else None
+    if joined:
+        table.header, header = joined, header + 1
+    if not _is_data(table.header, below):
         return header + 1
     table.has_header = False
     # Blank where the names of lines may be.
@@ -257,14 +194,14 @@ def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
     return header
 
 
-def _keep_above(table: TextTable, rows: list[tuple[str, list[str]]]) -> None:
+def _keep_above(table: TextTable, marks: list[str], rows: list[list[str]]) -> None:
     """Keep lines of GEO about samples, such as ``!Sample_characteristics_ch1``; name others."""
-    others = [" ".join(filter(None, map(str.strip, cells))) for mark, cells in rows if not mark]
-    if others:
-        table.remarks.append(say("above", n=len(others), first=others[0][:40]))
-    for _, cells in (row for row in rows if row[0] == "!"):
-        name, values = cells[0].strip('"!'), [cell.strip().strip('"') for cell in cells[1:]]
-        if not name.startswith("Sample_") or not any(values):
+    others = []
+    for mark, cells in zip(marks, rows, strict=True):
+        name, *values = [cell.strip().strip('"') for cell in cells]
+        others += [] if mark else [" ".join(filter(None, [name, *values]))]
+        name = name.strip('"!')
+        if mark != "!" or not name.startswith("Sample_") or not any(values):
             continue
         keys = {value.partition(": ")[0] for value in values if ": " in value}
         if len(keys) == 1 and "characteristics" in name:
@@ -272,11 +209,13 @@ def _keep_above(table: TextTable, rows: list[tuple[str, list[str]]]) -> None:
             table.above.setdefault(name, values)
             (name,) = keys
         table.above.setdefault(name, values)
+    if others:
+        table.remarks.append(say("above", n=len(others), first=others[0][:40]))
 
 
 def _find_separator(file: Path, lines: list[str], usual: str) -> tuple[str, int]:
     """Return the separator that splits most lines alike and into numbers, and how many cells."""
-    found, too_long = {}, False
+    found, too_long, parsers = {}, False, (CellParser("."), CellParser(","))
     for separator in _SEPARATORS:
         # Blanks within cells that tabs separate.
         if separator == " " and found.get("\t", (0,))[0] == 1 and all("\t" in x for x in lines):
@@ -293,8 +232,7 @@ def _find_separator(file: Path, lines: list[str], usual: str) -> tuple[str, int]
         if width > 1:
             share = (count + (widths.get(width - 1, 0) if width > 2 else 0)) / len(lines)
             cells = [cell for row in rows[-30:] for cell in row[:200]]
-            parsers = CellParser("."), CellParser(",")
-            numeric = max(sum(not parser.is_text(cell) for cell in cells) for parser in parsers)
+            numeric = max(sum(not parser.is_text(x) for x in cells) for parser in parsers)
             key = (round(share, 1), round(numeric / len(cells), 1), separator != " ", width)
             found[separator] = (*key, separator == usual)
     if not found and too_long:
@@ -314,25 +252,33 @@ def _find_header(rows: list[list[str]], marks: list[str], width: int) -> int:
         if filled < (width - 1) / 2 and len(rows) - at > 3:
             continue
         if mark == "#":
-            # Names, if numbers follow, as in tables of OTUs.
-            after = next(iter(rows[at + 1 :]), [])
+            # Names, if numbers follow, as in tables of OTUs; classes may stand between.
+            after = next((rows[k] for k in range(at + 1, len(rows)) if not marks[k]), [])
             is_followed = 2 * np.isfinite(as_numbers(after)).sum() >= len(after)
-            if len(cells) not in (width, width - 1) or not is_followed:
-                continue
-            if marks[at + 1 : at + 2] == ["#"]:
+            below = rows[at + 1] if marks[at + 1 : at + 2] == ["#"] else []
+            is_last = len({*below}) < len(below) or not below
+            if len(cells) not in (width, width - 1) or not is_followed or not is_last:
                 continue
         return at
     return marks.index("")
 
 
-def _is_second_header(names: list[str], cells: list[str]) -> bool:
-    """Tell whether names, of which most are repeated, are groups of those in the line below."""
-    is_text, groups, below = CellParser().is_text, names[1:], [cell.strip() for cell in cells[1:]]
-    return (
-        len(groups) == len(below) == len({*below}) >= 2 * len({*groups})
-        and all(groups)
-        and all(map(is_text, below))
-    )
+def _join_headers(table: TextTable, names: list[str], cells: list[str]) -> list[str] | None:
+    """Return the names of two lines, of which the first names groups of columns; else None."""
+    # Cells that were merged are blank after the first.
+    groups = [*accumulate(names[1:], lambda previous, name: name or previous)]
+    first, *below = [cell.strip() for cell in cells]
+    are_few = len(below) >= 2 * len({*groups}) or "" in names[1:]
+    if not (len(groups) == len(below) and are_few and all(groups)):
+        return None
+    if not all(map(CellParser().is_text, below)):
+        return None
+    if len({*below}) < len(below):
+        below = [f"{group} {name}" for group, name in zip(groups, below, strict=True)]
+    if len({*below}) < len(below):
+        return None
+    table.above.setdefault(names[0] or "group", groups)
+    return [first or names[0], *below]
 
 
 def _is_data(names: list[str], below: list[list[str]]) -> bool:
@@ -359,3 +305,73 @@ def _is_data(names: list[str], below: list[list[str]]) -> bool:
         room = np.ptp(column) / 2 + 1e-9
         inside += column.min() - room <= number <= column.max() + room
     return 2 * inside > len(at) or 2 * int((numbers % 1 != 0).sum()) >= len(at)
+
+
+def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
+    """Read the cells of all lines of data, and note which are of an unusual kind."""
+    width, separator, file = len(table.header), table.separator, table.file
+    table.values = np.full((len(lines), width), np.nan)
+    table.is_text = np.zeros(table.values.shape, dtype=bool)
+    unusual: dict[str, list[int]] = {"quotes": [], "short": [], "notes": []}
+    gaps, legends = [], {}
+    for number, line in lines:
+        cells, stray = split(line, separator)
+        n_cells = len(cells)
+        # A blank separator leaves empty cells at the end.
+        if n_cells > width and not "".join(cells[width:]).strip():
+            cells = cells[:width]
+        elif line[0] == "!" or (line[0] == "#" and (n_cells != width or line.startswith("#!{"))):
+            continue
+        if stray or (number - 1 in unusual["quotes"][-1:] and '"' in line):
+            if n_cells != width or (not stray and line.count('"') % 2):
+                raise refusal("open_quote", file, line=number - (not stray))
+            unusual["quotes"].append(number)
+        if len(cells) > width:
+            raise refusal("long_line", file, line=number, n=n_cells, width=width)
+        if width > 2 and not "".join(cells[1:]).strip():
+            unusual["notes"].append(number)
+            continue
+        if len(cells) < width:
+            if separator == " ":
+                raise refusal("short_blank", file, line=number, n=n_cells, width=width)
+            if len(cells) < width - 1 and table.numbers and number - table.numbers[-1] > 1:
+                gaps.append(number)
+            unusual["short"].append(number)
+            cells += [""] * (width - len(cells))
+        at = len(table.lines)
+        table.values[at], text = parser.line(cells)
+        table.is_text[at, text] = True
+        table.lines.append(line)
+        table.numbers.append(number)
+        n_numbers = int(np.isfinite(table.values[at, 1:]).sum())
+        if width > 2 and n_numbers <= (n_cells < width):
+            n_filled = sum(bool(cell.strip()) for cell in cells[1:])
+            if n_filled == n_numbers == 1 or (2 * n_filled <= width - 1 and not n_numbers):
+                legends[number] = n_numbers
+    ends = table.numbers[-len(unusual["short"]) :]
+    is_table = any(legends.get(number, 1) for number in ends)
+    if gaps and len(ends) > 1 and ends == unusual["short"] and is_table:
+        raise refusal("second_table", file, line=gaps[0])
+    # Sources and abbreviations are explained below the data, such as ND, not detected.
+    while table.numbers and table.numbers[-1] in legends:
+        table.lines.pop()
+        unusual["notes"].append(table.numbers.pop())
+    left = {*unusual["notes"]}
+    unusual["short"] = [number for number in unusual["short"] if number not in left]
+    table.changed, n_lines = parser.changed, len(table.lines)
+    table.values, table.is_text = table.values[:n_lines], table.is_text[:n_lines]
+    if parser.grouped:
+        _refuse_both_marks(table, parser.grouped)
+    for kind, numbers in unusual.items():
+        if numbers:
+            table.remarks.append(say(kind, n=len(numbers), first=min(numbers)))
+
+
+def _refuse_both_marks(table: TextTable, grouped: set[str]) -> None:
+    """Refuse a column with numbers such as 1,234 next to others such as 1.234."""
+    columns = np.flatnonzero((np.nan_to_num(table.values, posinf=0, neginf=0) % 1).any(axis=0))
+    for at, number in enumerate(table.numbers):
+        cells = table.cells(at)
+        odd = [cells[column] for column in columns if cells[column].strip() in grouped]
+        if odd:
+            raise refusal("both_marks", table.file, line=number, cell=odd[0].strip())

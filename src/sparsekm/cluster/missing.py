@@ -1,0 +1,149 @@
+"""Missing values: filled by what features have in common, before anything is clustered.
+
+Clusters are a structure of low rank, and so are most other things that real features share. So the
+singular vectors that rise above noise predict a missing value from all the others of its sample and
+its feature, while nearest neighbours are chosen by noise where few features tell samples apart. The
+values are filled by the singular value decomposition, shrunk as Gavish & Donoho (2017,
+doi:10.1109/TIT.2017.2653801) do for the least error, which is repeated with the filled values until
+these settle.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
+from sparsekm.cluster.validation import check_choice
+from sparsekm.runtime.threads import one_blas_thread
+
+MISSING = ("error", "impute")
+"""What estimators may do about NaN in X."""
+# No more components are looked at, some of which are there to make the others exact.
+MOST_COMPONENTS = 20
+EXTRA_COMPONENTS = 5
+# Steps that find the components of the first fill; later ones go on from those before.
+FIRST_STEPS = 8
+MOST_ROUNDS = 50
+# Filled values have settled when they change by no more than this share of a standard deviation.
+SETTLED = 1e-3
+
+
+def imputes(estimator: Any) -> bool:
+    """Tell whether an estimator, or the one that it tunes, fills missing values."""
+    missing = getattr(getattr(estimator, "estimator", estimator), "missing", MISSING[0])
+    return check_choice("missing", missing, MISSING) == "impute"
+
+
+def how_finite(estimator: Any, X: Any) -> bool | str:
+    """Return what scikit-learn's checks are told of NaN: only dense data may have it filled."""
+    return "allow-nan" if imputes(estimator) and not issparse(X) else True
+
+
+def name_the_cure(estimator: Any, error: ValueError) -> ValueError:
+    """Return scikit-learn's refusal of NaN with the setting that cures it; others as they are."""
+    if "contains NaN" not in str(error) or not hasattr(estimator, "get_params"):
+        return error
+    if imputes(estimator):
+        return ValueError("Sparse X contains NaN: give X.toarray(), which missing='impute' fills.")
+    known = [name for name in estimator.get_params() if name.rpartition("__")[2] == "missing"]
+    pipeline = f"make_pipeline(StandardScaler(), KNNImputer(), {type(estimator).__name__}(...))"
+    cure = f"set {known[0]}='impute'" if known else f"impute it before, as in {pipeline}"
+    return ValueError(f"Input X contains NaN: {cure}.")
+
+
+def check_observed(X: np.ndarray, names: Any = None) -> np.ndarray:
+    """Return X if every feature and every sample has a value; `names` are those of the features."""
+    lacking = np.isnan(X)
+    for axis, what in ((0, "feature"), (1, "sample")):
+        empty = np.flatnonzero(lacking.all(axis=axis))
+        if len(empty):
+            first = empty[0] if axis or names is None else repr(names[empty[0]])
+            raise ValueError(
+                f"X has no value in {len(empty)} {what}(s), the first of them {what} {first}: "
+                "missing='impute' requires >= 1. Leave them out."
+            )
+    return X
+
+
+def fill_missing(X: np.ndarray) -> np.ndarray:
+    """Return data without infinite values in which NaN is filled, or X itself if there is none.
+
+    `X` is (n_samples, n_features); features are z-scored inside.
+    """
+    lacking = np.isnan(X)
+    if not lacking.any():
+        return X
+    mean = np.nanmean(X, axis=0, dtype=np.float64)
+    deviation = np.nanstd(X, axis=0, dtype=np.float64)
+    scale = np.where(deviation > 0, deviation, 1.0)
+    filled = _fill_low_rank(np.where(lacking, 0.0, (X - mean) / scale), lacking)
+    return np.where(lacking, filled * scale + mean, X).astype(X.dtype)
+
+
+def label_observed(
+    X: np.ndarray | csr_array,
+    features: WeightedFeatures,
+    means: np.ndarray,
+    centers: np.ndarray,
+    n_threads: int = 1,
+) -> np.ndarray:
+    """Label samples as `label_samples` does, by what is observed of the features that count."""
+    kept = X[:, features.support]
+    rows = np.array([], int) if issparse(X) else np.flatnonzero(np.isnan(kept).any(axis=1))
+    labels = label_samples(
+        np.nan_to_num(X) if len(rows) else X, features, means, centers, n_threads
+    )
+    if len(rows):
+        differences = kept[rows, :, None] - means[:, None] - centers
+        if (empty := np.isnan(differences).all(axis=(1, 2))).any():
+            raise ValueError(
+                f"X has no value of the features that have weight in sample {rows[empty][0]}; "
+                "there should be >= 1."
+            )
+        squares = np.nansum(features.values[:, None] * np.square(differences), axis=1)
+        labels[rows] = squares.argmin(axis=1)
+    return labels
+
+
+@one_blas_thread
+def _fill_low_rank(Z: np.ndarray, lacking: np.ndarray) -> np.ndarray:
+    """Fill z-scores, 0 where they are missing, in place."""
+    n_components = min(MOST_COMPONENTS + EXTRA_COMPONENTS, min(Z.shape))
+    axes = np.random.default_rng(0).standard_normal((Z.shape[1], n_components))
+    for round_ in range(MOST_ROUNDS):
+        means = Z.mean(axis=0)
+        centred = Z - means
+        for _ in range(1 if round_ else FIRST_STEPS):
+            left = np.linalg.qr(centred @ axes)[0]
+            axes, values, right = np.linalg.svd(centred.T @ left, full_matrices=False)
+        shrunk = shrink(values[:MOST_COMPONENTS], float(np.square(centred).sum()), Z.shape)
+        kept = len(shrunk)
+        scores = (left @ right.T)[:, :kept] * shrunk
+        filled = (scores @ axes[:, :kept].T + means)[lacking]
+        change = np.sqrt(np.mean(np.square(filled - Z[lacking])))
+        Z[lacking] = filled
+        if change <= SETTLED:
+            break
+    return Z
+
+
+def shrink(values: np.ndarray, total: float, shape: tuple[int, int]) -> np.ndarray:
+    """Return the leading singular values that rise above noise, shrunk for the least error.
+
+    `total` is the sum of squares of the matrix of this `shape`. The noise is what the values that
+    rise above it leave.
+    """
+    n, p = shape
+    kept = 0
+    while True:
+        noise = max(total - np.square(values[:kept]).sum(), 0.0) / ((n - kept) * (p - kept))
+        above = int(np.count_nonzero(values > np.sqrt(noise) * (np.sqrt(n) + np.sqrt(p))))
+        if above <= kept or above >= min(n, p):
+            break
+        kept = above
+    squares = np.square(values[:kept])
+    edges = np.square(squares - noise * (n + p)) - 4 * noise**2 * n * p
+    return np.sqrt(np.maximum(edges, 0.0)) / values[:kept]

@@ -1,0 +1,186 @@
+"""Missing values are filled by what features have in common; complete data stay as they are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.cluster import AgglomerativeClustering
+from sklearn.impute import KNNImputer
+
+from sparsekm import (
+    GapSearch,
+    KMeans,
+    L0KMeans,
+    L1KMeans,
+    SparseClustering,
+    SparseKMeans,
+    StreamedMatrix,
+    classification_error_rate,
+)
+from sparsekm.cluster.missing import fill_missing, shrink
+from sparsekm.tuning.references import REFERENCES, reference_objectives
+
+TRUTH = np.repeat([0, 1, 2], 20)
+ESTIMATORS = {
+    "KMeans": KMeans(3, random_state=0),
+    "L0KMeans": L0KMeans(3, sparsity=12, random_state=0),
+    "L1KMeans": L1KMeans(3, sparsity=3.0, random_state=0),
+    "GapSearch": GapSearch(L0KMeans(3), sparsities=[6, 12], n_references=2, random_state=0),
+    "SparseKMeans": SparseKMeans(3, random_state=0),
+}
+EVERY = pytest.mark.parametrize("name", ESTIMATORS)
+
+
+def imputing(name):
+    estimator = clone(ESTIMATORS[name])
+    key = "estimator__missing" if name == "GapSearch" else "missing"
+    return estimator.set_params(**{key: "impute"})
+
+
+def draw(shift=3.0, seed=0, n_features=40):
+    X = np.random.default_rng(seed).standard_normal((60, n_features))
+    X[:, :12] += shift * (TRUTH[:, None] == np.arange(12) % 3)
+    return X
+
+
+def lose(X, share=0.2, seed=1):
+    return np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X)
+
+
+def test_singular_values_are_shrunk_as_the_formula_by_hand_says():
+    # The noise is (481 - 400) / 9^2 = 1 once 20 is known to rise above it: beyond 2 sqrt(10).
+    shrunk = shrink(np.array([20.0, 3.0]), 481.0, (10, 10))
+    assert shrunk == pytest.approx([np.sqrt((400 - 20) ** 2 - 400) / 20])
+    assert len(shrink(np.array([5.0, 4.0]), 100.0, (10, 10))) == 0
+
+
+def test_what_is_of_rank_one_without_noise_is_found_again():
+    rng = np.random.default_rng(0)
+    X = 5 + rng.standard_normal((40, 1)) * rng.uniform(1, 3, 30)
+    filled = fill_missing(lose(X))
+    np.testing.assert_allclose(filled, X, atol=0.1)
+
+
+def test_of_independent_noise_missing_values_are_the_means():
+    X = lose(np.random.default_rng(0).standard_normal((60, 50)))
+    expected = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    np.testing.assert_allclose(fill_missing(X), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.4])
+def test_they_are_nearer_to_the_truth_than_means_or_nearest_neighbours(share):
+    X = draw(2.0, n_features=200)
+    holes = lose(X, share)
+    lacking = np.isnan(holes)
+
+    def error(filled):
+        return np.square(filled - X)[lacking].mean()
+
+    own = error(fill_missing(holes))
+    assert own < error(np.where(lacking, np.nanmean(holes, axis=0), X))
+    assert own < error(KNNImputer().fit_transform(holes))
+
+
+def test_what_is_observed_and_its_dtype_stay_and_scales_do_not_matter():
+    X = lose(draw()).astype(np.float32)
+    filled = fill_missing(X)
+    assert filled.dtype == np.float32
+    np.testing.assert_array_equal(filled[~np.isnan(X)], X[~np.isnan(X)])
+    scales = np.logspace(-3, 3, 40)
+    np.testing.assert_allclose(
+        fill_missing(X.astype(float) * scales) / scales, fill_missing(X.astype(float)), rtol=1e-6
+    )
+    complete = draw()
+    assert fill_missing(complete) is complete
+
+
+@EVERY
+def test_complete_data_have_the_same_bits(name):
+    X = draw()
+    one, other = clone(ESTIMATORS[name]).fit(X), imputing(name).fit(X)
+    for attribute in ("labels_", "feature_weights_"):
+        np.testing.assert_array_equal(getattr(one, attribute), getattr(other, attribute))
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+@EVERY
+def test_clusters_are_found_although_a_fifth_is_missing(name):
+    X = lose(draw())
+    found = imputing(name).fit(X)
+    assert classification_error_rate(TRUTH, found.labels_) == 0
+    assert classification_error_rate(TRUTH, found.predict(X)) == 0
+    assert set(np.argsort(-found.feature_weights_, kind="stable")[:6]) <= set(range(12)) or (
+        name == "KMeans"
+    )
+    kept = found.transform(X)
+    assert np.isnan(kept).any()
+    assert kept.shape == (60, found.get_support().sum())
+
+
+def test_new_samples_are_placed_by_what_is_observed_of_them():
+    found = KMeans(2, missing="impute", random_state=0).fit(
+        [[0.0, 0.0], [1.0, 1.0], [10.0, 30.0], [11.0, 31.0]]
+    )
+    near, far = found.predict([[0.0, 0.0], [10.0, 30.0]])
+    given = [[np.nan, 2.0], [9.0, np.nan], [4.0, 28.0], [np.nan, 15.0]]
+    assert found.predict(given).tolist() == [near, far, far, near]
+    with pytest.raises(ValueError, match="no value of the features that have weight in sample 1"):
+        found.predict([[0.0, 0.0], [np.nan, np.nan]])
+
+
+class Recorder(L0KMeans):
+    def search_objectives(self, X, sparsities):
+        self.seen.append(X.columns.T + X.means)
+        return np.zeros(len(sparsities))
+
+
+@pytest.mark.parametrize("reference", [*REFERENCES])
+def test_references_lack_as_many_values_and_are_filled(reference):
+    holes = np.isnan(lose(draw()))
+    X = fill_missing(np.where(holes, np.nan, draw()))
+    Recorder.seen = []
+    given = {"index": 0, "seed": 0, "reference": reference}
+    for which in (None, holes):
+        reference_objectives(Recorder(3), X, np.array([5]), holes=which, **given)
+    complete, filled = Recorder.seen
+    changed = ~np.isclose(complete, filled)
+    if reference == "permutation":
+        # What is permuted is what was observed; as many are filled anew.
+        for column, lacking, values in zip(filled.T, holes.T, X.T, strict=True):
+            again = np.isclose(column[:, None], values[~lacking]).any(axis=1)
+            assert again.sum() == (~lacking).sum()
+    else:
+        np.testing.assert_array_equal(changed, holes)
+
+
+@EVERY
+def test_nan_is_refused_with_the_setting_that_fills_it(name):
+    key = "estimator__missing" if name == "GapSearch" else "missing"
+    with pytest.raises(ValueError, match=f"contains NaN: set {key}='impute'"):
+        ESTIMATORS[name].fit(lose(draw()))
+
+
+def test_what_cannot_be_filled_is_refused_by_name():
+    estimator = L0KMeans(3, missing="impute")
+    table = pd.DataFrame(lose(draw())).add_prefix("gene ")
+    table["gene 3"] = np.nan
+    with pytest.raises(ValueError, match=r"no value in 1 feature\(s\).* feature 'gene 3'"):
+        estimator.fit(table)
+    empty = lose(draw())
+    empty[5] = np.nan
+    with pytest.raises(ValueError, match=r"no value in 1 sample\(s\).* sample 5: .*Leave them out"):
+        estimator.fit(empty)
+    infinite = draw()
+    infinite[2, 3] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        estimator.fit(infinite)
+    with pytest.raises(ValueError, match=r"Sparse X contains NaN: give X.toarray\(\)"):
+        estimator.fit(csr_array(lose(draw())))
+    with pytest.raises(ValueError, match="nan should be finite"):
+        StreamedMatrix(lose(draw()))
+    for other in (L0KMeans(3, missing="median"), SparseKMeans(3, missing="median")):
+        with pytest.raises(ValueError, match="missing='median' should be one of"):
+            other.fit(draw())
+    with pytest.raises(ValueError, match="impute it before, as in make_pipeline.*KNNImputer"):
+        SparseClustering(AgglomerativeClustering(3)).fit(lose(draw()))
