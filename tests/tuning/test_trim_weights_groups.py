@@ -69,6 +69,14 @@ def test_a_gap_search_chooses_groups(data):
     assert len(search.best_estimator_.feature_groups) == 41
 
 
+def test_groups_of_as_many_features_as_samples_are_not_cut_with_the_samples(data):
+    groups = np.arange(40) // 2
+    estimator = L0KMeans(3, feature_groups=groups, n_init=2)
+    search = GapSearch(estimator, sparsities=[3, 20], n_references=2, random_state=0)
+    search.set_params(max_samples=35).fit(data.X[:40])
+    assert search.get_support(indices=True).tolist() == [0, 1, 2, 3, 4, 5]
+
+
 @pytest.fixture(scope="module")
 def weights():
     weights = np.random.default_rng(0).integers(1, 4, size=45)

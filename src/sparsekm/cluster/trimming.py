@@ -33,10 +33,10 @@ from sparsekm.runtime.random_state import draw_samples
 # Steps of every start of trimmed k-means, and of the best of them.
 FEW_STEPS = 2
 MOST_STEPS = 20
-
+# Rounds of setting aside and refining: a bound that data do not reach.
+MOST_ROUNDS = 100
 # A better sum of squares must be better by more than rounding.
 RELATIVE_GAIN = 1e-9
-
 # Starts where an estimator does not say how many.
 N_STARTS = 10
 
@@ -102,10 +102,11 @@ def _settle(X, partition, n_trimmed: int, best_start: BestStart, kept, weight_st
         features = WeightedFeatures.from_dense(fit.weights)
         centers = _centers(X.take(kept).select(features.support), fit.labels, partition)
         labels, following, distances = _set_aside(X, features, partition, n_trimmed, centers)
-        if following.tobytes() in seen:
+        rounds_left = len(seen) <= MOST_ROUNDS
+        if following.tobytes() in seen or not rounds_left:
             labels, following, others = best_start(fit.weights)
             better = np.sum(others) < np.sum(distances) * (1 - RELATIVE_GAIN)
-            if not better or following.tobytes() in seen:
+            if not better or following.tobytes() in seen or not rounds_left:
                 everyone = np.full(X.n_samples, -1, np.int32)
                 everyone[kept] = fit.labels
                 return replace(fit, labels=everyone)

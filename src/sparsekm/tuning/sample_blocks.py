@@ -135,8 +135,13 @@ def take_samples(
     if samples is None:
         return estimator, X, *others
     n_samples = X.shape[0]
-    parameters = estimator.get_params().items()
-    cut = {name: _cut(held, samples) for name, held in parameters if _length(held) == n_samples}
+    # There may be as many features as samples.
+    parameters = {
+        name: held
+        for name, held in estimator.get_params().items()
+        if name != "feature_groups" and _length(held) == n_samples
+    }
+    cut = {name: _cut(held, samples) for name, held in parameters.items()}
     return (
         clone(estimator).set_params(**cut),
         X[samples],
