@@ -127,10 +127,10 @@ def _check_settings(axes: TableAxes, about: dict[str, list[str]]) -> None:
     """Refuse names in settings that the table does not have."""
     file, settings, columns = axes.table.file, axes.settings, [*filter(None, axes.header)]
     lines = [] if axes.edge is None else axes.cells[axes.edge].tolist()
-    known, where, other = [*about, *columns], "its columns", "the name of a line"
+    known, where, other = columns, "its columns", "the name of a line"
     if axes.transpose:
-        known, where, other = [*about, *lines], "its lines", "the name of a column"
-    known = [*dict.fromkeys(known)]
+        known, where = [*dict.fromkeys([*about, *lines])], "its lines"
+        other = "the name of a column"
     check_named(file, settings, known, where, other, columns if axes.transpose else lines)
     missing = [name for name in settings.ignore if name not in {*columns, *lines}]
     if missing:
@@ -143,12 +143,17 @@ def _check_settings(axes: TableAxes, about: dict[str, list[str]]) -> None:
 def _refuse_several_measures(axes: TableAxes, columns: list[str]) -> None:
     """Refuse columns with several measures of each sample, such as those of MaxQuant."""
     columns = [name for name in columns if name not in axes.settings.keep]
-    measures = _several_measures(columns)
-    if measures:
-        best, *_ = measures
-        ignore = [name for name in columns if name not in measures[best]]
-        ignore = [*axes.settings.ignore, *ignore]
-        raise refusal("measures", axes.table.file, names=[*measures], best=best, ignore=ignore)
+    split = [(*split_measure(name), name) for name in columns]
+    found = pd.DataFrame(split, columns=["measure", "sample", "name"])
+    found = found[(found["measure"] != "") & (found["sample"] != "")]
+    found = found[found.groupby("sample")["measure"].transform("nunique") > 1]
+    if found["sample"].nunique() < 2:
+        return
+    names = found.groupby("measure")["name"].agg(list)
+    measures = [measure for measure in KNOWN["measures"] if measure in names]
+    ignore = [name for name in columns if name not in names[measures[0]]]
+    about = {"best": measures[0], "ignore": [*axes.settings.ignore, *ignore]}
+    raise refusal("measures", axes.table.file, names=measures, **about)
 
 
 def _take_values(axes: TableAxes) -> np.ndarray:
@@ -257,18 +262,6 @@ def _annotating_lines(lines: Sequence[str]) -> list[str]:
         if is_sum or is_a(name, "summarising"):
             left.append(name)
     return left
-
-
-def _several_measures(columns: Sequence[str]) -> dict[str, list[str]]:
-    """List the columns by measure, best first, where some samples have several: none otherwise."""
-    split = [(*split_measure(name), name) for name in columns]
-    found = pd.DataFrame(split, columns=["measure", "sample", "name"])
-    found = found[(found["measure"] != "") & (found["sample"] != "")]
-    found = found[found.groupby("sample")["measure"].transform("nunique") > 1]
-    if found["sample"].nunique() < 2:
-        return {}
-    names = found.groupby("measure")["name"].agg(list)
-    return {measure: names[measure] for measure in KNOWN["measures"] if measure in names}
 
 
 def _doubtful_columns(columns: Sequence[str], X: np.ndarray) -> list[str]:
