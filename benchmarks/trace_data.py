@@ -29,9 +29,9 @@ def is_whole(value: object) -> bool:
 
 
 def holds_whole(value: object) -> bool:
-    """Tell whether a value is an object of ours with such an attribute."""
+    """Tell whether a value is an object of ours that is such, or has such an attribute."""
     is_ours = type(value).__module__.startswith("sparsekm") and not isinstance(value, type)
-    return is_ours and any(map(is_whole, getattr(value, "__dict__", {}).values()))
+    return is_ours and any(map(is_whole, [value, *getattr(value, "__dict__", {}).values()]))
 
 
 def watch() -> None:
