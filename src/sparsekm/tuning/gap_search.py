@@ -211,8 +211,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         refuse_counted(getattr(self.estimator, "trim", 0))
         rows = repeat_samples(sample_weight, values.shape[0])
         places = self._check_positions(positions, values.shape[0])
-        own = (None if of is None else of[rows] for of in (places, holes))
-        self._fit(values[rows], *own, rows)
+        places, holes = (None if of is None else of[rows] for of in (places, holes))
+        self._fit(values[rows], places, holes, rows)
         remember_features(self, X)
         labels, (given, first) = self.predict(values), np.unique(rows, return_index=True)
         labels[given] = self.labels_[first]
