@@ -1,0 +1,98 @@
+"""Weights, trimming, batches and groups of features, as the workflow's problems treat them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from sparsekm.io.normalised_file import write_normalised
+from sparsekm.pipeline.problem import define_problem, describe_fit, find_clusters
+
+KIND = np.repeat([0, 1, 2], 20)
+
+
+@pytest.fixture(name="X")
+def matrix():
+    values = np.random.default_rng(0).normal(size=(60, 40))
+    values[KIND == 0, :8] += 3
+    values[KIND == 1, :8] -= 3
+    return values
+
+
+@pytest.fixture
+def pose(tmp_path):
+    def write(X, method, *, search=(), groups=None, **obs):
+        mean, deviation = X.mean(axis=0), X.std(axis=0, ddof=1)
+        var = pd.DataFrame({"mean": mean, "deviation": deviation})
+        var = var if groups is None else var.assign(group=groups)
+        file = tmp_path / f"{method}{len(X)}.h5ad"
+        Z = ((X - mean) / deviation).astype(np.float32)
+        index = [f"s{i}" for i in range(len(X))]
+        write_normalised(file, Z, pd.DataFrame(obs, index), var, {"source": "matrix"})
+        grid = {} if method in ("sparse", "kmeans") else {"sparsities": [8.0]}
+        posed = {"seed": 1, "n_clusters": 3, "search": dict(search), "grid": grid}
+        return define_problem(file, "own", method, **posed, code_digest="0")
+
+    return write
+
+
+def fit(problem):
+    return describe_fit(problem, find_clusters(problem).fit, problem.attributes, 3)
+
+
+def test_a_weight_of_two_is_the_sample_twice_and_one_of_zero_gets_the_nearest_cluster(pose, X):
+    weights = np.where(KIND == 0, 2.0, 1.0)
+    weights[59] = 0
+    rows = np.repeat(np.arange(60), weights.astype(int))
+    weighted = fit(pose(X, "sparse", weight=weights))
+    repeated = fit(pose(X[rows], "sparse", group=rows.astype(str)))
+    np.testing.assert_array_equal(weighted.labels[rows], repeated.labels)
+    np.testing.assert_array_equal(weighted.weights, repeated.weights)
+    np.testing.assert_allclose(weighted.scores, repeated.scores, rtol=1e-4, atol=1e-4)
+    assert weighted.trimmed is None
+    problem = pose(X, "l0", weight=weights)
+    path = problem.estimator.path(problem.tuning_data, [8])
+    found = describe_fit(problem, path, problem.attributes, 3)
+    assert adjusted_rand_score(KIND, found.labels) == 1
+
+
+@pytest.mark.parametrize("method", ["l0", "sparse"])
+def test_outliers_are_set_aside_and_have_no_part_in_the_means(pose, X, method):
+    X[[0, 25, 50]] *= 8
+    problem = pose(X, method, search={"trim": 0.05})
+    if method == "sparse":
+        found = fit(problem)
+        again = problem.trim_again(find_clusters(problem).fit)
+        assert np.setdiff1d(np.arange(60), again.rows).tolist() == [0, 25, 50]
+    else:
+        path = problem.estimator.path(problem.tuning_data, [8])
+        found = describe_fit(problem, path, problem.attributes, 3)
+    assert np.flatnonzero(found.trimmed).tolist() == [0, 25, 50]
+    assert np.flatnonzero(found.clustered < 0).tolist() == [0, 25, 50]
+    kept = found.clustered >= 0
+    assert adjusted_rand_score(KIND[kept], found.labels[kept]) == 1
+    for cluster, center in enumerate(found.centers):
+        own = problem.whole.X[found.clustered == cluster].mean(axis=0)
+        np.testing.assert_allclose(center, own, atol=1e-5)
+
+
+def test_values_centred_within_batches_show_what_the_batches_hid(pose, X):
+    batch = np.tile(["x", "y"], 30)
+    X[batch == "y", 20:] += 4
+    problem = pose(X, "sparse", batch=batch)
+    given, centred = (find_clusters(p).fit.labels[0] for p in (problem, problem.centre_batches()))
+    assert adjusted_rand_score(KIND, given) < 0.5
+    assert adjusted_rand_score(KIND, centred) == 1
+
+
+def test_groups_of_features_are_kept_whole_and_what_cannot_is_refused_by_name(pose, X):
+    groups = [f"g{j // 4}" for j in range(40)]
+    problem = pose(X, "l0", groups=groups)
+    path = problem.estimator.path(problem.tuning_data, [2])
+    assert np.flatnonzero(path.weights[0]).tolist() == list(range(8))
+    with pytest.raises(ValueError, match=r"matrices.own.feature_groups: sparse cannot choose"):
+        pose(X, "sparse", groups=groups)
+    with pytest.raises(ValueError, match=r"matrices.own.trim: pca cannot set samples aside"):
+        pose(X, "pca", search={"trim": 0.1})
+    # k-means chooses no features.
+    assert pose(X, "kmeans", groups=groups).sparsities is None
