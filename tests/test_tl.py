@@ -202,6 +202,28 @@ def test_weights_are_a_column_of_obs_and_trimmed_cells_have_no_cluster():
     assert adata.uns[KEY]["params"]["trim"] == 1.5 / adata.n_obs
 
 
+def test_both_answers_of_batches_and_filled_values_are_written_to_a_file(tmp_path):
+    adata, labels = draw()
+    batches = np.random.default_rng(0).permutation(90) % 2
+    adata.obs["lane"] = pd.Categorical(batches)
+    adata.X = adata.X + 50.0 * batches[:, None]
+    adata.X[3, 4] = np.nan
+    with pytest.raises(ValueError, match="contains NaN: set missing='impute'"):
+        cluster(adata)
+    with pytest.warns(UserWarning, match="is a batch"):
+        cluster(adata, batch_key="lane", missing="impute")
+    assert pd.crosstab(adata.obs[f"{KEY}_batch_centred"], labels).astype(bool).to_numpy().sum() == 3
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    found = read_h5ad(tmp_path / "cells.h5ad").uns[KEY]
+    assert found["params"]["batch_key"] == "lane"
+    assert found["batch_agreement"] < 0.8
+    assert found["batch_shares"].columns.tolist() == ["0", "1"]
+    assert set(found["cluster_signatures"]) == {"0", "1", "2"}
+    assert len(found["cluster_signature_agreements"]) == 3
+    with pytest.raises(TypeError, match="batch: X is of type csr_array"):
+        cluster(draw(sparse.csr_matrix)[0], batch_key=batches)
+
+
 def test_groups_that_are_not_those_of_the_cells_are_refused():
     adata, _ = draw()
     adata.obs_names = [f"cell{i}" for i in range(90)]

@@ -38,9 +38,9 @@ def imputing(name):
     return estimator.set_params(**{key: "impute"})
 
 
-def draw(shift=3.0, seed=0, n_features=40):
-    X = np.random.default_rng(seed).standard_normal((60, n_features))
-    X[:, :12] += shift * (TRUTH[:, None] == np.arange(12) % 3)
+def draw():
+    X = np.random.default_rng(0).standard_normal((60, 40))
+    X[:, :12] += 3 * (TRUTH[:, None] == np.arange(12) % 3)
     return X
 
 
@@ -69,8 +69,10 @@ def test_of_independent_noise_missing_values_are_the_means():
 
 
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.4])
-def test_they_are_nearer_to_the_truth_than_means_or_nearest_neighbours(share):
-    X = draw(2.0, n_features=200)
+def test_where_many_features_show_clusters_weakly_they_are_nearer_than_by_neighbours(share):
+    # A quarter of the features, as in the paper's Experiment 2.
+    X = np.random.default_rng(0).standard_normal((60, 200))
+    X[:, :50] += TRUTH[:, None] - 1
     holes = lose(X, share)
     lacking = np.isnan(holes)
 
@@ -79,7 +81,7 @@ def test_they_are_nearer_to_the_truth_than_means_or_nearest_neighbours(share):
 
     own = error(fill_missing(holes))
     assert own < error(np.where(lacking, np.nanmean(holes, axis=0), X))
-    assert own < error(KNNImputer().fit_transform(holes))
+    assert own < 0.95 * error(KNNImputer().fit_transform(holes))
 
 
 def test_what_is_observed_and_its_dtype_stay_and_scales_do_not_matter():

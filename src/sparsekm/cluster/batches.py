@@ -53,7 +53,8 @@ def check_batch(batch: ArrayLike, X: Any) -> tuple[np.ndarray, pd.Index]:
     if np.shape(batch) != (n_samples,):
         raise ValueError(f"batch: shape={np.shape(batch)} should be ({n_samples},).")
     codes = label_codes(batch, "batch")
-    sizes, names = np.bincount(codes), pd.Index(pd.unique(pd.Series(batch)))
+    sizes = np.bincount(codes)
+    names = pd.Index(pd.unique(pd.Series(batch)).tolist(), dtype=object)
     if len(sizes) < 2:
         raise ValueError(f"batch={names[:1].tolist()} should be at least two batches.")
     if sizes.min() < LEAST_SAMPLES:

@@ -26,8 +26,9 @@ MOST_COMPONENTS = 20
 EXTRA_COMPONENTS = 5
 # Steps that find the components of the first fill; later ones go on from those before.
 FIRST_STEPS = 8
-MOST_ROUNDS = 50
+MOST_ROUNDS = 200
 # Filled values have settled when they change by no more than this share of a standard deviation.
+NEARLY_SETTLED = 1e-2
 SETTLED = 1e-3
 
 
@@ -110,22 +111,29 @@ def label_observed(
 
 @one_blas_thread
 def _fill_low_rank(Z: np.ndarray, lacking: np.ndarray) -> np.ndarray:
-    """Fill z-scores, 0 where they are missing, in place."""
+    """Fill z-scores, 0 where they are missing, in place.
+
+    Components are added one by one, each once those before have nearly settled: at first the holes
+    of a strong one look like others.
+    """
     n_components = min(MOST_COMPONENTS + EXTRA_COMPONENTS, min(Z.shape))
     axes = np.random.default_rng(0).standard_normal((Z.shape[1], n_components))
+    most = 1
     for round_ in range(MOST_ROUNDS):
         means = Z.mean(axis=0)
         centred = Z - means
         for _ in range(1 if round_ else FIRST_STEPS):
             left = np.linalg.qr(centred @ axes)[0]
             axes, values, right = np.linalg.svd(centred.T @ left, full_matrices=False)
-        shrunk = shrink(values[:MOST_COMPONENTS], float(np.square(centred).sum()), Z.shape)
-        kept = len(shrunk)
-        scores = (left @ right.T)[:, :kept] * shrunk
-        filled = (scores @ axes[:, :kept].T + means)[lacking]
+        total = float(np.square(centred).sum())
+        shrunk = shrink(values[:most], total, Z.shape)
+        scores = (left @ right.T)[:, : len(shrunk)] * shrunk
+        filled = (scores @ axes[:, : len(shrunk)].T + means)[lacking]
         change = np.sqrt(np.mean(np.square(filled - Z[lacking])))
         Z[lacking] = filled
-        if change <= SETTLED:
+        if change <= NEARLY_SETTLED and len(shrunk) == most < MOST_COMPONENTS:
+            most += 1
+        elif change <= SETTLED:
             break
     return Z
 

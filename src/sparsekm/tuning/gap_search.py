@@ -51,7 +51,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         references, too, which are made of the samples kept; columns of one group of its
         `feature_groups` are permuted together. References are searched as
         the data are: from labels given as `init`, too, which say nothing about a reference, so that
-        the gap then also holds what the labels know.
+        the gap then also holds what the labels know. With ``missing="impute"`` as many
+        of their values are missing as of the data's, and filled likewise.
     sparsities : None or array-like, default=None
         The grid; None is `sparsekm.tuning.gap.default_sparsities` for the features that vary.
         Constant features have no part in the search: shares are of the others, and more features
@@ -210,8 +211,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         refuse_counted(getattr(self.estimator, "trim", 0))
         rows = repeat_samples(sample_weight, values.shape[0])
         places = self._check_positions(positions, values.shape[0])
-        own = (None if of is None else of[rows] for of in (places, holes))
-        self._fit(values[rows], *own, rows)
+        places, holes = (None if of is None else of[rows] for of in (places, holes))
+        self._fit(values[rows], places, holes, rows)
         remember_features(self, X)
         labels, (given, first) = self.predict(values), np.unique(rows, return_index=True)
         labels[given] = self.labels_[first]
