@@ -6,6 +6,8 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
+    from dataclasses import replace
+
     from sparsekm.io.store import References, read_path, write_fit
     from sparsekm.io.tables import GAP
     from sparsekm.pipeline.problem import describe_fit
@@ -26,7 +28,11 @@ def main(snakemake, progress):
     if params.n_refined:
         attributes["n_refined"] = params.n_refined
     problem = read_problem(snakemake)
-    limit = feature_limit(problem.tuning_data, path) if params.rule == "auto" else None
+    limit = None
+    if params.rule == "auto":
+        # Copies of a sample would add to correlations.
+        once = replace(path, labels=path.labels[:, problem.each_once])
+        limit = feature_limit(problem.tuning_data[problem.each_once], once)
     chosen = select_sparsity(gap, params.rule, limit)
     # Of two stages, the first may have found the better fit.
     paths = [path, *(read_path(file)[0] for file in files.first)]

@@ -69,8 +69,6 @@ def test_outliers_are_set_aside_and_have_no_part_in_the_means(pose, X, method):
         found = describe_fit(problem, path, problem.attributes, 3)
     assert np.flatnonzero(found.trimmed).tolist() == [0, 25, 50]
     assert np.flatnonzero(found.clustered < 0).tolist() == [0, 25, 50]
-    kept = found.clustered >= 0
-    assert adjusted_rand_score(KIND[kept], found.labels[kept]) == 1
     for cluster, center in enumerate(found.centers):
         own = problem.whole.X[found.clustered == cluster].mean(axis=0)
         np.testing.assert_allclose(center, own, atol=1e-5)

@@ -110,6 +110,13 @@ class ClusteringProblem:
         everyone[given] = values[first]
         return everyone
 
+    @property
+    def each_once(self) -> np.ndarray | slice:
+        """Where, among the samples to tune on, each is for the first time."""
+        if self.rows is None:
+            return slice(None)
+        return np.unique(self._tuned(self.rows), return_index=True)[1]
+
     def trim_again(self, fit: SparsityPath) -> ClusteringProblem:
         """Return the problem without the samples that are farthest from the centres of a fit."""
         found = describe_fit(self, fit, {}, int(fit.labels.max()) + 1)

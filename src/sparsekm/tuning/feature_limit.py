@@ -153,9 +153,5 @@ def feature_limit(X: np.ndarray, path: SparsityPath) -> FeatureLimit:
     # Where every fit keeps more, the sparsest.
     below = np.where(kept <= share_of(n_features), kept, -kept)
     densest = int(below.argmax())
-    labels = path.labels[densest]
-    if (labels < 0).any():
-        # Those that were trimmed are in no cluster.
-        X, labels = X[labels >= 0], labels[labels >= 0]
-    correlation = noise_correlation(X, labels, path.weights[densest])
+    correlation = noise_correlation(X, path.labels[densest], path.weights[densest])
     return FeatureLimit(correlation, n_features)
