@@ -61,5 +61,5 @@ mixed = cancer.data.filter(like="mean").assign(grade=grade, ward=rng.choice(list
 levels = pd.get_dummies(mixed, prefix_sep=": ", dtype=float)
 groups = levels.columns.str.split(": ").str[0]
 values = (levels - levels.mean()) / levels.std()
-found = L0KMeans(2, sparsity=6, feature_groups=groups, random_state=0).fit(values)
+found = L0KMeans(2, sparsity=7, feature_groups=groups, random_state=0).fit(values)
 print(sorted(set(groups[found.get_support()])))
