@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.impute import KNNImputer
 
+from sparsekm.cluster.missing import fill_missing
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.row_stream import RowStream
@@ -52,7 +53,7 @@ def test_by_default_the_nearest_samples_fill_in_as_in_scikit_learn(holes, offset
     np.testing.assert_allclose(values(matrix), expected * deviation + mean + offset, rtol=1e-4)
     [remark] = matrix.remarks
     assert remark.startswith("4 values (4.2 %) are missing, of 3 features and 4 samples; 4 are")
-    assert "Set impute: median (or half_minimum, drop), or max_missing: 0.5 to another" in remark
+    assert "Set impute: low_rank (or median, half_minimum, drop), or max_missing: 0.5 to" in remark
 
 
 def test_other_ways_to_fill(holes):
@@ -63,6 +64,8 @@ def test_other_ways_to_fill(holes):
     ):
         expected = np.where(lacking, fill(holes, axis=0), holes)
         np.testing.assert_allclose(values(settle_missing(raw(holes), impute)), expected, rtol=1e-5)
+    low_rank = values(settle_missing(raw(holes + 1000, 1000), "low_rank"))
+    np.testing.assert_allclose(low_rank, fill_missing(holes) + 1000, rtol=1e-6)
     dropped = settle_missing(raw(holes), "drop")
     assert dropped.features == ["g0", "g3", "g4", "g6", "g7"]
     np.testing.assert_allclose(values(dropped), holes[:, [0, 3, 4, 6, 7]], rtol=1e-6)

@@ -150,9 +150,9 @@ TABLE_SETTINGS = (
     TableSetting(
         "impute",
         "what to do about missing values: knn, the default, takes the mean of the five most "
-        "similar samples; median; half_minimum, for values below a limit of detection; drop leaves "
-        "out features that lack any",
-        {"enum": ["knn", "median", "half_minimum", "drop"]},
+        "similar samples; low_rank, what features have in common; median; half_minimum, for values "
+        "below a limit of detection; drop leaves out features that lack any",
+        {"enum": ["knn", "low_rank", "median", "half_minimum", "drop"]},
         "median",
         is_read=False,
     ),

@@ -6,11 +6,12 @@ import warnings
 
 import numpy as np
 
+from sparsekm.cluster.missing import fill_missing
 from sparsekm.io.readers.messages import MatrixError, shown
 from sparsekm.io.readers.raw_matrix import RawMatrix, check_size
 from sparsekm.pipeline.raw_counts import are_counts
 
-IMPUTATIONS = ("knn", "median", "half_minimum", "drop")
+IMPUTATIONS = ("knn", "low_rank", "median", "half_minimum", "drop")
 """How missing values may be filled; "drop" leaves out the features that lack any."""
 MAX_MISSING = 0.5
 """The largest share of missing values of a feature, and then of a sample, by default."""
@@ -30,8 +31,9 @@ def settle_missing(
     """Drop features and samples above the limit, and fill what else is missing, in place.
 
     By default with the mean of the five most similar samples (``knn``; distances are of z-scores
-    and pass over missing values). Remarks of the matrix say what was done. With `quick`, medians
-    stand in for `knn`, which takes longer.
+    and pass over missing values), or by what features have in common (``low_rank``, a shrunk
+    singular value decomposition). Remarks of the matrix say what was done. With `quick`, medians
+    stand in for these two, which take longer.
     """
     impute = impute or "knn"
     limit = MAX_MISSING if max_missing is None else max_missing
@@ -79,12 +81,16 @@ def settle_missing(
     offset = raw.offset[columns]
     if impute != "drop" and lacking.any():
         X = X.copy() if X.base is not None else X
-        how = {"knn": "k nearest neighbours", "median": "the median of the feature"}
+        how = {
+            "knn": "k nearest neighbours",
+            "low_rank": "what the features have in common",
+            "median": "the median of the feature",
+        }
         said.append(
             f"{int(lacking.sum())} are imputed by "
             f"{how.get(impute, 'half of the smallest value of the feature')}"
         )
-        _fill(X, offset, lacking, "median" if quick and impute == "knn" else impute)
+        _fill(X, offset, lacking, "median" if quick and impute in ("knn", "low_rank") else impute)
     others = [name for name in IMPUTATIONS if name != impute]
     raw.remarks.append(
         f"{'; '.join(said)}. Set impute: {others[0]} (or {', '.join(others[1:])}), or max_missing: "
@@ -116,6 +122,8 @@ def _fill(X: np.ndarray, offset: np.ndarray, lacking: np.ndarray, impute: str) -
         fill = np.broadcast_to(lowest / 2 - offset[columns], (len(X), len(columns)))
     elif impute == "median":
         fill = np.broadcast_to(np.nanmedian(X[:, columns], axis=0), (len(X), len(columns)))
+    elif impute == "low_rank":
+        fill = fill_missing(X)[:, columns]
     else:
         fill = _nearest(X, columns)
     if whole:
