@@ -13,7 +13,7 @@ from sparsekm.cluster.kmeans.many_samples import (
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.search.starts import make_start
-from sparsekm.cluster.weight_step import SoftThreshold, TopFeatures
+from sparsekm.cluster.weight_step import PENALTIES, SoftThreshold, TopFeatures
 from sparsekm.metrics import classification_error_rate
 from sparsekm.runtime.random_state import seed_sequence
 
@@ -219,7 +219,7 @@ def test_a_fit_is_the_best_of_algorithm_1_from_the_proposals_alone(Estimator, n_
     X = draw(n_samples)
     rng = np.random.default_rng(1)
     for sparsity in GRIDS[Estimator]:
-        step = Estimator()._weight_step(sparsity, 20)
+        step = PENALTIES[Estimator().penalty](sparsity)
         tried = rng.integers(4, size=(5, n_samples)).astype(np.int32)
         start = ByBound({float(step.bound): tried})
         best = max((algorithm_1(X, step, labels) for labels in tried), key=lambda f: f.objective)
@@ -240,7 +240,7 @@ def test_a_name_is_the_same_as_giving_the_labels_that_it_proposes(Estimator, nam
     X = draw(320)
     for sparsity in GRIDS[Estimator]:
         named = Estimator(4, sparsity=sparsity, init=name, n_init=3, random_state=5)
-        step = named._weight_step(sparsity, 20)
+        step = PENALTIES[named.penalty](sparsity)
         proposed = proposals(X, name, step, n_init=3, seed=5)
         assert len(proposed) == {"random": 3, "screened": 1}[name]
         given = [Estimator(4, sparsity=sparsity, init=labels).fit(X) for labels in proposed]
@@ -257,7 +257,7 @@ def test_screened_features_are_those_of_the_highest_marginal_scores():
     X = rng.normal(size=(80, 6))
     X[:, 1:] *= 10
     X[:40, 0] += 9
-    found = proposals(X, "screened", L0KMeans()._weight_step(1, 6), 2, seed=0, n_clusters=2)[0]
+    found = proposals(X, "screened", PENALTIES[L0KMeans().penalty](1), 2, seed=0, n_clusters=2)[0]
     assert classification_error_rate(found, np.arange(80) < 40) == 0
 
 

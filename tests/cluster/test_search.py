@@ -9,6 +9,7 @@ from sklearn.base import clone
 import sparsekm.cluster.partition_step as partition_step
 from sparsekm import L0KMeans, L1KMeans, classification_error_rate
 from sparsekm.cluster import path as path_module
+from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.tuning.references import permuted_reference
 
 GRIDS = {L0KMeans: [2, 4, 8, 15, 30, 40], L1KMeans: [1.2, 1.8, 2.7, 4.0, 5.5]}
@@ -35,7 +36,7 @@ def test_objectives_rise_with_the_sparsity_and_no_fit_is_bettered_by_anothers_la
         assert path.search == "global"
         assert np.all(np.diff(path.objectives) >= 0)
         for sparsity, objective in zip(path.sparsities, path.objectives, strict=True):
-            step = kind()._weight_step(sparsity, 40)
+            step = PENALTIES[kind().penalty](sparsity)
             values = [np.sum(step.weigh(scores) * scores) for scores in path.scores]
             assert np.all(np.array(values) <= objective * (1 + 1e-9))
 
@@ -52,7 +53,7 @@ def test_fits_are_settled_in_the_end(kind, grid, monkeypatch):
     for index, labels in enumerate(path.labels):
         estimator.adopt(many, path, index)
         np.testing.assert_array_equal(estimator.predict(many), labels)
-        weight_step = estimator._weight_step(path.sparsities[index], 40)
+        weight_step = PENALTIES[estimator.penalty](path.sparsities[index])
         np.testing.assert_array_equal(weight_step.weigh(path.scores[index]), path.weights[index])
     monkeypatch.setattr(
         path_module, "refine_until_fixed_point", lambda X, partition, step, fit, gain=0.0: fit

@@ -106,9 +106,8 @@ def compare_batches(estimator: Any, X: Any, batch: ArrayLike | None, **given: An
     estimator.batch_centred_ = other
     both = inside & (other.labels_ >= 0)
     estimator.batch_agreement_ = float(adjusted_rand_score(labels[both], other.labels_[both]))
-    estimator.batch_shares_ = pd.DataFrame(shares, columns=names).rename_axis(
-        index="cluster", columns="batch"
-    )
+    table = pd.DataFrame(shares, columns=names).rename_axis(index="cluster", columns="batch")
+    estimator.batch_shares_ = table.sort_index(axis=1, key=lambda batches: batches.astype(str))
     said = describe_batches(counts, names, estimator.batch_agreement_)
     if said:
         warnings.warn(said, UserWarning, stacklevel=3)

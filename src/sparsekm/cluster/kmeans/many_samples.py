@@ -242,7 +242,7 @@ def warn_of_coinciding(centers: np.ndarray, dtype: np.dtype) -> None:
             "predict cannot tell them apart and may differ from labels_ on their samples. Keep "
             "more features (sparsity), or ask for fewer clusters (n_clusters).",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 

@@ -266,7 +266,7 @@ def _read_weights(file: Path, name: str, known: list[str | None]) -> np.ndarray:
         if not (is_number and np.isfinite(weight) and weight >= 0)
     ]
     if wrong or not found.any():
-        raise refusal("weights", file, name=name, value=wrong[0] if wrong else 0)
+        raise refusal("weights", file, name=name, value=(wrong[0] or "") if wrong else 0)
     return found
 
 
