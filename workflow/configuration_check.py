@@ -36,6 +36,7 @@ REMOVED = {
     "annotation.gene_sets.ontology": _GMT,
     "annotation.gene_sets.source=gaf": _GMT,
     "annotation.gene_sets.source=gene2go": _GMT,
+    "annotation.terms_per_gene": "the table of genes lists five terms of each",
     "atlas.allen.http": "atlas.allen.contact is the contact; `--resources downloads=2` the pace",
     "simulation.preview": "`snakemake paper` runs the experiments, a default run none",
     "theory": "the settings of `snakemake theory` are constants of its code",

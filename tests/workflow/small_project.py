@@ -20,7 +20,7 @@ CONFIGURATION = {
         "cells": {"path": "cells.h5ad", "n_clusters": 2},
     },
     "methods": ["kmeans", "l1", "l0", "sparse"],
-    "annotation": {"subsamples": 2, "terms_per_gene": 5, "term_size": [5, 60]},
+    "annotation": {"subsamples": 2, "term_size": [5, 60]},
     "n_clusters": "regions",
     "min_cluster_size": 1,
     "search": "alternate",

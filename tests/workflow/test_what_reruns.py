@@ -147,9 +147,6 @@ ROWS = {
     ),
     "`annotation.subsamples`": Row(setting(annotation__subsamples=4)),
     "`annotation.term_size`": Row(setting(annotation__term_size=[2, 50])),
-    "numbers that change places: `annotation.terms_per_gene`, the larger of `term_size`": Row(
-        setting(annotation__terms_per_gene=60, annotation__term_size=[5, 5])
-    ),
     "`annotation.genes_of_interest`": Row(setting(annotation__genes_of_interest=["gene1"])),
     "`report.title`": Row(setting(report__title="Mine")),
     **dict(

@@ -84,10 +84,8 @@ rule annotate_genes:
         methods=config["methods"],
         selecting=SELECTING,
         identifier=IDENTIFIER,
-        terms={
-            "most": ANNOTATION["terms_per_gene"],
-            "largest": ANNOTATION["term_size"][1],
-        },
+        # The terms listed for each gene.
+        terms={"most": 5, "largest": ANNOTATION["term_size"][1]},
     script:
         "../../scripts/annotate_genes.py"
 
