@@ -172,7 +172,7 @@ def test_clusters_that_are_batches_are_named_and_both_answers_shown(matrix_resul
     result = with_batches(matrix_result, batch, np.roll(labels, 2))
     view = view_answer(result)
     (warning,) = [text for text in view.warnings if "centring moves the classes" in text]
-    assert "cluster 0 is batch first" in warning
+    assert "Cluster 0 is batch first" in warning
     table = view_batches(result)
     assert [column.text for column in table.columns].count("first") == 2
     cells = [[cell.text for cell in row] for row in table.rows]
