@@ -1,5 +1,8 @@
 """z-scores, counts, the most variable features, and the file normalised.h5ad."""
 
+import subprocess
+import sys
+
 import h5py
 import numpy as np
 import pandas as pd
@@ -214,3 +217,9 @@ def test_an_unknown_normalisation_is_refused():
         ValueError, match=r"normalise='l2' should be one of \['zscore', 'counts', 'log2', 'none'\]"
     ):
         normalise(raw(np.eye(3)), "l2")
+
+
+def test_reading_a_table_loads_no_compiler():
+    # Numba takes a second and 100 MB, which the job that reads does not ask for.
+    code = "import sys, sparsekm.pipeline.normalisation; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

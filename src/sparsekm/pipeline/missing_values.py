@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 
-from sparsekm.cluster.missing import fill_missing
 from sparsekm.io.readers.messages import MatrixError, shown
 from sparsekm.io.readers.raw_matrix import RawMatrix, check_size
 from sparsekm.pipeline.raw_counts import are_counts
@@ -123,6 +122,9 @@ def _fill(X: np.ndarray, offset: np.ndarray, lacking: np.ndarray, impute: str) -
     elif impute == "median":
         fill = np.broadcast_to(np.nanmedian(X[:, columns], axis=0), (len(X), len(columns)))
     elif impute == "low_rank":
+        # Whatever else reads a table has no need of compiled kernels, which take 100 MB.
+        from sparsekm.cluster.missing import fill_missing
+
         fill = fill_missing(X)[:, columns]
     else:
         fill = _nearest(X, columns)
