@@ -39,7 +39,7 @@ N_TIMED = 3
 
 def _offer_to_empty_pools(self) -> Iterator[tuple[np.ndarray, int]]:
     for labels, place in offer(self):
-        if not len(self.pools[place]):
+        if not self.pools[place].ranked:
             yield labels, place
 
 

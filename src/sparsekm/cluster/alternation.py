@@ -194,15 +194,6 @@ def best_fit(fits: Sequence[Fit]) -> Fit:
     return max(fits, key=lambda fit: fit.objective)
 
 
-def best_weighed(weight_step: WeightStep, fits: Sequence[Fit], own: int) -> Fit:
-    """Weigh the labels of every fit by one weight step; return the best, the `own` where alike."""
-    values = [np.sum(weight_step.weigh(fit.scores) * fit.scores) for fit in fits]
-    best = int(np.argmax(values))
-    if values[best] <= fits[own].objective * (1 + RELATIVE_GAIN):
-        return fits[own]
-    return weigh_scores(weight_step, fits[best].labels, fits[best].scores, fits[own].n_iter)
-
-
 def share_partitions(X, partition, weight_steps, fits, gain=0.0) -> list[Fit]:
     """Start every sparsity from the best labels of all until no fit can be bettered by another.
 
@@ -213,10 +204,13 @@ def share_partitions(X, partition, weight_steps, fits, gain=0.0) -> list[Fit]:
     while improved:
         improved = False
         for i, weight_step in enumerate(weight_steps):
-            start = best_weighed(weight_step, fits, i)
-            if start is not fits[i]:
-                better = refine_until_fixed_point(X, partition, weight_step, start, gain)
-                if better.objective > fits[i].objective:
-                    fits[i] = better
-                    improved = True
+            values = [np.sum(weight_step.weigh(fit.scores) * fit.scores) for fit in fits]
+            if max(values) <= fits[i].objective * (1 + RELATIVE_GAIN):
+                continue
+            best = fits[int(np.argmax(values))]
+            start = weigh_scores(weight_step, best.labels, best.scores, fits[i].n_iter)
+            better = refine_until_fixed_point(X, partition, weight_step, start, gain)
+            if better.objective > fits[i].objective:
+                fits[i] = better
+                improved = True
     return fits

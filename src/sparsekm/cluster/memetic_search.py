@@ -74,20 +74,17 @@ class Pool:
     def __init__(self, n_clusters: int) -> None:
         self.n_clusters = n_clusters
         # Best first, by objective and key.
-        self._ranked: list[tuple[float, bytes, np.ndarray]] = []
+        self.ranked: list[tuple[float, bytes, np.ndarray]] = []
         # Keys of what was climbed from.
         self._starts: set[bytes] = set()
-
-    def __len__(self) -> int:
-        return len(self._ranked)
 
     def add(self, labels: np.ndarray, objective: float) -> None:
         """Take a partition in, unless it is known."""
         labels = canonical_labels(labels, self.n_clusters)
         key = self._key(labels)
-        if not any(key == known for _, known, _ in self._ranked):
-            insort(self._ranked, (-objective, key, labels), key=lambda member: member[:2])
-            del self._ranked[CAPACITY:]
+        if not any(key == known for _, known, _ in self.ranked):
+            insort(self.ranked, (-objective, key, labels), key=lambda member: member[:2])
+            del self.ranked[CAPACITY:]
 
     def is_new_start(self, labels: np.ndarray, *, remember: bool = False) -> bool:
         """Return whether nothing climbed from these labels before."""
@@ -102,14 +99,9 @@ class Pool:
         return sha256(labels.astype(np.int32).tobytes()).digest()
 
     @property
-    def best_objective(self) -> float:
-        """The largest objective."""
-        return -self._ranked[0][0]
-
-    @property
     def members(self) -> list[np.ndarray]:
         """The partitions, best first."""
-        return [labels for _, _, labels in self._ranked]
+        return [labels for _, _, labels in self.ranked]
 
 
 # Climbs of a search with n_init = 1 are this number over the square root of n_samples * n_clusters
@@ -165,7 +157,7 @@ class Search:
         # Spread over the path; where they are fewer than sparsities, evenly.
         places = np.arange(len(starts)) * max(1, self.n_places // len(starts)) % self.n_places
         self.climb(starts, places)
-        while not all(len(pool) for pool in self.pools):
+        while not all(pool.ranked for pool in self.pools):
             self._climb_pairs(self._offers())
 
     def climb(self, starts: np.ndarray, places: np.ndarray) -> None:
@@ -223,7 +215,7 @@ class Search:
     @property
     def best_objectives(self) -> np.ndarray:
         """Their objectives."""
-        return np.array([pool.best_objective for pool in self.pools])
+        return np.array([-pool.ranked[0][0] for pool in self.pools])
 
     def _climb_pairs(self, pairs) -> None:
         pairs = list(pairs)
@@ -269,7 +261,7 @@ class Search:
         """Yield the best of every pool for each neighbour that has not had it."""
         for place in range(self.n_places):
             for other in (place - 1, place + 1):
-                if 0 <= other < self.n_places and len(self.pools[other]):
+                if 0 <= other < self.n_places and self.pools[other].ranked:
                     best = self.pools[other].members[0]
                     if self.pools[place].is_new_start(best):
                         yield best, place

@@ -121,12 +121,11 @@ def fit_path(
     """
     exact = partition.exact
     if search == "global":
-        proposed = (
-            None if start is None else [start.propose(X, exact, step)[0] for step in weight_steps]
-        )
-        return _search(
-            X, partition, weight_steps, effort, seeds, proposed, progress, objectives_only
-        )
+        proposed = None
+        if start is not None:
+            proposed = [start.propose(X, exact, step)[0] for step in weight_steps]
+        asked = proposed, progress, objectives_only
+        return _search(X, partition, weight_steps, effort, seeds, *asked)
     if start is not None:
         fits = _alternate_from(X, exact, weight_steps, effort, start, progress)
     else:

@@ -180,7 +180,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     def _fit(self, X) -> None:
         data, features = self._read(X)
         data, partition = self._prepare(data)
-        weight_step = self._own_weight_step(features)
+        weight_step = self._weight_step(getattr(self, "sparsity", None), features)
         search = self._resolve_search(data)
         (fit,), _ = self._fit_path(data, partition, [weight_step], search)
         self._learn(X, data, features, _put_back(fit, weight_step, features), search)
@@ -205,7 +205,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         if searched:
             check_searchable(partition.n_clusters)
         else:
-            self._own_weight_step(features)
+            self._weight_step(getattr(self, "sparsity", None), features)
         self._effort()
         self._resolve_search(data)
         check_random_state(self.random_state)
@@ -344,9 +344,6 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
     def _resolve_search(self, data) -> str:
         return "alternate"
-
-    def _own_weight_step(self, features: VaryingFeatures) -> WeightStep:
-        return self._weight_step(getattr(self, "sparsity", None), features)
 
     def _weight_step(self, sparsity, features: VaryingFeatures) -> WeightStep:
         penalty = check_choice("penalty", self.penalty, PENALTIES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -112,8 +112,7 @@ class SparsityPath:
 
     def take(self, indices: ArrayLike) -> SparsityPath:
         """Return a path of some of the fits, in the order of `indices`."""
-        arrays = {name: getattr(self, name)[indices] for name in self._array_names()}
-        return replace(self, **arrays)
+        return self._replace_arrays(lambda name: getattr(self, name)[indices])
 
     def put_back(self, features: VaryingFeatures) -> SparsityPath:
         """Return a path of all features, from one of those that vary: constant ones have 0."""
@@ -129,11 +128,10 @@ class SparsityPath:
     @classmethod
     def join(cls, paths: Sequence[SparsityPath]) -> SparsityPath:
         """Put paths of the same data and search one behind the other."""
-        arrays: dict[str, Any] = {
-            name: np.concatenate([getattr(path, name) for path in paths])
-            for name in paths[0]._array_names()
-        }
-        return replace(paths[0], **arrays)
+        return paths[0]._replace_arrays(
+            lambda name: np.concatenate([getattr(path, name) for path in paths])
+        )
 
-    def _array_names(self) -> list[str]:
-        return [field.name for field in fields(self) if np.ndim(getattr(self, field.name)) > 0]
+    def _replace_arrays(self, make: Callable[[str], Any]) -> SparsityPath:
+        names = [field.name for field in fields(self) if np.ndim(getattr(self, field.name)) > 0]
+        return replace(self, **{name: make(name) for name in names})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
@@ -27,6 +28,15 @@ class FeatureMatrix:
     def shape(self) -> tuple[int, int]:
         """Numbers of samples and features."""
         return self.n_samples, self.n_features
+
+    @property
+    def block(self) -> Any:
+        """All samples as one block, if they are in memory."""
+        raise NotImplementedError
+
+    def blocks(self) -> Iterator[tuple[int, Any]]:
+        """Yield the first sample and the columns of each block of samples."""
+        yield 0, self.block
 
 
 class CentredMatrix(FeatureMatrix):
@@ -84,10 +94,6 @@ class CentredMatrix(FeatureMatrix):
     def block(self) -> np.ndarray:
         """All samples as one block."""
         return self.columns
-
-    def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the first sample and the columns of each block of samples: here, of all."""
-        yield 0, self.columns
 
     def select(self, features: np.ndarray) -> CentredMatrix:
         """Return the matrix of some features, ascending; this one where those are all."""

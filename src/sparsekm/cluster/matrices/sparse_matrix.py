@@ -8,7 +8,6 @@ order, in float64.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
 from copy import copy
 from typing import Any
 
@@ -180,10 +179,6 @@ class SparseMatrix(FeatureMatrix):
     def block(self) -> SparseBlock:
         """All samples; features that are constant are 0 there."""
         return SparseBlock(self._rows, self._shift)
-
-    def blocks(self) -> Iterator[tuple[int, SparseBlock]]:
-        """Yield the first sample and the block of all samples, as in `CentredMatrix`."""
-        yield 0, self.block
 
     def select(self, features: np.ndarray) -> CentredMatrix | SparseMatrix:
         """Return the matrix of some features, ascending; dense if faster and no larger."""

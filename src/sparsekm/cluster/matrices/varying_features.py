@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.containers import StreamedMatrix
-from sparsekm.cluster.matrices.dense_parts import as_dense, varying_features
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix
 from sparsekm.cluster.matrices.sparse_matrix import SparseBlock, SparseMatrix
@@ -31,7 +31,10 @@ class VaryingFeatures:
     @classmethod
     def of_values(cls, X: np.ndarray | csr_array) -> VaryingFeatures:
         """Tell the features of checked data apart."""
-        varies = varying_features(X)
+        largest, smallest = X.max(axis=0), X.min(axis=0)
+        if issparse(X):
+            largest, smallest = largest.toarray(), smallest.toarray()
+        varies = largest != smallest
         return cls(varies | ~varies.any(), as_dense(X[:1])[0])
 
     @property
