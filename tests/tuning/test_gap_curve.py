@@ -6,8 +6,14 @@ import pytest
 
 from sparsekm import GapSearch, L0KMeans, L1KMeans
 from sparsekm.simulation import gaussian_clusters
-from sparsekm.tuning.feature_limit import FeatureLimit, NoiseCorrelation, noise_correlation
-from sparsekm.tuning.gap import default_sparsities, gap_curve, select_sparsity
+from sparsekm.tuning.gap import (
+    FeatureLimit,
+    NoiseCorrelation,
+    default_sparsities,
+    gap_curve,
+    noise_correlation,
+    select_sparsity,
+)
 
 COLUMNS = [
     "sparsity",

@@ -28,8 +28,8 @@ from sparsekm.cluster.matrices.varying_features import count_distinct
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.threads import one_blas_thread, run_side_by_side
-from sparsekm.tuning.differing_features import count_differing
 from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, rank_features
+from sparsekm.tuning.gap import count_differing
 
 N_REPEATS = 5
 N_FOLDS = 10
@@ -117,10 +117,15 @@ def fit_folds(
 def screened_start(data: ScaledData, n_clusters: int, screening: str, seed: int) -> np.ndarray:
     """Label samples by k-means on the features that rank first: (n_samples,), int32."""
     top = rank_features(data, screening)[:START_SCREEN]
-    matrix = CentredMatrix(as_dense(data.X[:, top]))
-    if not _can_cluster(matrix, n_clusters):
-        matrix = CentredMatrix(as_dense(data.X))
-    return KMeans(n_clusters, n_init=N_INIT, random_state=seed).fit(matrix).labels_
+    return cluster_top(data, top, KMeans(n_clusters, n_init=N_INIT, random_state=seed))
+
+
+def cluster_top(data: ScaledData, top: np.ndarray, means: KMeans) -> np.ndarray:
+    """Label samples by k-means on some features, or on all where those cannot be clustered."""
+    matrix: Any = data.matrix
+    if len(top) <= MOST_FEATURES:
+        matrix = CentredMatrix(as_dense(data.X[:, top]))
+    return means.fit(matrix if can_cluster(matrix, means.n_clusters) else data.matrix).labels_
 
 
 def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start, index) -> FoldFit:
@@ -134,7 +139,7 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start,
         values = as_dense(data.X[:, top])
         part = values[samples]
         matrix = CentredMatrix(part)
-        if _can_cluster(matrix, n_clusters):
+        if can_cluster(matrix, n_clusters):
             break
     seeds = np.random.SeedSequence(seed, spawn_key=(index, 7)).generate_state(1)
     share = len(samples) / n_samples
@@ -156,7 +161,7 @@ def _fit_screens(matrix, n_clusters, guard, seed):
     sizes = [size for size in SCREENS if size < n_features] + [n_features]
     for size in [size for size in sizes if size <= SCREENS[-1]] or sizes:
         screen = matrix.select(np.arange(size))
-        if not _can_cluster(screen, n_clusters):
+        if not can_cluster(screen, n_clusters):
             continue
         start = KMeans(n_clusters, n_init=N_INIT, **shared).fit(screen).labels_
         estimator = L0KMeans(n_clusters, search="alternate", n_init=1, **shared)
@@ -171,7 +176,8 @@ def fit_few(
     path = fit_from(estimator, matrix, labels, sparsity)
     differing = count_differing(matrix, path.labels[0], path.scores[0])
     if 2 * differing <= path.n_selected[0]:
-        path = fit_from(estimator, matrix, path.labels[0], bound_of(estimator.penalty, differing))
+        fewer = PENALTIES[estimator.penalty].bound_of(differing)
+        path = fit_from(estimator, matrix, path.labels[0], fewer)
     return path
 
 
@@ -179,11 +185,6 @@ def fit_from(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> Spa
     """Run Algorithm 1 from a partition at one sparsity."""
     estimator = clone(estimator).set_params(init=labels, search="alternate", n_init=1)
     return estimator.path(X, [sparsity])
-
-
-def bound_of(penalty: str, count: int) -> float:
-    """Return the sparsity that so many features of equal weight meet."""
-    return PENALTIES[penalty].bound_of(count)
 
 
 def _fit_optimum(matrix, n_clusters, guard, seed):
@@ -203,7 +204,7 @@ def _fit_components(matrix, n_clusters, guard, seed):
     """Yield Algorithm 1 from k-means on principal components of equal variance."""
     shared = {"min_cluster_size": guard, "random_state": seed, "n_jobs": 1}
     components = CentredMatrix(equal_components(matrix.columns.T, n_clusters))
-    seen = components if _can_cluster(components, n_clusters) else matrix
+    seen = components if can_cluster(components, n_clusters) else matrix
     start = KMeans(n_clusters, n_init=N_INIT, **shared).fit(seen).labels_
     estimator = L0KMeans(n_clusters, search="alternate", n_init=1, **shared)
     path = fit_few(estimator, matrix, start, kept_features(n_clusters, matrix.n_features))
@@ -230,7 +231,8 @@ def equal_components(part: np.ndarray, n_clusters: int) -> np.ndarray:
 STARTS = {"screens": _fit_screens, "optimum": _fit_optimum, "components": _fit_components}
 
 
-def _can_cluster(matrix: CentredMatrix, n_clusters: int) -> bool:
+def can_cluster(matrix: MatrixInMemory, n_clusters: int) -> bool:
+    """Tell whether there are as many distinct samples as clusters."""
     return count_distinct(matrix, n_clusters) >= n_clusters
 
 
