@@ -126,14 +126,12 @@ def sparse_kmeans(
         ``var[key_added + "_selection_frequency"]``
             In which share of these fits the gene is kept.
         ``uns[key_added]``
-            ``params`` and ``version`` of sparsekm; ``conclusion``, what was found in a sentence;
-            ``has_clusters``; ``signature``, the names of the few genes that tell the clusters
-            apart, and ``signature_agreement``; ``cluster_signatures``, the same for each cluster,
-            and ``cluster_signature_agreements``; with `batch_key` ``batch_agreement`` and
-            ``batch_shares``; ``n_clusters``, ``sparsity``, ``screening`` and
-            ``objective``; ``search_results``, a row per kind of start; ``separation``, a row per
-            pair of neighbouring clusters; ``cluster_counts``, a row per number of clusters tried.
-            They are the attributes of `SparseKMeans`.
+            ``params`` and ``version`` of sparsekm, and what `SparseKMeans` has learnt, by the names
+            of its attributes: ``conclusion``, what was found in a sentence; ``has_clusters``,
+            ``n_clusters``, ``sparsity``, ``screening`` and ``objective``; the names of the genes in
+            ``signature`` and ``cluster_signatures``, and their agreements; with `batch_key`
+            ``batch_agreement`` and ``batch_shares``; ``search_results``, ``separation`` and
+            ``cluster_counts``, which are tables.
         ``uns[key_added + "_markers"]``
             The genes in every cluster in the form of scanpy's ``rank_genes_groups``: the kept
             genes that are high in it come first, those that are low last, those that were dropped

@@ -7,7 +7,7 @@ The first row is such a fit without any other choice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,16 +36,6 @@ MOST_SAMPLES = 500
 SCREENED = (200, 1000)
 FARTHEST = 0.05
 COLUMNS = ["choice", "value", "n_samples", "n_features", "n_clusters", "agreement"]
-
-
-class _Choice(NamedTuple):
-    """One choice: what differs from the answer, the other fields as there."""
-
-    name: str
-    value: str
-    n_clusters: int
-    samples: np.ndarray | slice = slice(None)
-    n_screened: int | None = None
 
 
 def compare_choices(
@@ -86,25 +76,26 @@ def compare_choices(
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _choices(data: ScaledData, labels, kept, rng: np.random.Generator) -> Iterator[_Choice]:
+def _choices(data: ScaledData, labels, kept, rng: np.random.Generator) -> Iterator[tuple]:
+    """Yield name, value, number of clusters, samples and how many features are screened, or 0."""
     n_samples, n_features = data.X.shape
-    own = np.unique(labels, return_inverse=True)[1]
+    own, everyone = np.unique(labels, return_inverse=True)[1], slice(None)
     k = int(own.max()) + 1
-    yield _Choice("one fit instead of a consensus of folds", "", k)
+    yield "one fit instead of a consensus of folds", "", k, everyone, 0
     for number in (k - 1, k + 1):
         if 2 <= number <= n_samples // 4:
-            yield _Choice("number of clusters", str(number), number)
+            yield "number of clusters", str(number), number, everyone, 0
     for count in (*(most for most in SCREENED if most < n_features), n_features):
         value = "all" if count == n_features else f"{count:,}"
-        yield _Choice("features screened", value, k, n_screened=count)
+        yield "features screened", value, k, everyone, count
     if n_samples // 2 < 4 * k:
         return
     X = as_dense(data.X[:, kept])
     centers = np.array([X[own == cluster].mean(axis=0) for cluster in range(k)])
     distance = np.square(X - centers[own]).sum(axis=1)
     near = np.sort(np.argsort(distance, kind="stable")[: n_samples - int(FARTHEST * n_samples)])
-    yield _Choice("without the samples farthest out", f"{FARTHEST:.0%}", k, near)
-    yield _Choice("half of the samples", "", k, draw_samples(n_samples, n_samples // 2, rng))
+    yield "without the samples farthest out", f"{FARTHEST:.0%}", k, near, 0
+    yield "half of the samples", "", k, draw_samples(n_samples, n_samples // 2, rng), 0
 
 
 def _fit(estimator, data, screening, n_screened, has_optimum, seed) -> np.ndarray:

@@ -15,10 +15,9 @@ from sparsekm.runtime.threads import one_blas_thread
 
 
 def coassociation(labels: np.ndarray) -> np.ndarray:
-    """Compute the share of partitions in which two samples are together.
+    """Compute the share of partitions (n_partitions, n_samples) in which two are together.
 
-    `labels` has the shape (n_partitions, n_samples). The result, (n_samples, n_samples), is
-    symmetric, with ones on the diagonal.
+    The result, (n_samples, n_samples), is symmetric, with ones on the diagonal.
     """
     indicators = _indicators(labels)
     return (indicators @ indicators.T).toarray() / len(labels)
@@ -27,10 +26,9 @@ def coassociation(labels: np.ndarray) -> np.ndarray:
 def consensus_partition(
     labels: np.ndarray, n_clusters: int, *, seed: int = 0, min_cluster_size: int = 1
 ) -> np.ndarray:
-    """Cluster the rows of the co-association; return int32 labels (n_samples,).
+    """Cluster the rows of the co-association of partitions; return int32 labels (n_samples,).
 
-    `labels`, of shape (n_partitions, n_samples), are counted from 0. There are fewer clusters where
-    the partitions tell fewer groups of samples apart.
+    There are fewer clusters where the partitions tell fewer groups of samples apart.
     """
     together = coassociation(labels)
     groups, group = np.unique(together, axis=0, return_inverse=True)
@@ -49,10 +47,8 @@ def agreement(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
     >>> agreement(np.array([0, 0, 1, 1]), np.array([[1, 1, 0, 0], [0, 1, 0, 1]])).round(2).tolist()
     [1.0, -0.5]
     """
-    labels, others = np.asarray(labels), np.asarray(others)
     n_samples, width = len(labels), int(others.max()) + 1
-    own = np.zeros((n_samples, int(labels.max()) + 1))
-    own[np.arange(n_samples), labels] = 1.0
+    own = (labels[:, None] == np.arange(int(labels.max()) + 1)).astype(np.float64)
     # One product gives the contingency tables with all partitions.
     tables = (_indicators(others).T @ own).reshape(len(others), width, -1)
 
@@ -101,7 +97,6 @@ def match_clusters(
 
 def _indicators(labels: np.ndarray) -> csr_array:
     """Return the samples x clusters of all partitions, 1 where a sample is in a cluster."""
-    labels = np.asarray(labels)
     n_partitions, n_samples = labels.shape
     width = int(labels.max()) + 1
     columns = (labels.astype(np.int64) + width * np.arange(n_partitions)[:, None]).T.ravel()

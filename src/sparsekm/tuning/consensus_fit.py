@@ -179,32 +179,18 @@ def fit_consensus(
 ) -> ConsensusFit:
     """Cluster data by the consensus of fits of folds.
 
-    Parameters
-    ----------
-    estimator : L0KMeans or L1KMeans
-        Its number of clusters, its guard, its penalty and its threads are used.
-    data : ScaledData
-    choose : bool, default=False
-        Whether to choose the number of clusters as well: how many groups stand apart. That number
-        stops growing with the number of clusters; it is the largest that two numbers tried reach,
-        or one reaches with every cluster apart beyond doubt (adjusted for the numbers tried). Where
-        no groups stand apart, the most reproducible number is shown.
-    join : bool, default=False
-        Whether neighbours without a valley between them become one, if more than one remains; they
-        do where the number is chosen.
-    screening : str
-        An entry of `sparsekm.tuning.feature_ranking.SCREENINGS`.
-    sparsity : float, default=None
-        That of Algorithm 1, whose features are kept. None fits with few features, see
-        `kept_features`, and `selection` says which are kept.
-    selection : {"relevant", "signature"}, default="relevant"
-        The features that differ between the clusters, or the smallest set that tells them apart
-        (the relevant ones where there is none).
-    seed : int
-    blocks : ndarray of shape (n_samples,), default=None
-        Samples of one block are left out together.
-    progress : callable, default=None
-        ``progress(done, total)`` is called after each fold, or number of clusters.
+    Of the `estimator`, L0KMeans or L1KMeans, the number of clusters, the guard, the penalty and the
+    threads are used. With `choose` the number is chosen as well: how many groups stand apart. That
+    number stops growing with the number of clusters; it is the largest that two numbers tried
+    reach, or one reaches with every cluster apart beyond doubt (adjusted for the numbers tried).
+    Where no groups stand apart, the most reproducible number is shown. Neighbours without a valley
+    between them become one, if more than one remains, where the number is chosen, and with `join`.
+
+    `screening` is an entry of `sparsekm.tuning.feature_ranking.SCREENINGS`. The features of a given
+    `sparsity` of Algorithm 1 are kept. None fits with few features, see `kept_features`, and keeps
+    those that differ between the clusters or, with `selection` "signature", the smallest set that
+    tells them apart, if there is one. Samples with the same number in `blocks` are left out
+    together. ``progress(done, total)`` is called after each fold, or number of clusters.
     """
     screening = choose_screening(data) if screening == "auto" else screening
     search = _Search(estimator, data, screening, sparsity, seed, blocks)
@@ -386,9 +372,8 @@ def _describe(search: _Search, trial: _Trial, group, selection: str) -> Consensu
 
 def _join(fold: FoldFit, other: FoldFit) -> FoldFit:
     labels = np.concatenate([fold.labels, other.labels])
-    return replace(
-        fold, labels=labels, kept=fold.kept + other.kept, starts=fold.starts + other.starts
-    )
+    kept, starts = fold.kept + other.kept, fold.starts + other.starts
+    return FoldFit(fold.drawn, fold.left_out, labels, kept, starts)
 
 
 def _tabulate(partitions: np.ndarray, starts: Sequence[str], labels: np.ndarray) -> pd.DataFrame:

@@ -110,11 +110,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         The limit found by ``rule="auto"``; None with other rules.
     conclusion_ : str or None
         With ``rule="auto"``, one sentence on what determined the number of kept features.
-    labels_ : ndarray of shape (n_samples,)
-    feature_weights_ : ndarray of shape (n_features,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Where X has column names.
+    labels_, feature_weights_, n_features_in_, feature_names_in_
+        Those of `best_estimator_`.
 
     References
     ----------

@@ -37,7 +37,6 @@ import gc
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from scipy import fft
@@ -210,73 +209,41 @@ MARGIN = 2
 SMALLEST_VARIOGRAM = 1e-3
 
 
-class FieldSpace(NamedTuple):
-    """What the fields of all features share."""
-
-    anchors: np.ndarray  # (n_anchors,): samples
-    partners: np.ndarray  # (n_ranks, n_anchors): samples ever farther from these
-    curves: np.ndarray  # (n_ranks, n_ranges + 1): mean variogram of these pairs, the nugget last
-    spectra: np.ndarray  # (n_ranges, ...): of the filters, half of the Fourier transform
-    shape: tuple[int, ...]  # of the grid
-    points: tuple[np.ndarray, ...]  # of the grid, one for each sample
-
-    def fit(self, scores: np.ndarray) -> np.ndarray:
-        """Return the variance of each range and of the nugget, (n_ranges + 1,)."""
-        differences = scores[self.anchors] - scores[self.partners]
-        variogram = np.square(differences).mean(axis=1) / 2
-        # By relative errors: short distances matter most.
-        scale = 1 / np.maximum(variogram, SMALLEST_VARIOGRAM)
-        return nnls(self.curves * scale[:, None], variogram * scale)[0]
-
-    def draw(self, variances: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw a Gaussian field, (n_samples,)."""
-        *of_ranges, nugget = variances
-        noise = fft.rfftn(rng.standard_normal(self.shape))
-        noise *= np.sqrt(np.tensordot(np.array(of_ranges), self.spectra, 1))
-        field = fft.irfftn(noise, self.shape)[self.points]
-        return field + np.sqrt(nugget) * rng.standard_normal(len(field))
-
-
 def spatial_reference(X: np.ndarray, *, positions: np.ndarray, index: int, seed: int) -> np.ndarray:
     """Permute every column separately so that its variogram is like before.
 
     `positions` has shape (n_samples, n_dimensions).
     """
     rng = _generator(seed, index)
-    space = field_space(positions, np.random.default_rng(seed))
+    anchors, partners, curves, spectra, shape, points = _field_space(positions, seed)
     n_samples, n_features = X.shape
     drawn = np.empty((n_features, n_samples), dtype=X.dtype)
     for feature in range(n_features):
         column = X[:, feature]
         scores = ndtri((rankdata(column) - 0.5) / n_samples)
-        field = space.draw(space.fit(scores), rng)
+        variogram = np.square(scores[anchors] - scores[partners]).mean(axis=1) / 2
+        # By relative errors: short distances matter most.
+        scale = 1 / np.maximum(variogram, SMALLEST_VARIOGRAM)
+        *of_ranges, nugget = nnls(curves * scale[:, None], variogram * scale)[0]
+        noise = fft.rfftn(rng.standard_normal(shape))
+        noise *= np.sqrt(np.tensordot(np.array(of_ranges), spectra, 1))
+        field = fft.irfftn(noise, shape)[points]
+        field = field + np.sqrt(nugget) * rng.standard_normal(n_samples)
         drawn[feature, np.argsort(field)] = np.sort(column)
     return drawn.T
 
 
-def field_space(positions: np.ndarray, rng: np.random.Generator) -> FieldSpace:
-    """Choose pairs of samples, ranges and a grid for samples at these positions."""
+def _field_space(positions: np.ndarray, seed: int) -> tuple:
+    """Return what the fields of all features share.
+
+    These are samples, (n_anchors,); samples ever farther from these, (n_ranks, n_anchors), and the
+    mean variogram of these pairs, (n_ranks, n_ranges + 1), for each range and last the nugget; the
+    filters of the ranges, the shape of the grid, and its points for the samples.
+    """
     positions = np.asarray(positions, dtype=np.float64)
     n_samples = len(positions)
     ranks = 2 ** np.arange(max(1, int(np.log2(n_samples - 1)) + 1))
-    anchors = rng.permutation(n_samples)[:N_ANCHORS]
-    distances, partners = _farther_and_farther(positions, anchors, ranks)
-    typical = np.median(distances, axis=1)
-    ranges = typical[typical > 0]
-    ratios = distances[:, :, None] / ranges
-    curves = (1 - np.exp(-(ratios**2) / 2)).mean(axis=1)
-    curves = np.column_stack([curves, (distances > 0).mean(axis=1)])
-    step = _grid_step(np.ptp(positions, axis=0), ranges)
-    points = np.rint((positions - positions.min(axis=0)) / step).astype(int)
-    shape = tuple(fft.next_fast_len(MARGIN * int(most) + 1, real=True) for most in points.max(0))
-    spectra = np.array([_spectrum(shape, each / step) for each in ranges])
-    return FieldSpace(anchors, partners, curves, spectra, shape, tuple(points.T))
-
-
-def _farther_and_farther(
-    positions: np.ndarray, anchors: np.ndarray, ranks: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each anchor the samples of these ranks by distance, and how far they are."""
+    anchors = np.random.default_rng(seed).permutation(n_samples)[:N_ANCHORS]
     distances = np.empty((len(ranks), len(anchors)))
     partners = np.empty((len(ranks), len(anchors)), dtype=np.int64)
     for at, anchor in enumerate(anchors):
@@ -285,15 +252,20 @@ def _farther_and_farther(
         squares[anchor] = -1
         partners[:, at] = np.argpartition(squares, ranks)[ranks]
         distances[:, at] = np.sqrt(squares[partners[:, at]])
-    return distances, partners
-
-
-def _grid_step(sides: np.ndarray, ranges: np.ndarray) -> float:
-    """Return the smallest range, or more where the grid would be too large."""
+    typical = np.median(distances, axis=1)
+    ranges = typical[typical > 0]
+    ratios = distances[:, :, None] / ranges
+    curves = (1 - np.exp(-(ratios**2) / 2)).mean(axis=1)
+    curves = np.column_stack([curves, (distances > 0).mean(axis=1)])
+    sides = np.ptp(positions, axis=0)
+    # The smallest range, or more where the grid would be too large.
     step = float(ranges.min(initial=sides.max() or 1.0))
     while np.prod(MARGIN * sides / step + 1) > MOST_POINTS:
         step *= 1.1
-    return step
+    points = np.rint((positions - positions.min(axis=0)) / step).astype(int)
+    shape = tuple(fft.next_fast_len(MARGIN * int(most) + 1, real=True) for most in points.max(0))
+    spectra = np.array([_spectrum(shape, each / step) for each in ranges])
+    return anchors, partners, curves, spectra, shape, tuple(points.T)
 
 
 def _spectrum(shape: tuple[int, ...], length: float) -> np.ndarray:

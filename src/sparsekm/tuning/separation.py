@@ -13,7 +13,6 @@ gradient that was cut in two, have no valley. The test cannot distinguish batche
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
@@ -39,8 +38,7 @@ LEVEL = 0.05
 HALF_WIDTHS = (2 / 15, 3 / 20, 1 / 6, 11 / 60, 1 / 5)
 
 
-@dataclass(frozen=True)
-class MatchedFold:
+class MatchedFold(NamedTuple):
     """A partition found without some samples, its clusters named as those of the answer."""
 
     drawn: np.ndarray
@@ -50,8 +48,7 @@ class MatchedFold:
 
     def join(self, group: np.ndarray) -> MatchedFold:
         """Return the fold with each cluster renamed after its group."""
-        joined = np.where(self.labels < 0, -1, group[self.labels])
-        return MatchedFold(self.drawn, self.left_out, joined, self.kept)
+        return self._replace(labels=np.where(self.labels < 0, -1, group[self.labels]))
 
 
 def match_folds(labels: np.ndarray, folds: Sequence[FoldFit]) -> list[MatchedFold]:
@@ -84,10 +81,7 @@ def place_left_out(folds: Sequence[MatchedFold], n_samples: int, n_clusters: int
 def refit_folds(
     estimator: Any, X: np.ndarray, labels: np.ndarray, folds: Sequence[np.ndarray]
 ) -> list[MatchedFold]:
-    """Fit an estimator again without the samples of each fold, and match its clusters.
-
-    The estimator has `predict` and `get_support`, and a seed if it is to give the same twice.
-    """
+    """Fit an estimator again without the samples of each fold, and match its clusters."""
     matched = []
     for left_out in folds:
         drawn = np.setdiff1d(np.arange(X.shape[0]), left_out)
@@ -222,28 +216,24 @@ def _count(positions, blocks) -> list[tuple[int, int, int]]:
     positions = positions[seen]
     if blocks is not None:
         # The samples of a block on one side count once, at their mean.
-        side = positions >= 0.5
-        _, block = np.unique(2 * blocks[seen] + side, return_inverse=True)
+        _, block = np.unique(2 * blocks[seen] + (positions >= 0.5), return_inverse=True)
         positions = np.bincount(block, positions) / np.bincount(block)
-    left, right = positions[positions < 0.5], positions[positions >= 0.5]
-    if not len(left) or not len(right):
+    is_left = positions < 0.5
+    if is_left.all() or not is_left.any():
         return [(0, 0, 0)] * len(HALF_WIDTHS)
-    low, high = np.median(left), np.median(right)
-    scaled = (positions - low) / (high - low)
-
-    def near(point, width):
-        return int(np.count_nonzero(np.abs(scaled - point) <= width))
-
-    return [(near(0.5, width), near(0, width), near(1, width)) for width in HALF_WIDTHS]
+    low, high = np.median(positions[is_left]), np.median(positions[~is_left])
+    middle, left, right = np.abs((positions - low) / (high - low) - [[0.5], [0], [1]])
+    return [
+        tuple(int(np.count_nonzero(part <= width)) for part in (middle, left, right))
+        for width in HALF_WIDTHS
+    ]
 
 
 def _adjust(p_values: np.ndarray) -> np.ndarray:
     """Adjust p-values by Holm's method."""
     order = np.argsort(p_values, kind="stable")
-    scaled = p_values[order] * np.arange(len(order), 0, -1)
-    adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(scaled))
-    return adjusted
+    scaled = np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1))
+    return np.minimum(1.0, scaled)[np.argsort(order)]
 
 
 # The smallest set that does nearly as well as the best is taken: within this difference.

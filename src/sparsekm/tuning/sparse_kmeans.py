@@ -111,31 +111,25 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     ----------
     labels_ : ndarray of shape (n_samples,), int32
         -1 for samples that `trim` sets aside; `predict` labels these, too.
-    n_iter_ : int
-        Rounds of the last run of Algorithm 1.
-    search_ : str
-        The search that ran: "alternate" or "global".
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Means of the clusters, on the scale of X.
     feature_weights_, feature_scores_ : ndarray of shape (n_features,)
         Weights, and between-cluster sums of squares a_j of the z-scores.
     objective_ : float
         Sum of weight times score.
-    n_clusters_ : int
-    sparsity_ : int or float
-    screening_ : str
-        How features were ranked.
+    n_clusters_, sparsity_, screening_ : int, int or float, str
+        What was chosen, or given; `screening_` is how features were ranked.
+    search_, n_iter_ : str, int
+        The last run of Algorithm 1: "alternate" or "global", and its rounds.
     signature_ : ndarray of int, or None
         The smallest set of features whose nearest centroids put left-out samples into their
         clusters nearly as well as the best set does; None if the best agrees with an adjusted Rand
         index below 0.5.
     signature_agreement_ : float
         Adjusted Rand index of left-out samples with the clusters, by the signature.
-    cluster_signatures_ : list of length n_clusters, of ndarray of int or None
+    cluster_signatures_, cluster_signature_agreements_ : list, and ndarray of shape (n_clusters,)
         The same for each cluster: the smallest set of features whose nearest centroids tell which
-        left-out samples are in it.
-    cluster_signature_agreements_ : ndarray of shape (n_clusters,)
-        Adjusted Rand index of left-out samples in the cluster or not, by its signature.
+        left-out samples are in it, and the adjusted Rand index of being in it by these.
     separation_ : pandas.DataFrame
         A row per pair of neighbouring clusters: cluster_a, cluster_b, p (of no valley between
         them), p_adjusted (over all pairs), and the numbers of samples in the middle and near either
@@ -168,9 +162,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         With `batch`: adjusted Rand index of `labels_` with those of `batch_centred_`.
     batch_shares_ : pandas.DataFrame of shape (n_clusters, n_batches)
         With `batch`: the share of each batch in each cluster; rows sum to 1.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Where X has column names.
+    n_features_in_, feature_names_in_
+        As scikit-learn's; names where X has column names.
 
     See Also
     --------
