@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.matrices.varying_features import count_distinct
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.tuning.consensus import agreement, consensus_partition
@@ -24,7 +25,6 @@ from sparsekm.tuning.fold_fits import (
     MOST_FEATURES,
     N_INIT,
     STARTS,
-    can_cluster,
     cluster_top,
     fit_few,
     kept_features,
@@ -108,7 +108,7 @@ def _fit(estimator, data, screening, n_screened, has_optimum, seed) -> np.ndarra
     if has_optimum:
         top = ranked[: min(n_screened or MOST_FEATURES, MOST_FEATURES)]
         matrix = as_matrix(as_dense(data.X[:, top]))
-        if can_cluster(matrix, n_clusters):
+        if count_distinct(matrix, n_clusters) == n_clusters:
             found = STARTS["optimum"](matrix, n_clusters, guard, seed)
             partitions += [labels for _, labels, _ in found]
     start = consensus_partition(np.array(partitions), n_clusters, seed=seed, min_cluster_size=guard)

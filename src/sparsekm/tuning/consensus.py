@@ -15,9 +15,10 @@ from sparsekm.runtime.threads import one_blas_thread
 
 
 def coassociation(labels: np.ndarray) -> np.ndarray:
-    """Compute the share of partitions (n_partitions, n_samples) in which two are together.
+    """Compute the share of partitions in which two samples are together.
 
-    The result, (n_samples, n_samples), is symmetric, with ones on the diagonal.
+    `labels` has the shape (n_partitions, n_samples). The result, (n_samples, n_samples), is
+    symmetric, with ones on the diagonal.
     """
     indicators = _indicators(labels)
     return (indicators @ indicators.T).toarray() / len(labels)
@@ -26,9 +27,10 @@ def coassociation(labels: np.ndarray) -> np.ndarray:
 def consensus_partition(
     labels: np.ndarray, n_clusters: int, *, seed: int = 0, min_cluster_size: int = 1
 ) -> np.ndarray:
-    """Cluster the rows of the co-association of partitions; return int32 labels (n_samples,).
+    """Cluster the rows of the co-association; return int32 labels (n_samples,).
 
-    There are fewer clusters where the partitions tell fewer groups of samples apart.
+    `labels`, of shape (n_partitions, n_samples), are counted from 0. There are fewer clusters where
+    the partitions tell fewer groups of samples apart.
     """
     together = coassociation(labels)
     groups, group = np.unique(together, axis=0, return_inverse=True)

@@ -225,7 +225,7 @@ def _choose_trial(table: pd.DataFrame, worst_p: Sequence[float]) -> int:
     alone = n_clusters[np.array(worst_p) * len(table) <= LEVEL]
     target = max([np.sort(n_groups)[-2:][0], *alone])
     able = (n_groups == target) | (target == 1)
-    direct = able & (n_clusters == target)
+    direct = able & (table.index + 2 == target)
     again = np.where(direct if direct.any() else able, table["reproducibility"], -np.inf)
     return int(again.argmax())
 

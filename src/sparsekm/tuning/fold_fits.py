@@ -122,7 +122,7 @@ def cluster_top(data: ScaledData, top: np.ndarray, means: KMeans) -> np.ndarray:
     matrix: Any = data.matrix
     if len(top) <= MOST_FEATURES:
         matrix = CentredMatrix(as_dense(data.X[:, top]))
-    return means.fit(matrix if can_cluster(matrix, means.n_clusters) else data.matrix).labels_
+    return means.fit(matrix if _can_cluster(matrix, means.n_clusters) else data.matrix).labels_
 
 
 def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start, index) -> FoldFit:
@@ -136,7 +136,7 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start,
         values = as_dense(data.X[:, top])
         part = values[samples]
         matrix = CentredMatrix(part)
-        if can_cluster(matrix, n_clusters):
+        if _can_cluster(matrix, n_clusters):
             break
     seeds = np.random.SeedSequence(seed, spawn_key=(index, 7)).generate_state(1)
     share = len(samples) / n_samples
@@ -156,7 +156,7 @@ def _fit_screens(matrix, n_clusters, guard, seed):
     sizes = [size for size in SCREENS if size < n_features] + [n_features]
     for size in [size for size in sizes if size <= SCREENS[-1]] or sizes:
         screen = matrix.select(np.arange(size))
-        if can_cluster(screen, n_clusters):
+        if _can_cluster(screen, n_clusters):
             yield f"{size} features", *_fit_few_from(matrix, screen, n_clusters, guard, seed)
 
 
@@ -203,7 +203,7 @@ def _fit_optimum(matrix, n_clusters, guard, seed):
 def _fit_components(matrix, n_clusters, guard, seed):
     """Yield Algorithm 1 from k-means on principal components of equal variance."""
     components = CentredMatrix(equal_components(matrix.columns.T, n_clusters))
-    seen = components if can_cluster(components, n_clusters) else matrix
+    seen = components if _can_cluster(components, n_clusters) else matrix
     yield "components", *_fit_few_from(matrix, seen, n_clusters, guard, seed)
 
 
@@ -227,8 +227,7 @@ def equal_components(part: np.ndarray, n_clusters: int) -> np.ndarray:
 STARTS = {"screens": _fit_screens, "optimum": _fit_optimum, "components": _fit_components}
 
 
-def can_cluster(matrix: MatrixInMemory, n_clusters: int) -> bool:
-    """Tell whether there are as many distinct samples as clusters."""
+def _can_cluster(matrix: MatrixInMemory, n_clusters: int) -> bool:
     return count_distinct(matrix, n_clusters) >= n_clusters
 
 
