@@ -49,10 +49,8 @@ def agreement(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
     >>> agreement(np.array([0, 0, 1, 1]), np.array([[1, 1, 0, 0], [0, 1, 0, 1]])).round(2).tolist()
     [1.0, -0.5]
     """
-    labels, others = np.asarray(labels), np.asarray(others)
     n_samples, width = len(labels), int(others.max()) + 1
-    own = np.zeros((n_samples, int(labels.max()) + 1))
-    own[np.arange(n_samples), labels] = 1.0
+    own = (labels[:, None] == np.arange(int(labels.max()) + 1)).astype(np.float64)
     # One product gives the contingency tables with all partitions.
     tables = (_indicators(others).T @ own).reshape(len(others), width, -1)
 
@@ -101,7 +99,6 @@ def match_clusters(
 
 def _indicators(labels: np.ndarray) -> csr_array:
     """Return the samples x clusters of all partitions, 1 where a sample is in a cluster."""
-    labels = np.asarray(labels)
     n_partitions, n_samples = labels.shape
     width = int(labels.max()) + 1
     columns = (labels.astype(np.int64) + width * np.arange(n_partitions)[:, None]).T.ravel()
