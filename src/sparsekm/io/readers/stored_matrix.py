@@ -22,11 +22,10 @@ from scipy.io import mminfo, mmread
 from scipy.sparse import csr_array
 
 from sparsekm.io.input_error import reason_of
+from sparsekm.io.readers.axes import find_orientation, is_a, is_row_numbers, weigh_names
 from sparsekm.io.readers.cells import listed_numbers
 from sparsekm.io.readers.messages import explain_damage, refusal, say
-from sparsekm.io.readers.names import is_a, is_row_numbers, weigh_names
 from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, assemble, check_named, check_size
-from sparsekm.io.readers.table_axes import find_orientation
 from sparsekm.io.readers.value_blocks import (
     Layout,
     Opened,
