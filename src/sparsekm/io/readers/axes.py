@@ -1,4 +1,4 @@
-"""What an axis of a table holds, samples or features: what its names say, and which is which.
+"""What an axis of a table holds by its names and values: samples, features, or neither.
 
 `known_names.json` lists the words, headings and symbols that are known, and the forms of names that
 databases, instruments and laboratories use, as parts of a regular expression.
@@ -11,14 +11,19 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from sparsekm.io.readers.messages import say
+
 _LOOKED_AT = 2000
 _FEW_SYMBOLS = 3
+_MANY = 20
+_FEW_LEVELS = 10
 _TALL, _WIDE = 10, 5  # ratios of lines to columns, from which numbered lines may be features
 _LEVELS, _NO_LEVELS = 0.6, 0.1  # shares of the variance
 _LOCUS = re.compile(r"[A-Za-z]{1,8}[_.]?\d{4,}[a-z]?(\.\d)?")
@@ -229,3 +234,103 @@ def _weigh_levels(values: np.ndarray) -> float:
     if lines > _LEVELS and columns < _NO_LEVELS:
         return 1.0
     return -1.0 if columns > _LEVELS and lines < _NO_LEVELS else 0.0
+
+
+def list_annotating(names: Sequence[str], *, lines: bool = False) -> list[str]:
+    """List the columns, or lines, that annotate or sum up features and hold no samples."""
+    # One letter may be anything among others, as A, B, F and T are.
+    if not lines:
+        is_letter = sum(len(name) == 1 for name in names) > 1
+        kinds = "feature_annotations", "summaries", "feature_heading"
+        return [name for name in names if is_a(name, *kinds) and not (is_letter and len(name) == 1)]
+    # Masses and retention times stand above the samples.
+    left = [*takewhile(lambda name: is_a(name, "feature_annotations"), names)]
+    for name, previous in zip(names, ["", *names], strict=False):
+        # But an n below the mean counts samples.
+        is_sum = is_a(name, "summaries") and (len(name) > 1 or previous in left)
+        left += [name] * (is_sum or is_a(name, "summarising"))
+    return left
+
+
+def list_doubtful(columns: Sequence[str], X: np.ndarray) -> list[str]:
+    """List the columns of numbers, (lines, columns), that may annotate features and not be samples.
+
+    Their names differ from most others and contain a word for an annotation, or their values are
+    of another kind: the only whole numbers, or of another size by far.
+    """
+    names = pd.Series([*columns], dtype=object)
+    if len(names) < 3:
+        return []
+    annotates, shapes = names.map(lambda name: is_a(name, "annotating")), names.map(shape_of)
+    common, count = Counter(shapes).most_common(1)[0]
+    is_other = names.map(lambda name: is_a(name, "comparing") or weigh_names([name]).score >= 0)
+    is_other &= (shapes != common) | (2 * count <= len(names))
+    is_other = annotates if is_other.all() else is_other
+    if is_other.all():
+        return []
+    values = pd.DataFrame(np.where(np.isfinite(X), X, np.nan))
+    whole = ((values == values.round()) | values.isna()).all()
+    size = np.log10(1e-9 + values.abs().median().fillna(0))
+    is_odd = abs(size - size[~is_other].median()) > 1.3
+    if not whole[~is_other].any():
+        is_odd |= whole
+    doubtful = is_other & (is_odd | annotates)
+    # Those next to them are of the same kind.
+    next_to = doubtful.groupby((~is_other).cumsum()).transform("any")
+    return names[is_other & next_to].tolist()
+
+
+def list_describing(
+    features: Sequence[str], X: np.ndarray, keep: Sequence[str], remarks: list[str], *, lines: bool
+) -> list[str]:
+    """List the features of a matrix (samples, features) that describe the samples or sum them up.
+
+    Where most features are descriptions, as in clinical tables, they are kept with a remark.
+    `lines` tells that the features are lines of the table.
+    """
+    index = {name: at for at, name in enumerate(features) if name not in keep}
+    kinds = ("special_lines", *(["totals"] if lines else []))
+    gone = {name for name in index if is_a(name, *kinds)}
+    gone |= {name for name in index if not lines and _is_numbering(name, X, index[name])}
+    kinds = ("description", "sample_annotations", *([] if lines else ["sample_heading"]))
+    described = [name for name in index if is_a(name, *kinds)]
+    rest = [name for name in features if name in index and name not in {*described, *gone}]
+    classes = [name for name in described if is_a(name, "class_headings")]
+    if described and rest:
+        is_few = 4 * len(described) <= len(features) >= _MANY
+        if is_few or (weigh_names(rest).score > 0 and 2 * len(described) <= len(rest)):
+            gone |= {*described}
+        else:
+            values = {name: X[:, index[name]] for name in classes}
+            levels = {name: np.unique(x[np.isfinite(x)]) for name, x in values.items()}
+            gone |= {name for name in classes if len(levels[name]) <= _FEW_LEVELS}
+            left = [name for name in described if name not in gone]
+            remarks += [say("may_describe", names=left)] * bool(left)
+    sums = [name for name in rest if len(name) > 1 and is_a(name, "summaries")]
+    # Such as glucose_SD next to glucose.
+    plain = {*map(tidy, rest)}
+    for name in rest:
+        measure, _, word = tidy(name).rpartition(" ")
+        sums += [name] * (measure in plain and is_a(word, "summaries"))
+    # The first samples tell most features apart from the sum of the others.
+    first = np.isclose(2 * X[:5], np.nansum(X[:5], axis=1, keepdims=True)).all(axis=0)
+    for at in np.flatnonzero(first) if len(features) > 3 else ():
+        if np.allclose(2 * X[:, at], np.nansum(X, axis=1)) and features[at] in {*rest} - {*sums}:
+            sums.append(features[at])
+    if sums and len(sums) < len(rest):
+        remarks.append(say("may_sum_up", names=sums))
+    found = [name for name in classes if name in gone]
+    if found and not lines:
+        remarks.append(say("may_be_classes", name=found[0]))
+    return [name for name in features if name in gone]
+
+
+def _is_numbering(name: str, X: np.ndarray, at: int) -> bool:
+    """Tell whether a column numbers the samples: different whole numbers, called so or in order."""
+    values, n = X[:, at], len(X)
+    if at == 0 and n > _FEW_LEVELS and any((values == np.arange(k, n + k)).all() for k in (0, 1)):
+        return True
+    if not is_a(name, "numbering") or (len(name) == 1 and name != "X"):
+        return False
+    steps = np.diff(np.sort(values))
+    return len(steps) > 1 and bool((steps >= 0.999).all() and (steps % 1 == 0).all())

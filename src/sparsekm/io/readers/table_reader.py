@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations, takewhile
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +20,10 @@ from sparsekm.io.readers.axes import (
     find_orientation,
     is_a,
     is_row_numbers,
-    shape_of,
+    list_annotating,
+    list_describing,
+    list_doubtful,
     split_measure,
-    tidy,
-    weigh_names,
 )
 from sparsekm.io.readers.cells import CellParser, as_numbers, listed_numbers
 from sparsekm.io.readers.messages import MatrixError, refusal, say, suggest
@@ -40,8 +40,6 @@ from sparsekm.io.readers.text_table import UNREADABLE, TextTable
 from sparsekm.io.row_stream import RowStream
 
 _FEWEST_IDS = 10
-_MANY = 20
-_FEW_LEVELS = 10
 
 
 def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMatrix:
@@ -254,11 +252,11 @@ def _read(table: _Table) -> RawMatrix:
         of_samples, of_features = "columns", "lines"
     else:
         samples, features, of_samples, of_features = lines, columns, "lines", "columns"
-    left = _annotating(samples or (), lines=not transpose)
+    left = list_annotating(samples or (), lines=not transpose)
     chosen = _without(table, samples or range(len(X)), left, f"left_{of_samples}")
     if transpose:
         _say_text(table, dict.fromkeys(table.names(table.text), ()), "columns")
-    left = _describing_features(features, X, settings.keep, remarks, lines=transpose)
+    left = list_describing(features, X, settings.keep, remarks, lines=transpose)
     used = _without(table, features, left, f"described_by_{of_features}")
     nameless = [at for at in used if features[at].strip("- ") in ("", "NA", "nan")]
     if transpose and 0 < len(nameless) < len(used):
@@ -391,9 +389,9 @@ def _refuse_text(table: _Table) -> None:
 def _refuse_annotation(table: _Table, columns: list[str], X: np.ndarray) -> None:
     """Refuse a table of (lines, columns) whose columns do not hold samples, or some may not."""
     keep = table.settings.keep
-    left = {*_annotating(columns)} - {*keep}
+    left = {*list_annotating(columns)} - {*keep}
     others = [at for at, name in enumerate(columns) if name not in left]
-    doubtful = _doubtful_columns([columns[at] for at in others], X[:1000, others])
+    doubtful = list_doubtful([columns[at] for at in others], X[:1000, others])
     doubtful = [name for name in doubtful if name not in keep]
     if doubtful and len(left) + len(doubtful) < len(columns):
         about = {"ignore": [*table.settings.ignore, *doubtful], "keep": [*keep, *doubtful]}
@@ -429,109 +427,3 @@ def _say_text(table: _Table, texts: Mapping[str, Sequence[str]], kind: str) -> N
         cure += say("may_be_samples", name=different[0])
     if names:
         table.remarks.append(say("text", kind=kind, names=names, cure=cure))
-
-
-def _annotating(names: Sequence[str], *, lines: bool = False) -> list[str]:
-    """List the columns, or lines, that annotate or sum up features and hold no samples."""
-    # One letter may be anything among others, as A, B, F and T are.
-    if not lines:
-        is_letter = sum(len(name) == 1 for name in names) > 1
-        kinds = "feature_annotations", "summaries", "feature_heading"
-        return [name for name in names if is_a(name, *kinds) and not (is_letter and len(name) == 1)]
-    # Masses and retention times stand above the samples.
-    left = [*takewhile(lambda name: is_a(name, "feature_annotations"), names)]
-    for name, previous in zip(names, ["", *names], strict=False):
-        # But an n below the mean counts samples.
-        is_sum = is_a(name, "summaries") and (len(name) > 1 or previous in left)
-        left += [name] * (is_sum or is_a(name, "summarising"))
-    return left
-
-
-def _doubtful_columns(columns: Sequence[str], X: np.ndarray) -> list[str]:
-    """List the columns of numbers, (lines, columns), that may annotate features and not be samples.
-
-    Their names differ from most others and contain a word for an annotation, or their values are
-    of another kind: the only whole numbers, or of another size by far.
-    """
-    if len(columns) < 3:
-        return []
-    annotate = [at for at, name in enumerate(columns) if is_a(name, "annotating")]
-    common, count = Counter(map(shape_of, columns)).most_common(1)[0]
-    others = [
-        at
-        for at, name in enumerate(columns)
-        if (weigh_names([name]).score >= 0 or is_a(name, "comparing"))
-        and (shape_of(name) != common or 2 * count <= len(columns))
-    ]
-    others = annotate if len(others) == len(columns) else others
-    plain = np.setdiff1d(np.arange(len(columns)), others).astype(int)
-    if not len(plain):
-        return []
-    finite = [column[np.isfinite(column)] for column in X.T]
-    whole = np.array([(np.rint(x) == x).all() for x in finite])
-    size = np.log10([1e-9 + (np.median(abs(x)) if len(x) else 0) for x in finite])
-    is_odd = abs(size - np.median(size[plain])) > 1.3
-    if not whole[plain].any():
-        is_odd |= whole
-    doubtful = {at for at in others if is_odd[at] or at in annotate}
-    # Those next to them are of the same kind.
-    for at in [*others, *reversed(others)]:
-        if {at - 1, at + 1} & doubtful:
-            doubtful.add(at)
-    return [columns[at] for at in sorted(doubtful)]
-
-
-def _describing_features(
-    features: Sequence[str], X: np.ndarray, keep: Sequence[str], remarks: list[str], *, lines: bool
-) -> list[str]:
-    """List the features of a matrix (samples, features) that describe the samples or sum them up.
-
-    Where most features are descriptions, as in clinical tables, they are kept with a remark.
-    `lines` tells that the features are lines of the table.
-    """
-    index = {name: at for at, name in enumerate(features) if name not in keep}
-    kinds = ("special_lines", *(["totals"] if lines else []))
-    gone = {name for name in index if is_a(name, *kinds)}
-    gone |= {name for name in index if not lines and _is_numbering(name, X, index[name])}
-    kinds = ("description", "sample_annotations", *([] if lines else ["sample_heading"]))
-    described = [name for name in index if is_a(name, *kinds)]
-    rest = [name for name in features if name in index and name not in {*described, *gone}]
-    classes = [name for name in described if is_a(name, "class_headings")]
-    if described and rest:
-        is_few = 4 * len(described) <= len(features) >= _MANY
-        if is_few or (weigh_names(rest).score > 0 and 2 * len(described) <= len(rest)):
-            gone |= {*described}
-        else:
-            values = {name: X[:, index[name]] for name in classes}
-            levels = {name: np.unique(x[np.isfinite(x)]) for name, x in values.items()}
-            gone |= {name for name in classes if len(levels[name]) <= _FEW_LEVELS}
-            left = [name for name in described if name not in gone]
-            remarks += [say("may_describe", names=left)] * bool(left)
-    sums = [name for name in rest if len(name) > 1 and is_a(name, "summaries")]
-    # Such as glucose_SD next to glucose.
-    plain = {*map(tidy, rest)}
-    for name in rest:
-        measure, _, word = tidy(name).rpartition(" ")
-        sums += [name] * (measure in plain and is_a(word, "summaries"))
-    # The first samples tell most features apart from the sum of the others.
-    first = np.isclose(2 * X[:5], np.nansum(X[:5], axis=1, keepdims=True)).all(axis=0)
-    for at in np.flatnonzero(first) if len(features) > 3 else ():
-        if np.allclose(2 * X[:, at], np.nansum(X, axis=1)) and features[at] in {*rest} - {*sums}:
-            sums.append(features[at])
-    if sums and len(sums) < len(rest):
-        remarks.append(say("may_sum_up", names=sums))
-    found = [name for name in classes if name in gone]
-    if found and not lines:
-        remarks.append(say("may_be_classes", name=found[0]))
-    return [name for name in features if name in gone]
-
-
-def _is_numbering(name: str, X: np.ndarray, at: int) -> bool:
-    """Tell whether a column numbers the samples: different whole numbers, called so or in order."""
-    values, n = X[:, at], len(X)
-    if at == 0 and n > _FEW_LEVELS and any((values == np.arange(k, n + k)).all() for k in (0, 1)):
-        return True
-    if not is_a(name, "numbering") or (len(name) == 1 and name != "X"):
-        return False
-    steps = np.diff(np.sort(values))
-    return len(steps) > 1 and bool((steps >= 0.999).all() and (steps % 1 == 0).all())
