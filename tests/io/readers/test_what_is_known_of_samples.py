@@ -78,10 +78,10 @@ def test_every_format_may_hold_what_is_known_of_samples(store, ending):
 
 @pytest.mark.parametrize("missing", ["", "NA", "NaN", "nan", " "])
 @pytest.mark.parametrize(("suffix", "separator"), [("csv", ","), ("tsv", "\t")])
-def test_a_cell_without_a_class_is_read_from_text(text, missing, suffix, separator):
+def test_a_cell_without_a_class_is_read_from_text(put, missing, suffix, separator):
     lines = [f"s{i},{i}.5,{label or missing}" for i, label in enumerate(PARTLY)]
     content = "\n".join(["name,g,kind", *lines]).replace(",", separator)
-    raw = read_matrix(text(content, f"m.{suffix}"), labels="kind")
+    raw = read_matrix(put(content, f"m.{suffix}"), labels="kind")
     assert raw.labels.tolist() == PARTLY
 
 
@@ -115,9 +115,9 @@ def test_a_column_of_obs_may_lack_classes(store, values, expected):
     assert read_matrix(store("h5ad", kind=values), labels="kind").labels.tolist() == expected
 
 
-def test_blanks_around_a_class_make_no_other_class(text):
+def test_blanks_around_a_class_make_no_other_class(put):
     content = "g,kind\n1,basal\n2, basal\n3,luminal\n4,luminal \n"
-    labels = read_matrix(text(content), labels="kind").labels
+    labels = read_matrix(put(content), labels="kind").labels
     assert labels.tolist() == ["basal"] * 2 + ["luminal"] * 2
 
 
