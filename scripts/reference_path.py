@@ -9,7 +9,7 @@ def main(snakemake, progress):
     import numpy as np
 
     from sparsekm.cluster.matrices.dense_parts import as_dense
-    from sparsekm.io.store import References
+    from sparsekm.io.store import write_references
     from sparsekm.tuning.references import SPATIAL, reference_objectives
 
     params = snakemake.params
@@ -32,4 +32,4 @@ def main(snakemake, progress):
         progress(len(objectives), len(params.indices), "references")
     arrays = np.array(params.indices), problem.sparsities, np.array(objectives)
     attributes = {**problem.attributes, "reference": params.reference}
-    References(*arrays, attributes).write(snakemake.output.references)
+    write_references(snakemake.output.references, *arrays, attributes)

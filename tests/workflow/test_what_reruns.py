@@ -103,7 +103,7 @@ ROWS = {
     "time stamps of sources, scripts and the workflow": Row(touched),
     "the time stamp of an input file": Row(lambda project: edited(project, "tumours.csv", bytes)),
     "comments and docstrings of a source": Row(
-        edit_of("src/sparsekm/pipeline/zscore.py", b'\n# A comment.\n"""A text."""\n')
+        edit_of("src/sparsekm/pipeline/scales.py", b'\n# A comment.\n"""A text."""\n')
     ),
     "`seed`": Row(setting(seed=2)),
     "`tuning.sparsities`: the grid of a method": Row(

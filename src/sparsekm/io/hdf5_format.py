@@ -46,11 +46,15 @@ def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
         raise DamagedFileError(file, f"truncated or damaged ({reason_of(error)})", rule) from error
 
 
-def fits_shape(found: Sequence[int], wanted: Sequence[int | None]) -> bool:
-    """Compare shapes; None stands for any length."""
-    return len(found) == len(wanted) and all(
-        length in (None, n) for n, length in zip(found, wanted, strict=True)
-    )
+def check_shape(dataset: h5py.Dataset, name: str, wanted: Sequence[int | None], rule: str) -> None:
+    """Refuse an array of another shape; None stands for any length."""
+    found = dataset.shape
+    if len(found) != len(wanted) or any(
+        length not in (None, n) for n, length in zip(found, wanted, strict=True)
+    ):
+        shape = tuple("any" if length is None else length for length in wanted)
+        problem = f"{name}: shape={found} should be {shape}"
+        raise DamagedFileError(dataset.file.filename, problem, rule)
 
 
 def find_array(
@@ -64,9 +68,7 @@ def find_array(
     kinds, what = {"f": ("f", "floating point"), "i": ("iu", "integer")}[kind]
     if dataset.dtype.kind not in kinds:
         raise DamagedFileError(file, f"{name}: dtype={dataset.dtype} should be {what}", rule)
-    if not fits_shape(dataset.shape, shape):
-        wanted = tuple("any" if length is None else length for length in shape)
-        raise DamagedFileError(file, f"{name}: shape={dataset.shape} should be {wanted}", rule)
+    check_shape(dataset, name, shape, rule)
     # Writers write plain arrays. Any other layout could claim terabytes or refer to other files.
     stored = dataset.id.get_storage_size()
     if dataset.chunks or dataset.is_virtual or dataset.external or stored != dataset.nbytes:
