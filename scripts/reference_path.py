@@ -14,14 +14,14 @@ def main(snakemake, progress):
 
     params = snakemake.params
     problem = read_problem(snakemake)
-    positions = problem.tuning_positions
+    positions = problem.tuning.positions
     if params.reference == SPATIAL and positions is None:
         raise ValueError(
             "tuning.reference: spatial needs positions in space, which "
             f"{snakemake.wildcards.dataset} does not have; ages of the atlas do, and AnnData files "
             'with obsm["spatial"]. Set tuning.reference: permutation.'
         )
-    X = problem.tuning_data
+    X = problem.tuning.X
     if params.reference != "permutation":
         # The others are never sparse.
         X = as_dense(X)

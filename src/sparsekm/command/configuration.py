@@ -96,9 +96,6 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-_TEMPLATE = "__use_yte__"
-
-
 def read_configuration(file: Path) -> dict[str, Any]:
     """Return the settings in a YAML file; a mistake is named with its line and column."""
     try:
@@ -120,15 +117,14 @@ def read_configuration(file: Path) -> dict[str, Any]:
             f"{file}{place}: {problem}. Settings are lines of `key: value`, indented with spaces; "
             'quote text that has special characters: "text: #1".'
         ) from error
-    if settings is None:
-        return {}
+    settings = {} if settings is None else settings
     if not isinstance(settings, dict):
         raise InputError(
             f"{file}: type={type(settings).__name__} should be a mapping: lines of `key: value`."
         )
-    if _TEMPLATE in settings:
+    if "__use_yte__" in settings:
         raise InputError(
-            f"{file}: {_TEMPLATE} should be left out: Snakemake would run code in the file."
+            f"{file}: __use_yte__ should be left out: Snakemake would run code in the file."
         )
     return settings
 

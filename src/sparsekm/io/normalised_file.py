@@ -14,7 +14,7 @@ source of the data and their processing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,13 @@ class NormalisedData:
     def features(self) -> list[str]:
         """The names of the features."""
         return [str(name) for name in self.var.index]
+
+    def take(self, rows: np.ndarray) -> NormalisedData:
+        """Return some of the samples, or some repeatedly."""
+        of_samples = ("labels", "groups", "batch", "weights", "positions")
+        known = {name: getattr(self, name) for name in of_samples}
+        taken = {name: values[rows] for name, values in known.items() if values is not None}
+        return replace(self, X=self.X[rows], **taken)
 
 
 def write_normalised(

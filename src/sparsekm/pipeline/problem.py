@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -59,38 +60,30 @@ class ClusteringProblem:
     seed: int  # of the data set, the same for every method
     attributes: dict[str, Any]  # of the files of this problem
 
-    @property
-    def tuning_data(self) -> np.ndarray | csr_array:
+    @cached_property
+    def tuning(self) -> NormalisedData:
         """The samples on which the sparsity is tuned, dense if the method reads no sparse ones."""
-        X = self._tuned(self.data.X)
-        return X if get_tags(self.estimator).input_tags.sparse else as_dense(X)
+        found = self.data if self.samples is None else self.data.take(self.samples)
+        is_ready = get_tags(self.estimator).input_tags.sparse or isinstance(found.X, np.ndarray)
+        return found if is_ready else replace(found, X=as_dense(found.X))
 
     @property
     def tuning_scaled(self) -> ScaledData:
         """The same, with the scale that features had before they were z-scored."""
-        X, data = self.tuning_data, self.data
-        if data.means is None or data.deviations is None:
-            return ScaledData(X, np.zeros(X.shape[1]), np.ones(X.shape[1]))
-        location = data.means if data.center is None else np.zeros(X.shape[1])
-        return ScaledData(X, location, data.deviations)
+        X, means, deviations = self.tuning.X, self.tuning.means, self.tuning.deviations
+        zeros = np.zeros(X.shape[1])
+        if means is None or deviations is None:
+            return ScaledData(X, zeros, np.ones(X.shape[1]))
+        return ScaledData(X, means if self.data.center is None else zeros, deviations)
 
     @property
     def tuning_blocks(self) -> np.ndarray | None:
         """The user's groups of these samples, (n,), or else blocks of space, if either is known."""
-        if self.data.groups is not None:
-            return np.unique(self._tuned(self.data.groups), return_inverse=True)[1]
-        positions, n_clusters = self.tuning_positions, self.estimator.n_clusters
-        return (
-            None if positions is None else space_blocks(positions, BLOCKS_PER_CLUSTER * n_clusters)
-        )
-
-    @property
-    def tuning_positions(self) -> np.ndarray | None:
-        """The positions of these samples, (n, d), if they are known."""
-        return None if self.data.positions is None else self._tuned(self.data.positions)
-
-    def _tuned(self, values: Any) -> Any:
-        return values if self.samples is None else values[self.samples]
+        if self.tuning.groups is not None:
+            return np.unique(self.tuning.groups, return_inverse=True)[1]
+        if self.tuning.positions is None:
+            return None
+        return space_blocks(self.tuning.positions, BLOCKS_PER_CLUSTER * self.estimator.n_clusters)
 
     def of_all(self, values: np.ndarray, unknown: float) -> np.ndarray:
         """Return the values of all samples, (n,), from those of the samples that are clustered."""
@@ -102,7 +95,7 @@ class ClusteringProblem:
     @property
     def each_once(self) -> np.ndarray | slice:
         """Where, among the samples to tune on, each is for the first time."""
-        rows = self._tuned(self.rows)
+        rows = self.rows if self.samples is None else self.rows[self.samples]
         first = np.unique(rows, return_index=True)[1]
         return slice(None) if len(first) == len(rows) else first
 
@@ -117,7 +110,8 @@ class ClusteringProblem:
     def centre_batches(self) -> ClusteringProblem:
         """Return the problem of values that are centred within batches."""
         codes, _ = check_batch(self.data.batch, self.data.X)
-        return replace(self, data=_standardise(self.data, centre_within(self.data.X, codes)))
+        centred = replace(self.data, X=centre_within(self.data.X, codes))
+        return replace(self, data=_standardise(centred))
 
     def fit_everyone(self, paths: Sequence[SparsityPath], sparsity: float) -> SparsityPath:
         """Return the fit of all samples at one sparsity of paths.
@@ -151,7 +145,7 @@ def describe_fit(
     everyone[given] = labels
     out = everyone < 0
     is_whole = problem.data is whole and not out.any()
-    own = whole if is_whole else replace(whole, X=whole.X[given])
+    own = whole if is_whole else whole.take(given)
     centers = cluster_means(own, labels, n_clusters)
     if out.any():
         others = as_dense(whole.X[out]) - (0 if whole.center is None else whole.center)
@@ -164,16 +158,17 @@ def describe_fit(
 
 def _take_samples(data: NormalisedData, rows: np.ndarray) -> NormalisedData:
     """Return some samples, or some repeatedly, whose copies are one group."""
-    known = {name: getattr(data, name) for name in ("labels", "positions", "groups", "batch")}
-    taken = {name: values[rows] for name, values in known.items() if values is not None}
-    repeated = {"groups": rows} if len(np.unique(rows)) < len(rows) else {}
-    return replace(_standardise(data, data.X[rows]), **(repeated | taken))
+    taken = data.take(rows)
+    if data.groups is None and len(np.unique(rows)) < len(rows):
+        taken = replace(taken, groups=rows)
+    return _standardise(taken)
 
 
-def _standardise(data: NormalisedData, X: np.ndarray | csr_array) -> NormalisedData:
-    """Return a data set with other values, made z-scores again if they were."""
+def _standardise(data: NormalisedData) -> NormalisedData:
+    """Make values z-scores again, if they were before samples were taken or values changed."""
+    X = data.X
     if data.means is None or data.deviations is None:
-        return replace(data, X=X)
+        return data
     means = feature_means(X)
     spread = np.sqrt(feature_variances(X) * X.shape[0] / (X.shape[0] - 1))
     spread = np.where(spread > 0, spread, 1.0)
@@ -331,7 +326,7 @@ def refit(problem: ClusteringProblem, fit: TunedFit, number: int) -> TunedFit:
         path = find_clusters(problem, n_joined=fit.attributes.get("n_joined"), seed=seed).fit
     else:
         estimator = clone(problem.estimator).set_params(random_state=seed)
-        path = estimator.path(in_blocks(problem.tuning_data), [fit.sparsity])
+        path = estimator.path(in_blocks(problem.tuning.X), [fit.sparsity])
     return describe_fit(problem, path, fit.attributes, int(path.labels.max()) + 1)
 
 

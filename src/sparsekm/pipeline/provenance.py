@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import dis
 import hashlib
-import marshal
 import platform
 import re
 from functools import cache
@@ -202,19 +201,25 @@ def _content(file: Path) -> bytes:
         return file.read_bytes()
     # Without docstrings.
     code = compile(file.read_bytes(), "", "exec", dont_inherit=True, optimize=2)
-    # Version 2 does not depend on which objects are shared.
-    return marshal.dumps(_without_lines(code), 2)
+    return repr(_meaning(code)).encode()
 
 
-def _without_lines(code: CodeType) -> CodeType:
-    """Return a code object, with those in it, that does not know its lines."""
+_SAID = ("name", "names", "varnames", "freevars", "cellvars", "exceptiontable", "flags")
+_SAID += ("argcount", "posonlyargcount", "kwonlyargcount")
+
+
+def _meaning(code: CodeType) -> list:
+    """Return all of a code object, with those in it, but its lines."""
     instructions = code.co_code
     if _NOTHING in instructions[::2]:
         pairs = (instructions[at : at + 2] for at in range(0, len(instructions), 2))
         instructions = b"".join(pair for pair in pairs if pair[0] != _NOTHING)
-    constants = (
-        _without_lines(each) if isinstance(each, CodeType) else each for each in code.co_consts
-    )
-    return code.replace(
-        co_code=instructions, co_consts=tuple(constants), co_linetable=b"", co_firstlineno=1
-    )
+    constants = [
+        # A set has no order.
+        sorted(map(repr, each)) if isinstance(each, frozenset) else each
+        for each in code.co_consts
+        if not isinstance(each, CodeType)
+    ]
+    inside = [_meaning(each) for each in code.co_consts if isinstance(each, CodeType)]
+    said = [getattr(code, f"co_{name}") for name in _SAID]
+    return [instructions, constants, inside, said]
