@@ -46,10 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 raise CommandError(
                     'the workflow is not installed: pip install "sparsekm[workflow]"'
                 )
-            from sparsekm.command.predict import predict_table
-            from sparsekm.command.run import run_table
-
-            return {"run": run_table, "predict": predict_table}[options.command](options)
+            if options.command == "predict":
+                from sparsekm.command.predict import predict_table as work
+            else:
+                from sparsekm.command.run import run_table as work
+            return work(options)
     except (CommandError, ValueError, OSError) as error:
         # For the settings named in a message, options to be pasted.
         named = ", or ".join(options_in(str(error)))
