@@ -173,7 +173,7 @@ def replace(name, value, **options):
         (lambda opened: opened.attrs.__delitem__("seed"), r"attributes \['seed'\] are missing"),
         (lambda opened: opened.attrs.__setitem__("seed", -1), "seed=-1 is not valid"),
         (lambda opened: opened.attrs.__setitem__("kind", "fit"), "kind='fit' should be 'path'"),
-        (lambda opened: opened.attrs.__setitem__("versions", "{"), "attribute versions='{' is not valid"),
+        (lambda opened: opened.attrs.__setitem__("versions", "{"), "versions='{' is not valid"),
     ],
 )
 def test_contents_that_no_writer_leaves_are_refused(path_file, change, message):
