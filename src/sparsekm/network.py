@@ -1,10 +1,9 @@
 """Downloads over HTTP: limits on time and size, retries, and what is on disk already.
 
 An *exchange* is a request with all redirects, headers and the body. A server can stretch each of
-its parts, a header byte by byte or redirects without end, so one limit on time holds for the whole
-of it, and one on size for the body, which alone is kept (the bodies of redirects are not read, and
-Python reads 100 headers of 64 KiB). A failure that may be temporary is tried again; every failure
-ends in one of the errors below, with the address in its message.
+its parts, so one limit on time holds for the whole of it, and one on size for the body, which alone
+is kept. A failure that may be temporary is tried again; every failure ends in one of the errors
+below, with the address in its message.
 """
 
 from __future__ import annotations
@@ -141,10 +140,7 @@ class Downloader:
 
 
 class _Session(requests.Session):
-    """A session that never follows a redirect itself: it would read the body of each into memory.
-
-    It does so even if told not to follow them, to know the next address.
-    """
+    """A session that never looks for a redirect itself: it would read its body into memory."""
 
     def get_redirect_target(self, resp: requests.Response) -> None:
         return None
@@ -154,9 +150,8 @@ class _Session(requests.Session):
 def time_limit(seconds: float) -> Iterator[None]:
     """Raise a TimeoutError in the block when the time is up, whatever it waits for.
 
-    Timeouts of sockets start anew with every byte, so they do not bound an exchange. A signal
-    does; only the main thread of a process can have one. It is repeated, in case something in the
-    block takes the first error for another one.
+    Timeouts of sockets start anew with every byte. A signal, which only the main thread can have,
+    does not; it is repeated, in case something in the block takes the first error for another one.
     """
     running = True
 
@@ -232,8 +227,7 @@ class Received:
 
     ``received.jsonl`` has a line for each, with its address, length, SHA-256 and status (``ok``, or
     ``missing``: the server has no such file), written after the file. A file counts only if all
-    agree, and of several lines the last. If you delete a file or the lines, the next run downloads
-    again.
+    agree with its last line; if you delete a file or the lines, the next run downloads again.
     """
 
     _KEYS = ("file", "url", "status", "bytes", "sha256", "retrieved")

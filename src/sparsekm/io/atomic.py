@@ -30,12 +30,11 @@ def atomic_path(file: str | Path, n_bytes: int = 0) -> Iterator[Path]:
     """Yield a temporary path in the same folder, which is renamed to `file` if the block succeeds.
 
     So nobody ever sees a half-written file, and after an error an existing `file` is unchanged. The
-    path has the same suffix as `file`, since some writers depend on it; the folder is created.
+    path has the suffix of `file`, since some writers depend on it; the folder is created.
 
-    `n_bytes` is the expected size of the file, for writers such as HDF5 that fail badly when the
-    disk fills up: without that much free space, writing does not start. If the disk or a quota is
-    full, the error is an OSError with ``errno.ENOSPC`` and the name of the file, whatever error the
-    library raised.
+    `n_bytes` is the expected size, for writers such as HDF5 that fail badly when the disk fills up:
+    without that much space, writing does not start. If the disk or a quota is full, the error is an
+    OSError with ``errno.ENOSPC`` and the name of the file, whatever error the library raised.
     """
     file = Path(file)
     file.parent.mkdir(parents=True, exist_ok=True)

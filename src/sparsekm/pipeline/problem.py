@@ -114,10 +114,7 @@ class ClusteringProblem:
         return replace(self, data=_standardise(centred))
 
     def fit_everyone(self, paths: Sequence[SparsityPath], sparsity: float) -> SparsityPath:
-        """Return the fit of all samples at one sparsity of paths.
-
-        It is the best of the paths' own, or a new one if they are of some of the samples.
-        """
+        """Return the best fit at a sparsity of paths, or a new one if they are of some samples."""
         if self.samples is None:
             return SparsityPath.best_at(paths, sparsity)
         return self.estimator.path(in_blocks(self.data.X), [sparsity])

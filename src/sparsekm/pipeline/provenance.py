@@ -5,9 +5,8 @@ and starts, a single job can be repeated alone, and adding a data set does not a
 
 The digest of a script covers the code that it can run: the script, the modules in its folder that
 it imports, and the rooms (folders) of the package that these import, directly or indirectly.
-Files are compared as Python compiles them, without comments, docstrings and layout, so correcting a
-sentence reruns nothing. (Digests depend on the minor version of Python, which determines how. A
-docstring that is added below a constant can count, where the module branches after it.)
+Files are compared as Python (of one version) compiles them, without comments, docstrings and
+layout, so correcting a sentence reruns nothing.
 """
 
 from __future__ import annotations
@@ -87,9 +86,8 @@ def input_digest(file: str | Path, folder: str | Path = _NOTES) -> str:
     """Return the `file_digest` of a file or folder.
 
     If it is large, the digest is taken once and noted in `folder`. The note holds until the size,
-    the times of modification and change, or the inode of a file is another; nobody can set the time
-    of change, so another file moved here with an old time stamp is noticed. A note that is damaged,
-    or that cannot be written, only costs the time to take the digest again.
+    the times of modification and change, or the inode of a file is another: nobody can set the time
+    of change. A note that is damaged, or cannot be written, only costs time.
     """
     file = Path(file)
     size, identity = _identify(file)
@@ -137,9 +135,8 @@ def source_digest(script: str | Path, package_folder: str | Path = _PACKAGE_FOLD
 def source_parts(script: str | Path, package_folder: str | Path = _PACKAGE_FOLDER) -> list[Path]:
     """List a script, the neighbours that it imports, and the rooms of the package, in fixed order.
 
-    Imports are found anywhere in a file, and followed from room to room; nothing is executed. Who
-    imports the package itself may use any room. The `__init__` file of the package is in none,
-    since it only re-exports.
+    Imports are found anywhere in a file, and followed from room to room. Who imports the package
+    itself may use any room; its `__init__` file, which only re-exports, is in none.
     """
     package_folder = Path(package_folder).resolve()
     found: set[Path] = set()
