@@ -225,7 +225,9 @@ def settle_missing(
     some = ~(lacking.any(axis=0) if impute == "drop" else lacking.all(axis=0))
     if impute == "drop":
         said.append(f"{np.count_nonzero(~some)} other features that lack values are dropped")
-    X, columns, lacking = X[:, some], columns[some], lacking[:, some]
+    # In rows, as sums over samples depend on it by rounding.
+    X = np.ascontiguousarray(X[:, some])
+    columns, lacking = columns[some], lacking[:, some]
     if len(rows) < 3 or not len(columns):
         raise MatrixError(
             f"{said[0]}: with impute: {impute} and max_missing: {limit}, {len(rows)} samples and "
@@ -241,7 +243,7 @@ def settle_missing(
         f"{'; '.join(said)}. Set impute: {others[0]} (or {', '.join(others[1:])}), or max_missing: "
         f"{limit:g} to another share, to change this."
     )
-    raw.take(np.ascontiguousarray(X), offset, rows, columns)
+    raw.take(X, offset, rows, columns)
     return raw
 
 
