@@ -183,7 +183,9 @@ def _part_digest(part: Path) -> bytes:
         given.update(f"\0{name}\0".encode() + file.read_bytes())
     note = _NOTES / f"source-{given.hexdigest()}"
     with contextlib.suppress(OSError, ValueError):
-        return bytes.fromhex(note.read_text(encoding="ascii"))
+        noted = bytes.fromhex(note.read_text(encoding="ascii"))
+        if len(noted) == given.digest_size:
+            return noted
     digest = hashlib.sha256()
     for name, file in files.items():
         digest.update(f"\0{name}\0".encode() + _content(file))
