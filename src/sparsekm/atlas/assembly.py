@@ -24,7 +24,7 @@ from sparsekm.atlas import listing, retrieval
 from sparsekm.atlas.grid import GridError, Volume, read_annotation, read_energy
 from sparsekm.atlas.ontology import Ontology, RegionMap, map_regions, parse_ontology
 from sparsekm.atlas.vocabulary import NO_DATA, REGION_LEVEL, get_age
-from sparsekm.io.hdf5_format import DamagedFileError, open_checked, read_numbers, read_parts
+from sparsekm.io.hdf5_format import DamagedFileError, find_array, open_checked, read_parts
 from sparsekm.io.input_error import InputError
 from sparsekm.io.tables import FLAG, WHOLE, WORD, TableFormat, require_columns
 from sparsekm.pipeline.provenance import package_versions
@@ -272,5 +272,5 @@ def read_expression(path: str | Path) -> anndata.AnnData:
                 problem = f"{name} has dtype={parts[part][name].dtype}, should be int64"
                 raise DamagedFileError(path, problem, _RULE)
         shape = (len(parts["obs"]), len(parts["var"]))
-        X = read_numbers(opened, "X", shape=shape, rule=_RULE, dtype=np.float32, finite=False)
+        X = find_array(opened, "X", kind="f", shape=shape, rule=_RULE)[()]
         return anndata.AnnData(X=X, **parts)

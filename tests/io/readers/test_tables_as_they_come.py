@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.pipeline.normalisation import normalise
-from sparsekm.pipeline.raw_counts import remark_on_scale
+from sparsekm.pipeline.scales import remark_on_scale
 
 
 def test_samples_in_lines_are_read_without_a_remark(save, table):
