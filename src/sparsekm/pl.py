@@ -250,7 +250,7 @@ def heatmap(
             for value, color in bar.legend
         ]
         if handles:
-            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12)}
+            below: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12)}
             ax.legend(handles=handles, ncols=6, fontsize=6, **below)
         # The layout finds room for bars whose height depends on it only from a first one.
         figure: Any = ax.get_figure(root=True)

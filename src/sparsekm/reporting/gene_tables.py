@@ -66,8 +66,6 @@ def top_kept(result: DatasetResult, n_genes: int, without: Sequence[int] = ()) -
 MOST_FEATURES = 4000
 """Rows of features on the page, the highest ranks; the file has all."""
 MOST_SAMPLES = 20_000
-LONGEST_TEXT = 72
-"""Characters of a name, or of terms, shown in a cell; the search and the file use all of them."""
 _PAGES = {
     "Allen": ("gene_id", "https://developingmouse.brain-map.org/gene/show/{}"),
     "NCBI": ("entrez_id", "https://www.ncbi.nlm.nih.gov/gene/{}"),
@@ -94,7 +92,6 @@ def _browse(
         "fields": list(table),
         "rows": [[_plain(value) for value in row] for row in table.itertuples(index=False)],
         "shown": [*range(table.shape[1])],
-        "longest": LONGEST_TEXT,
         "wide": [],
         "links": [],
     }
@@ -133,7 +130,7 @@ def view_genes(result: DatasetResult, chosen: Sequence[int]) -> dict[str, Any]:
             for page, (column, address) in pages.items()
             if pd.notna(gene[column])
         ]
-        cells = [_write(_plain(gene[name]), name in _WIDE) for name in shown]
+        cells = [_short(_plain(gene[name])) for name in shown]
         rows.append([*cells, links] if pages else cells)
     table = make_table(f"The chosen {noun}", columns, rows, result.is_simulated, kind="genes")
     return {"chosen": table, "browser": browser}
@@ -207,15 +204,11 @@ def _plain(value: Any) -> str | float | int | None:
     return float(f"{value:.6g}") if isinstance(value, float | np.floating) else str(value)
 
 
-def _write(plain: str | float | int | None, is_wide: bool) -> str:
-    if isinstance(plain, float):
-        return f"{plain:.3g}" if abs(plain) < 1000 else f"{plain:.0f}"
-    text = "" if plain is None else str(plain)
-    if not is_wide or len(text) <= LONGEST_TEXT:
-        return text
-    # Between two words, as in browser.html.
-    end = text.rfind(" ", 0, LONGEST_TEXT + 1)
-    return text[: end if end > 0 else LONGEST_TEXT].rstrip(" ;,") + " …"
+def _short(plain: str | float | int | None) -> str | int | None:
+    """Shorten a number as the script of the page does."""
+    if not isinstance(plain, float):
+        return "" if plain is None else plain
+    return f"{plain:.3g}" if abs(plain) < 1000 else f"{plain:.0f}"
 
 
 LEVEL = 0.05
