@@ -17,10 +17,10 @@ from sparsekm.figures.style import BLUE, INK, ORANGE, SKY, figure_style, new_fig
 from sparsekm.reporting.clusters import region_colors
 from sparsekm.reporting.figures import caption_figure
 from sparsekm.reporting.page_tables import (
-    MISSING,
     Cell,
     Column,
     TableView,
+    caption,
     make_table,
     name_some,
     write_text,
@@ -43,9 +43,7 @@ def view_corresponding(results: Sequence[DatasetResult]) -> TableView | None:
     titles = dict.fromkeys(result.primary.title for result in results)
     columns = [_list_clusters(table) for table in tables.values()]
     return make_table(
-        f"Which clusters of {' and '.join(titles)} correspond across ages: those with most of "
-        "their voxels in the same region, and in brackets the share of the region that each "
-        f"covers. {MISSING}: the region is not in the data of that age",
+        caption("corresponding", titles=" and ".join(titles)),
         {"region": "", **dict.fromkeys(tables, "text")},
         (
             [Cell(label, color=colors[label]), *(column.get(label) for column in columns)]
@@ -112,23 +110,18 @@ def view_ages(
     """
     is_whole = kept["n_analysed"] == len(ages)
     everywhere = int((is_whole & (kept["n_kept"] == len(ages))).sum())
-    figure = caption_figure(
-        "kept_by_age",
-        "Which genes are kept at which ages",
-        ("Simulated data. " if simulated else "")
-        + "Left: each row is a gene that some method keeps at some age, coloured by the sparse "
-        "methods that keep it; genes are sorted by the number of ages at which they are kept, then "
-        "by the first of these. Right: number of genes by the number of ages at which they are "
-        "kept (by ℓ₀, or by ℓ₁ if ℓ₀ was not run).",
-        age_figure(kept, ages),
-    )
+    text = ("Simulated data. " if simulated else "") + caption("kept_by_age")
+    title = "Which genes are kept at which ages"
     return {
-        "sentence": (
-            f"Of {is_whole.sum():,} genes analysed at all {len(ages)} ages, {everywhere:,} are "
-            f"kept at every age; {(kept['n_kept'] == 0).sum():,} of all {len(kept):,} genes are "
-            "kept at none."
+        "sentence": caption(
+            "ages",
+            n_whole=is_whole.sum(),
+            n_ages=len(ages),
+            everywhere=everywhere,
+            never=(kept["n_kept"] == 0).sum(),
+            n=len(kept),
         ),
-        "figure": figure,
+        "figure": caption_figure("kept_by_age", title, text, age_figure(kept, ages)),
         "changes": _view_changes(changes),
     }
 
@@ -142,11 +135,7 @@ def _view_changes(changes: pd.DataFrame) -> TableView:
         heads += [Column(kind, kind="text"), Column("which", kind="wide")]
         for row, number, names in zip(rows, changes[f"n_{kind}"], changes[kind], strict=True):
             row += [f"{number:,}", name_some(names.split(";"), _NAMES_SHOWN)]
-    caption = (
-        "Genes that enter, leave and stay from one age to the next, among those analysed at both; "
-        "genes/changes.csv lists all of them"
-    )
-    return make_table(caption, heads, rows, kind="genes changes")
+    return make_table(caption("changes"), heads, rows, kind="genes changes")
 
 
 def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:

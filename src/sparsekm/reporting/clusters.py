@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from sparsekm.annotation.clusters import associate, count_overlap
 from sparsekm.figures.style import DROPPED, categorical_colors, shades
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
-from sparsekm.reporting.page_tables import Cell, Column, TableView, make_table, name_some
+from sparsekm.reporting.page_tables import Cell, Column, TableView, caption, make_table, name_some
 from sparsekm.reporting.results import DatasetResult
 
 
@@ -27,22 +27,22 @@ def view_anatomy(result: DatasetResult) -> dict[str, Any] | None:
     order += sorted(present - set(order))
     best = table[table["is_best"]]
     unmatched = ", ".join(label for label in order if label not in set(best["label"]))
-    text = (
-        f"{best['n_shared'].sum() / table['n_shared'].sum():.0%} of the {words.samples} belong to "
-        f"the majority {words.label} of their cluster; {best['label'].nunique()} of {len(order)} "
-        f"{words.labels} are the majority {words.label} of at least one "
-        f"cluster{f' (not {unmatched})' if unmatched else ''}."
+    text = caption(
+        "anatomy",
+        share=best["n_shared"].sum() / table["n_shared"].sum(),
+        words=words,
+        n_matched=best["label"].nunique(),
+        n_labels=len(order),
+        unmatched=f" (not {unmatched})" if unmatched else "",
     )
     if result.n_unlabelled:
-        left = f"{result.n_unlabelled:,} {words.samples}"
-        text += f" These counts, CER and ARI leave out {left} without a known label."
+        text += " " + caption("unlabelled", n=result.n_unlabelled, words=words)
     counts = table.pivot(index="cluster", columns="label", values="n_shared")
     counts = counts.reindex(columns=order).fillna(0).astype(int)
     names = dict(zip(table["label"], table["name"], strict=True))
     heads = [Column(label, color=colors.get(label, ""), hover=names[label]) for label in order]
     contingency = make_table(
-        f"{words.samples.capitalize()} of each cluster (row) in each {words.label} "
-        "(column); darker cells are larger shares of the cluster",
+        caption("contingency", samples=words.samples.capitalize(), words=words),
         [Column("cluster"), *heads],
         (
             [cluster, *(_shaded(f"{n:,}" if n else "", n / row.sum()) for n in row)]
@@ -71,26 +71,20 @@ def view_regions(result: DatasetResult) -> TableView | None:
     named = result.regions.astype(str).set_index("acronym")["name"]
     table = pd.DataFrame({"name": named.reindex(list(colors), fill_value="")})
     table["voxels"] = result.obs["region"].astype(str).value_counts()
-    caption = f"Regions of {result.name}"
+    parts = ["regions"]
     if result.overlap is not None:
-        caption += (
-            f". Best cluster: that of {title} with most voxels of the region; covered: its share "
-            "of the region; purity: the region’s share of the cluster"
-        )
+        parts.append("best_cluster")
         best = result.overlap.sort_values(["n_shared", "cluster"], ascending=[False, True])
         best = best.drop_duplicates("label").set_index("label")
         shares = best[["cluster", "share_of_label", "share_of_cluster"]]
         table[["best cluster", "covered", "purity"]] = shares
     recall = planted_recall(result)
     if recall is not None:
-        caption += (
-            ". Planted: genes planted as markers of the region; kept: those that "
-            f"{title} keeps. A gene planted in several regions counts in each"
-        )
+        parts.append("planted")
         table = table.join(recall).fillna(dict.fromkeys(recall, 0))
     kinds = {"name": "text", "voxels": ",", "covered": ".0%", "purity": ".0%"}
     return make_table(
-        caption,
+        caption(*parts, name=result.name, title=title),
         {"acronym": "", **{head: kinds.get(head, ".0f") for head in table}},
         ([Cell(name, color=colors[name]), *row] for name, *row in table.itertuples()),
         result.is_simulated,
@@ -144,18 +138,12 @@ def view_markers(result: DatasetResult) -> TableView | None:
         rows.append([number, size, *majority, *cells])
     heads = {"cluster": "", words.samples: ",", **({"majority": "text"} if best else {})}
     heads |= {"higher than in the others": "text", "lower than in the others": "text"}
-    caption = (
-        f"Kept {words.features} whose mean in the cluster is farthest from that of all other "
-        f"{words.samples}, in standard deviations. Optimistic: they were chosen because they "
-        f"differ; do not test them again on the same {words.samples}. All: {result.name}/genes.csv"
-    )
+    parts = ["markers"]
     if method.cluster_signatures is not None:
         heads["told from the others by"] = "text"
-        caption += (
-            f". Told from the others by: the smallest set that puts left-out {words.samples} into "
-            "the cluster, or not, and how well (1: always, 0: by chance)"
-        )
-    return make_table(caption, heads, rows, result.is_simulated, kind="numbers markers")
+        parts.append("signatures")
+    text = caption(*parts, words=words, name=result.name)
+    return make_table(text, heads, rows, result.is_simulated, kind="numbers markers")
 
 
 def _sign(name: str, lead: float) -> str:
@@ -185,17 +173,11 @@ def view_batches(result: DatasetResult) -> TableView | None:
             row += [f"{own.sum():,}", *(_shaded(f"{share:.0%}", share) for share in shares)]
         rows.append(row)
     samples = result.words.samples
-    caption = (
-        f"Share of each batch in each cluster: of the values as given, the answer here, and of "
-        f"values centred within batches. The two agree with {agreement:.2f} (adjusted Rand index "
-        "(1: identical, 0: chance)). Where batches hold different classes, centring moves the "
-        "classes: neither answer is right in general"
-    )
     heads = ["cluster"]
     for answer in ("as given", "centred"):
         heads += [f"{samples}, {answer}", *map(str, largest)]
-    columns = map(Column, heads)
-    return make_table(caption, columns, rows, result.is_simulated, kind="numbers contingency")
+    columns, text = map(Column, heads), caption("batches", agreement=agreement)
+    return make_table(text, columns, rows, result.is_simulated, kind="numbers contingency")
 
 
 def view_meanings(result: DatasetResult) -> TableView | None:
@@ -205,9 +187,7 @@ def view_meanings(result: DatasetResult) -> TableView | None:
     table = associate(result.primary.labels, result.annotations)
     effects = table["effect_name"] + table["effect"].map(" {:.2f}".format)
     return make_table(
-        "Columns that the clustering did not use, the strongest first. Effect: the share of ranks "
-        "(ε²) or, for categories, Cramér’s V, from 0 to 1; q: false discovery rate over these "
-        "columns",
+        caption("meanings"),
         {"column": "", "test": "text", "known": ",", "effect": "", "p": ".2g", "q": ".2g"},
         table.assign(effect=effects)[["column", "test", "n", "effect", "p", "q"]].to_numpy(object),
         result.is_simulated,

@@ -21,6 +21,7 @@ from sparsekm.reporting.page_tables import (
     RATE,
     Cell,
     TableView,
+    caption,
     joined,
     make_table,
     view_table,
@@ -29,24 +30,8 @@ from sparsekm.reporting.page_tables import (
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.tuning.separation import LEVEL
 
-AGREEMENT = "adjusted Rand index (1: identical, 0: chance)"
-_CAPTIONS = {
-    "apart": "Apart: pairs of neighbouring clusters with a gap between them",
-    "reproducible": "Reproducible: mean share of fits to nine tenths that agree on a sample",
-    "restarts": "Restarts: agreement (ARI) of fits from other seeds",
-    "CER": "CER: share of pairs together in one of clusters and classes, apart in the other",
-}
 _RATES = {"CER": "cer", "chance": "cer_chance", "ARI": "ari", "AMI": "ami"}
-_SCORES = (
-    (
-        "cer",
-        "Classification error rate: share of pairs of samples that are together in one and apart "
-        "in the other; lower is better",
-        RATE,
-    ),
-    ("ari", "Adjusted Rand index with the known classes: 1: identical, 0: chance", RATE),
-    ("n_kept", "Features kept", COUNT),
-)
+_SCORES = {"cer": RATE, "ari": RATE, "n_kept": COUNT}
 
 
 def compare_datasets(results: Sequence[DatasetResult]) -> TableView | None:
@@ -64,10 +49,10 @@ def compare_datasets(results: Sequence[DatasetResult]) -> TableView | None:
         for result in results
     ]
     titles = dict.fromkeys(result.primary.title for result in results)
-    said = [text for head, text in _CAPTIONS.items() if head in table]
+    explained = [head for head in ("apart", "reproducible", "restarts", "CER") if head in table]
     kinds = {"samples": COUNT, "clusters": COUNT, "reproducible": ".2f", "CER": RATE, "ARI": RATE}
     return make_table(
-        ". ".join([f"The clusters of {' and '.join(titles)}", *said]),
+        ". ".join(filter(None, [f"The clusters of {' and '.join(titles)}", caption(*explained)])),
         {"data set": "", **{head: kinds.get(head, "") for head in table}},
         ([name, *row] for name, row in zip(names, table.to_numpy(object), strict=True)),
         simulated,
@@ -110,15 +95,9 @@ def compare_methods(result: DatasetResult) -> TableView:
         for method in (result.methods[name] for name in (answer.name, *others))
     ]
     heads = {"method": "", "agreement with the answer": ".2f", "agreement over seeds": ""}
-    caption = f"Agreement: {AGREEMENT}. Kept (NW): {words.features}"
-    if known:
-        caption += (
-            f". With the {words.labels}: CER, the share of pairs of {words.samples} that are "
-            "together in one and apart in the other; chance, the CER of random clusters of these "
-            "sizes; ARI and AMI, agreement and mutual information corrected for chance"
-        )
     heads |= {"kept": COUNT, **dict.fromkeys(known, RATE)}
-    return make_table(caption, heads, rows, result.is_simulated)
+    parts = ["methods", *(["rates"] if known else [])]
+    return make_table(caption(*parts, words=words), heads, rows, result.is_simulated)
 
 
 def view_choices(result: DatasetResult) -> TableView | None:
@@ -129,7 +108,7 @@ def view_choices(result: DatasetResult) -> TableView | None:
     names = table["choice"] + np.where(table["value"] == "", "", ": ") + table["value"]
     words = result.words
     return make_table(
-        f"What another choice would find, and its agreement with the answer: {AGREEMENT}",
+        caption("choices"),
         {"choice": "", "clusters": "", words.samples: ",", words.features: ",", "agreement": ".2f"},
         zip(
             names,
@@ -155,16 +134,16 @@ def score_table(results: Sequence[DatasetResult], score: str) -> pd.DataFrame:
 
 def view_scores(results: Sequence[DatasetResult]) -> list[TableView]:
     """Compare methods over data sets, if there are several."""
-    tables = {score: score_table(results, score) for score, *_ in _SCORES}
+    tables = {score: score_table(results, score) for score in _SCORES}
     return [
         view_table(
             tables[score].rename(index=lambda name: method_look(name).title),
-            caption,
+            caption(score),
             kind=kind,
             corner="method",
             simulated=_origins(results),
         )
-        for score, caption, kind in _SCORES
+        for score, kind in _SCORES.items()
         if len(results) > 1 and tables[score].notna().any(axis=None)
     ]
 
@@ -189,10 +168,11 @@ def view_statistics(results: Sequence[DatasetResult]) -> list[TableView]:
     for is_atlas, what in ((True, "ages"), (False, "matrices")):
         group = [result for result in results if result.is_atlas == is_atlas]
         if group:
-            words = group[0].words
-            caption = f"Sizes of the {what}: {words.features}, {words.samples}, {words.labels}"
-            table = statistics_table(group)
-            views.append(view_table(table, caption, kind=COUNT, simulated=_origins(group)))
+            table, title = (
+                statistics_table(group),
+                caption("sizes", what=what, words=group[0].words),
+            )
+            views.append(view_table(table, title, kind=COUNT, simulated=_origins(group)))
     return views
 
 
@@ -290,31 +270,24 @@ def compare_with_paper(
         for metric, rows in paper.scores.groupby("metric")
     }
     tables = [
-        _beside("Size of the data: ours, and Table 4 of the paper", sizes, printed, COUNT),
-        _beside(
-            "CER: ours, and Table 5 of the paper", score_table(ages, "cer"), theirs["cer"], RATE
-        ),
-        _beside(
-            "NW, the number of genes kept: ours, and Table 6 of the paper",
-            score_table(ages, "n_kept"),
-            theirs["nw"],
-            COUNT,
-        ),
+        _beside("paper_sizes", sizes, printed, COUNT),
+        _beside("paper_cer", score_table(ages, "cer"), theirs["cer"], RATE),
+        _beside("paper_nw", score_table(ages, "n_kept"), theirs["nw"], COUNT),
     ]
     explained = [_explain(age, sizes[age.name], printed[age.name]) for age in ages]
     return {"tables": tables, "paragraphs": [_describe_procedure(ages), *explained]}
 
 
-def _beside(caption: str, ours: pd.DataFrame, theirs: pd.DataFrame, kind: str) -> TableView:
+def _beside(name: str, ours: pd.DataFrame, theirs: pd.DataFrame, kind: str) -> TableView:
     """Set each row of theirs below that of ours."""
-    names = ours.index.union(theirs.index, sort=False)
-    both = {"ours": ours.reindex(names), "the paper's": theirs.reindex(names, columns=ours.columns)}
+    rows = ours.index.union(theirs.index, sort=False)
+    both = {"ours": ours.reindex(rows), "the paper's": theirs.reindex(rows, columns=ours.columns)}
     return make_table(
-        caption,
+        caption(name),
         {"": "", **dict.fromkeys(ours.columns, kind)},
         (
-            [f"{_STATISTICS.get(name) or method_look(name).title}: {whose}", *table.loc[name]]
-            for name in names
+            [f"{_STATISTICS.get(row) or method_look(row).title}: {whose}", *table.loc[row]]
+            for row in rows
             for whose, table in both.items()
         ),
     )
@@ -328,12 +301,7 @@ def _describe_procedure(ages: Sequence[DatasetResult]) -> str:
         other = [value for value in attribute(fits, setting) if value != theirs]
         if other:
             parts.append(f"{noun} {joined(other)} (the paper: {theirs})")
-    if not parts:
-        return "Search, choice of the sparsity and smallest cluster are the paper's."
-    return (
-        f"This run does not follow the paper's procedure: {joined(parts)}. "
-        "config/paper-procedure.yaml does."
-    )
+    return caption("not_as_in_paper", parts=joined(parts)) if parts else caption("as_in_paper")
 
 
 def _explain(result: DatasetResult, sizes: pd.Series, printed: pd.Series) -> str:

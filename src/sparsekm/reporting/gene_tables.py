@@ -13,6 +13,7 @@ from sparsekm.atlas.phantom.genes import NEEDED_EVERYWHERE
 from sparsekm.reporting.page_tables import (
     Cell,
     Column,
+    caption,
     make_table,
     name_some,
     write_text,
@@ -247,8 +248,7 @@ def view_enrichment(result: DatasetResult) -> dict[str, Any] | None:
     heads = [words.features, "term", "name", "in group", "expected", "fold", "p", "q"]
     heads += [*(["p in space"] if in_space else []), "which"]
     terms = make_table(
-        f"Terms with q ≤ {LEVEL:g} (one-sided hypergeometric test, Benjamini and Hochberg over the "
-        "terms tested in the group). Fold: number in the group over that expected",
+        caption("terms", level=LEVEL),
         {head: "wide" if head in ("name", "which") else "text" for head in heads},
         (_row(test, chances, result) for test in shown.to_dict("records")),
         result.is_simulated,

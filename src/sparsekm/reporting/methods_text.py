@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.pipeline.registry import METHODS, get_method
-from sparsekm.reporting.page_tables import joined, write_text
+from sparsekm.reporting.page_tables import TEMPLATES, WORDS, joined, write_text
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.tuning.references import SPATIAL
 from sparsekm.tuning.separation import LEVEL
-
-_TEMPLATES = Path(__file__).with_name("templates")
 
 
 class Reference(NamedTuple):
@@ -26,15 +23,13 @@ class Reference(NamedTuple):
 
 
 def _read_literature() -> dict[str, Reference]:
-    with (_TEMPLATES / "literature.csv").open(encoding="utf-8", newline="") as opened:
+    with (TEMPLATES / "literature.csv").open(encoding="utf-8", newline="") as opened:
         works = {row["key"]: Reference(row["text"], row["doi"]) for row in csv.DictReader(opened)}
     own = [method for method in METHODS.values() if method.reference]
     return works | {method.name: Reference(method.reference, method.doi) for method in own}
 
 
 LITERATURE = _read_literature()
-WORDS = json.loads((_TEMPLATES / "words.json").read_text("utf-8"))
-"""What the values of settings mean; names in braces are keys of the literature."""
 
 
 class Citations(dict[str, str]):

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
+
+TEMPLATES = Path(__file__).with_name("templates")
+WORDS = json.loads((TEMPLATES / "words.json").read_text("utf-8"))
+"""Captions, and what the values of settings mean, where braces hold keys of the literature."""
 
 
 def _environment(autoescape: bool) -> Environment:
@@ -34,6 +40,11 @@ def render_page(content: Mapping[str, Any], template: str = "report.html") -> st
 def write_text(template: str, **content: Any) -> str:
     """Fill in a template of plain text, which the page escapes where it shows it."""
     return _environment(autoescape=False).get_template(template).render(content).strip()
+
+
+def caption(*names: str, **facts: Any) -> str:
+    """Fill in captions of ``words.json``, and join them."""
+    return ". ".join(WORDS["captions"][name].format(**facts) for name in names)
 
 
 def joined(values: Iterable[Any]) -> str:

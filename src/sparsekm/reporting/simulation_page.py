@@ -13,9 +13,9 @@ from scipy.stats import binomtest
 
 from sparsekm.io.tables import infer_table, require_columns
 from sparsekm.reporting.figures import CaptionedFigure, caption_figure
-from sparsekm.reporting.methods_text import WORDS
 from sparsekm.reporting.page_tables import (
     MISSING,
+    WORDS,
     Cell,
     TableView,
     make_table,
