@@ -12,7 +12,7 @@ def expected_megabytes(dataset):
     if dataset in ATLAS["ages"]:
         # The real atlas is as large as its phantom at full size.
         size = get_size("full" if ATLAS["source"] == "allen" else ATLAS["size"])
-        return size.ages[dataset].n_tissue * size.genes.usable * 4 / 2**20
+        return size.ages[dataset].n_tissue * size.usable * 4 / 2**20
     path = MATRICES[dataset].get("path")
     if not path or not Path(path).exists():
         return 1
