@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
+from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.dense_parts import feature_variances
 from sparsekm.runtime.compiled import compiled
@@ -151,6 +152,30 @@ def subtract_means(columns, means):
         mean = means[j]
         for i in range(n):
             column[i] = column[i] - mean
+
+
+# Samples whose values of a feature are written together.
+ROWS_AT_ONCE = 16
+
+
+def dense_columns(X: np.ndarray | csr_array, samples: np.ndarray, features: np.ndarray):
+    """Return some samples and features as an array, contiguous by columns."""
+    if issparse(X):
+        return np.asfortranarray(X[:, features].toarray()[samples])
+    columns = np.empty((len(features), len(samples)), X.dtype)
+    _take_columns(X, samples, features, columns)
+    return columns.T
+
+
+@compiled
+def _take_columns(X, samples, features, columns):
+    n = samples.shape[0]
+    for first in range(0, n, ROWS_AT_ONCE):
+        last = min(n, first + ROWS_AT_ONCE)
+        for q in range(features.shape[0]):
+            j = features[q]
+            for i in range(first, last):
+                columns[q, i] = X[samples[i], j]
 
 
 # What is left of a squared norm when only rounding is left of it, as a share of the largest.
