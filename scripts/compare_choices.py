@@ -18,7 +18,7 @@ def main(snakemake, progress):
     fit = read_fit(snakemake.input.fit) if snakemake.input.get("fit") else None
     settings = {} if fit is None else {"n_clusters": len(np.unique(fit.labels))}
     problem = read_problem(snakemake, **settings)
-    if fit is None and problem.rows is not None:
+    if fit is None and problem.data is not problem.whole:
         # So many clusters that none is taken for outliers.
         most = most_clusters(problem.whole.X.shape[0])
         problem = read_problem(snakemake, n_clusters=most)
@@ -30,7 +30,7 @@ def main(snakemake, progress):
         COUNTS.write(snakemake.output.counts, found.counts)
         logging.info("%s.", describe_counts(found.counts))
         return
-    labels = problem.of_clustered(fit.labels)
+    labels = fit.labels[problem.rows]
     labels = labels if problem.samples is None else labels[problem.samples]
     kept, count = np.flatnonzero(fit.weights), progress.counting("choices")
     table = compare_choices(*given, labels, kept, seed=asked["seed"], progress=count)

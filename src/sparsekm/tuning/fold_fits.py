@@ -20,7 +20,7 @@ from sklearn.base import clone
 from sparsekm.cluster.estimators import KMeans, L0KMeans
 from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
-from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.matrix import CentredMatrix, dense_columns
 from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_centers
 from sparsekm.cluster.matrices.varying_features import count_distinct
 from sparsekm.cluster.sparsity_path import SparsityPath
@@ -132,10 +132,8 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start,
     most = MOST_FEATURES if start == "optimum" else SCREENS[-1]
     # All samples, or at last all features, where those drawn could not be clustered.
     for samples, limit in ((drawn, most), (everyone, most), (everyone, n_features)):
-        top = rank_features(data, screening, samples)[:limit]
-        values = as_dense(data.X[:, top])
-        part = values[samples]
-        matrix = CentredMatrix(part)
+        top = _first_features(data, screening, samples, limit)
+        matrix = CentredMatrix(dense_columns(data.X, samples, top), copy=False)
         if _can_cluster(matrix, n_clusters):
             break
     seeds = np.random.SeedSequence(seed, spawn_key=(index, 7)).generate_state(1)
@@ -143,11 +141,23 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start,
     guard = max(1, int(min_cluster_size * share))
     labels, kept, starts = [], [], []
     for name, found, weights in STARTS[start](matrix, n_clusters, guard, int(seeds[0])):
-        labels.append(label_everyone(values, part, found, weights))
-        kept.append(top[np.flatnonzero(weights)])
+        places = np.flatnonzero(weights)
+        values = as_dense(data.X[:, top[places]])
+        labels.append(label_everyone(values, values[samples], found, weights[places]))
+        kept.append(top[places])
         starts.append(name)
     left_out = np.setdiff1d(everyone, samples)
     return FoldFit(samples, left_out, np.array(labels, np.int16), kept, starts)
+
+
+def _first_features(data, screening, samples, most) -> np.ndarray:
+    """Rank features by some of the samples; what is remembered are no more than `MOST_FEATURES`."""
+    if most > MOST_FEATURES:
+        return rank_features(data, screening, samples)[:most]
+    key = screening, samples.tobytes()
+    if key not in data.ranked:
+        data.ranked[key] = rank_features(data, screening, samples)[:MOST_FEATURES].copy()
+    return data.ranked[key][:most]
 
 
 def _fit_screens(matrix, n_clusters, guard, seed):
