@@ -271,17 +271,12 @@ def test_the_advice_of_a_refusal_gives_the_right_reading(put, kind):
     assert shape in shapes, message
 
 
-LONG = "".join(f"s{i},g{j},{i * j / 7:.3f}\n" for i in range(4) for j in range(5))
 OF_A_TEST = ["", "baseMean", "log2FoldChange", "lfcSE", "stat", "pvalue", "padj"]
 REFUSED = {
     "results of a test": (write(OF_A_TEST, SYMBOLS), "describe features, such as the results of a"),
     "one sample of kallisto": (
         write(["target_id", "length", "eff_length", "est_counts", "tpm"], SYMBOLS),
         "describe features, such as the results of a test",
-    ),
-    "a line for each value": (
-        f"sample,gene,value\n{LONG}",
-        r"pivot_table\(index='sample', columns='gene', values='value'\)",
     ),
     "a line break": (
         'gene,s1,s2\nTP53,1,"2\n3"\nMYC,1,2\n',

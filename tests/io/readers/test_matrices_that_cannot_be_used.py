@@ -171,10 +171,6 @@ def test_a_matrix_above_the_limit_is_refused_unread(npz, h5ad, monkeypatch):
         refused(file, r"6 x 4 takes 0.0 GiB as dense float32; the limit is 0 GiB")
 
 
-def test_a_layer_that_is_not_there_is_refused(h5ad, X):
-    refused(h5ad(layers={"raw": X}), r"there is no layer='counts'\. .*\['raw'\]", layer="counts")
-
-
 @pytest.mark.parametrize("name", ["id", "Sample", "cell_id", "names", "row", "Unnamed: 0"])
 def test_a_column_of_numbers_called_like_an_id_names_the_samples(put, name):
     rows = f",a,b\n{10**9 + 3},0.5,1\n{10**9 + 1},2,3\n{10**9 + 2},4,2\n"
@@ -192,15 +188,7 @@ def test_a_column_of_numbers_called_like_an_id_names_the_samples(put, name):
     assert read_matrix(put(name + rows), labels=name).features == ["a", "b"]
 
 
-def test_text_that_is_no_table_is_refused(put, tmp_path):
+def test_text_that_is_no_table_is_refused(put):
     refused(put(""), "lines=0; there should be a header and samples")
-    refused(put("a,b\n"), "lines=1; there should be a header and samples")
-    refused(
-        put("a,b\n1,2,3,4\n"),
-        "the header has 2 cells, but most lines below it have 4; the numbers should agree",
-    )
-    refused(put("a,b\n1,2\n3,4\n5,6,7\n"), "line 4 has 3 cells; it should have 2")
-    (tmp_path / "m.csv").write_bytes(b"\xff\x00a,b\n1,2\n")
-    refused(tmp_path / "m.csv", "not UTF-8 text")
-    (tmp_path / "m.csv.gz").write_bytes(b"no gzip")
-    refused(tmp_path / "m.csv.gz", "not UTF-8 text")
+    refused(put(b"\xff\x00a,b\n1,2\n"), "not UTF-8 text")
+    refused(put(b"no gzip", "m.csv.gz"), "not UTF-8 text")

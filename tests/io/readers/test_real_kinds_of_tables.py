@@ -339,10 +339,6 @@ TIMES = [["ctrl", "4 hours"]] * 4
             "these are distances or correlations",
         ),
         (
-            write(["Name", "Length", "EffectiveLength", "TPM"], GENES, 900, cells=[[1, 2]] * 5),
-            "describe features, such as the results of a test or the measures of one sample",
-        ),
-        (
             write(["Experiment", "Type", "Time"], GSM, cells=TIMES),
             "hold text, such as '4 hours'; there should be numbers alone",
         ),

@@ -26,7 +26,7 @@ from sparsekm.io.readers.axes import (
     split_measure,
 )
 from sparsekm.io.readers.cells import CellParser, as_numbers, listed_numbers
-from sparsekm.io.readers.messages import MatrixError, refusal, say, suggest
+from sparsekm.io.readers.messages import explain_damage, refusal, say, suggest
 from sparsekm.io.readers.raw_matrix import (
     MIN_SAMPLES,
     RawMatrix,
@@ -36,7 +36,7 @@ from sparsekm.io.readers.raw_matrix import (
     check_size,
     merge_features,
 )
-from sparsekm.io.readers.text_table import UNREADABLE, TextTable
+from sparsekm.io.readers.text_table import TextTable
 from sparsekm.io.row_stream import RowStream
 
 _FEWEST_IDS = 10
@@ -50,13 +50,8 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
     for key, name in settings.named.items():
         if name in settings.ignore:
             raise refusal("also_ignored", file, key=key, name=name)
-    try:
+    with explain_damage(file, "table of text", "a spreadsheet, or a library such as pandas."):
         return _read(_Table(file, text, settings))
-    except UNREADABLE as error:
-        message = str(error)
-        if isinstance(error, MatrixError) and str(file) in message:
-            raise
-        raise MatrixError(f"{file}: {' '.join(message.split()).rstrip('.')}.") from error
 
 
 class _Table(TextTable):

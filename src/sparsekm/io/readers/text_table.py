@@ -5,7 +5,6 @@ This module does not know what a line or a column means.
 
 from __future__ import annotations
 
-import csv
 import gzip
 import re
 import zlib
@@ -20,8 +19,6 @@ from sparsekm.io.readers.axes import is_a, shape_of
 from sparsekm.io.readers.cells import CellParser, as_numbers, find_decimal, split
 from sparsekm.io.readers.messages import KNOWN_FORMATS, refusal, refuse_format, say
 
-# Errors raised by binary data, or by a damaged compressed file.
-UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
 _MOST_COLUMNS = 1_000_000
 _MOST_LINES = 20_000_000
 _MOST_IN_CELL = 2**17
@@ -61,7 +58,7 @@ class TextTable:
         head = lines[self.n_described : max(10, min(200, _HEAD_CELLS // width))]
         cells = [*chain.from_iterable(split(line, self.separator)[0][:500] for _, line in head)]
         if decimal == "auto":
-            decimal, example = find_decimal(cells, self.separator)
+            decimal, example = find_decimal(file, cells, self.separator)
             if example:
                 read = example.replace(".", "").replace(",", ".")
                 self.remarks.append(say("decimal_comma", example=example, read=read))
