@@ -20,7 +20,6 @@ from sparsekm.io.readers.cells import CellParser, as_numbers, find_decimal, spli
 from sparsekm.io.readers.messages import KNOWN_FORMATS, refusal, refuse_format, say
 
 _MOST_COLUMNS = 1_000_000
-_MOST_LINES = 20_000_000
 _MOST_IN_CELL = 2**17
 _FEW_STEPS = 6
 _LINES_LOOKED_AT = 200
@@ -260,8 +259,6 @@ class TextTable:
 def _split_lines(file: Path, text: str) -> Lines:
     """Return the lines that are not empty, and their numbers from 1."""
     text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-    if text.count("\n") > _MOST_LINES:
-        raise refusal("most_lines", file, most=_MOST_LINES)
     lines = [one for one in enumerate(text.split("\n"), 1) if one[1].strip(' ,;\t"')]
     if lines and re.fullmatch(r"'[^']*'([,;|\t]'[^']*')+", lines[0][1]):
         lines = [(number, line.replace("'", '"')) for number, line in lines]
