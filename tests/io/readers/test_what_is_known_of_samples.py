@@ -119,6 +119,12 @@ def test_the_number_of_clusters_counts_the_named_classes_only():
     [
         ({}, {"groups": "donors"}, "groups='donors' should be one of its columns"),
         ({}, {"groups": "donors"}, "Do you mean groups: donor?"),
+        ({}, {"labels": "stage"}, "labels='stage' should be one of its columns"),
+        (
+            {"kind": ["a", "", "NA", "", "", ""]},
+            {"labels": "kind"},
+            "labels 'kind' are known for 1 of 6 samples",
+        ),
         ({}, {"annotate": ["stage"]}, "annotate[0]='stage' should be one of its columns"),
         ({}, {"groups": "size", "ignore": ["size"]}, "groups='size' should not also be ignored"),
         (
@@ -150,8 +156,11 @@ def test_what_cannot_be_used_is_refused_by_its_name(store, changed, settings, me
     ("kind", "where"), [("npz", "its arrays"), ("h5ad", "the columns of obs"), ("h5", "its arrays")]
 )
 def test_names_that_a_stored_matrix_lacks_are_refused(store, kind, where):
-    for settings in ({"groups": "doctor"}, {"annotate": ["doctor"]}):
+    for settings in ({"labels": "doctor"}, {"groups": "doctor"}, {"annotate": ["doctor"]}):
         assert f"='doctor' should be one of {where}" in refusal(store(kind), **settings)
+    none = pd.Categorical([None] * 6, categories=["a"])
+    message = refusal(store("h5ad", kind=none), labels="kind")
+    assert "labels 'kind' are known for 0 of 6 samples" in message
 
 
 def test_positions_are_read_from_anndata(h5ad):
