@@ -272,5 +272,5 @@ def read_expression(path: str | Path) -> anndata.AnnData:
                 problem = f"{name} has dtype={parts[part][name].dtype}, should be int64"
                 raise DamagedFileError(path, problem, _RULE)
         shape = (len(parts["obs"]), len(parts["var"]))
-        X = find_array(opened, "X", kind="f", shape=shape, rule=_RULE)[()]
+        X = find_array(opened, "X", kind="f", shape=shape)[()]
         return anndata.AnnData(X=X, **parts)
