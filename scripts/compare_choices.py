@@ -13,7 +13,7 @@ def main(snakemake, progress):
     from sparsekm.io.store import read_fit
     from sparsekm.io.tables import CHOICES, COUNTS
     from sparsekm.tuning.choices import compare_choices
-    from sparsekm.tuning.consensus_fit import choose_clusters, describe_counts, most_clusters
+    from sparsekm.tuning.consensus_fit import describe_counts, fit_consensus, most_clusters
 
     fit = read_fit(snakemake.input.fit) if snakemake.input.get("fit") else None
     settings = {} if fit is None else {"n_clusters": len(np.unique(fit.labels))}
@@ -26,7 +26,7 @@ def main(snakemake, progress):
     asked = {"seed": problem.estimator.random_state, "blocks": problem.tuning_blocks}
     if fit is None:
         count = progress.counting("numbers of clusters")
-        found = choose_clusters(*given, **asked, progress=count)
+        found = fit_consensus(*given, **asked, choose=True, progress=count)
         COUNTS.write(snakemake.output.counts, found.counts)
         logging.info("%s.", describe_counts(found.counts))
         return

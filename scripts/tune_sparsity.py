@@ -11,8 +11,7 @@ def main(snakemake, progress):
     from sparsekm.io.store import read_path, read_references, write_fit
     from sparsekm.io.tables import GAP
     from sparsekm.pipeline.problem import describe_fit
-    from sparsekm.tuning.feature_limit import feature_limit
-    from sparsekm.tuning.gap import gap_curve, select_sparsity
+    from sparsekm.tuning.gap import feature_limit, gap_curve, select_sparsity
 
     files, params, output = snakemake.input, snakemake.params, snakemake.output
     path, attributes = read_path(files.path)

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sparsekm.io.input_error import InputError, reason_of
 
 if TYPE_CHECKING:
-    from sparsekm.io.readers.matrix_size import ReadingSize
+    from sparsekm.io.readers.reader import ReadingSize
 
 BYTES_PER_SECOND = 10 * 2**20
 """The slowest rate at which a large matrix may be read."""
