@@ -1,10 +1,8 @@
 """Sharing the cores: a range of items among threads, and threads among searches.
 
-A BLAS that shares a product or a decomposition among threads sums in another order than one that
-does not. On one thread the same machine gives the same bits every time.
-
 The compiled kernels release the interpreter lock, so plain threads use several cores. An item is
-always computed whole by one thread, so the result does not depend on their number.
+always computed whole by one thread, and a BLAS, whose sums depend on its threads, has one: so no
+result depends on their number.
 """
 
 from __future__ import annotations
@@ -56,11 +54,7 @@ def _controller() -> ThreadpoolController:
 
 
 def _let_others_set() -> None:
-    """Change nothing, in a context of its own.
-
-    Since threadpoolctl 3.8 a thread that set a limit is the only one whose limits OpenBLAS obeys,
-    until it leaves a context.
-    """
+    """Leave a context: since threadpoolctl 3.8 OpenBLAS obeys no other thread before that."""
     with _controller().limit():
         pass
 
@@ -103,9 +97,8 @@ def run_side_by_side(
 ) -> Iterator[Result]:
     """Call ``work(item)`` on every item, several at once, and yield the results in order.
 
-    The calls share the threads of `n_jobs`, as in `count_threads`: `work` may count threads itself,
-    and is granted its share. Each call holds `copy_bytes`, its copy of the data; at most as many
-    run at once as hold `MOST_BYTES_OF_COPIES` together.
+    The calls share the threads of `n_jobs`, as in `count_threads`, of which `work` is granted its
+    share. Each holds `copy_bytes`: as many run at once as hold `MOST_BYTES_OF_COPIES` together.
     """
     n_threads = count_threads(n_jobs)
     at_once = max(1, min(n_threads, len(items), MOST_BYTES_OF_COPIES // max(1, copy_bytes)))
@@ -130,8 +123,7 @@ def run_in_slices(
 ) -> None:
     """Call ``work(start, stop)`` on slices that together cover ``range(n_items)``.
 
-    Slices exclude `stop`. With one thread, `work` is called directly. Slices start at multiples of
-    `multiple`: for items of little work, the number that is worth a thread.
+    Slices start at multiples of `multiple`: of items of little work, what is worth a thread.
     """
     n_slices = max(1, min(n_threads, -(-n_items // multiple)))
     if n_slices == 1:
