@@ -10,8 +10,8 @@ import pytest
 from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import gene_table
+from sparsekm.atlas.phantom import FULL_COUNTS, get_size
 from sparsekm.atlas.phantom.anatomy import TISSUE, UPPER, build_geometry
-from sparsekm.atlas.phantom.sizes import FULL_COUNTS, get_size
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.store import TunedFit, write_fit
 from sparsekm.reporting.ages_section import view_ages

@@ -5,8 +5,8 @@ import pytest
 from matplotlib.colors import hsv_to_rgb, to_rgb
 
 from sparsekm.annotation.clusters import count_overlap
+from sparsekm.atlas.phantom import REGIONS
 from sparsekm.atlas.phantom.anatomy import UPPER
-from sparsekm.atlas.phantom.sizes import REGIONS
 from sparsekm.figures.style import (
     VISIONS,
     categorical_colors,

@@ -19,7 +19,7 @@ from scipy.stats.contingency import association
 
 from sparsekm.annotation.gene_table import VERDICTS, judge_features, rank_scores
 from sparsekm.io.known_classes import distinct_classes, is_known
-from sparsekm.io.matrix_file import RowSource, row_blocks
+from sparsekm.io.normalised_file import RowSource, row_blocks
 from sparsekm.io.store import TunedFit
 from sparsekm.io.tables import FLAG, NUMBER, WHOLE, WORD, TableFormat, columns
 

@@ -24,10 +24,10 @@ from sparsekm.cluster.matrices.varying_features import VaryingFeatures, count_di
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.tables import NUMBER, WHOLE, WORD, TableFormat
+from sparsekm.metrics import label_codes
 from sparsekm.pipeline.provenance import derive_seed
 from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.fold_fits import screened_start
-from sparsekm.tuning.sample_blocks import cut_point, order_samples
 
 # Enough of a search for one of many fits.
 N_INIT = 2
@@ -41,8 +41,14 @@ def draw_half(
     It depends only on the number of the subsample and the seed: all methods use the same ones.
     """
     rng = np.random.default_rng(derive_seed(seed, "half", index))
-    order = order_samples(n_samples, rng, blocks)
-    return np.sort(order[: cut_point((n_samples + 1) // 2, order, blocks)])
+    size = (n_samples + 1) // 2
+    if blocks is None:
+        return np.sort(rng.permutation(n_samples)[:size])
+    codes = label_codes(blocks, "blocks")
+    order = np.argsort(rng.permutation(codes.max() + 1)[codes], kind="stable")
+    # The cut nearest to a half that leaves blocks whole.
+    ends = np.flatnonzero(np.diff(codes[order])) + 1
+    return np.sort(order[: ends[np.abs(ends - size).argmin()] if len(ends) else size])
 
 
 def count_kept(

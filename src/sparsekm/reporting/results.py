@@ -20,8 +20,7 @@ from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
 from sparsekm.io.hdf5_format import open_checked, read_part
 from sparsekm.io.known_classes import class_names, distinct_classes, is_known
-from sparsekm.io.matrix_file import RULE, MatrixFile
-from sparsekm.io.normalised_file import ANNOTATION
+from sparsekm.io.normalised_file import ANNOTATION, RULE, MatrixFile
 from sparsekm.io.store import TunedFit, read_fit
 from sparsekm.io.tables import CHOICES, COUNTS, GAP, SCORES, SEEDS, SEPARATION
 from sparsekm.pipeline.registry import method_look
