@@ -23,7 +23,7 @@ from sparsekm.io.input_error import InputError
 from sparsekm.io.readers.matrix_size import measure_matrix
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.pipeline.bounded_process import Limits, run_bounded
-from sparsekm.studies.paper.repetition import RepetitionStore
+from sparsekm.studies.paper_runs import RepetitionStore
 
 pytestmark = [
     pytest.mark.xdist_group("hostile"),

@@ -27,7 +27,7 @@ from sparsekm.reporting.page_tables import (
 )
 from sparsekm.reporting.report import load_dataset_result
 from sparsekm.reporting.simulation_figures import row_look
-from sparsekm.studies.paper.plan import METHOD_ROWS
+from sparsekm.studies import METHOD_ROWS
 
 
 def test_matrix_is_no_atlas_and_brain_is_one(matrix_result, brain_result):

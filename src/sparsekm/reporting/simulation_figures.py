@@ -23,7 +23,7 @@ from sparsekm.figures.style import (
 )
 from sparsekm.pipeline.registry import METHODS, MethodLook, method_look
 from sparsekm.reporting.choice_figures import CHOICE_LINE, curve_marks
-from sparsekm.studies.paper.plan import METHOD_ROWS, PAPER_SETTINGS
+from sparsekm.studies import METHOD_ROWS, PAPER_SETTINGS
 
 _LOOKS = {
     # The workflow's own l0; the search that is not the workflow's; and the floor.

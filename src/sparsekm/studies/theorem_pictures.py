@@ -26,7 +26,7 @@ from sparsekm.figures.style import (
     new_figure,
     write_near,
 )
-from sparsekm.studies.theory.theorems import (
+from sparsekm.studies.theorems import (
     simulate_partitions,
     simulate_recovery,
     simulate_scores,
@@ -48,7 +48,9 @@ _AXES = {
 }
 _POINTS = {"markersize": 3.7, "elinewidth": 1, "capsize": 2, "clip_on": False, "zorder": 3}
 _NOISE = {"normal": (BLUE, "o", -0.6), "exponential": (ORANGE, "s", 0.6)}
-_CAPTIONS = json.loads(Path(__file__).with_name("captions.json").read_text(encoding="utf-8"))
+_CAPTIONS = json.loads(
+    Path(__file__).with_name("theorem_captions.json").read_text(encoding="utf-8")
+)
 _IN_PAPER = 50  # relevant features of Experiment 2
 
 

@@ -8,15 +8,16 @@ from scipy.optimize import brentq
 
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores
-from sparsekm.studies.paper.verdicts import read_paper_claims
-from sparsekm.studies.theory.checks import COLUMNS, run_checks
-from sparsekm.studies.theory.pictures import PICTURES
-from sparsekm.studies.theory.theorems import (
+from sparsekm.studies.paper_verdicts import read_paper_claims
+from sparsekm.studies.theorem_pictures import PICTURES
+from sparsekm.studies.theorems import (
+    COLUMNS,
     FITS,
     LevelModel,
     ecr_bound,
     expected_score,
     impurity_curve,
+    run_checks,
     simulate_partitions,
     simulate_recovery,
     simulate_scores,
