@@ -12,8 +12,9 @@ meaning of every number here and what is wrong with a statement that fails.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,43 +32,27 @@ from sparsekm.metrics import error_clustering_rate
 from sparsekm.simulation import SimulatedData, gaussian_clusters, replicate_seed
 
 N_STARTS = 20
+# Levels of Experiments 2 and 3 over mu, and their shares.
+LEVELS, SHARES = np.array([1.0, -1.0, 0.0]), (1 / 3,) * 3
 
 
-class LevelModel(NamedTuple):
-    r"""Levels :math:`\mu_k` and shares :math:`\pi_k` of K clusters."""
-
-    levels: Sequence[float]
-    shares: Sequence[float]  # they add up to one
-
-    @property
-    def second_moment(self) -> float:
-        r"""Compute :math:`\sum_k \pi_k \mu_k^2`."""
-        return float(np.dot(self.shares, np.square(self.levels)))
-
-    @property
-    def stated_kappa(self) -> float:
-        r"""Compute the least :math:`p^*` of Theorem 3 as it is stated.
-
-        .. math:: 128 (K + \sum_k \pi_k \mu_k^2)
-                  / (\sum_k \pi_k \mu_k^2 - (\sum_k \pi_k \mu_k)^2)^2
-        """
-        between = self.second_moment - float(np.dot(self.shares, self.levels)) ** 2
-        return 128 * (len(self.levels) + self.second_moment) / between**2
-
-    @property
-    def kappa(self) -> float:
-        r"""Compute :math:`\ln K` times `stated_kappa`, as the last display of the proof has it."""
-        return self.stated_kappa * float(np.log(len(self.levels)))
-
-    @property
-    def rho(self) -> float:
-        r"""Compute the rate of Theorems 4 and 5, :math:`\sum_k \pi_k \mu_k^2 / 258`."""
-        return self.second_moment / 258
+def second_moment(mu: float) -> float:
+    r"""Compute :math:`\sum_k \pi_k \mu_k^2` of three equal clusters at mu, -mu and 0."""
+    return float(np.dot(SHARES, np.square(mu * LEVELS)))
 
 
-def three_levels(mu: float) -> LevelModel:
-    """Make the model of Experiments 2 and 3: levels mu, -mu and 0, equal shares."""
-    return LevelModel((mu, -mu, 0.0), (1 / 3,) * 3)
+def stated_kappa(mu: float) -> float:
+    r"""Compute the least :math:`p^*` of Theorem 3 as it is stated; here the mean level is 0.
+
+    .. math:: 128 (K + \sum_k \pi_k \mu_k^2)
+              / (\sum_k \pi_k \mu_k^2 - (\sum_k \pi_k \mu_k)^2)^2
+    """
+    return 128 * (3 + second_moment(mu)) / second_moment(mu) ** 2
+
+
+def kappa(mu: float) -> float:
+    r"""Compute :math:`\ln K` times `stated_kappa`, as the last display of the proof has it."""
+    return stated_kappa(mu) * float(np.log(3))
 
 
 def expected_score(levels: np.ndarray, labels: np.ndarray, n_clusters: int) -> float:
@@ -84,26 +69,25 @@ def expected_score(levels: np.ndarray, labels: np.ndarray, n_clusters: int) -> f
     return float(np.sum(sums**2 / sizes) - levels.sum() ** 2 / len(levels) + n_clusters - 1)
 
 
-def best_impure_value(model: LevelModel, error: float) -> float:
+def best_impure_value(error: float) -> float:
     r"""Compute the :math:`f(\epsilon)` of Theorem 3: what the best of the bad partitions attains.
 
     .. math:: f(\epsilon) = \max \sum_{k'} \tilde\pi_{k'} \tilde\mu_{k'}^2
 
     over all joint shares :math:`\pi_{kk'}` of true clusters k and found clusters k' whose purity
-    :math:`\sum_{k'} \max_k \pi_{kk'}` is at most :math:`1 - \epsilon`. The objective is convex and
-    the constraints are linear, so a maximum lies at a vertex; linear programs that follow the
-    gradient climb from vertex to vertex, from `N_STARTS` random ones.
+    :math:`\sum_{k'} \max_k \pi_{kk'}` is at most :math:`1 - \epsilon`, at mu = 1. The objective is
+    convex and the constraints are linear, so a maximum lies at a vertex; linear programs that
+    follow the gradient climb from vertex to vertex, from `N_STARTS` random ones.
     """
-    rng, count = np.random.default_rng(0), len(model.levels)
-    levels = np.asarray(model.levels)
+    rng, count = np.random.default_rng(0), len(LEVELS)
     # The unknowns are pi_kk', row after row, and t_k' >= max_k pi_kk', which add up to the purity.
     peaks = np.hstack([np.eye(count**2), -np.tile(np.eye(count), (count, 1))])
-    purity = np.concatenate([np.zeros(count**2), np.ones(count)])
+    purity = np.repeat([0, 1], [count**2, count])
     program = {
         "A_eq": np.hstack([np.kron(np.eye(count), np.ones(count)), np.zeros((count, count))]),
-        "b_eq": np.asarray(model.shares),
+        "b_eq": SHARES,
         "A_ub": np.vstack([peaks, purity]),
-        "b_ub": np.concatenate([np.zeros(count**2), [1 - error]]),
+        "b_ub": [0] * count**2 + [1 - error],
         "method": "highs-ds",
     }
 
@@ -113,37 +97,36 @@ def best_impure_value(model: LevelModel, error: float) -> float:
             raise RuntimeError(f"The linear program of Theorem 3 failed: {result.message}")
         joint = np.maximum(result.x[: count**2], 0).reshape(count, count)
         sizes = joint.sum(axis=0)
-        means = np.divide(levels @ joint, sizes, out=np.zeros(count), where=sizes > 0)
+        means = np.divide(LEVELS @ joint, sizes, out=np.zeros(count), where=sizes > 0)
         value = float(np.sum(sizes * means**2))
         if value <= before + 1e-12:
             return before
-        return climb(2 * np.outer(levels, means) - means**2, value)
+        return climb(2 * np.outer(LEVELS, means) - means**2, value)
 
     return max(climb(rng.standard_normal((count, count))) for _ in range(N_STARTS))
 
 
-def impurity_curve(model: LevelModel, n_points: int = 41) -> tuple[np.ndarray, np.ndarray]:
-    """Compute f on an even grid of errors, ascending; it is quadratic in the levels."""
-    errors = np.linspace(0.0, 1 - max(model.shares), n_points)
-    values = np.array([best_impure_value(model, error) for error in errors])
+def impurity_curve(n_points: int = 41) -> tuple[np.ndarray, np.ndarray]:
+    """Compute f at mu = 1 on an even grid of errors, ascending; it is quadratic in mu."""
+    errors = np.linspace(0.0, 1 - max(SHARES), n_points)
+    values = np.array([best_impure_value(error) for error in errors])
     # What a larger error allows, a smaller one allows too.
     return errors, np.maximum.accumulate(values[::-1])[::-1]
 
 
-def ecr_bound(model: LevelModel, n_relevant: float, curve: tuple[np.ndarray, np.ndarray]) -> float:
+def ecr_bound(mu: float, n_relevant: float, curve: tuple[np.ndarray, np.ndarray]) -> float:
     r"""Compute the bound :math:`F(p^*)` of Theorem 3 on the error clustering rate.
 
     With :math:`p \le p^* n` and :math:`p^* \ge \kappa`, the partition of largest between-cluster
     sum of squares reaches it with probability at most :math:`2 K^{-n}`. F is the inverse of
     :math:`128 \ln K (f(0) + K) / (f(0) - f(\epsilon))^2`, the proof's function; NaN below kappa.
+    `curve` is of `impurity_curve`.
     """
-    if n_relevant < model.kappa:
+    if n_relevant < kappa(mu):
         return float("nan")
-    errors, values = curve
-    n_clusters = len(model.levels)
-    constant = 128 * np.log(n_clusters) * (values[0] + n_clusters)
+    errors, values = curve[0], curve[1] * mu**2
     # The largest error whose best partition still comes up to this level.
-    level = values[0] - np.sqrt(constant / n_relevant)
+    level = values[0] - np.sqrt(128 * np.log(3) * (values[0] + 3) / n_relevant)
     return float(np.interp(-level, -values, errors))
 
 
@@ -178,7 +161,7 @@ def draw_sets(
     setting: Mapping[str, Any], seeds: Seeds
 ) -> Iterator[tuple[SimulatedData, np.random.SeedSequence]]:
     """Draw data sets as the theorems have them, not standardised, each with a seed to search."""
-    means = np.outer(three_levels(setting["mu"]).levels, np.ones(setting["n_relevant"]))
+    means = np.outer(setting["mu"] * LEVELS, np.ones(setting["n_relevant"]))
     sizes = setting["cluster_size"], setting["n_features"]
     for seed in seeds:
         data, start = seed.spawn(2)
@@ -221,7 +204,7 @@ def simulate_scores(
     theorem's value, averaged over the mislabellings.
     """
     truth = np.repeat(np.arange(3), cluster_size)
-    levels = np.array(three_levels(mu).levels)
+    levels = mu * LEVELS
     rows = []
     for (distribution, draw), share in track([*product(DISTRIBUTIONS.items(), shares)]):
         key = {"distribution": distribution, "share": share, "levels": levels}
@@ -262,13 +245,10 @@ def simulate_partitions(
         seeds = [replicate_seed(root, "theory_partitions", setting, r) for r in range(repetitions)]
         rates = partition_errors(setting, seeds)
         rows.append([mu, count, rates.mean(), sem(rates), repetitions, np.nan])
-    errors, values = impurity_curve(three_levels(1.0))
+    curve, counts = impurity_curve(), np.geomspace(1, 100_000, 200)
     for mu in mus:
-        model = three_levels(mu)
-        for count in (model.kappa, *np.geomspace(1, 100_000, 200)):
-            if count >= model.kappa:
-                bound = ecr_bound(model, count, (errors, values * mu**2))
-                rows.append([mu, count, np.nan, np.nan, np.nan, bound])
+        for count in (kappa(mu), *counts[counts >= kappa(mu)]):
+            rows.append([mu, count, np.nan, np.nan, np.nan, ecr_bound(mu, count, curve)])
     columns = ["mu", "n_relevant", "ecr", "standard_error", "repetitions", "bound"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -296,14 +276,17 @@ def simulate_recovery(
         seeds = [replicate_seed(root, "theory_support", setting, r) for r in range(repetitions)]
         n_samples = setting.pop("n_samples")
         sets = draw_sets({**setting, "cluster_size": n_samples // 3}, seeds)
-        found = [[_recovers(fit, data, n_init, start) for fit in FITS] for data, start in sets]
+        found = [
+            [_recovers(fit, data, np.random.default_rng(start), n_init) for fit in FITS]
+            for data, start in sets
+        ]
         for fit, share in zip(FITS, np.mean(found, axis=0), strict=True):
             rows.append({**cell, "fit": fit, "recovered": share, "repetitions": repetitions})
     return pd.DataFrame(rows)
 
 
-def _recovers(fit: str, data: SimulatedData, n_init: int, start: np.random.SeedSequence):
-    search = {"n_init": n_init, "random_state": np.random.default_rng(start)}
+def _recovers(fit: str, data: SimulatedData, rng: np.random.Generator, n_init: int = 10) -> bool:
+    search = {"n_init": n_init, "random_state": rng}
     if fit == "oracle":
         scores = feature_scores(CentredMatrix(data.X), data.labels.astype(np.int32), 3)
     elif fit == "kmeans":
@@ -359,11 +342,10 @@ def _check_bounds(root: int) -> Found:
     holds = abs(found["ours"] - theirs) < 3 * found["se"]
     yield "ball", found | {"holds": bool(holds), "theirs": theirs}
 
-    model = three_levels(3.0)
+    curve = impurity_curve(11)
     setting = {"mu": 3.0, "n_relevant": 40, "cluster_size": 20, "n_features": 160}
     rates = partition_errors(setting, _seeds(root, 20, check="partition_bound", **setting))
-    bound = ecr_bound(model, 40, impurity_curve(model, 11))
-    yield "partition_bound", _share(rates >= bound, wanted=0.0)
+    yield "partition_bound", _share(rates >= ecr_bound(3.0, 40, curve), wanted=0.0)
 
     worst = 0.0
     for degrees, shift in product((1, 3, 10, 100), (0.1, 1.0, 10.0, 100.0)):
@@ -372,9 +354,8 @@ def _check_bounds(root: int) -> Found:
         tails = ncx2.sf(mean + t, degrees, shift) + ncx2.cdf(mean - t, degrees, shift)
         worst = max(worst, float(np.max(tails / (2 * np.exp(-(t**2) / (16 * mean))))))
     yield "tail_bound", {"holds": worst <= 1, "ours": worst, "theirs": 1.0}
-    _, values = impurity_curve(three_levels(1.0), 11)
-    falls = bool(np.all(np.diff(values) < 0))
-    yield "impure_value", {"holds": falls, "ours": float(values[1] / values[0])}
+    falls = bool(np.all(np.diff(curve[1]) < 0))
+    yield "impure_value", {"holds": falls, "ours": float(curve[1][1] / curve[1][0])}
 
 
 def _check_partitions(root: int) -> Found:
@@ -412,13 +393,8 @@ def _check_selection(root: int) -> Found:
         return np.array_equal(fitted.feature_weights_ > 0, data.relevant)
 
     def selects_uniform(data, rng) -> bool:
-        levels = np.array(three_levels(STRONG["mu"]).levels)[data.labels]
-        noise = rng.uniform(-np.sqrt(3), np.sqrt(3), data.X.shape)
-        return selects(data, rng, noise + levels[:, None] * data.relevant)
-
-    def separates(data, rng) -> bool:
-        scores = KMeans(3, random_state=rng).fit(data.X).feature_scores_
-        return scores[data.relevant].min() > scores[~data.relevant].max()
+        means = np.outer(STRONG["mu"] * LEVELS[data.labels], data.relevant)
+        return selects(data, rng, rng.uniform(-np.sqrt(3), np.sqrt(3), data.X.shape) + means)
 
     def some_bound_selects(data, rng) -> bool:
         scores = KMeans(3, random_state=rng).fit(data.X).feature_scores_
@@ -430,7 +406,7 @@ def _check_selection(root: int) -> Found:
         search = SparseClustering(AgglomerativeClustering(3), sparsity=STRONG["n_relevant"])
         return np.array_equal(search.fit(data.X).feature_weights_ > 0, data.relevant)
 
-    yield "score_gap", share("score_gap", separates)
+    yield "score_gap", share("score_gap", partial(_recovers, "kmeans"))
     yield "selection", share("selection", selects)
     yield "fixed_relevant", share("fixed_relevant", selects, n_features=900)
     growing = {"cluster_size": 20, "n_relevant": 100, "n_features": 1000}
