@@ -21,6 +21,5 @@ def main(snakemake, progress):
     given, count = (setting, row, effort), progress.counting("repetitions")
     found = paper_runs.run_repetitions(*given, root=root, replicates=n, store=store, progress=count)
     data = paper_runs.draw_data(setting, root=root, replicate=0, standardise=True)
-    write_table(paper_runs.gap_table(setting, row, found), output.gap)
-    write_table(paper_runs.weight_table(setting, row, data, found), output.weights)
-    write_table(paper_runs.repetition_table(setting, row, found), output.table)
+    for name, table in paper_runs.tabulate(setting, row, data, found).items():
+        write_table(table, output[name])

@@ -124,12 +124,8 @@ def run(folder, replicates=3, progress=lambda done, total: None):
     given = {"root": 1, "replicates": replicates, "store": store, "progress": progress}
     found = paper_runs.run_repetitions(*STUDY, **given)
     data = draw_data(SMALL, root=1, replicate=0, standardise=True)
-    tables = (
-        paper_runs.repetition_table(SMALL, ROW, found),
-        paper_runs.gap_table(SMALL, ROW, found),
-        paper_runs.weight_table(SMALL, ROW, data, found),
-    )
-    return [table.to_csv(index=False) for table in tables]
+    tables = paper_runs.tabulate(SMALL, ROW, data, found)
+    return [table.to_csv(index=False) for table in tables.values()]
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def overview_figure(
 ) -> Figure:
     """Draw Experiment 1: gap curves, CER, and the average weight of every feature.
 
-    `repetitions` is as `repetition_table` makes it; gap curves and weights are those of the l0
+    `repetitions` is as `paper_runs.tabulate` makes it; gap curves and weights are those of the l0
     rows.
     """
     with figure_style():

@@ -176,31 +176,24 @@ def run_repetitions(
     return repetitions
 
 
-def repetition_table(
-    setting: Setting, row: MethodRow, repetitions: Sequence[Repetition]
-) -> pd.DataFrame:
-    """Tabulate the metrics: columns `KEYS`, replicate and `METRICS`, one row per repetition."""
+def tabulate(
+    setting: Setting, row: MethodRow, data: SimulatedData, repetitions: Sequence[Repetition]
+) -> dict[str, pd.DataFrame]:
+    """Tabulate repetitions, with `KEYS` as first columns; `data` is any draw of the setting.
+
+    ``table`` has the `METRICS` of every repetition; ``gap`` the gap curves, a row per repetition
+    and sparsity, none where nothing is tuned; ``weights`` those of every feature.
+    """
     table = pd.DataFrame([found.metrics for found in repetitions], columns=list(METRICS))
     table = table.astype(dict.fromkeys(("nw", "pzw", "pnw"), np.int64))
-    return _with_keys(setting, row, {"replicate": range(len(table)), **table})
-
-
-def gap_table(setting: Setting, row: MethodRow, repetitions: Sequence[Repetition]) -> pd.DataFrame:
-    """Tabulate the gap curves: a row per repetition and sparsity, none where nothing is tuned."""
+    table.insert(0, "replicate", np.arange(len(table)))
     gaps = [found.gap for found in repetitions]
-    table = pd.DataFrame(np.concatenate(gaps), columns=list(GAP_COLUMNS))
-    table.insert(0, "replicate", np.repeat(np.arange(len(gaps)), [len(gap) for gap in gaps]))
-    table = table.astype(dict.fromkeys(("n_selected", "chosen", "replicate"), np.int64))
-    return _with_keys(setting, row, {**table})
-
-
-def weight_table(
-    setting: Setting, row: MethodRow, data: SimulatedData, repetitions: Sequence[Repetition]
-) -> pd.DataFrame:
-    """Tabulate every feature's weight over the repetitions; `data` is any draw of the setting."""
+    gap = pd.DataFrame(np.concatenate(gaps), columns=list(GAP_COLUMNS))
+    gap = gap.astype(dict.fromkeys(("n_selected", "chosen"), np.int64))
+    gap.insert(0, "replicate", np.repeat(np.arange(len(gaps)), [len(curve) for curve in gaps]))
     weights = np.array([found.weights for found in repetitions])
     n = len(weights)
-    columns = {
+    of_features = {
         "feature": np.arange(1, weights.shape[1] + 1),
         "relevant": data.relevant.astype(np.int64),
         "mean_weight": weights.mean(axis=0),
@@ -208,9 +201,8 @@ def weight_table(
         "se": weights.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.nan,
         "share_kept": (weights != 0).mean(axis=0),
     }
-    return _with_keys(setting, row, columns)
-
-
-def _with_keys(setting: Setting, row: MethodRow, columns: Mapping[str, Any]) -> pd.DataFrame:
-    names = (setting.experiment, setting.name, row.name)
-    return pd.DataFrame({**dict(zip(KEYS, names, strict=True)), **columns})
+    tables = {"table": table, "gap": gap, "weights": pd.DataFrame(of_features)}
+    for found in tables.values():
+        for place, name in enumerate((setting.experiment, setting.name, row.name)):
+            found.insert(place, KEYS[place], name)
+    return tables

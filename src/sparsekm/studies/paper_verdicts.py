@@ -3,13 +3,8 @@ r"""Our means beside the numbers that the paper prints, and a verdict for each o
 The paper's mean over 20 repetitions has an error that is not printed. Its values are assumed to
 spread as ours do: the unit of a difference is :math:`\sqrt{1 + n / 20}` times our standard error
 over n repetitions. Where the paper's mean is at the end of its range, such as no noise feature
-dropped, all of its repetitions agreed; there the unit is our standard error.
-
-One row is judged for each of the paper's methods, by two standard errors: a number is reproduced
-where ours is within two errors of it, an order where the mean of paired differences is two errors
-below zero, a level where our mean keeps to its bound; missed by less, they are within noise. All
-else differs, with a reason if another run of the method, two errors from ours on the same data,
-keeps to the claim, or if the paper's own tables or a remark contradict it.
+dropped, all of its repetitions agreed; there the unit is our standard error. By ``docs/paper.md``
+two such errors decide every verdict on the row that is judged for a method of the paper.
 """
 
 from __future__ import annotations
