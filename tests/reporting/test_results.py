@@ -24,7 +24,7 @@ from sparsekm.reporting.methods_text import Citations, write_methods
 from sparsekm.reporting.page_tables import view_table
 from sparsekm.reporting.report import load_dataset_result
 from sparsekm.reporting.simulation_figures import row_look
-from sparsekm.studies.paper.plan import METHOD_ROWS
+from sparsekm.studies import METHOD_ROWS
 
 
 def test_gene_table_is_made_where_no_file_is_given(matrix_files, matrix_result):

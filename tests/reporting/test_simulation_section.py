@@ -12,10 +12,10 @@ from sparsekm.reporting.simulation_page import (
     view_simulation,
     write_value,
 )
-from sparsekm.studies.paper.plan import select_settings
-from sparsekm.studies.paper.repetition import METRICS
-from sparsekm.studies.paper.verdicts import PaperClaim, compare_rows, judge_claims, summarise
-from sparsekm.studies.theory.checks import COLUMNS
+from sparsekm.studies import select_settings
+from sparsekm.studies.paper_runs import METRICS
+from sparsekm.studies.paper_verdicts import PaperClaim, compare_rows, judge_claims, summarise
+from sparsekm.studies.theorems import COLUMNS
 
 PAPER = pd.DataFrame(
     {

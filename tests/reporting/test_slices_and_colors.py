@@ -27,7 +27,7 @@ from sparsekm.reporting.brain_figures import (
 from sparsekm.reporting.clusters import color_clusters, region_colors
 from sparsekm.reporting.figures import principal_plane
 from sparsekm.reporting.simulation_figures import row_look
-from sparsekm.studies.paper.plan import METHOD_ROWS
+from sparsekm.studies import METHOD_ROWS
 
 
 def test_a_cluster_has_the_colour_of_its_first_best_region_in_shades_if_it_is_not_alone():

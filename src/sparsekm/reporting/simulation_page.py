@@ -24,8 +24,8 @@ from sparsekm.reporting.page_tables import (
     write_text,
 )
 from sparsekm.reporting.simulation_figures import overview_figure, rate_figure
-from sparsekm.studies.paper import verdicts
-from sparsekm.studies.paper.plan import METHOD_ROWS, get_setting, stand_ins
+from sparsekm.studies import METHOD_ROWS, get_setting, stand_ins
+from sparsekm.studies import paper_verdicts as verdicts
 
 
 @dataclass(frozen=True)
