@@ -146,10 +146,8 @@ class Search:
         To climb from one again would reach the same; it counts nevertheless.
         """
         self.climbed += len(starts)
-        is_new = np.zeros(len(starts), bool)
-        for i, (labels, place) in enumerate(zip(starts, places, strict=True)):
-            is_new[i] = self.pools[place].is_new_start(labels)
-            self.pools[place].remember_start(labels)
+        pairs = zip(starts, places, strict=True)
+        is_new = [self.pools[place].remember_start(labels) for labels, place in pairs]
         starts, places = starts[is_new], places[is_new]
         if not len(starts):
             return

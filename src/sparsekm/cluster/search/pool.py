@@ -103,9 +103,11 @@ class Pool:
         """Return whether nothing climbed from these labels before."""
         return partition_key(canonical_labels(labels, self.n_clusters)) not in self._starts
 
-    def remember_start(self, labels: np.ndarray) -> None:
-        """Note that a climb begins here."""
+    def remember_start(self, labels: np.ndarray) -> bool:
+        """Note that a climb begins here; return whether none did before."""
+        known = len(self._starts)
         self._starts.add(partition_key(canonical_labels(labels, self.n_clusters)))
+        return len(self._starts) > known
 
     def draw(self, uniform: float) -> np.ndarray:
         """Return one of the partitions, each as likely as the others: `uniform` is in [0, 1)."""
