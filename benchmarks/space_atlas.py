@@ -20,15 +20,15 @@ from sparsekm import L0KMeans, SparseKMeans
 from sparsekm.annotation.enrichment import find_enriched, keep_by_chance
 from sparsekm.annotation.gene_sets import build_gene_sets, match_features
 from sparsekm.annotation.stability import count_kept
+from sparsekm.atlas import NO_DATA
+from sparsekm.atlas.phantom import get_size
 from sparsekm.atlas.phantom.anatomy import TISSUE, build_geometry
 from sparsekm.atlas.phantom.genes import PlantedGene, plant_genes
-from sparsekm.atlas.phantom.sizes import get_size
 from sparsekm.atlas.phantom.source import PlantedSection, draw_energy, prepare_canvas
-from sparsekm.atlas.vocabulary import NO_DATA
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.weight_step import TopFeatures
-from sparsekm.tuning.feature_limit import share_of
+from sparsekm.tuning.gap import share_of
 from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks
 
 AGES = ["E11.5", "E13.5", "P14"]
@@ -86,13 +86,13 @@ def draw_atlas(age: str, seed: int, brain: int, planted: bool, centred: bool) ->
     geometry = build_geometry(age, SIZE.ages[age])
     tissue = geometry.kind == TISSUE
     names, regions = np.unique(geometry.region[tissue], return_inverse=True)
-    genes = [gene for gene in plant_genes(SIZE.genes, seed) if gene.kind in KINDS]
-    relevant = np.array([gene.is_relevant(age, set(names)) for gene in genes])
+    genes = [gene for gene in plant_genes(SIZE, seed) if gene.kind in KINDS]
+    relevant = np.array([not set(names).isdisjoint(gene.regions_at(age)) for gene in genes])
     if not planted:
         genes = [gene for gene, differs in zip(genes, relevant, strict=True) if not differs]
         relevant = relevant[~relevant]
     canvas, stained = (
-        prepare_canvas(age, geometry, SIZE.genes.n_modules, edge_missing=0.0, seed=each)
+        prepare_canvas(age, geometry, SIZE.n_modules, edge_missing=0.0, seed=each)
         for each in (seed, 1000 * brain + seed)
     )
     canvas = replace(canvas, staining=stained.staining)

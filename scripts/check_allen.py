@@ -13,19 +13,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 def main() -> int:
     """Run the checks and print the table."""
-    from sparsekm.atlas.allen import DOWNLOAD_URL, URL, Client
-    from sparsekm.atlas.live_check import check_servers, format_findings
+    from sparsekm.atlas.allen import DOWNLOAD_URL, URL, AllenSource, check_servers
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", default=URL)
     parser.add_argument("--download-url", default=DOWNLOAD_URL)
     parser.add_argument("--contact", default="", help="an address for the servers' operators")
-    arguments = parser.parse_args()
     # One attempt each, since the table should show failures.
-    client = Client(arguments.contact, tries=1)
-    findings = check_servers(client, arguments.url, arguments.download_url)
-    print(format_findings(findings))
-    return 0 if all(finding.agrees for finding in findings) else 1
+    findings = check_servers(AllenSource(**vars(parser.parse_args()), tries=1))
+    print(findings.format())
+    return 0 if all(agrees for *_, agrees in findings) else 1
 
 
 if __name__ == "__main__":

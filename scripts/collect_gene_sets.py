@@ -9,13 +9,13 @@ from workflow_job import job
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.annotation.gene_sets import fetch_gene_sets, read_gene_sets
-    from sparsekm.atlas.phantom import genes, sizes
+    from sparsekm.atlas.phantom import genes, get_size
     from sparsekm.io.atomic import atomic_path, write_text
     from sparsekm.network import Downloader
 
     params, output = snakemake.params, snakemake.output.sets
     if phantom := params.get("phantom"):
-        drawn = genes.plant_genes(sizes.get_size(phantom["size"]).genes, phantom["seed"])
+        drawn = genes.plant_genes(get_size(phantom["size"]), phantom["seed"])
         write_text(genes.gene_set_text(drawn, phantom["seed"]), output)
     elif params.url:
         downloader = Downloader(snakemake.config["atlas"]["allen"]["contact"])

@@ -12,8 +12,7 @@ def main(snakemake, progress):
     from sparsekm.annotation.clusters import add_clusters, tabulate_clusters, write_clusters
     from sparsekm.annotation.gene_table import GENE_TABLE, primary_method
     from sparsekm.io import exchange_files
-    from sparsekm.io.matrix_file import MatrixFile
-    from sparsekm.io.normalised_file import read_anndata
+    from sparsekm.io.normalised_file import MatrixFile, read_anndata
     from sparsekm.io.store import read_fits
     from sparsekm.io.tables import CLUSTERS
 

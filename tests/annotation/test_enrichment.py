@@ -16,6 +16,7 @@ from sparsekm.annotation.gene_sets import (
     match_features,
     read_gene_sets,
 )
+from sparsekm.atlas.phantom import get_size
 from sparsekm.atlas.phantom.genes import (
     CONTROL,
     EVERYWHERE,
@@ -27,7 +28,6 @@ from sparsekm.atlas.phantom.genes import (
     plant_genes,
     term_id,
 )
-from sparsekm.atlas.phantom.sizes import REGIONS, get_size
 from sparsekm.network import RefusedError
 
 SYMBOLS = [f"g{i}" for i in range(20)]
@@ -146,7 +146,7 @@ def phantom_sets(tmp_path_factory):
 
     def make(seed):
         folder = tmp_path_factory.mktemp("phantom")
-        genes = plant_genes(get_size("default").genes, seed)
+        genes = plant_genes(get_size("default"), seed)
         (folder / "phantom.gmt").write_text(gene_set_text(genes, seed))
         return genes, read_gene_sets(folder / "phantom.gmt")
 
@@ -155,7 +155,7 @@ def phantom_sets(tmp_path_factory):
 
 def choose(genes, rng):
     """Say which genes a good method keeps: most markers, some others, few that are even."""
-    relevant = np.array([gene.is_relevant("E11.5", set(REGIONS)) for gene in genes])
+    relevant = np.array([bool(gene.regions_at("E11.5")) for gene in genes])
     others = np.array([0.02 if is_even(gene) else 0.3 for gene in genes])
     return rng.random(len(genes)) < np.where(relevant, 0.9, others)
 

@@ -20,7 +20,8 @@ from sparsekm.io.atomic import write_table
 
 
 def fit(scores, weights):
-    return SimpleNamespace(scores=np.array(scores, float), weights=np.array(weights, float))
+    values = {"scores": np.array(scores, float), "weights": np.array(weights, float)}
+    return SimpleNamespace(**values, selection_frequency=None)
 
 
 @pytest.fixture

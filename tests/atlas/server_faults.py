@@ -7,6 +7,8 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from hand_made import write_zip
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -38,44 +40,28 @@ def with_body(change: Callable[[bytes], bytes]) -> Fault:
     return lambda reply: replace(reply, body=change(reply.body))
 
 
+def with_answer(change: Callable[[dict], dict]) -> Fault:
+    """Change the envelope of an answer."""
+    return with_body(lambda body: json.dumps(change(json.loads(body))).encode())
+
+
 def with_members(change: Callable[[dict[str, bytes]], dict[str, bytes]]) -> Fault:
     """Change the members of a zip archive, which stays sound."""
 
     def rewrite(body: bytes) -> bytes:
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
-        stream = io.BytesIO()
-        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            for name, content in change(members).items():
-                archive.writestr(name, content)
-        return stream.getvalue()
+            return write_zip(change({name: archive.read(name) for name in archive.namelist()}))
 
     return with_body(rewrite)
 
 
-def with_raw(change: Callable[[bytes], bytes]) -> Fault:
-    """Change the array of an energy grid, in a sound archive."""
-    return with_members(
-        lambda members: {
-            name: change(content) if name.endswith(".raw") else content
-            for name, content in members.items()
-        }
-    )
+def with_member(ending: str, change: Callable[[bytes], bytes]) -> Fault:
+    """Change the member of a name with this ending, in a sound archive."""
+    return with_members(lambda m: {n: change(b) if n.endswith(ending) else b for n, b in m.items()})
 
 
-def with_header(change: Callable[[bytes], bytes]) -> Fault:
-    return with_members(
-        lambda members: {
-            name: change(content) if name.endswith(".mhd") else content
-            for name, content in members.items()
-        }
-    )
-
-
-without_raw = with_members(
-    lambda members: {n: content for n, content in members.items() if not n.endswith(".raw")}
-)
-bomb = with_raw(lambda raw: bytes(200 * 1024 * 1024))
+without_raw = with_members(lambda m: {n: b for n, b in m.items() if not n.endswith(".raw")})
+bomb = with_member(".raw", lambda raw: bytes(200 * 1024 * 1024))
 
 
 def wrong_crc(reply: Reply) -> Reply:
@@ -85,8 +71,3 @@ def wrong_crc(reply: Reply) -> Reply:
         member = max(archive.infolist(), key=lambda info: info.compress_size)
     body[member.header_offset + 60 + member.compress_size // 2] ^= 1
     return replace(reply, body=bytes(body))
-
-
-def with_answer(change: Callable[[dict], dict]) -> Fault:
-    """Change the envelope of an answer."""
-    return with_body(lambda body: json.dumps(change(json.loads(body))).encode())

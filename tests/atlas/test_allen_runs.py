@@ -7,16 +7,14 @@ import threading
 from dataclasses import replace
 
 import jsonschema
+import pandas as pd
 import pytest
 import server_faults as faults
 import yaml
+from hand_made import AGE
 
-from sparsekm.atlas import open_source
-from sparsekm.atlas.allen import Client
-from sparsekm.atlas.assembly import assemble_age
-from sparsekm.atlas.listing import read_rows
-from sparsekm.atlas.live_check import Expectations, Grid, check_servers, format_findings
-from sparsekm.atlas.ontology import parse_ontology
+from sparsekm.atlas import AGES, TISSUES, open_source
+from sparsekm.atlas.allen import Grid, check_servers
 from sparsekm.atlas.retrieval import (
     describe_plan,
     plan_retrieval,
@@ -24,34 +22,31 @@ from sparsekm.atlas.retrieval import (
     retrieve_age,
     retrieve_tables,
 )
-from sparsekm.atlas.vocabulary import AGES, TISSUES
 from sparsekm.io.atomic import write_table
 
-AGE = "E11.5"
+
+def energies(manifest):
+    return manifest[manifest["role"] == "energy"]
 
 
-@pytest.fixture(scope="module")
-def direct(few_sections, tmp_path_factory):
-    """Manifest entries of the phantom's files, with no server in between."""
-    return retrieve_age(few_sections, AGE, tmp_path_factory.mktemp("direct"))
-
-
-def hashes(entries):
-    return {entry.file: entry.sha256 for entry in entries if entry.role != "listing"}
+def hashes(manifest):
+    table = manifest[manifest["role"] != "listing"]
+    return dict(zip(table["file"], table["sha256"], strict=True))
 
 
 def test_a_second_run_asks_for_nothing(server, open_client, tmp_path, direct):
     def run():
         source = open_client()
-        return [*retrieve_tables(source, tmp_path), *retrieve_age(source, AGE, tmp_path / AGE)]
+        tables = retrieve_tables(source, tmp_path)
+        return pd.concat([tables, retrieve_age(source, AGE, tmp_path / AGE)])
 
     first = run()
     manifest = (tmp_path / AGE / "manifest.csv").read_bytes()
     n_asked = len(server.requests)
-    assert run() == first
+    assert run().equals(first)
     assert len(server.requests) == n_asked
     assert (tmp_path / AGE / "manifest.csv").read_bytes() == manifest
-    assert hashes(direct).items() <= hashes(first).items()
+    assert hashes(direct[0]).items() <= hashes(first).items()
 
 
 def test_another_plane_leaves_what_was_downloaded(server, open_client, tmp_path):
@@ -61,8 +56,8 @@ def test_another_plane_leaves_what_was_downloaded(server, open_client, tmp_path)
         return {**answer, "msg": rows}
 
     def run(plane):
-        entries = retrieve_age(open_client(), AGE, tmp_path / AGE, plane=plane)
-        return entries, {e.section_data_set_id for e in entries if e.role == "energy"}
+        manifest = retrieve_age(open_client(), AGE, tmp_path / AGE, plane=plane)
+        return manifest, set(energies(manifest)["section_data_set_id"])
 
     server.fail("SectionDataSet", faults.with_answer(cut_half_in_another_plane))
     first, sagittal = run("sagittal")
@@ -71,23 +66,25 @@ def test_another_plane_leaves_what_was_downloaded(server, open_client, tmp_path)
     assert coronal
     assert sagittal.isdisjoint(coronal)
     server.work_well()
-    assert run("sagittal")[0] == first
+    assert run("sagittal")[0].equals(first)
     assert not server.requests
 
 
 def test_the_manifest_tells_gene_address_size_digest_status_and_share(
     server, open_client, tmp_path
 ):
-    retrieve_age(open_client(), AGE, tmp_path / AGE)
-    entries = read_manifest(tmp_path / AGE / "manifest.csv")
-    for entry in entries:
-        assert entry.url.startswith(server.url)
-        assert len(entry.sha256) == 64
-        assert entry.bytes == (tmp_path / AGE / entry.file).stat().st_size
-    energies = [entry for entry in entries if entry.role == "energy"]
-    assert all(entry.gene and entry.gene_id and entry.section_data_set_id for entry in energies)
-    assert all(0 < entry.valid_share <= 1 for entry in energies)
-    assert min(entry.valid_share for entry in energies) < 1
+    written = retrieve_age(open_client(), AGE, tmp_path / AGE)
+    manifest = read_manifest(tmp_path / AGE / "manifest.csv")
+    pd.testing.assert_frame_equal(manifest, written, check_dtype=False)
+    assert manifest["url"].str.startswith(server.url).all()
+    assert (manifest["sha256"].str.len() == 64).all()
+    sizes = [(tmp_path / AGE / file).stat().st_size for file in manifest["file"]]
+    assert manifest["bytes"].tolist() == sizes
+    table = energies(manifest)
+    assert (table["gene"] != "").all()
+    assert table[["gene_id", "section_data_set_id"]].notna().all(axis=None)
+    assert table["valid_share"].between(0, 1, inclusive="right").all()
+    assert table["valid_share"].min() < 1
 
 
 def test_a_grid_damaged_on_disk_is_fetched_anew(server, open_client, tmp_path, direct):
@@ -96,11 +93,11 @@ def test_a_grid_damaged_on_disk_is_fetched_anew(server, open_client, tmp_path, d
     body = path.read_bytes()
     path.write_bytes(body[:-1] + bytes([body[-1] ^ 1]))
     server.work_well()
-    entries = retrieve_age(open_client(), AGE, tmp_path / AGE)
+    manifest = retrieve_age(open_client(), AGE, tmp_path / AGE)
     assert len(server.requests) == 1
     assert path.stem in server.requests[0].path
     assert path.read_bytes() == body
-    assert hashes(entries) == hashes(direct)
+    assert hashes(manifest) == hashes(direct[0])
 
 
 def test_a_download_killed_half_way_resumes_to_identical_hashes(
@@ -108,16 +105,13 @@ def test_a_download_killed_half_way_resumes_to_identical_hashes(
 ):
     reached, released = threading.Event(), threading.Event()
 
-    def stall_mid_body(reply):
-        def send(handler, body):
-            handler.wfile.write(body[: len(body) // 2])
-            reached.set()
-            released.wait(20)
+    def send(handler, body):
+        handler.wfile.write(body[: len(body) // 2])
+        reached.set()
+        released.wait(20)
 
-        return replace(reply, send=send)
-
-    n_energies = sum(entry.role == "energy" for entry in direct)
-    server.fail("/grid_data/", stall_mid_body, skip=n_energies // 2)
+    n_energies = len(energies(direct[0]))
+    server.fail("/grid_data/", lambda reply: replace(reply, send=send), skip=n_energies // 2)
     code = (
         "from sparsekm.atlas.retrieval import retrieve_age\n"
         "from sparsekm.atlas import open_source\n"
@@ -130,85 +124,77 @@ def test_a_download_killed_half_way_resumes_to_identical_hashes(
     released.set()
     assert not (tmp_path / AGE / "manifest.csv").exists()
     server.work_well()
-    entries = retrieve_age(open_client(), AGE, tmp_path / AGE)
+    manifest = retrieve_age(open_client(), AGE, tmp_path / AGE)
     assert len(server.asked("/grid_data/")) == n_energies - n_energies // 2
     assert not server.asked("query")
-    assert hashes(entries) == hashes(direct)
+    assert hashes(manifest) == hashes(direct[0])
 
 
 def test_a_plan_tells_grids_and_bytes_and_asks_for_no_grid(
     server, open_client, tmp_path, direct, few_sections
 ):
-    source = open_client()
+    source, table = open_client(), energies(direct[0])
     plan = plan_retrieval(source, [AGE, "P14"], tmp_path)
     assert not server.asked("/grid_data/")
-    n_energies = sum(entry.role == "energy" for entry in direct)
     assert plan["n_grids"].tolist() == plan["n_to_fetch"].tolist()
-    assert plan["n_grids"][0] == n_energies
+    assert plan["n_grids"][0] == len(table)
     nx, ny, nz = few_sections.canvas(AGE).geometry.dims
-    assert plan["bytes_to_fetch"][0] == round(n_energies * 0.2 * 4 * nx * ny * nz)
+    assert plan["bytes_to_fetch"][0] == round(len(table) * 0.2 * 4 * nx * ny * nz)
     text = describe_plan(plan)
-    assert re.search(rf"E11.5: {n_energies} grids; 0 on disk \(0.000 GB\)", text)
+    assert re.search(rf"E11.5: {len(table)} grids; 0 on disk \(0.000 GB\)", text)
     assert len(text.splitlines()) == 3
     retrieve_age(source, AGE, tmp_path / AGE)
     plan = plan_retrieval(source, [AGE, "P14"], tmp_path)
     assert plan["n_to_fetch"][0] == plan["bytes_to_fetch"][0] == 0
-    stored = sum(entry.bytes for entry in direct if entry.role == "energy")
-    assert plan["stored_bytes"][0] == stored
+    assert plan["stored_bytes"][0] == table["bytes"].sum()
     write_table(plan, tmp_path / "plan.csv")
     assert (tmp_path / "plan.csv").read_text().startswith("age,n_grids,n_stored,stored_bytes,")
 
 
 @pytest.fixture
-def expectations(tiny_phantom):
-    """What the stand-in says when all is well."""
+def check(server, tiny_phantom):
+    """Check the stand-in for what it says when all is well."""
     grids = {}
-    for age in AGES:
-        plan = tiny_phantom.size.ages[age]
-        spinal_cord = plan.region_voxels.get("SpC", 0)
-        counts = (
-            plan.n_tissue - spinal_cord,
-            spinal_cord,
-            sum(plan.lumen_voxels.values()),
-            plan.tract_voxels,
-        )
+    for age, plan in tiny_phantom.size.ages.items():
+        cord = plan.region_voxels.get("SpC", 0)
+        lumen = sum(plan.lumen_voxels.values())
+        counts = (plan.n_tissue - cord, cord, lumen, plan.tract_voxels)
         grids[age] = Grid(plan.dims, dict(zip(TISSUES, counts, strict=True)))
-    return Expectations(n_section_data_sets=(8, 40), n_structures=(100, 1000), grids=grids)
 
-
-@pytest.fixture
-def check(all_ages, expectations):
     def run():
-        client = Client("test", tries=1)
-        return check_servers(client, all_ages.url, all_ages.url, expectations)
+        source = open_source("allen", url=server.url, download_url=server.url, tries=1)
+        expected = {"n_listed": range(8, 41), "n_structures": range(100, 1001)}
+        return check_servers(source, grids, **expected)
 
     return run
 
 
-def test_servers_that_answer_as_expected_agree_in_few_requests(all_ages, check):
-    findings = {finding.fact: finding for finding in check()}
+def test_servers_that_answer_as_expected_agree_in_few_requests(server, check):
+    findings = {fact: agrees for fact, _, _, agrees in check()}
     # The phantom plants voxels whose ids its tree does not know.
-    assert [f.fact for f in findings.values() if not f.agrees] == [
+    assert [fact for fact, agrees in findings.items() if not agrees] == [
         f"annotated voxels of {age}: unknown to the tree" for age in AGES
     ]
-    assert findings["energy grid: has data"].agrees
-    assert len(all_ages.requests) <= 40
+    assert findings["energy grid: has data"]
+    assert len(server.requests) <= 40
 
 
 @pytest.mark.parametrize(
     ("pattern", "fault", "fact"),
     [
         ("Product", faults.html, "product of the atlas"),
+        ("structure_graph", faults.html, "structures in the tree"),
         ("gridAnnotation", faults.status(404), "annotation of E11.5: dimensions"),
     ],
 )
-def test_what_differs_is_a_finding_and_no_end_to_the_check(all_ages, check, pattern, fault, fact):
-    all_ages.fail(pattern, fault)
-    findings = {finding.fact: finding for finding in check()}
-    assert not findings[fact].agrees
-    assert sum(finding.agrees for finding in findings.values()) >= 3
-    assert len(all_ages.requests) <= 40
-    assert "DIFFERS" in format_findings(list(findings.values()))
+def test_what_differs_is_a_finding_and_no_end_to_the_check(server, check, pattern, fault, fact):
+    server.fail(pattern, fault)
+    findings = check()
+    agreeing = {fact: agrees for fact, _, _, agrees in findings}
+    assert not agreeing[fact]
+    assert sum(agreeing.values()) >= 3
+    assert len(server.requests) <= 40
+    assert "DIFFERS" in findings.format()
 
 
 def test_addresses_and_settings_are_checked_at_once():
@@ -218,17 +204,8 @@ def test_addresses_and_settings_are_checked_at_once():
         open_source("allen", tries=0)
 
 
-@pytest.fixture(scope="module")
-def page(project_root):
-    return (project_root / "docs" / "real_atlas.md").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def configuration(project_root):
-    return yaml.safe_load((project_root / "config.yaml").read_text(encoding="utf-8"))
-
-
-def test_the_configurations_settings_are_those_of_the_source(configuration):
+def test_the_configurations_settings_are_those_of_the_source(project_root):
+    configuration = yaml.safe_load((project_root / "config.yaml").read_text(encoding="utf-8"))
     settings = {**configuration["atlas"]["allen"]}
     del settings["max_not_fetched"]
     source = open_source("allen", **settings)
@@ -241,29 +218,9 @@ def test_the_configurations_settings_are_those_of_the_source(configuration):
     )
 
 
-def test_the_pages_configuration_is_valid(page, project_root):
+def test_the_pages_configuration_is_valid(project_root):
+    page = (project_root / "docs" / "real_atlas.md").read_text(encoding="utf-8")
     schema = project_root / "workflow" / "schemas" / "config.schema.yaml"
     (block,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.M | re.S)
     validator = jsonschema.Draft202012Validator(yaml.safe_load(schema.read_text(encoding="utf-8")))
     assert not list(validator.iter_errors(yaml.safe_load(block)))
-
-
-@pytest.mark.parametrize("level", [1, 9])
-def test_regions_are_structures_of_the_level_asked_for(phantom_files, level):
-    ontology = parse_ontology(*read_rows(phantom_files / "ontology.json"))
-    matrix = assemble_age(phantom_files / AGE, ontology, AGE, level=level)
-    table = matrix.uns["regions"]
-    brain = table[table["tissue"] == "brain"]
-    assert {ontology[int(i)].st_level for i in brain["id"]} == {level}
-    counts = matrix.uns["provenance"]["counts"]["voxels"]
-    assert table["n_voxels"].sum() == counts["brain"] + counts["spinal_cord"] == len(matrix.X)
-
-
-@pytest.mark.parametrize("tissue", [("spinal_cord",), ("brain", "ventricle")])
-def test_voxels_are_of_the_tissue_asked_for(phantom_files, tissue):
-    ontology = parse_ontology(*read_rows(phantom_files / "ontology.json"))
-    matrix = assemble_age(phantom_files / AGE, ontology, AGE, tissue=tissue)
-    assert set(matrix.uns["regions"]["tissue"]) == set(tissue)
-    assert len(matrix.X) == sum(
-        matrix.uns["provenance"]["counts"]["voxels"][name] for name in tissue
-    )

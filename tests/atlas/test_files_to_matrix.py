@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hand_made import AGE
 
 from sparsekm.atlas.assembly import add_truth, assemble_age, read_expression
-from sparsekm.atlas.listing import read_rows
 from sparsekm.atlas.normalisation import normalise_age
-from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.phantom.source import draw_energy
 from sparsekm.atlas.retrieval import read_manifest, retrieve_age
 from sparsekm.io.hdf5_format import write_anndata
@@ -15,29 +14,30 @@ from sparsekm.network import NotFoundError
 
 
 @pytest.fixture(scope="module")
-def ontology(phantom_files):
-    return parse_ontology(*read_rows(phantom_files / "ontology.json"))
+def matrix(phantom_files, ontology):
+    origin = {"source": "phantom", "simulated": True}
+    return assemble_age(phantom_files / AGE, ontology, AGE, origin=origin)
 
 
 @pytest.fixture(scope="module")
-def matrix(phantom_files, ontology):
-    origin = {"source": "phantom", "simulated": True}
-    return assemble_age(phantom_files / "E11.5", ontology, "E11.5", origin=origin)
+def with_truth(matrix, phantom_files):
+    data = matrix.copy()
+    add_truth(data, phantom_files / AGE / "truth.csv")
+    return data
 
 
 def test_the_matrix_holds_exactly_the_planted_values(matrix, tiny_phantom):
-    canvas, sections = tiny_phantom.canvas("E11.5"), tiny_phantom.sections("E11.5")
+    canvas, sections = tiny_phantom.canvas(AGE), tiny_phantom.sections(AGE)
     index = matrix.obs.index.astype(int)
     for column, used in enumerate(matrix.var["section_data_set_ids"]):
-        volume = draw_energy(canvas, sections[int(used)], tiny_phantom.seed)
-        planted = volume.ravel()[index]
+        planted = draw_energy(canvas, sections[int(used)], tiny_phantom.seed).ravel()[index]
         np.testing.assert_array_equal(matrix.X[:, column], np.where(planted == -1, np.nan, planted))
     assert matrix.X.dtype == np.float32
 
 
 def test_regions_and_coordinates_are_those_of_the_phantom(matrix, tiny_phantom):
-    plan = tiny_phantom.size.ages["E11.5"]
-    geometry = tiny_phantom.canvas("E11.5").geometry
+    plan = tiny_phantom.size.ages[AGE]
+    geometry = tiny_phantom.canvas(AGE).geometry
     table = matrix.uns["regions"].set_index("acronym")
     assert table["n_voxels"].to_dict() == plan.region_voxels
     assert table.loc["SpC", "id"] == 17651
@@ -50,41 +50,55 @@ def test_regions_and_coordinates_are_those_of_the_phantom(matrix, tiny_phantom):
 
 
 def test_every_voxel_and_data_set_is_counted(matrix, tiny_phantom):
-    plan = tiny_phantom.size.ages["E11.5"]
-    counts = matrix.uns["provenance"]["counts"]["voxels"]
+    plan, told = tiny_phantom.size.ages[AGE], matrix.uns["provenance"]["counts"]
+    counts = told["voxels"]
     assert counts["brain"] + counts["spinal_cord"] == plan.n_tissue == len(matrix.X)
     assert counts["ventricle"] == sum(plan.lumen_voxels.values())
     assert counts["tract"] == plan.tract_voxels
     assert counts["unassigned"] == plan.unassigned_voxels
     assert 0 < counts["unknown_ids"] < counts["unassigned"]
     assert sum(counts.values()) - counts["unknown_ids"] == np.prod(plan.dims)
-    assert matrix.uns["provenance"]["counts"]["section_data_sets"]["failed"] >= 1
-    assert matrix.uns["provenance"]["counts"]["section_data_sets"]["other_plane"] >= 1
-    assert matrix.uns["provenance"]["counts"]["genes"]["taken"] == matrix.X.shape[1]
+    assert told["section_data_sets"]["failed"] >= 1
+    assert told["section_data_sets"]["other_plane"] >= 1
+    assert told["genes"]["taken"] == matrix.X.shape[1]
+
+
+@pytest.mark.parametrize("level", [1, 9])
+def test_regions_are_structures_of_the_level_asked_for(phantom_files, ontology, level):
+    matrix = assemble_age(phantom_files / AGE, ontology, AGE, level=level)
+    table, counts = matrix.uns["regions"], matrix.uns["provenance"]["counts"]["voxels"]
+    brain = table[table["tissue"] == "brain"]
+    assert {ontology[int(i)].st_level for i in brain["id"]} == {level}
+    assert table["n_voxels"].sum() == counts["brain"] + counts["spinal_cord"] == len(matrix.X)
+
+
+@pytest.mark.parametrize("tissue", [("spinal_cord",), ("brain", "ventricle")])
+def test_voxels_are_of_the_tissue_asked_for(phantom_files, ontology, tissue):
+    matrix = assemble_age(phantom_files / AGE, ontology, AGE, tissue=tissue)
+    assert set(matrix.uns["regions"]["tissue"]) == set(tissue)
+    counts = matrix.uns["provenance"]["counts"]["voxels"]
+    assert len(matrix.X) == sum(counts[name] for name in tissue)
 
 
 def test_a_delegate_without_a_grid_is_replaced_by_its_replicate(phantom_files, ontology):
-    entries = read_manifest(phantom_files / "P14" / "manifest.csv")
-    gridless = [entry for entry in entries if entry.status == "no_grid"]
-    assert len(gridless) == 1
+    manifest = read_manifest(phantom_files / "P14" / "manifest.csv")
+    (gridless,) = manifest[manifest["status"] == "no_grid"].itertuples()
     matrix = assemble_age(phantom_files / "P14", ontology, "P14")
-    used = matrix.var.set_index("gene_id").loc[gridless[0].gene_id, "section_data_set_ids"]
-    assert used != str(gridless[0].section_data_set_id)
+    used = matrix.var.set_index("gene_id").loc[gridless.gene_id, "section_data_set_ids"]
+    assert used != str(gridless.section_data_set_id)
     assert matrix.uns["provenance"]["counts"]["genes"]["without_grid"] == 0
 
 
 def test_the_mean_rule_uses_all_replicates(phantom_files, ontology, matrix):
-    mean = assemble_age(phantom_files / "E11.5", ontology, "E11.5", replicates="mean")
+    mean = assemble_age(phantom_files / AGE, ontology, AGE, replicates="mean")
     several = mean.var["section_data_set_ids"].str.contains(";").to_numpy()
     assert several.sum() == matrix.uns["provenance"]["counts"]["genes"]["with_replicates"] >= 1
     np.testing.assert_array_equal(mean.X[:, ~several], matrix.X[:, ~several])
     assert (mean.X[:, several] != matrix.X[:, several]).any(axis=0).all()
 
 
-def test_the_expression_file_reads_back_exactly(matrix, phantom_files, tmp_path):
-    data = matrix.copy()
-    add_truth(data, phantom_files / "E11.5" / "truth.csv")
-    write_anndata(tmp_path / "expression.h5ad", data)
+def test_the_expression_file_reads_back_exactly(matrix, with_truth, tmp_path):
+    write_anndata(tmp_path / "expression.h5ad", with_truth)
     read = read_expression(tmp_path / "expression.h5ad")
     np.testing.assert_array_equal(read.X, matrix.X)
     assert read.X.dtype == np.float32
@@ -93,20 +107,17 @@ def test_the_expression_file_reads_back_exactly(matrix, phantom_files, tmp_path)
     assert read.var["symbol"].str.endswith("*").any()
     assert read.var["relevant"].dtype == bool
     assert set(read.var["planted_kind"][read.var["relevant"]]) == {"marker"}
-    provenance = read.uns["provenance"]
-    assert provenance["simulated"]
-    written = matrix.uns["provenance"]
-    assert provenance["counts"]["voxels"]["brain"] == written["counts"]["voxels"]["brain"]
+    told, written = read.uns["provenance"], matrix.uns["provenance"]
+    assert told["simulated"]
+    assert told["counts"]["voxels"]["brain"] == written["counts"]["voxels"]["brain"]
     spacing = written["spacing_um"][0] / 1000
     np.testing.assert_allclose(read.obsm["spatial"][:, 2], matrix.obs["z"] * spacing)
     assert [path.name for path in tmp_path.iterdir()] == ["expression.h5ad"]
 
 
-def test_constant_and_mostly_missing_genes_are_dropped_with_a_list(matrix, phantom_files):
-    data = matrix.copy()
-    add_truth(data, phantom_files / "E11.5" / "truth.csv")
-    kind = data.var["planted_kind"]
-    dropped = normalise_age(data).uns["dropped_genes"].set_index("gene")["reason"]
+def test_constant_and_mostly_missing_genes_are_dropped_with_a_list(with_truth):
+    kind = with_truth.var["planted_kind"]
+    dropped = normalise_age(with_truth).uns["dropped_genes"].set_index("gene")["reason"]
     assert set(dropped.index[dropped == "constant"]) == set(kind.index[kind == "constant"])
     assert set(dropped.index[dropped == "missing"]) == set(kind.index[kind == "mostly_missing"])
 
@@ -120,28 +131,18 @@ def test_damaged_expression_files_are_named(tmp_path):
         read_expression(tmp_path / "absent.h5ad")
 
 
-class WithoutGrids:
-    """A source that hands out another source's files, but no energy."""
-
-    def __init__(self, source):
-        self._source = source
-
-    def __getattr__(self, name):
-        return getattr(self._source, name)
-
-    def energy(self, age, section_data_set_id):
+def test_files_the_source_does_not_have_are_recorded(tiny_phantom, tmp_path, ontology, monkeypatch):
+    def energy(*_):
         raise NotFoundError("no")
 
-
-def test_files_the_source_does_not_have_are_recorded(tiny_phantom, tmp_path, ontology):
-    entries = retrieve_age(WithoutGrids(tiny_phantom), "E11.5", tmp_path)
-    assert {entry.status for entry in entries if entry.role == "energy"} == {"missing"}
+    monkeypatch.setattr(tiny_phantom, "energy", energy)
+    manifest = retrieve_age(tiny_phantom, AGE, tmp_path)
+    assert set(manifest["status"][manifest["role"] == "energy"]) == {"missing"}
     with pytest.raises(ValueError, match="n_genes=0 with a usable grid"):
-        assemble_age(tmp_path, ontology, "E11.5")
+        assemble_age(tmp_path, ontology, AGE)
 
 
 def test_truth_of_another_phantom_is_refused(matrix, tmp_path):
-    data = matrix.copy()
     (tmp_path / "truth.csv").write_text("gene_id,relevant,kind,regions\n1,True,marker,m1\n")
     with pytest.raises(ValueError, match=r"truth.csv: should contain gene_id=99000"):
-        add_truth(data, tmp_path / "truth.csv")
+        add_truth(matrix.copy(), tmp_path / "truth.csv")

@@ -1,18 +1,18 @@
 """One age at a time, in at most two and a half times the memory of its matrix."""
 
 import gc
-import json
 import tracemalloc
 
 import numpy as np
 import pytest
+from hand_made import TREE, section_row, wrap
 
+from sparsekm.atlas import AGES
 from sparsekm.atlas.assembly import assemble_age, read_expression
 from sparsekm.atlas.normalisation import find_common_genes, normalise_age
 from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.phantom.source import pack_annotation, pack_energy
 from sparsekm.atlas.retrieval import retrieve_age
-from sparsekm.atlas.vocabulary import AGES
 from sparsekm.io.hdf5_format import write_anndata
 
 MOST = 2.5
@@ -23,10 +23,9 @@ N_GENES = 500
 class Repeated:
     """A source of many genes with few different energies, in a grid that is brain throughout."""
 
-    simulated, at_once = True, 1
+    simulated = True
 
-    def __init__(self, tree, wrap, section_row):
-        self._tree, self._wrap, self._row = tree, wrap, section_row
+    def __init__(self):
         rng = np.random.default_rng(0)
         shape = DIMS[::-1]
         volumes = [rng.random(shape, dtype=np.float32) for _ in range(3)]
@@ -38,16 +37,10 @@ class Repeated:
         self._annotation = pack_annotation(labels, 100)
 
     def listing(self, age):
-        def gene(i):
-            return [{"id": i, "acronym": f"G{i}", "name": "", "entrez_id": None}]
-
         specimen = {"donor": {"age": {"name": age}}}
-        space = AGES[age].reference_space_id
-        rows = [
-            self._row(i, genes=gene(i), specimen=specimen, reference_space_id=space)
-            for i in range(1, N_GENES + 1)
-        ]
-        return self._wrap(rows)
+        told = {"specimen": specimen, "reference_space_id": AGES[age].reference_space_id}
+        genes = ([{"id": i, "acronym": f"G{i}"}] for i in range(1, N_GENES + 1))
+        return wrap([section_row(i, genes=gene, **told) for i, gene in enumerate(genes, start=1)])
 
     def annotation(self, age):
         return self._annotation
@@ -60,15 +53,6 @@ class Repeated:
 
     def truth(self, age):
         return None
-
-
-@pytest.fixture(scope="module")
-def large(tree, wrap, section_row, tmp_path_factory):
-    """Files of an age whose matrix takes 23 megabytes, and its expression file."""
-    folder = tmp_path_factory.mktemp("large")
-    retrieve_age(Repeated(tree, wrap, section_row), "P4", folder)
-    ontology = parse_ontology(json.loads(wrap(tree)))
-    return folder, ontology
 
 
 def write_age(folder, ontology):
@@ -89,8 +73,9 @@ def peak_of(work, *arguments):
 
 
 @pytest.mark.release
-def test_each_step_of_an_age_stays_within_the_bound(large):
-    folder, ontology = large
+def test_each_step_of_an_age_stays_within_the_bound(tmp_path):
+    retrieve_age(Repeated(), "P4", tmp_path)
+    folder, ontology = tmp_path, parse_ontology(TREE)
     n_bytes, peak = peak_of(write_age, folder, ontology)
     assert n_bytes == 4 * np.prod(DIMS) * N_GENES
     assert 1 <= peak / n_bytes < MOST

@@ -5,14 +5,14 @@ import pytest
 
 from sparsekm.cluster.alternation import alternate, weigh_partition
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.kmeans.exchange import exchange_until_stable, merge_and_split
+from sparsekm.cluster.kmeans.few_samples import exchange_until_stable, merge_and_split
 from sparsekm.cluster.kmeans.many_samples import (
     WeightedFeatures,
     exchange_in_batches,
 )
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
-from sparsekm.cluster.search.starts import make_start
+from sparsekm.cluster.path import make_start
 from sparsekm.cluster.weight_step import PENALTIES, SoftThreshold, TopFeatures
 from sparsekm.metrics import classification_error_rate
 from sparsekm.runtime.random_state import seed_sequence

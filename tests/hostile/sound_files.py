@@ -63,12 +63,11 @@ CONFIGURATION = {
 def _write_atlas(folder: Path) -> None:
     source = PhantomSource("tiny", seed=3)
     retrieve_tables(source, folder / "raw")
-    entries = retrieve_age(source, AGE, folder / "raw" / AGE)
-    energy = next(entry.file for entry in entries if entry.role == "energy" and entry.file)
+    manifest = retrieve_age(source, AGE, folder / "raw" / AGE).query("status == 'ok'")
+    _, annotation, energy = manifest.drop_duplicates("role")["file"]
     (folder / "energy.zip").write_bytes((folder / "raw" / AGE / energy).read_bytes())
     with zipfile.ZipFile(folder / "energy.zip") as archive:
         (folder / "header.mhd").write_bytes(archive.read("energy.mhd"))
-    annotation = next(entry.file for entry in entries if entry.role == "annotation")
     (folder / "annotation.zip").write_bytes((folder / "raw" / AGE / annotation).read_bytes())
 
 

@@ -10,7 +10,7 @@ from html_page import Page
 from sparsekm.annotation.gene_table import gene_table
 from sparsekm.io.tables import SEEDS
 from sparsekm.reporting.answer import view_answer
-from sparsekm.reporting.comparison_tables import view_batches
+from sparsekm.reporting.clusters import view_batches
 from sparsekm.reporting.methods_text import Citations, write_methods
 from sparsekm.reporting.report import write_report
 
@@ -48,12 +48,12 @@ def answered(matrix_result):
 
 
 def facts(result, settings=None):
-    return dict(view_answer(result, settings).facts)
+    return dict(view_answer(result, settings)["facts"])
 
 
 def test_the_recommended_method_leads(answered):
-    assert "found by Sparse k-means in 6 features" in view_answer(answered).lead
-    clusters = [cell.text for cell in view_answer(answered).clusters]
+    assert "found by Sparse k-means in 6 features" in view_answer(answered)["lead"]
+    clusters = [cell.text for cell in view_answer(answered)["clusters"]]
     assert clusters == ["cluster 0: 4", "cluster 1: 4", "cluster 2: 4"]
 
 
@@ -67,7 +67,7 @@ def test_which_clusters_stand_apart_and_which_touch_is_told(answered, matrix_res
 
 def test_where_nothing_stands_apart_the_first_sentence_says_so(matrix_result):
     none = with_sparse(matrix_result, (0, 1, 0.2), (1, 2, 0.4), signature=None)
-    lead = view_answer(none).lead
+    lead = view_answer(none)["lead"]
     assert "None of them stands apart from the others." in lead
     assert "No small set of features tells them apart." in lead
     assert facts(none)["Apart?"] == f"No clusters stand apart: {TOUCH}."
@@ -110,9 +110,9 @@ def test_how_the_number_of_clusters_was_decided_is_told(answered, settings, grou
 
 
 def test_methods_that_disagree_are_named_with_their_agreement(answered):
-    assert not any("disagree" in warning for warning in view_answer(answered).warnings)
+    assert not any("disagree" in warning for warning in view_answer(answered)["warnings"])
     other = replace(answered.methods["l0"], labels=np.tile([0, 1, 2], 4).astype(np.int32))
-    told = view_answer(replace(answered, methods={**answered.methods, "l0": other})).warnings
+    told = view_answer(replace(answered, methods={**answered.methods, "l0": other}))["warnings"]
     assert "The methods disagree. Other groups, with their agreement" in told[0]
     assert "ℓ₀-k-means (-0." in told[0]
     assert "ℓ₁" not in told[0]
@@ -126,12 +126,12 @@ def test_the_next_steps_are_a_file_and_two_commands_with_the_settings_of_the_run
         "transpose": False,
         "ignore": ["a", "b"],
     }
-    opened, other, batches = view_answer(answered, settings).steps
-    assert opened.link == "toy/clusters.csv"
+    opened, other, batches = view_answer(answered, settings)["steps"]
+    assert opened["link"] == "toy/clusters.csv"
     common = "sparsekm run 'my data.csv' --labels kind --no-transpose --ignore a b"
-    assert other.command == f"{common} --clusters 4 --output toy-4"
-    assert "--annotate COLUMN" in batches.command
-    assert "--clusters 3" in batches.command
+    assert other["command"] == f"{common} --clusters 4 --output toy-4"
+    assert "--annotate COLUMN" in batches["command"]
+    assert "--clusters 3" in batches["command"]
 
 
 def test_the_page_begins_with_the_answer_and_folds_the_rest(answered, tmp_path):
@@ -171,7 +171,7 @@ def test_clusters_that_are_batches_are_named_and_both_answers_shown(matrix_resul
     batch = np.where(labels == 0, "first", "second")
     result = with_batches(matrix_result, batch, np.roll(labels, 2))
     view = view_answer(result)
-    (warning,) = [text for text in view.warnings if "centring moves the classes" in text]
+    (warning,) = [text for text in view["warnings"] if "centring moves the classes" in text]
     assert "Cluster 0 is batch first" in warning
     table = view_batches(result)
     assert [column.text for column in table.columns].count("first") == 2
@@ -183,7 +183,7 @@ def test_clusters_that_are_batches_are_named_and_both_answers_shown(matrix_resul
 def test_without_a_difference_no_batch_is_warned_of(matrix_result):
     labels = matrix_result.methods["l0"].labels
     result = with_batches(matrix_result, np.tile(["a", "b"], len(labels) // 2), labels)
-    assert not [text for text in view_answer(result).warnings if "centring" in text]
+    assert not [text for text in view_answer(result)["warnings"] if "centring" in text]
     assert "agree with 1.00" in view_batches(result).caption
     assert view_batches(matrix_result) is None
 
@@ -228,15 +228,15 @@ def seeded(matrix_result):
 
 
 def test_restarts_that_found_other_groups_are_told_first(seeded, matrix_result):
-    warnings = view_answer(seeded).warnings
+    warnings = view_answer(seeded)["warnings"]
     assert "2 of 2 restarts found other groups (agreement 0.75 to 0.88; 1: identical" in warnings[0]
     l0 = seeded.methods["l0"]
     better = replace(l0, seeds=l0.seeds.assign(objective=[1, 2, 1] * l0.seeds["objective"]))
-    told = view_answer(replace(seeded, methods={"l0": better})).warnings[0]
+    told = view_answer(replace(seeded, methods={"l0": better}))["warnings"][0]
     assert "other groups, 1 of them with a better fit (agreement" in told
     same = replace(l0, seeds=l0.seeds.assign(agreement=1.0))
-    assert view_answer(replace(seeded, methods={"l0": same})).warnings == []
-    assert view_answer(matrix_result).warnings == []
+    assert view_answer(replace(seeded, methods={"l0": same}))["warnings"] == []
+    assert view_answer(matrix_result)["warnings"] == []
 
 
 def test_the_comparison_has_the_agreement_over_seeds_of_every_method(seeded, tmp_path):

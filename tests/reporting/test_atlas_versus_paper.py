@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from sparsekm.reporting.atlas_versus_paper import (
+from sparsekm.reporting.comparison_tables import (
     PaperTables,
     compare_with_paper,
     read_paper_tables,
@@ -47,7 +47,7 @@ def rows_of(table):
 
 
 def test_sizes_and_scores_stand_beside_the_printed_ones(measured, paper):
-    sizes, cer, nw = compare_with_paper([measured], paper).tables
+    sizes, cer, nw = compare_with_paper([measured], paper)["tables"]
     assert rows_of(sizes) == {
         "genes: ours": ["8"],
         "genes: the paper's": ["10"],
@@ -69,7 +69,7 @@ def test_sizes_and_scores_stand_beside_the_printed_ones(measured, paper):
 
 
 def test_differences_are_explained_by_what_was_left_out(measured, paper):
-    _, text = compare_with_paper([measured], paper).paragraphs
+    _, text = compare_with_paper([measured], paper)["paragraphs"]
     assert text.startswith(
         "E11.5: 8 genes, -2 compared with 10 in the paper; 120 voxels, as in the paper"
     )
@@ -87,7 +87,7 @@ def test_differences_are_explained_by_what_was_left_out(measured, paper):
 
 
 def test_another_procedure_than_the_papers_is_named(measured, paper):
-    text = compare_with_paper([measured], paper).paragraphs[0]
+    text = compare_with_paper([measured], paper)["paragraphs"][0]
     assert text == (
         "This run does not follow the paper's procedure: rule for the sparsity auto (the paper: "
         "max) and smallest cluster 3 (the paper: 1). config/paper-procedure.yaml does."
@@ -96,14 +96,14 @@ def test_another_procedure_than_the_papers_is_named(measured, paper):
         name: replace(fit, attributes={**fit.attributes, "rule": "max", "parameters": {}})
         for name, fit in measured.methods.items()
     }
-    text = compare_with_paper([replace(measured, methods=alike)], paper).paragraphs[0]
+    text = compare_with_paper([replace(measured, methods=alike)], paper)["paragraphs"][0]
     assert text == "Search, choice of the sparsity and smallest cluster are the paper's."
 
 
 def test_regions_of_another_level_are_said_to_be_so(measured, paper):
     settings = {**measured.provenance["settings"], "level": 5}
     other = replace(measured, provenance={**measured.provenance, "settings": settings})
-    _, text = compare_with_paper([other], paper).paragraphs
+    _, text = compare_with_paper([other], paper)["paragraphs"]
     assert "Regions are those of level 5 (level 3 in the paper)." in text
 
 

@@ -14,8 +14,8 @@ from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.reporting.ages_section import view_corresponding
 from sparsekm.reporting.answer import view_answer
 from sparsekm.reporting.choice_figures import consensus_figure, count_figure
-from sparsekm.reporting.clusters import planted_recall, region_colors, view_markers, view_regions
-from sparsekm.reporting.comparison_tables import view_choices, view_meanings
+from sparsekm.reporting.clusters import planted_recall, view_markers, view_meanings, view_regions
+from sparsekm.reporting.comparison_tables import view_choices
 from sparsekm.reporting.figures import answer_figure, project_samples
 from sparsekm.reporting.report import write_report
 
@@ -61,14 +61,13 @@ def test_markers_are_the_kept_genes_by_distance_up_and_down(brain):
 
 def _markers_of(result, centers, **found):
     l0 = dataclasses.replace(result.methods["l0"], centers=centers, **found)
-    return view_markers(dataclasses.replace(result, methods={"l0": l0}), "genes.csv")
+    return view_markers(dataclasses.replace(result, methods={"l0": l0}))
 
 
-def test_markers_of_unlabelled_samples_have_no_majority_and_without_centres_no_table(brain):
+def test_markers_of_unlabelled_samples_have_no_majority(brain):
     unlabelled = dataclasses.replace(brain, contingency=None)
     view = _markers_of(unlabelled, np.zeros((4, brain.n_features)))
     assert texts(view.rows[0]) == ["0", "40", "none", "none"]
-    assert _markers_of(brain, None) is None
 
 
 def test_markers_name_the_fewest_that_tell_a_cluster_from_the_others_whether_kept_or_not(brain):
@@ -86,13 +85,13 @@ def test_markers_name_the_fewest_that_tell_a_cluster_from_the_others_whether_kep
 
 def test_recall_counts_planted_genes_in_each_of_their_regions(brain):
     # The fourth gene is not planted as relevant; the fifth and sixth are dropped.
-    assert planted_recall(brain) == {"RSP": (3, 2), "CSP": (2, 2), "r1": (1, 0)}
+    assert planted_recall(brain).T.to_dict("list") == {"CSP": [2, 2], "RSP": [3, 2], "r1": [1, 0]}
     only_kmeans = dataclasses.replace(brain, methods={"kmeans": brain.methods["kmeans"]})
     assert planted_recall(only_kmeans) is None
 
 
 def test_regions_show_their_best_cluster_and_recall(brain):
-    rows = view_regions(brain, region_colors(brain)).rows
+    rows = view_regions(brain).rows
     assert texts(rows[0])[2:] == ["40", "0", "100%", "100%", "3", "2"]
     assert texts(rows[1])[2:] == ["40", "1", "100%", "100%", "2", "2"]
     # Of the two clusters in r1, the larger has 24 of its 40 voxels.
@@ -102,9 +101,9 @@ def test_regions_show_their_best_cluster_and_recall(brain):
 def test_real_regions_have_a_best_cluster_and_no_recall(brain):
     genes = brain.genes.drop(columns=["relevant", "planted_regions"])
     real = dataclasses.replace(brain, genes=genes)
-    assert len(view_regions(real, region_colors(real)).rows[0]) == 6
+    assert len(view_regions(real).rows[0]) == 6
     bare = dataclasses.replace(real, contingency=None)
-    assert len(view_regions(bare, region_colors(bare)).rows[0]) == 3
+    assert len(view_regions(bare).rows[0]) == 3
 
 
 def test_clusters_correspond_by_the_region_with_most_of_their_voxels(brain):
@@ -149,18 +148,18 @@ def annotated(matrix_result):
 
 
 def test_a_batch_that_is_nearly_the_clusters_stands_on_the_first_screen(annotated, matrix_result):
-    told = [text for text in view_answer(annotated).warnings if "batch" in text]
+    told = [text for text in view_answer(annotated)["warnings"] if "batch" in text]
     assert told == [
         "batch <x> (Cramér’s V 1.00): the clusters are nearly these groups. If they are batches, "
         "the clusters may be, too."
     ]
-    assert not any("Cramér" in text for text in view_answer(matrix_result).warnings)
+    assert not any("Cramér" in text for text in view_answer(matrix_result)["warnings"])
 
 
 def test_every_column_has_a_bar_and_a_line_of_the_table(annotated, matrix_result, tmp_path):
     bars = [
         label.get_text()
-        for axes in answer_figure(annotated).axes
+        for axes in answer_figure(annotated)[0].axes
         for label in axes.get_yticklabels()
     ]
     assert bars[:5] == ["cluster", "class", "batch <x>", "age", "sex"]

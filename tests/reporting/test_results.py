@@ -19,12 +19,9 @@ from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting import figures, report
 from sparsekm.reporting.answer import view_answer
 from sparsekm.reporting.clusters import class_colors, cluster_colors, view_anatomy
+from sparsekm.reporting.comparison_tables import score_table, statistics_table
 from sparsekm.reporting.methods_text import Citations, write_methods
-from sparsekm.reporting.page_tables import (
-    score_table,
-    statistics_table,
-    view_table,
-)
+from sparsekm.reporting.page_tables import view_table
 from sparsekm.reporting.report import load_dataset_result
 from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.studies.paper.plan import METHOD_ROWS
@@ -78,7 +75,7 @@ def test_the_report_says_what_the_rival_methods_do_and_cites_them(matrix_result)
 
 def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, monkeypatch):
     monkeypatch.setattr(figures, "MOST_POINTS", 5)
-    figure = figures.answer_figure(matrix_result)
+    figure, _ = figures.answer_figure(matrix_result)
     scatter = figure.axes[-1]
     assert sum(len(points.get_offsets()) for points in scatter.collections) == 5
     captions = {drawn.name: drawn.caption for drawn in figures.draw_figures(matrix_result)}
@@ -151,7 +148,7 @@ def test_the_report_counts_them(partly):
     table = statistics_table([partly])["toy"]
     assert table["number of classes"] == 2
     assert table["samples without a known label"] == 5
-    assert "These counts, CER and ARI leave out 5 samples" in view_anatomy(partly, "f").sentence
+    assert "These counts, CER and ARI leave out 5 samples" in view_anatomy(partly)["sentence"]
 
 
 def test_where_there_are_none_nothing_is_said(matrix_result):
@@ -162,15 +159,15 @@ def test_they_are_grey_and_so_is_a_cluster_of_nothing_else(partly):
     assert class_colors(partly)[UNKNOWN] == DROPPED
     grey = [cluster for cluster, color in cluster_colors(partly).items() if color == DROPPED]
     assert grey == [2]
-    facts = dict(view_answer(partly).facts)
+    facts = dict(view_answer(partly)["facts"])
     assert "5 samples have none" in facts["Known classes"]
 
 
 def test_method_that_was_not_run_leaves_a_gap(brain_result, matrix_result):
     fewer = replace(brain_result, methods={"kmeans": brain_result.methods["kmeans"]})
     table = score_table([fewer, matrix_result], "n_kept")
-    assert pd.isna(table.loc["ℓ₀-k-means", "E11.5"])
-    assert table.loc["ℓ₀-k-means", "toy"] == 3
+    assert pd.isna(table.loc["l0", "E11.5"])
+    assert table.loc["l0", "toy"] == 3
 
 
 def test_statistics_count_genes_voxels_regions_and_what_was_excluded(brain_result):
@@ -193,7 +190,7 @@ def test_statistics_count_genes_voxels_regions_and_what_was_excluded(brain_resul
     ],
 )
 def test_simulated_numbers_are_marked_once(origins, columns, whole):
-    view = view_table(pd.DataFrame({"a": [1], "b": [2]}), "", write=str, simulated=origins)
+    view = view_table(pd.DataFrame({"a": [1], "b": [2]}), "", kind="", simulated=origins)
     assert [column.simulated for column in view.columns[1:]] == columns
     assert view.simulated is whole
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from matplotlib.colors import hsv_to_rgb, to_rgb
 
-from sparsekm.annotation.clusters import overlap_clusters
+from sparsekm.annotation.clusters import count_overlap
+from sparsekm.atlas.phantom import REGIONS
 from sparsekm.atlas.phantom.anatomy import UPPER
-from sparsekm.atlas.phantom.sizes import REGIONS
 from sparsekm.figures.style import (
     VISIONS,
     categorical_colors,
@@ -34,16 +34,16 @@ from sparsekm.studies.paper.plan import METHOD_ROWS
 def overlap():
     labels = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2])
     regions = np.array(list("AABAACCCB"), dtype=object)
-    return overlap_clusters(labels, regions, ["A", "B", "C"])
+    return count_overlap(labels, regions, ["A", "B", "C"])
 
 
 def test_cluster_belongs_to_the_region_it_overlaps_most(overlap):
-    assert overlap.best_region.to_dict() == {0: "A", 1: "A", 2: "C"}
+    assert overlap.idxmax(axis=1).to_dict() == {0: "A", 1: "A", 2: "C"}
 
 
 def test_tied_overlap_goes_to_the_first_region():
-    overlap = overlap_clusters(np.zeros(2, int), np.array(["B", "A"]), ["A", "B"])
-    assert overlap.best_region[0] == "A"
+    overlap = count_overlap(np.zeros(2, int), np.array(["B", "A"]), ["A", "B"])
+    assert color_clusters(overlap, {"A": "#0072b2", "B": "#e69f00"}) == {0: "#0072b2"}
 
 
 def test_clusters_that_share_a_region_differ_in_shade_and_the_first_has_its_colour(overlap):
@@ -180,7 +180,7 @@ def test_a_split_region_adds_no_pair_that_is_closer_than_the_atlas_own_colours()
     # Twenty clusters, of which three share the largest region and two the midbrain.
     labels = np.repeat(np.arange(20), 30)
     labels[labels == 2] = rng.choice([1, 2, 20], 30)
-    found = color_clusters(overlap_clusters(labels, regions, list(REGIONS)), ATLAS_COLORS)
+    found = color_clusters(count_overlap(labels, regions, list(REGIONS)), ATLAS_COLORS)
     assert smallest_distance(list(found.values())) >= own
     # Its neighbouring hindbrain regions are why slices carry names and borders.
     assert own < NOTICEABLE

@@ -130,7 +130,6 @@ SEARCHES = [
     GapSearch(
         L0KMeans(2, n_init=1), sparsities=[2, 5, 24], n_references=2, rule="auto", random_state=0
     ),
-    SparseKMeans(2, sparsity=6, random_state=0),
 ]
 
 

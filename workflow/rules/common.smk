@@ -11,7 +11,7 @@ from snakemake.exceptions import WorkflowError
 
 from configuration_check import check_configuration
 from sparsekm.annotation import address_name, is_address
-from sparsekm.atlas.phantom.sizes import get_size
+from sparsekm.atlas.phantom import get_size
 from sparsekm.atlas import SOURCES
 from sparsekm.io.atomic import SUPPORTED, is_supported
 from sparsekm.pipeline.bounded_process import run_bounded

@@ -12,7 +12,7 @@ def expected_megabytes(dataset):
     if dataset in ATLAS["ages"]:
         # The real atlas is as large as its phantom at full size.
         size = get_size("full" if ATLAS["source"] == "allen" else ATLAS["size"])
-        return size.ages[dataset].n_tissue * size.genes.usable * 4 / 2**20
+        return size.ages[dataset].n_tissue * size.usable * 4 / 2**20
     path = MATRICES[dataset].get("path")
     if not path or not Path(path).exists():
         return 1
@@ -42,7 +42,7 @@ def declared_megabytes(dataset):
 
 def measured_bytes(file, layer):
     """Return the bytes of a matrix, and those that reading it takes."""
-    from sparsekm.io.readers.matrix_size import measure_matrix
+    from sparsekm.io.readers.reader import measure_matrix
 
     found = measure_matrix(file, layer)
     return found.matrix, found.memory

@@ -7,13 +7,15 @@ envelope, all pages), ``annotation(age)`` and ``energy(age, section_data_set_id)
 ``truth(age)`` (the planted truth as CSV; None for measured data), ``describe_url(role, ...)`` (the
 origin of a file, whose role is the name of its method) and the flag ``simulated``.
 
-Snakemake reads this module without NumPy.
+The names and ids below are those of the Allen Developing Mouse Brain Atlas. Grid dimensions are not
+included on purpose: they are read from the header of each file. Snakemake reads this module without
+NumPy.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 SOURCES = {
     "phantom": ("sparsekm.atlas.phantom.source", "PhantomSource"),
@@ -21,6 +23,58 @@ SOURCES = {
 }
 """Module and class of each source. They are imported on demand, so that an analysis of the real
 atlas does not depend on the code of the phantom."""
+
+PRODUCT_ID = 3
+PRODUCT = "DevMouse"
+PRODUCT_NAME = "Developing Mouse Brain"
+TREATMENT = "ISH"
+ORGANISM_ID = 2
+PLANES = {"coronal": 1, "sagittal": 2}
+
+STRUCTURE_GRAPH_ID = 17
+ONTOLOGY_ID = 12
+ROOT_ID = 15564
+NEURAL_PLATE_ID = 15565
+SPINAL_CORD_ID = 17651
+TRACTS_ID = 17735
+VENTRICLES_ID = 126651558
+REGION_LEVEL = 3
+TISSUES = ("brain", "spinal_cord", "ventricle", "tract")
+
+NO_DATA = -1.0
+"""Energy of a voxel that no section covers; 0 means no measured expression."""
+
+
+class Age(NamedTuple):
+    """One age of the atlas."""
+
+    name: str  # as in the servers' `Age.name`, for instance ``"E11.5"``
+    days: float  # days after conception, birth counted as day 19
+    reference_space_id: int  # the three-dimensional space its grids live in
+
+    @property
+    def annotation_file(self) -> str:
+        """Name of the zip with the grid annotation of this age."""
+        return f"{self.name.replace('.', 'pt')}_DevMouse2012_gridAnnotation.zip"
+
+
+AGES = {
+    "E11.5": Age("E11.5", 11.5, 1),
+    "E13.5": Age("E13.5", 13.5, 2),
+    "E15.5": Age("E15.5", 15.5, 3),
+    "E18.5": Age("E18.5", 18.5, 5),
+    "P4": Age("P4", 23.0, 6),
+    "P14": Age("P14", 33.0, 7),
+    "P28": Age("P28", 47.0, 8),
+}
+"""The seven main ages, in the order of development."""
+
+
+def get_age(name: str) -> Age:
+    """Return an age by its name."""
+    if name not in AGES:
+        raise ValueError(f"age={name!r} should be one of {', '.join(AGES)}.")
+    return AGES[name]
 
 
 def open_source(name: str, **settings) -> Any:

@@ -1,4 +1,4 @@
-"""The servers of the Allen Institute as a source of the atlas's files.
+"""The servers of the Allen Institute as a source of the atlas's files, and a check of them.
 
 Queries are simple and name only a product and an age. Failed experiments, other planes and other
 treatments are filtered after the download, where they are counted.
@@ -19,19 +19,43 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
+import pandas as pd
+
+from sparsekm.atlas import (
+    AGES,
+    NO_DATA,
+    PRODUCT,
+    PRODUCT_ID,
+    PRODUCT_NAME,
+    STRUCTURE_GRAPH_ID,
+    TISSUES,
+    get_age,
+)
 from sparsekm.atlas.grid import DamagedArchiveError, GridError, read_annotation, read_energy
 from sparsekm.atlas.listing import (
     EnvelopeError,
     open_envelope,
     parse_json,
-    require_id,
+    parse_listing,
+    parse_rows,
+    require_field,
+    select_candidates,
     write_envelope,
 )
-from sparsekm.atlas.vocabulary import PRODUCT, STRUCTURE_GRAPH_ID, get_age
-from sparsekm.network import Downloader, TransientError, UnavailableError
+from sparsekm.atlas.ontology import Ontology, map_regions, parse_ontology
+from sparsekm.network import (
+    Downloader,
+    NotFoundError,
+    RefusedError,
+    TransientError,
+    UnavailableError,
+)
 
 _SAFE = ";/?:@&=+$,"
 _ANNOTATIONS = "informatics-archive/current-release/mouse_annotation"
@@ -57,17 +81,6 @@ def page_url(base: str, query: tuple[str, str], start_row: int, num_rows: int) -
     page = f"[start_row$eq{start_row}][num_rows$eq{num_rows}]"
     options = f"rma::options[order$eq'{order}']{page}"
     return f"{base}/api/v2/data/query.json?criteria={quote(f'{stages},{options}', safe=_SAFE)}"
-
-
-def file_url(base: str, role: str, name: str | int = "") -> str:
-    """Return the address of an energy grid (by section data set), annotation (by age) or tree."""
-    match role:
-        case "energy":
-            return f"{base}/grid_data/download/{name}?include=energy"
-        case "annotation":
-            return f"{base}/{_ANNOTATIONS}/{get_age(str(name)).annotation_file}"
-        case _:
-            return f"{base}/api/v2/structure_graph_download/{STRUCTURE_GRAPH_ID}.json"
 
 
 # Relative page lengths of successive passes, chosen so that their borders rarely coincide.
@@ -111,20 +124,18 @@ def _pass_over(ask: Callable, num_rows: int, source: str) -> tuple[dict[int, dic
     while start < announced or announced < 0:
         envelope = ask(start, num_rows)
         page = open_envelope(envelope, source)
-        total = _count(envelope, "total_rows", source)
-        advance = _count(envelope, "num_rows", source)
+        total = require_field(envelope, "total_rows", "count", source)
+        advance = require_field(envelope, "num_rows", "count", source)
+        ids = [require_field(row, "id", "id", source) for row in page]
+        wrong = ""
         if announced not in (-1, total):
-            raise PagingError(
-                f"{source}: total_rows={total} at start_row={start} should be {announced}, as on "
-                "the page before."
-            )
-        if start < total and not (page and advance):
-            raise PagingError(
-                f"{source}: the page at start_row={start} should have rows, total_rows={total}."
-            )
-        ids = [require_id(row.get("id"), "id", source) for row in page]
-        if start and ids and rows.keys() >= set(ids):
-            raise PagingError(f"{source}: the page at start_row={start} should bring new rows.")
+            wrong = f"announces total_rows={total}, the one before {announced}"
+        elif start < total and not (page and advance):
+            wrong = f"should have rows, total_rows={total}"
+        elif start and ids and rows.keys() >= set(ids):
+            wrong = "should bring new rows"
+        if wrong:
+            raise PagingError(f"{source}: the page at start_row={start} {wrong}.")
         for row_id, row in zip(ids, page, strict=True):
             rows.setdefault(row_id, row)
         times.update(ids)
@@ -132,13 +143,6 @@ def _pass_over(ask: Callable, num_rows: int, source: str) -> tuple[dict[int, dic
         announced = total
         start += advance
     return rows, announced, frozenset(times if collapsed else times.items())
-
-
-def _count(envelope: dict, key: str, source: str) -> int:
-    value = envelope.get(key)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise EnvelopeError(f"{source}: {key}={value!r} should be an integer >= 0.")
-    return value
 
 
 URL = "https://api.brain-map.org"
@@ -151,45 +155,6 @@ PAGE_ROWS = 1000
 
 # If the servers cannot parse a query, they return the position of the error.
 _SYNTAX_ERROR = re.compile(r"line \d+, column \d+")
-
-
-class Client(Downloader):
-    """Downloads files from the servers and checks that they are complete."""
-
-    def fetch_archive(self, url: str, read: Callable, *, judge: bool = True) -> bytes:
-        """Download a zip archive with correct CRCs; `read` reads its volume.
-
-        If `judge`, an intact archive with an invalid or missing volume is an error, not retried.
-        """
-
-        def check(body: bytes) -> bytes:
-            try:
-                read(body, url)
-            except DamagedArchiveError as error:
-                raise TransientError(f"{error} It begins {body[:40]!r}") from error
-            except GridError:
-                if judge:
-                    raise
-            return body
-
-        return self.get(url, most=MAX_ARCHIVE_BYTES, read=check)
-
-    def fetch_answer(self, url: str) -> tuple[bytes, dict]:
-        """Download JSON in the servers' envelope; a reported failure is an `EnvelopeError`."""
-
-        def check(body: bytes) -> tuple[bytes, dict]:
-            try:
-                envelope = parse_json(body, url)
-                if not isinstance(envelope, dict):
-                    raise EnvelopeError(f"{url}: the answer should be an object.")
-                open_envelope(envelope, url)
-            except EnvelopeError as error:
-                if _SYNTAX_ERROR.search(str(error)) and b'"success"' in body:
-                    raise
-                raise TransientError(str(error)) from error
-            return body, envelope
-
-        return self.get(url, most=MAX_JSON_BYTES, read=check)
 
 
 class AllenSource:
@@ -210,14 +175,30 @@ class AllenSource:
         page_rows: int = PAGE_ROWS,
         **limits,
     ):
-        self._url = _check_address("url", url)
-        self._download_url = _check_address("download_url", download_url)
+        for name, value in {"url": url, "download_url": download_url}.items():
+            if not value.startswith(("http://", "https://")):
+                raise ValueError(f"{name}={value!r} should begin with http:// or https://.")
+        self._url, self._download_url = url.rstrip("/"), download_url.rstrip("/")
         self._page_rows = page_rows
-        self._client = Client(contact, **limits)
+        self._client = Downloader(contact, **limits)
+
+    def describe_url(self, role: str, *item: str | int) -> str:
+        """Return the address of a file; for a listing or the genes, of the first page."""
+        match role:
+            case "genes":
+                return page_url(self._url, GENES, 0, self._page_rows)
+            case "listing":
+                return page_url(self._url, section_data_sets_of(str(item[0])), 0, self._page_rows)
+            case "annotation":
+                file = get_age(str(item[0])).annotation_file
+                return f"{self._download_url}/{_ANNOTATIONS}/{file}"
+            case "energy":
+                return f"{self._url}/grid_data/download/{item[-1]}?include=energy"
+        return f"{self._url}/api/v2/structure_graph_download/{STRUCTURE_GRAPH_ID}.json"
 
     def ontology(self) -> bytes:
         """Return the structure tree."""
-        return self._client.fetch_answer(self.describe_url("ontology"))[0]
+        return self._get_answer(self.describe_url("ontology"))[0]
 
     def genes(self) -> bytes:
         """Return the genes of the atlas, all pages in one."""
@@ -229,37 +210,185 @@ class AllenSource:
 
     def annotation(self, age: str) -> bytes:
         """Return the zip with the grid annotation of an age."""
-        return self._client.fetch_archive(self.describe_url("annotation", age), read_annotation)
+        return self._get_archive(self.describe_url("annotation", age), read_annotation, GridError)
 
     def energy(self, age: str, section_data_set_id: int) -> bytes:
-        """Return the zip with the energy grid of a section data set."""
-        url = self.describe_url("energy", age, section_data_set_id)
-        # The retrieval checks the grid, and records what is wrong with it.
-        return self._client.fetch_archive(url, read_energy, judge=False)
+        """Return the zip with the energy grid of a section data set.
 
-    def describe_url(self, role: str, *item: str | int) -> str:
-        """Return the address of a file; for a listing or the genes, of the first page."""
-        if role in ("genes", "listing"):
-            query = GENES if role == "genes" else section_data_sets_of(*item)
-            return page_url(self._url, query, 0, self._page_rows)
-        base = self._download_url if role == "annotation" else self._url
-        return file_url(base, role, *item[-1:])
+        The retrieval checks the grid, and records what is wrong with it.
+        """
+        return self._get_archive(self.describe_url("energy", age, section_data_set_id), read_energy)
 
     def truth(self, age: str) -> None:
         """Return None: nothing is planted in measured data."""
 
-    def _collect(self, query: tuple[str, str], what: str) -> bytes:
-        def ask(start_row: int, num_rows: int) -> dict:
-            return self._client.fetch_answer(page_url(self._url, query, start_row, num_rows))[1]
+    def ask(self, query: tuple[str, str], start_row: int, num_rows: int) -> dict:
+        """Return one page of a query's rows, in their envelope."""
+        return self._get_answer(page_url(self._url, query, start_row, num_rows))[1]
 
-        rows = collect_rows(ask, num_rows=self._page_rows, source=what)
+    def _collect(self, query: tuple[str, str], what: str) -> bytes:
+        rows = collect_rows(
+            lambda start, num: self.ask(query, start, num), num_rows=self._page_rows, source=what
+        )
         if not rows:
             # Servers also return nothing if they misunderstand the query.
             raise UnavailableError(f"{what}: n_rows=0 should be >= 1.")
         return write_envelope(rows)
 
+    def _get_archive(self, url: str, read: Callable, *refused: type[Exception]) -> bytes:
+        """Download a zip whose CRCs are correct; what `read` raises, if `refused`, is an error."""
 
-def _check_address(name: str, value: str) -> str:
-    if not value.startswith(("http://", "https://")):
-        raise ValueError(f"{name}={value!r} should begin with http:// or https://.")
-    return value.rstrip("/")
+        def check(body: bytes) -> bytes:
+            try:
+                read(body, url)
+            except DamagedArchiveError as error:
+                raise TransientError(f"{error} It begins {body[:40]!r}") from error
+            except GridError as error:
+                if isinstance(error, refused):
+                    raise
+            return body
+
+        return self._client.get(url, most=MAX_ARCHIVE_BYTES, read=check)
+
+    def _get_answer(self, url: str) -> tuple[bytes, Any]:
+        """Download JSON in the servers' envelope; a reported failure is an `EnvelopeError`."""
+
+        def check(body: bytes) -> tuple[bytes, object]:
+            try:
+                envelope = parse_json(body, url)
+                if not isinstance(envelope, dict):
+                    raise EnvelopeError(f"{url}: the answer should be an object.")
+                open_envelope(envelope, url)
+            except EnvelopeError as error:
+                if _SYNTAX_ERROR.search(str(error)) and b'"success"' in body:
+                    raise
+                raise TransientError(str(error)) from error
+            return body, envelope
+
+        return self._client.get(url, most=MAX_JSON_BYTES, read=check)
+
+
+class Grid(NamedTuple):
+    """The expected grid of one age, and the number of voxels of some tissue classes."""
+
+    dims: tuple[int, int, int]
+    voxels: dict[str, int]
+
+
+def atlas_grids() -> dict[str, Grid]:
+    """Return the atlas's own grids by age, from the tables of the phantom, which has them too."""
+    ages, structures = (
+        pd.read_csv(Path(__file__).with_name("phantom") / f"{name}.csv", index_col=0)
+        for name in ("ages", "structures")
+    )
+    brain = structures.drop(index="SpC")[[*AGES]].sum().astype(int)
+    dims = ages[["nx", "ny", "nz"]].T.to_dict("list")
+    grids = {age: Grid(tuple(dims[age]), {"brain": int(brain[age])}) for age in AGES}
+    grids["E11.5"].voxels.update(spinal_cord=2222, ventricle=5679)
+    return grids
+
+
+class Findings(list[tuple[str, str, str, bool]]):
+    """Facts about the servers: what was expected, what was found, and whether the two agree."""
+
+    def note(self, fact: str, wanted: Any, found: Any, agrees: bool | None = None) -> None:
+        """Add a fact; `wanted` is a value or a range of numbers."""
+        if agrees is None:
+            agrees = found in wanted if isinstance(wanted, range) else found == wanted
+        if isinstance(wanted, range):
+            wanted = f"{wanted[0]:,} to {wanted[-1]:,}"
+            found = f"{found:,}" if isinstance(found, int) else found
+        self.append((fact, str(wanted), str(found), agrees))
+
+    @contextmanager
+    def about(self, fact: str, wanted: Any) -> Iterator[None]:
+        """Add an answer that cannot be read as what was found."""
+        try:
+            yield
+        # The errors of the atlas's files are ValueErrors.
+        except (NotFoundError, RefusedError, UnavailableError, ValueError) as error:
+            text = " ".join(str(error).split())
+            self.note(fact, wanted, text if len(text) <= 120 else f"{text[:117]}...", False)
+
+    def format(self) -> str:
+        """Format the facts as a table."""
+        rows = [("fact", "expected", "found", "")]
+        rows += [(*facts, "" if agrees else "DIFFERS") for *facts, agrees in self]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+_ROWS = 10
+
+
+def check_servers(
+    source: AllenSource,
+    grids: Mapping[str, Grid] | None = None,
+    *,
+    n_listed: range = range(1_800, 20_001),
+    n_structures: range = range(2_690, 2_701),
+) -> Findings:
+    """Check with at most forty requests whether the servers answer as this package expects.
+
+    The expectations come from files of the servers or from their documentation: the product of the
+    atlas, about two thousand section data sets at E11.5 (`n_listed`, with all planes and failed
+    ones), the tree of 2,691 structures, and for each age its reference space, the size of its grid
+    and the number of annotated voxels. The reference spaces of P4 to P28 are the least certain: two
+    other clients give them, but no file of the servers.
+    """
+    findings, ontology, grids = Findings(), None, grids or atlas_grids()
+    fact, wanted = "product of the atlas", f"{PRODUCT_ID} {PRODUCT} {PRODUCT_NAME}"
+    with findings.about(fact, wanted):
+        rows = open_envelope(source.ask(PRODUCTS, 0, _ROWS), "products")
+        told = (f"{row.get('id')} {row.get('abbreviation')} {row.get('name')}" for row in rows)
+        findings.note(fact, wanted, "; ".join(told) or "none")
+    with findings.about("structures in the tree", n_structures):
+        ontology = parse_ontology(*parse_rows(source.ontology(), "tree"))
+        findings.note("structures in the tree", n_structures, len(ontology))
+    for age, grid in grids.items():
+        _check_annotation(source, findings, age, grid, ontology)
+    for number, (age, grid) in enumerate(grids.items()):
+        ids = _check_listing(source, findings, age, None if number else n_listed)
+        if number == 0:
+            fact = f"energy grid at {age}: dimensions"
+            with findings.about(fact, grid.dims):
+                volume = read_energy(source.energy(age, next(iter(ids), 0)))
+                findings.note(fact, grid.dims, volume.dims)
+                has_data = bool((volume.values != NO_DATA).any())
+                findings.note("energy grid: has data", True, has_data)
+    return findings
+
+
+def _check_annotation(
+    source: AllenSource, findings: Findings, age: str, grid: Grid, ontology: Ontology | None
+) -> None:
+    """Compare the annotation of an age: its grid and, if the tree was read, its voxels."""
+    with findings.about(f"annotation of {age}: dimensions", grid.dims):
+        annotation = read_annotation(source.annotation(age))
+        findings.note(f"annotation of {age}: dimensions", grid.dims, annotation.dims)
+        if ontology is not None:
+            counts = map_regions(annotation.values, ontology, tissue=TISSUES).counts
+            for tissue, number in grid.voxels.items():
+                findings.note(f"annotated voxels of {age}: {tissue}", number, counts[tissue])
+            unknown = counts["unknown_ids"]
+            findings.note(f"annotated voxels of {age}: unknown to the tree", 0, unknown)
+
+
+def _check_listing(
+    source: AllenSource, findings: Findings, age: str, n_listed: range | None
+) -> list[int]:
+    """Compare the first rows of an age's listing; return the ids of the usable ones."""
+    fact, space = f"reference space of {age}: id", get_age(age).reference_space_id
+    with findings.about(fact, space):
+        envelope = source.ask(section_data_sets_of(age), 0, _ROWS)
+        listed = parse_listing(open_envelope(envelope, "listing"))
+        # Some rows may lack it; the others should agree.
+        told = sorted(set(listed["reference_space_id"].dropna()))
+        findings.note(fact, space, ", ".join(map(str, told)) or "not told", told == [space])
+        ids = select_candidates(listed, age)[0]["id"].tolist()
+        if n_listed is not None:
+            total = int(envelope.get("total_rows", -1))
+            findings.note(f"section data sets at {age}", n_listed, total)
+            findings.note(f"usable ones of the first {_ROWS}", range(1, _ROWS + 1), len(ids))
+        return ids
+    return []

@@ -10,7 +10,6 @@ decompressed after its size has been checked; zipfile checks its CRC.
 
 from __future__ import annotations
 
-import math
 import re
 import zipfile
 from dataclasses import dataclass
@@ -19,21 +18,15 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from sparsekm.atlas.vocabulary import (
-    ANNOTATION_DTYPE,
-    ANNOTATION_MEMBER,
-    ELEMENT_DTYPES,
-    ENERGY_DTYPE,
-    ENERGY_MEMBER,
-    NO_DATA,
-)
+from sparsekm.atlas import NO_DATA
 from sparsekm.io.input_error import InputError, reason_of
 
-MAX_EXTENT = 10_000
-"""Maximum voxels along an axis; the longest axis of the atlas has 141."""
-MAX_HEADER_BYTES = 64 * 1024
+ENERGY_MEMBER = "energy"
+ANNOTATION_MEMBER = "gridAnnotation"
+ELEMENT_DTYPES = {"MET_FLOAT": np.dtype("<f4"), "MET_UINT": np.dtype("<u4")}
+
 MAX_VOLUME_BYTES = 64 * 1024 * 1024
-"""Largest array accepted; the largest grid of the atlas has 3.2 MB."""
+"""Largest member that is read; the largest grid of the atlas has 3.2 MB."""
 
 
 class GridError(InputError):
@@ -46,80 +39,6 @@ class DamagedArchiveError(GridError):
 
 class MissingGridError(GridError):
     """An intact archive without a volume of the expected name."""
-
-
-@dataclass(frozen=True)
-class VolumeHeader:
-    """The description of an array in a header."""
-
-    dims: tuple[int, int, int]  # extent along x, y, z
-    spacing: tuple[float, float, float]  # micrometres between voxels along x, y, z
-    element_type: str
-    stored: np.dtype  # of the array, in the byte order of its file
-    data_file: str  # name of the array's file
-
-
-# What the values of keys should match, whatever their case, and how messages say so.
-_REQUIRED = {
-    "NDims": ("3", "3"),
-    "ElementType": ("|".join(ELEMENT_DTYPES), " or ".join(ELEMENT_DTYPES)),
-    "DimSize": (r"[0-9]+(\s+[0-9]+){2}", "three whole numbers"),
-    "ElementSpacing": (r"\S+(\s+\S+){2}", "three numbers"),
-    "ElementDataFile": (".+", "a name"),
-}
-_OPTIONAL = {
-    "BinaryData": ("True", "True"),
-    "CompressedData": ("False", "False"),
-    "BinaryDataByteOrderMSB": ("True|False", "True or False"),
-    "ElementByteOrderMSB": ("True|False", "True or False"),
-    "ElementNumberOfChannels": ("1", "1"),
-    "HeaderSize": ("0", "0"),
-}
-
-
-def parse_header(text: str | bytes, source: str = "header") -> VolumeHeader:
-    """Parse and check a header of lines ``key = value``, in any order; other keys are ignored."""
-    fields = _split_lines(text, source)
-    for key, (pattern, wanted) in {**_REQUIRED, **_OPTIONAL}.items():
-        value = fields.get(key, "")
-        if key in _REQUIRED and not value:
-            raise GridError(f"{source}: the header should give {key}.")
-        if key in fields and not re.fullmatch(pattern, value, re.IGNORECASE):
-            raise GridError(f"{source}: {key}={value[:60]} should be {wanted}.")
-    orders = {fields[key].lower() for key in fields if key.endswith("ByteOrderMSB")}
-    if len(orders) > 1:
-        raise GridError(f"{source}: the byte order should be stated once, found both.")
-    nx, ny, nz = (int(part[:9]) for part in fields["DimSize"].split())
-    if not 1 <= min(nx, ny, nz) <= max(nx, ny, nz) <= MAX_EXTENT:
-        raise GridError(
-            f"{source}: DimSize={fields['DimSize'][:60]} should be >= 1 and <= {MAX_EXTENT} along "
-            "each axis."
-        )
-    told = f"{source}: ElementSpacing={fields['ElementSpacing'][:60]} should be"
-    try:
-        x, y, z = map(float, fields["ElementSpacing"].split())
-    except ValueError:
-        raise GridError(f"{told} three numbers.") from None
-    if not all(math.isfinite(step) and step > 0 for step in (x, y, z)):
-        raise GridError(f"{told} > 0 along each axis.")
-    name = fields["ElementType"].upper()
-    stored = ELEMENT_DTYPES[name].newbyteorder(">" if orders == {"true"} else "<")
-    return VolumeHeader((nx, ny, nz), (x, y, z), name, stored, fields["ElementDataFile"])
-
-
-def _split_lines(text: str | bytes, source: str) -> dict[str, str]:
-    fields: dict[str, str] = {}
-    lines = (text if isinstance(text, str) else text.decode("utf-8", "replace")).splitlines()
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        key, equals, value = map(str.strip, line.partition("="))
-        if not equals or not key:
-            raise GridError(f"{source}: line {number}={line[:60]!r} should read 'key = value'.")
-        if key in fields:
-            raise GridError(f"{source}: {key} should be given once, line {number} repeats it.")
-        fields[key] = value
-    return fields
 
 
 @dataclass(frozen=True)
@@ -137,6 +56,46 @@ class Volume:
         return nx, ny, nz
 
 
+# What the values of keys should match, whatever their case, and how messages say so. An empty
+# value is that of a key that is not given.
+_EXTENT = "0*[1-9][0-9]{0,3}"
+_STEP = r"(?=[0-9.]*[1-9])[0-9]{1,9}(\.[0-9]{0,9})?(e[-+]?[0-9]{1,2})?"
+_BYTE_ORDER = ("BinaryDataByteOrderMSB", "ElementByteOrderMSB")
+_RULES = {
+    "NDims": ("3", "3"),
+    "ElementType": ("|".join(ELEMENT_DTYPES), " or ".join(ELEMENT_DTYPES)),
+    "DimSize": (rf"{_EXTENT}(\s+{_EXTENT}){{2}}", "three whole numbers >= 1 and <= 9999"),
+    "ElementSpacing": (rf"{_STEP}(\s+{_STEP}){{2}}", "three numbers > 0"),
+    "ElementDataFile": (".+", "a name"),
+    "BinaryData": ("|True", "True"),
+    "CompressedData": ("|False", "False"),
+    **dict.fromkeys(_BYTE_ORDER, ("|True|False", "True or False")),
+    "ElementNumberOfChannels": ("|1", "1"),
+    "HeaderSize": ("|0", "0"),
+}
+
+
+def parse_header(text: bytes, source: str = "header") -> dict[str, str]:
+    """Return the checked fields of a header, lines ``key = value`` in any order, as text."""
+    fields: dict[str, str] = {}
+    for number, line in enumerate(text.decode("utf-8", "replace").splitlines(), start=1):
+        key, equals, value = map(str.strip, line.partition("="))
+        if not line.strip():
+            continue
+        if not (equals and key):
+            raise GridError(f"{source}: line {number}={line[:60]!r} should read 'key = value'.")
+        if key in fields:
+            raise GridError(f"{source}: {key} should be given once, line {number} repeats it.")
+        fields[key] = value
+    for key, (pattern, wanted) in _RULES.items():
+        value = fields.setdefault(key, "")
+        if not re.fullmatch(pattern, value, re.IGNORECASE):
+            raise GridError(f"{source}: {key}={value[:60]} should be {wanted}.")
+    if len({fields[key].lower() for key in _BYTE_ORDER} - {""}) > 1:
+        raise GridError(f"{source}: the byte order should be stated once, found both.")
+    return fields
+
+
 def read_energy(archive: bytes, source: str = "archive") -> Volume:
     """Read an expression energy grid: float32, -1 if no section covers the voxel.
 
@@ -144,7 +103,7 @@ def read_energy(archive: bytes, source: str = "archive") -> Volume:
     is a `DamagedArchiveError`, an intact one without a grid a `MissingGridError`, and one with an
     invalid header or values another `GridError`.
     """
-    volume = _read_volume(archive, ENERGY_MEMBER, ENERGY_DTYPE, source)
+    volume = _read_volume(archive, ENERGY_MEMBER, "MET_FLOAT", source)
     values = volume.values.ravel()
     for rule, wrong in (
         ("finite", ~np.isfinite(values)),
@@ -161,14 +120,23 @@ def read_energy(archive: bytes, source: str = "archive") -> Volume:
 
 def read_annotation(archive: bytes, source: str = "archive") -> Volume:
     """Read structure ids, uint32 with 0 for unannotated: floats cannot hold those above 2**24."""
-    return _read_volume(archive, ANNOTATION_MEMBER, ANNOTATION_DTYPE, source)
+    return _read_volume(archive, ANNOTATION_MEMBER, "MET_UINT", source)
 
 
-def _read_volume(archive: bytes, stem: str, dtype: np.dtype, source: str) -> Volume:
-    """Read `stem`.mhd and its array, whose header must declare `dtype`."""
+def _read_volume(archive: bytes, stem: str, element_type: str, source: str) -> Volume:
+    """Read `stem`.mhd and the array that it describes."""
     try:
         with zipfile.ZipFile(BytesIO(archive)) as opened:
-            return _read_members(opened, stem, dtype, source)
+            header = _read_member(opened, f"{stem}.mhd", source)
+            fields = parse_header(header, f"{source}: {stem}.mhd")
+            if fields["ElementType"].upper() != element_type:
+                told = fields["ElementType"]
+                raise GridError(f"{source}: ElementType={told} should be {element_type}.")
+            nx, ny, nz = map(int, fields["DimSize"].split())
+            is_big = "true" in (fields[key].lower() for key in _BYTE_ORDER)
+            stored = ELEMENT_DTYPES[element_type].newbyteorder(">" if is_big else "<")
+            n_bytes = nx * ny * nz * stored.itemsize
+            raw = _read_member(opened, _base_name(fields["ElementDataFile"]), source, n_bytes)
     except GridError:
         raise
     # A damaged archive can cause almost any error anywhere inside zipfile.
@@ -176,50 +144,29 @@ def _read_volume(archive: bytes, stem: str, dtype: np.dtype, source: str) -> Vol
         raise DamagedArchiveError(
             f"{source}: should be a complete zip archive ({reason_of(error)})."
         ) from error
-
-
-def _read_members(opened: zipfile.ZipFile, stem: str, dtype: np.dtype, source: str) -> Volume:
-    member = _find_member(opened, f"{stem}.mhd", source)
-    text = _read_capped(opened, member, MAX_HEADER_BYTES, source)
-    header = parse_header(text, f"{source}: {member.filename}")
-    if ELEMENT_DTYPES[header.element_type] != dtype:
-        raise GridError(
-            f"{source}: ElementType={header.element_type} ({header.stored.name}) should be {dtype}."
-        )
-    member = _find_member(opened, _base_name(header.data_file), source)
-    nx, ny, nz = header.dims
-    wanted = nx * ny * nz * dtype.itemsize
-    if member.file_size != wanted:
-        raise GridError(
-            f"{source}: {member.filename} has {member.file_size} bytes; DimSize={nx} {ny} {nz} of "
-            f"{header.element_type} should take {wanted}."
-        )
-    raw = _read_capped(opened, member, MAX_VOLUME_BYTES, source)
-    values = np.frombuffer(raw, dtype=header.stored).reshape(nz, ny, nx)
-    return Volume(values.astype(dtype.newbyteorder("="), copy=False), header.spacing)
+    x, y, z = map(float, fields["ElementSpacing"].split())
+    values = np.frombuffer(raw, dtype=stored).reshape(nz, ny, nx)
+    return Volume(values.astype(stored.newbyteorder("="), copy=False), (x, y, z))
 
 
 def _base_name(path: str) -> str:
     return PurePosixPath(path.replace("\\", "/")).name
 
 
-def _find_member(opened: zipfile.ZipFile, name: str, source: str) -> zipfile.ZipInfo:
-    """Find a member by base name, in any folder."""
-    members = [member for member in opened.infolist() if not member.is_dir()]
-    found = [m for m in members if _base_name(m.filename).lower() == name.lower()]
+def _read_member(
+    opened: zipfile.ZipFile, name: str, source: str, n_bytes: int | None = None
+) -> bytes:
+    """Read a member of any folder by its base name, if it declares an acceptable size."""
+    found = [m for m in opened.infolist() if _base_name(m.filename).lower() == name.lower()]
     if not found:
         raise MissingGridError(f"{source}: the archive should contain a member named {name}.")
     if len(found) > 1:
-        names = ", ".join(member.filename for member in found)
-        raise GridError(f"{source}: {name} should be one member, found {len(found)}: {names}.")
-    return found[0]
-
-
-def _read_capped(opened: zipfile.ZipFile, member: zipfile.ZipInfo, most: int, source: str) -> bytes:
-    """Read a member if its declared size is within bounds; reading it all checks its CRC."""
-    if member.file_size > most:
-        raise GridError(
-            f"{source}: {member.filename} declares {member.file_size} bytes, should be <= {most}."
-        )
+        raise GridError(f"{source}: {name} should be one member, found {len(found)}.")
+    (member,) = found
+    told = f"{source}: {member.filename} declares {member.file_size} bytes"
+    if n_bytes not in (None, member.file_size):
+        raise GridError(f"{told}; with its DimSize it should have {n_bytes}.")
+    if member.file_size > MAX_VOLUME_BYTES:
+        raise GridError(f"{told}, should be <= {MAX_VOLUME_BYTES}.")
     with opened.open(member) as stream:
         return stream.read(member.file_size + 1)

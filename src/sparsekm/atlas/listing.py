@@ -7,18 +7,16 @@ only the envelope shows that it failed.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from sparsekm.atlas.vocabulary import PLANES, TREATMENT, get_age
+from sparsekm.atlas import TREATMENT, get_age
 from sparsekm.io.input_error import InputError, is_storable
 
-MOST_JSON_BYTES = 256 * 1024**2
-"""Largest answer that is parsed; the largest listing of the atlas has about 20 MB."""
 MOST_TEXT = 10_000
 """Maximum characters of a name or of the aliases of a gene."""
 
@@ -27,7 +25,7 @@ class EnvelopeError(InputError):
     """An answer that is not the expected JSON, or that reports a failure."""
 
 
-def parse_json(body: str | bytes, source: str) -> object:
+def parse_json(body: bytes, source: str) -> object:
     """Parse JSON that is not nested too deeply; messages name the source."""
     try:
         return json.loads(body)
@@ -47,10 +45,9 @@ def open_envelope(document: object, source: str) -> list[dict]:
             raise EnvelopeError(
                 f"{source}: success={document.get('success')!r} should be true: {reason}"
             )
-        rows = document.get("msg")
         # Some services answer an empty page with an empty object.
-        rows = [] if rows == {} else rows
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        rows = document.get("msg") or []
+    if not _is_rows(rows):
         raise EnvelopeError(f"{source}: msg should be a list of objects.")
     return rows
 
@@ -67,228 +64,170 @@ def parse_rows(body: bytes, source: str) -> tuple[list[dict], str]:
 
 
 def read_rows(path: str | Path) -> tuple[list[dict], str]:
-    """Read the rows of a stored answer after checking its size, and hand on its name."""
-    path = Path(path)
-    size = path.stat().st_size
-    if size > MOST_JSON_BYTES:
-        raise EnvelopeError(f"{path}: bytes={size} should be <= {MOST_JSON_BYTES}.")
-    return parse_rows(path.read_bytes(), str(path))
+    """Read the rows of a stored answer, and hand on its name."""
+    return parse_rows(Path(path).read_bytes(), str(path))
 
 
-def is_whole(value: object) -> bool:
-    """Tell whether a JSON value is an integer."""
+def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def require_id(value: object, key: str, source: str) -> int:
-    """Return an id, refusing anything but a positive JSON integer.
+def _is_rows(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
 
-    An id written as a float may already have lost its last digits.
+
+def _is_date(value: Any) -> bool:
+    try:
+        return bool(datetime.fromisoformat(value))
+    except (TypeError, ValueError):
+        return False
+
+
+# By kind: what stands for a missing field, what a field should be, and whether it is. An id written
+# as a float may already have lost its last digits.
+_KINDS: dict[str, tuple] = {
+    "id": (None, "an integer > 0 and < 2**63", lambda v: _is_whole(v) and 0 < v < 2**63),
+    "count": (None, "an integer >= 0", lambda v: _is_whole(v) and v >= 0),
+    "flag": (False, "true, false or null", lambda v: isinstance(v, bool)),
+    "date": ("0001-01-01", "an ISO 8601 date", _is_date),
+    "text": (
+        "",
+        f"text of <= {MOST_TEXT} characters, without NUL or unpaired surrogates",
+        lambda v: isinstance(v, str) and len(v) <= MOST_TEXT and is_storable(v),
+    ),
+    "object": ({}, "an object or null", lambda v: isinstance(v, dict)),
+    "rows": ([], "a list of objects", _is_rows),
+}
+
+
+def read_field(row: dict, key: str, kind: str, source: str) -> Any:
+    """Return a field of a row, of a kind above, or what stands for a missing one (null or empty).
+
+    An integer in place of a text is written as text.
     """
-    if not is_whole(value):
-        kind = type(value).__name__
-        raise EnvelopeError(f"{source}: {key}={value!r} should be an integer, not {kind}.")
-    if not 0 < value < 2**63:
-        raise EnvelopeError(f"{source}: {key}={value} should be > 0 and < 2**63.")
+    missing, rule, is_right = _KINDS[kind]
+    value = row.get(key)
+    if value is None or value == "":
+        return missing
+    if kind == "text" and _is_whole(value):
+        value = str(value)
+    if not is_right(value):
+        raise EnvelopeError(f"{source}: {key}={str(value)[:60]!r} should be {rule}.")
     return value
 
 
-def read_id(row: dict, key: str, source: str) -> int | None:
-    """Return an id of a row, None if it is missing."""
-    value = row.get(key)
-    return None if value is None else require_id(value, key, source)
-
-
-def read_text(row: dict, key: str, source: str) -> str:
-    """Return a text field of a row, an integer as text, empty if it is missing."""
-    value = row.get(key)
+def require_field(row: dict, key: str, kind: str, source: str) -> Any:
+    """Return a field of a row that may not be missing."""
+    value = read_field(row, key, kind, source)
     if value is None:
-        return ""
-    if is_whole(value):
-        value = str(require_id(value, key, source))
-    if not isinstance(value, str):
-        raise EnvelopeError(f"{source}: {key} should be text, not {type(value).__name__}.")
-    if len(value) > MOST_TEXT or not is_storable(value):
-        raise EnvelopeError(
-            f"{source}: {key}={value[:60]!r} should be text of <= {MOST_TEXT} characters, without "
-            "NUL or unpaired surrogates."
-        )
+        raise EnvelopeError(f"{source}: {key}={row.get(key)!r} should be {_KINDS[kind][1]}.")
     return value
 
 
-def read_list(row: dict, key: str, source: str) -> list[dict]:
-    """Return a list of objects of a row, empty if it is missing."""
-    value = row.get(key) or []
-    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-        raise EnvelopeError(f"{source}: {key} should be a list of objects.")
-    return value
-
-
-_NEVER = datetime.min.replace(tzinfo=UTC)
-
-
-@dataclass(frozen=True)
-class Gene:
-    """A gene as the atlas names it."""
-
-    id: int  # the id in the atlas
-    # As of about 2009; some symbols end in ``*``.
-    symbol: str
-    name: str
-    entrez_id: int | None
-
-
-@dataclass(frozen=True)
-class SectionDataSet:
-    """One series of sections."""
-
-    id: int
-    # Whether it failed quality control; whether the atlas flags it to represent its gene.
-    failed: bool
-    delegate: bool
-    plane: str | None  # ``"sagittal"`` or ``"coronal"``
-    reference_space_id: int | None
-    age: str | None
-    qc_date: datetime | None  # the date of its quality control
-    treatments: tuple[str, ...]  # empty if not listed
-    genes: tuple[Gene, ...]
-
-
-def parse_listing(rows: list[dict], source: str = "listing") -> list[SectionDataSet]:
-    """Build section data sets, ascending by id; joins repeat rows, of which the first is used."""
-    by_id: dict[int, SectionDataSet] = {}
-    for row in rows:
-        parsed = _parse_row(row, source)
-        by_id.setdefault(parsed.id, parsed)
-    return [by_id[key] for key in sorted(by_id)]
-
-
-def select_candidates(
-    section_data_sets: list[SectionDataSet], age: str, *, plane: str = "sagittal"
-) -> tuple[dict[Gene, list[SectionDataSet]], dict[str, int]]:
-    """Group the usable data sets of an age by gene, and count the others by their first reason."""
-    excluded = Counter(dict.fromkeys(EXCLUSION_REASONS, 0))
-    by_gene: dict[int, tuple[Gene, list[SectionDataSet]]] = {}
-    for item in section_data_sets:
-        reason = _exclusion_reason(item, age, plane)
-        if reason:
-            excluded[reason] += 1
-            continue
-        gene = item.genes[0]
-        by_gene.setdefault(gene.id, (gene, []))[1].append(item)
-    ordered = sorted(by_gene.values(), key=lambda entry: (entry[0].symbol, entry[0].id))
-    return {gene: sorted(found, key=lambda s: s.id) for gene, found in ordered}, dict(excluded)
-
-
-EXCLUSION_REASONS = (
-    *("failed", "other_age", "other_plane"),
-    *("other_treatment", "without_gene", "several_genes"),
+_COLUMNS = (
+    *("id", "failed", "delegate", "plane", "reference_space_id", "age", "qc_date", "treated"),
+    *("n_genes", "gene_id", "symbol", "name", "entrez_id"),
 )
 
 
-def _exclusion_reason(item: SectionDataSet, age: str, plane: str) -> str | None:
-    space = get_age(age).reference_space_id
-    if item.failed:
-        return "failed"
-    if item.age not in (None, age) or item.reference_space_id not in (None, space):
-        return "other_age"
-    if item.plane != plane:
-        return "other_plane"
-    if item.treatments and TREATMENT not in item.treatments:
-        return "other_treatment"
-    if not item.genes:
-        return "without_gene"
-    return "several_genes" if len(item.genes) > 1 else None
+def parse_listing(rows: list[dict], source: str = "listing") -> pd.DataFrame:
+    """Tabulate section data sets, one series of sections each, ascending by id.
+
+    Joins repeat rows, of which the first is used. The columns are id; failed (quality control);
+    delegate (flagged to represent its gene); plane; reference_space_id; age; qc_date (seconds);
+    treated (for in-situ hybridisation, or not told); and of the first of n_genes: gene_id, symbol,
+    name and entrez_id.
+    """
+    found: dict[int, tuple] = {}
+    for row in rows:
+        row_id = require_field(row, "id", "id", source)
+        found.setdefault(row_id, (row_id, *_parse_row(row, f"{source}: section data set {row_id}")))
+    table = pd.DataFrame(list(found.values()), columns=list(_COLUMNS), dtype=object)
+    kinds = {"id": "int64", "failed": bool, "delegate": bool, "treated": bool, "qc_date": float}
+    whole = dict.fromkeys(("reference_space_id", "gene_id", "entrez_id"), "Int64")
+    return table.astype({**kinds, **whole}).sort_values("id", ignore_index=True)
 
 
-def _parse_row(row: dict, source: str) -> SectionDataSet:
-    item_id = require_id(row.get("id"), "id", source)
-    where = f"{source}: section data set {item_id}"
-    donor = _nested(_nested(row, "specimen"), "donor")
-    planes = {number: name for name, number in PLANES.items()}
-    treatments = read_list(row, "treatments", where)
-    return SectionDataSet(
-        id=item_id,
-        failed=_parse_flag(row.get("failed"), "failed", where),
-        delegate=_parse_flag(row.get("delegate"), "delegate", where),
-        plane=read_text(_nested(row, "plane_of_section"), "name", where)
-        or next((planes[n] for n in planes if n == row.get("plane_of_section_id")), None),
-        reference_space_id=read_id(row, "reference_space_id", where),
-        age=read_text(_nested(donor, "age"), "name", where) or None,
-        qc_date=_parse_date(row.get("qc_date"), where),
-        treatments=tuple(read_text(treatment, "name", where) for treatment in treatments),
-        genes=_parse_genes(row, where),
+def _parse_row(row: dict, where: str) -> tuple:
+    plane = read_field(row, "plane_of_section", "object", where)
+    donor = read_field(read_field(row, "specimen", "object", where), "donor", "object", where)
+    date = datetime.fromisoformat(read_field(row, "qc_date", "date", where))
+    treatments = read_field(row, "treatments", "rows", where)
+    names = [read_field(treatment, "name", "text", where) for treatment in treatments]
+    # A row without genes has those of its probes.
+    probes = read_field(row, "probes", "rows", where)
+    of_probes = [read_field(probe, "gene", "object", where) for probe in probes]
+    genes = {}
+    for entry in read_field(row, "genes", "rows", where) or filter(None, of_probes):
+        gene_id = require_field(entry, "id", "id", f"{where}: gene")
+        symbol, name = (read_field(entry, key, "text", where) for key in ("acronym", "name"))
+        entrez_id = read_field(entry, "entrez_id", "id", where)
+        genes.setdefault(gene_id, (gene_id, symbol.strip() or str(gene_id), name, entrez_id))
+    return (
+        *(read_field(row, flag, "flag", where) for flag in ("failed", "delegate")),
+        read_field(plane, "name", "text", where),
+        read_field(row, "reference_space_id", "id", where),
+        read_field(read_field(donor, "age", "object", where), "name", "text", where),
+        (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp(),
+        not names or TREATMENT in names,
+        len(genes),
+        *next(iter(genes.values()), (None, "", "", None)),
     )
 
 
-def _parse_genes(row: dict, where: str) -> tuple[Gene, ...]:
-    """Return the genes of a row or, if it has none, of its probes."""
-    probes = (_nested(probe, "gene") for probe in read_list(row, "probes", where))
-    genes: dict[int, Gene] = {}
-    for entry in read_list(row, "genes", where) or filter(None, probes):
-        gene_id = require_id(entry.get("id"), "gene id", where)
-        symbol = read_text(entry, "acronym", where).strip() or str(gene_id)
-        name, entrez_id = read_text(entry, "name", where), read_id(entry, "entrez_id", where)
-        genes.setdefault(gene_id, Gene(gene_id, symbol, name, entrez_id))
-    return tuple(genes.values())
+def select_candidates(
+    listed: pd.DataFrame, age: str, *, plane: str = "sagittal"
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Select the usable data sets of an age, and count the others by their first reason.
 
-
-def _nested(row: dict, key: str) -> dict:
-    value = row.get(key)
-    return value if isinstance(value, dict) else {}
-
-
-def _parse_flag(value: object, key: str, where: str) -> bool:
-    if value is None:
-        return False
-    if not isinstance(value, bool):
-        raise EnvelopeError(f"{where}: {key}={value!r} should be true, false or null.")
-    return value
-
-
-def _parse_date(value: object, where: str) -> datetime | None:
-    if not value:
-        return None
-    try:
-        date = datetime.fromisoformat(str(value))
-    except ValueError:
-        raise EnvelopeError(f"{where}: qc_date={value!r} should be an ISO 8601 date.") from None
-    return date if date.tzinfo else date.replace(tzinfo=UTC)
+    They are sorted by symbol, gene and id; a gene has the names of its first data set.
+    """
+    space = listed["reference_space_id"]
+    reasons = {
+        "failed": listed["failed"],
+        "other_age": ~listed["age"].isin(["", age])
+        | (space.notna() & (space != get_age(age).reference_space_id)),
+        "other_plane": listed["plane"] != plane,
+        "other_treatment": ~listed["treated"],
+        "without_gene": listed["n_genes"] == 0,
+        "several_genes": listed["n_genes"] > 1,
+    }
+    first = np.select([wrong.to_numpy(bool) for wrong in reasons.values()], list(reasons), "")
+    usable = listed[first == ""].astype({"gene_id": "int64"})
+    names = ["symbol", "name", "entrez_id"]
+    heads = usable.drop_duplicates("gene_id").set_index("gene_id")[names]
+    usable[names] = heads.loc[usable["gene_id"]].set_axis(usable.index)
+    usable = usable.sort_values(["symbol", "gene_id", "id"], ignore_index=True)
+    return usable, {reason: int((first == reason).sum()) for reason in reasons}
 
 
 REPLICATE_RULES = ("delegate", "latest", "mean")
 
 
-def choose_replicates(
-    candidates: list[SectionDataSet], rule: str = "delegate"
-) -> list[SectionDataSet]:
-    """Choose one or more of the usable data sets of a gene for its column.
+def choose_replicates(candidates: pd.DataFrame, rule: str = "delegate") -> pd.DataFrame:
+    """Choose one or more of the usable data sets of a gene, ascending by id, for its column.
 
     ``delegate`` chooses the latest that is flagged to represent the gene, or of all if none is.
     ``latest`` chooses the latest ``qc_date``, then the smallest id; ``mean`` all, to be averaged.
     """
     if rule not in REPLICATE_RULES:
         raise ValueError(f"replicates={rule!r} should be one of {', '.join(REPLICATE_RULES)}.")
-    if not candidates:
-        raise ValueError("n_candidates=0 should be >= 1.")
-    candidates = sorted(candidates, key=lambda item: item.id)
     if rule == "mean":
         return candidates
-    if rule == "delegate":
-        candidates = [item for item in candidates if item.delegate] or candidates
-    # Of equal dates the first, which has the smallest id.
-    return [max(candidates, key=lambda item: item.qc_date or _NEVER)]
+    if rule == "delegate" and candidates["delegate"].any():
+        candidates = candidates[candidates["delegate"]]
+    return candidates.loc[[candidates["qc_date"].idxmax()]]
 
 
 def parse_genes(rows: list[dict], source: str = "genes") -> pd.DataFrame:
     """Tabulate entrez_id (nullable), ensembl_id and aliases (joined by ``;``) by gene_id."""
     genes: dict[int, tuple] = {}
     for row in rows:
-        gene_id = require_id(row.get("id"), "id", source)
+        gene_id = require_field(row, "id", "id", source)
         where = f"{source}: gene {gene_id}"
-        entrez, ensembl = read_id(row, "entrez_id", where), read_text(row, "ensembl_id", where)
-        aliases = ";".join(read_text(row, "alias_tags", where).split())
-        genes.setdefault(gene_id, (entrez, ensembl, aliases))
+        ensembl, aliases = (read_field(row, k, "text", where) for k in ("ensembl_id", "alias_tags"))
+        entrez = read_field(row, "entrez_id", "id", where)
+        genes.setdefault(gene_id, (entrez, ensembl, ";".join(aliases.split())))
     names = ["entrez_id", "ensembl_id", "aliases"]
     table = pd.DataFrame(list(genes.values()), columns=names, dtype=object)
     table.index = pd.Index(list(genes), dtype="int64", name="gene_id")
@@ -298,8 +237,5 @@ def parse_genes(rows: list[dict], source: str = "genes") -> pd.DataFrame:
 def add_genes(var: pd.DataFrame, genes: pd.DataFrame) -> pd.DataFrame:
     """Add Ensembl ids, aliases and missing Entrez ids, as far as known, to a copy of `var`."""
     found = genes.reindex(var["gene_id"].to_numpy()).set_axis(var.index)
-    return var.assign(
-        entrez_id=var["entrez_id"].fillna(found["entrez_id"]),
-        ensembl_id=found["ensembl_id"].fillna("").astype(object),
-        aliases=found["aliases"].fillna("").astype(object),
-    )
+    texts = found[["ensembl_id", "aliases"]].fillna("").astype(object)
+    return var.assign(entrez_id=var["entrez_id"].fillna(found["entrez_id"]), **texts)

@@ -9,8 +9,8 @@ cluster.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import anndata
 import numpy as np
@@ -19,13 +19,10 @@ from scipy.special import expit
 
 from sparsekm.atlas.assembly import read_expression
 from sparsekm.io.tables import FLAG, WHOLE, WORD, TableFormat
-from sparsekm.pipeline.zscore import zscore
-
-_CELLS_AT_ONCE = 2**19
+from sparsekm.pipeline.scales import zscore
 
 
-@dataclass(frozen=True)
-class Screening:
+class Screening(NamedTuple):
     """Result of the screening."""
 
     voxels: np.ndarray  # (n_voxels,), bool: kept rows
@@ -33,6 +30,7 @@ class Screening:
     # vary over the kept voxels), or "" if it is kept.
     reasons: np.ndarray
     gene_missing: np.ndarray  # (n_genes,): share of voxels without data
+    thresholds: dict[str, float]
 
     @property
     def genes(self) -> np.ndarray:
@@ -48,10 +46,11 @@ def screen_expression(
     A share equal to the threshold, in (0, 1], is too large. Both shares are those of the full
     matrix, so that the result does not depend on which is dropped first.
     """
-    for name, value in (
-        ("max_missing_per_gene", max_missing_per_gene),
-        ("max_missing_per_voxel", max_missing_per_voxel),
-    ):
+    thresholds = {
+        "max_missing_per_gene": max_missing_per_gene,
+        "max_missing_per_voxel": max_missing_per_voxel,
+    }
+    for name, value in thresholds.items():
         if not 0 < value <= 1:
             raise ValueError(f"{name}={value} should be > 0 and <= 1.")
     missing = np.isnan(X)
@@ -62,12 +61,11 @@ def screen_expression(
     varies = np.fmax.reduce(kept, axis=0, initial=-np.inf) > lowest
     lacking = gene_missing >= max_missing_per_gene
     reasons = np.select([lacking, ~varies], ["missing", "constant"], "").astype(object)
-    screening = Screening(voxels, reasons, gene_missing)
+    screening = Screening(voxels, reasons, gene_missing, thresholds)
     if not voxels.any() or not screening.genes.any():
         raise ValueError(
             f"n_voxels={voxels.sum()} and n_genes={screening.genes.sum()} after quality control "
-            f"should be >= 1 with max_missing_per_gene={max_missing_per_gene} and "
-            f"max_missing_per_voxel={max_missing_per_voxel}."
+            f"should be >= 1 with {' and '.join(f'{k}={v}' for k, v in thresholds.items())}."
         )
     return screening
 
@@ -140,20 +138,19 @@ def find_common_genes(
     columns, symbols = {}, {}
     for age, path in expressions.items():
         data = read_expression(path)
-        ids = data.var["gene_id"].to_numpy()
-        columns[age] = pd.Series(screen_expression(data.X, **quality_control).reasons, index=ids)
-        symbols |= dict(zip(ids, data.var["symbol"], strict=True))
+        var = data.var.set_index("gene_id")["symbol"]
+        columns[age] = pd.Series(screen_expression(data.X, **quality_control).reasons, var.index)
+        symbols |= var.to_dict()
         del data
-    reasons = pd.DataFrame(columns).reindex(sorted(symbols)).fillna("absent")
+    reasons = pd.DataFrame(columns).sort_index().fillna("absent")
     common = (reasons == "").all(axis=1)
     if not common.any():
         raise ValueError(
             f"n_common=0 of {len(reasons)} genes at {', '.join(expressions)} should be >= 1."
         )
-    reasons.insert(0, "gene_id", reasons.index)
-    reasons.insert(1, "gene", [symbols[gene_id] for gene_id in reasons.index])
-    reasons.insert(2, "common", common)
-    return reasons.reset_index(drop=True)
+    reasons.insert(0, "gene", reasons.index.map(symbols))
+    reasons.insert(1, "common", common)
+    return reasons.rename_axis("gene_id").reset_index()
 
 
 def read_common_genes(path: str | Path) -> set[int]:
@@ -163,29 +160,26 @@ def read_common_genes(path: str | Path) -> set[int]:
 
 
 FILLS = ("none", "zero", "gene_mean", "region_mean")
+_DROPPED = ("missing", "constant", "not_common")
 
 
 def normalise_age(
     data: anndata.AnnData,
     *,
-    max_missing_per_gene: float = 0.3,
-    max_missing_per_voxel: float = 0.3,
     fill: str = "gene_mean",
     transform: str = "none",
     genes: Collection[int] | None = None,
+    **quality_control: float,
 ) -> anndata.AnnData:
     """Screen, transform, fill and z-score the expression of an age, which stays as it is.
 
-    The thresholds are those of `screen_expression`, `fill` is that of `fill_missing` (``none``
-    requires data without missing values), `transform` that of `transform_energies`. `genes` are the
-    ids of the genes that may be kept, for instance those common to all ages. obs gets ``label``,
-    the region, and uns ``dropped_genes``: gene, gene_id, reason and missing share.
+    `fill` is that of `fill_missing` (``none`` requires data without missing values), `transform`
+    that of `transform_energies`; the thresholds of `quality_control` are those of
+    `screen_expression`. `genes` are the ids of the genes that may be kept, for instance those
+    common to all ages. obs gets ``label``, the region, and uns ``dropped_genes``: gene, gene_id,
+    reason and missing share.
     """
-    thresholds = {
-        "max_missing_per_gene": max_missing_per_gene,
-        "max_missing_per_voxel": max_missing_per_voxel,
-    }
-    screening = screen_expression(data.X, **thresholds)
+    screening = screen_expression(data.X, **quality_control)
     voxels, reasons = screening.voxels, screening.reasons
     if genes is not None:
         # A gene that passes at this age is missing at another age.
@@ -210,18 +204,27 @@ def normalise_age(
     varies = ~moments.constant
     # Genes that are constant except for rounding.
     reasons[kept[moments.constant]] = "constant"
-    dropped = ~screening.genes
-    scale = {"fill": fill, "transform": transform, "scale": "z-score, ddof = 1"}
+    names = data.var_names.to_numpy(dtype=object)
+    counts = {f"n_genes_dropped_{r}": int((reasons == r).sum()) for r in _DROPPED}
     provenance = {
         **data.uns["provenance"],
-        **_count_kept(data, screening),
-        "normalisation": thresholds | scale,
+        "n_voxels_read": data.n_obs,
+        "n_voxels_dropped": int((~voxels).sum()),
+        "n_voxels": int(voxels.sum()),
+        "n_genes_read": data.n_vars,
+        **counts,
+        "n_genes": int(screening.genes.sum()),
+        "dropped_constant": names[reasons == "constant"].astype(str),
+        "normalisation": screening.thresholds
+        | {"fill": fill, "transform": transform, "scale": "z-score, ddof = 1"},
         "units": "z-score",
         "n_values_filled": n_filled,
     }
-    regions = data.uns["regions"].copy()
-    n_voxels = regions["acronym"].map(obs["region"].value_counts())
-    regions["n_voxels"] = n_voxels.fillna(0).astype(np.int64)
+    regions = data.uns["regions"]
+    n_voxels = regions["acronym"].map(obs["region"].value_counts()).fillna(0).astype(np.int64)
+    regions = regions.assign(n_voxels=n_voxels)
+    lost = pd.DataFrame({"gene": names, "gene_id": data.var["gene_id"].to_numpy()})
+    lost = lost.assign(reason=reasons, missing=screening.gene_missing)
     return anndata.AnnData(
         X=X[:, varies] if moments.constant.any() else X,
         obs=obs,
@@ -231,33 +234,10 @@ def normalise_age(
         obsm={"spatial": data.obsm["spatial"][voxels]},
         uns={
             "provenance": provenance,
-            "regions": regions[regions["n_voxels"] > 0].reset_index(drop=True),
-            "dropped_genes": pd.DataFrame(
-                {
-                    "gene": data.var_names[dropped].to_numpy(dtype=object),
-                    "gene_id": data.var["gene_id"].to_numpy()[dropped],
-                    "reason": reasons[dropped],
-                    "missing": screening.gene_missing[dropped],
-                }
-            ),
+            "regions": regions[n_voxels > 0].reset_index(drop=True),
+            "dropped_genes": lost[~screening.genes].reset_index(drop=True),
         },
     )
-
-
-def _count_kept(data: anndata.AnnData, screening: Screening) -> dict:
-    voxels, reasons = screening.voxels, screening.reasons
-    return {
-        "n_voxels_read": data.n_obs,
-        "n_voxels_dropped": int(np.count_nonzero(~voxels)),
-        "n_voxels": int(np.count_nonzero(voxels)),
-        "n_genes_read": data.n_vars,
-        **{
-            f"n_genes_dropped_{reason}": int((reasons == reason).sum())
-            for reason in ("missing", "constant", "not_common")
-        },
-        "n_genes": int(np.count_nonzero(screening.genes)),
-        "dropped_constant": data.var_names[reasons == "constant"].to_numpy(dtype=str),
-    }
 
 
 def fill_missing(X: np.ndarray, method: str, regions: np.ndarray) -> int:
@@ -268,37 +248,21 @@ def fill_missing(X: np.ndarray, method: str, regions: np.ndarray) -> int:
     """
     if method not in FILLS:
         raise ValueError(f"fill={method!r} should be one of {', '.join(FILLS)}.")
-    n_missing = int(np.count_nonzero(np.isnan(X)))
-    if method == "none" or not n_missing:
+    missing = np.isnan(X)
+    n_missing = int(missing.sum())
+    if method == "zero":
+        X[missing] = 0
+    if method in ("none", "zero") or not n_missing:
         return n_missing
     _, code = np.unique(regions, return_inverse=True)
-    if method != "region_mean":
-        code = np.zeros(len(X), dtype=np.int64)
-    values = np.zeros((1, X.shape[1])) if method == "zero" else _group_means(X, code)
-    for gene in range(X.shape[1]):
-        voxels = np.flatnonzero(np.isnan(X[:, gene]))
-        X[voxels, gene] = values[code[voxels], gene]
+    if method == "gene_mean":
+        code[:] = 0
+    for gene in np.flatnonzero(missing.any(axis=0)):
+        gaps, values = missing[:, gene], X[:, gene]
+        known = values[~gaps]
+        totals = np.bincount(code[~gaps], known, minlength=code.max() + 1)
+        sizes = np.bincount(code[~gaps], minlength=code.max() + 1)
+        overall = totals.sum() / sizes.sum()
+        means = np.where(sizes > 0, totals / np.maximum(sizes, 1), overall)
+        values[gaps] = means[code[gaps]]
     return n_missing
-
-
-def _group_means(X: np.ndarray, code: np.ndarray) -> np.ndarray:
-    """Return the means of the measured values, of shape (n_groups, n_genes)."""
-    n_groups = int(code.max()) + 1
-    total = np.zeros((n_groups, X.shape[1]))
-    measured = np.zeros((n_groups, X.shape[1]), dtype=np.int64)
-    height = max(1, _CELLS_AT_ONCE // X.shape[1])
-    for start in range(0, len(X), height):
-        rows = slice(start, start + height)
-        valid = ~np.isnan(X[rows])
-        values = np.where(valid, X[rows], 0)
-        for group in np.unique(code[rows]):
-            members = code[rows] == group
-            total[group] += values[members].sum(axis=0, dtype=np.float64)
-            measured[group] += valid[members].sum(axis=0)
-    everywhere = measured.sum(axis=0)
-    if not everywhere.all():
-        raise ValueError(
-            f"gene at column {int(np.argmin(everywhere))} should have a measured value."
-        )
-    overall = total.sum(axis=0) / everywhere
-    return np.where(measured > 0, total / np.maximum(measured, 1), overall)

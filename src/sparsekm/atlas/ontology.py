@@ -8,15 +8,15 @@ level, the parent is used, so that regions are never nested.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from sparsekm.atlas import listing
-from sparsekm.atlas.vocabulary import (
+from sparsekm.atlas import (
     NEURAL_PLATE_ID,
     REGION_LEVEL,
     SPINAL_CORD_ID,
@@ -24,6 +24,7 @@ from sparsekm.atlas.vocabulary import (
     TRACTS_ID,
     VENTRICLES_ID,
 )
+from sparsekm.atlas.listing import read_field, require_field
 from sparsekm.io.input_error import InputError
 
 _COLOR = re.compile(r"[0-9A-Fa-f]{6}")
@@ -33,8 +34,7 @@ class OntologyError(InputError):
     """An invalid structure tree."""
 
 
-@dataclass(frozen=True)
-class Structure:
+class Structure(NamedTuple):
     """One node of the tree."""
 
     id: int
@@ -48,88 +48,70 @@ class Structure:
 
 
 class Ontology(dict[int, Structure]):
-    """Structures by id, without cycles, whose parents are among them."""
+    """Structures by id, without cycles; a parent that is not among them counts as none."""
 
     def path(self, structure_id: int) -> list[Structure]:
         """Return the structure and its ancestors, from the root down to the structure itself."""
         steps, step = [], self.get(structure_id)
         while step is not None:
             steps.append(step)
-            step = None if step.parent_id is None else self[step.parent_id]
+            step = self.get(step.parent_id)
         return steps[::-1]
 
 
-def parse_ontology(document: object, source: str = "ontology") -> Ontology:
-    """Build the tree from the servers' envelope or from a bare list of roots.
+def parse_ontology(rows: list[dict], source: str = "ontology") -> Ontology:
+    """Build the tree from its roots.
 
     Structures are nested in their parent's ``children``, or flat with ``parent_structure_id``. If
     the two contradict each other, an id occurs twice, or parents form a cycle: `OntologyError`.
     """
-    # An own stack, so that a deep or malicious tree cannot exhaust Python's.
-    waiting = [(row, None) for row in reversed(listing.open_envelope(document, source))]
-    if not waiting:
-        raise OntologyError(f"{source}: n_structures=0 should be >= 1.")
-    structures: dict[int, Structure] = {}
+    ontology = Ontology()
+    # An own stack, so that a deep tree cannot exhaust Python's.
+    waiting = [(row, None) for row in reversed(rows)]
     while waiting:
         row, parent_id = waiting.pop()
-        structure = _parse_structure(row, parent_id, len(structures), source)
-        if structure.id in structures:
+        structure = _parse_structure(row, parent_id, len(ontology), source)
+        if structure.id in ontology:
             raise OntologyError(f"{source}: id={structure.id} should occur once.")
-        structures[structure.id] = structure
-        where = f"{source}: structure {structure.id}"
-        for child in reversed(listing.read_list(row, "children", where)):
-            waiting.append((child, structure.id))
-    # Parents that are not in the file are removed; their children become roots.
-    linked = Ontology(
-        (key, node if node.parent_id in structures else replace(node, parent_id=None))
-        for key, node in structures.items()
-    )
-    _refuse_cycles(linked, source)
-    return linked
+        ontology[structure.id] = structure
+        children = read_field(row, "children", "rows", f"{source}: structure {structure.id}")
+        waiting += [(child, structure.id) for child in reversed(children)]
+    if not ontology:
+        raise OntologyError(f"{source}: n_structures=0 should be >= 1.")
+    try:
+        TopologicalSorter({node.id: [node.parent_id] for node in ontology.values()}).prepare()
+    except CycleError as error:
+        first = error.args[1][0]
+        raise OntologyError(f"{source}: id={first} should not be its own ancestor.") from None
+    return ontology
 
 
 def _parse_structure(row: dict, nested_in: int | None, order: int, source: str) -> Structure:
-    structure_id = listing.require_id(row.get("id"), "id", source)
-    parent_id = listing.read_id(row, "parent_structure_id", source)
+    structure_id = require_field(row, "id", "id", source)
+    where = f"{source}: structure {structure_id}"
+    parent_id = read_field(row, "parent_structure_id", "id", where)
     if nested_in is not None and parent_id not in (None, nested_in):
         raise OntologyError(
-            f"{source}: parent_structure_id={parent_id} of id={structure_id} should be "
-            f"{nested_in}, since it is one of its children."
+            f"{where}: parent_structure_id={parent_id} should be {nested_in}, since it is one of "
+            "its children."
         )
-    level = row.get("st_level")
-    if level is not None and not listing.is_whole(level):
-        raise listing.EnvelopeError(
-            f"{source}: st_level={level!r} of id={structure_id} should be an integer or null."
-        )
-    position = row.get("graph_order")
-    where = f"{source}: structure {structure_id}"
-    color = listing.read_text(row, "color_hex_triplet", where) or "888888"
-    if not _COLOR.fullmatch(color):
+    acronym, name, color = (
+        read_field(row, key, "text", where) for key in ("acronym", "name", "color_hex_triplet")
+    )
+    if color and not _COLOR.fullmatch(color):
         raise OntologyError(
             f"{where}: color_hex_triplet={color[:60]!r} should be six hexadecimal digits."
         )
+    position = read_field(row, "graph_order", "count", where)
     return Structure(
         id=structure_id,
-        acronym=listing.read_text(row, "acronym", where).strip() or str(structure_id),
-        name=listing.read_text(row, "name", where),
-        st_level=level,
-        parent_id=nested_in if nested_in is not None else parent_id,
-        color=color,
-        order=position if isinstance(position, int) else order,
+        acronym=acronym.strip() or str(structure_id),
+        name=name,
+        st_level=read_field(row, "st_level", "count", where),
+        parent_id=parent_id if nested_in is None else nested_in,
+        color=color or "888888",
+        order=order if position is None else position,
     )
-
-
-def _refuse_cycles(structures: dict[int, Structure], source: str) -> None:
-    settled: set[int] = set()
-    for start in structures:
-        trail: dict[int, None] = {}
-        step: int | None = start
-        while step is not None and step not in settled:
-            if step in trail:
-                raise OntologyError(f"{source}: id={step} should not be its own ancestor.")
-            trail[step] = None
-            step = structures[step].parent_id
-        settled.update(trail)
 
 
 UNASSIGNED = "unassigned"
@@ -143,6 +125,16 @@ class Region(NamedTuple):
     structure: Structure | None  # the region; None for an unassigned structure
 
 
+# The tissue below each top of the tree, and how far below it a structure without an ancestor at the
+# level has its region (None: it has none). The spinal cord is part of the neural plate.
+_TOPS = {
+    SPINAL_CORD_ID: ("spinal_cord", 0),
+    NEURAL_PLATE_ID: ("brain", None),
+    VENTRICLES_ID: ("ventricle", 1),
+    TRACTS_ID: ("tract", 0),
+}
+
+
 def assign_region(ontology: Ontology, structure_id: int, level: int = REGION_LEVEL) -> Region:
     """Find the region of a structure, with ``st_level`` equal to `level`.
 
@@ -151,22 +143,17 @@ def assign_region(ontology: Ontology, structure_id: int, level: int = REGION_LEV
     without such an ancestor belong to the top of their trees.
     """
     path = ontology.path(structure_id)
-    at_level = next((node for node in path if node.st_level == level), None)
     ids = [node.id for node in path]
-    if SPINAL_CORD_ID in ids:
-        return Region("spinal_cord", at_level or ontology[SPINAL_CORD_ID])
-    if NEURAL_PLATE_ID in ids:
-        return Region("brain" if at_level else UNASSIGNED, at_level)
-    if VENTRICLES_ID in ids:
-        below_top = min(ids.index(VENTRICLES_ID) + 1, len(path) - 1)
-        return Region("ventricle", at_level or path[below_top])
-    if TRACTS_ID in ids:
-        return Region("tract", at_level or ontology[TRACTS_ID])
+    region = next((node for node in path if node.st_level == level), None)
+    for top, (tissue, below) in _TOPS.items():
+        if top in ids:
+            if region is None and below is not None:
+                region = path[min(ids.index(top) + below, len(path) - 1)]
+            return Region(tissue if region else UNASSIGNED, region)
     return Region(UNASSIGNED, None)
 
 
-@dataclass(frozen=True)
-class RegionMap:
+class RegionMap(NamedTuple):
     """The annotated voxels of the selected tissue, and counts of all others."""
 
     index: np.ndarray  # (n_voxels,), int64: linear positions in the file, ascending
@@ -187,45 +174,25 @@ def map_regions(
     tissue: Iterable[str] = ("brain", "spinal_cord"),
 ) -> RegionMap:
     """Map an annotation volume (0 is unannotated) to regions; `tissue` are the classes to keep."""
-    wanted = _check_tissue(tissue)
-    flat = np.asarray(annotation).ravel()
-    if not np.issubdtype(flat.dtype, np.integer):
-        raise TypeError(
-            f"annotation dtype={flat.dtype} should be an integer type: floats lose ids."
-        )
-    ids, inverse, n_each = np.unique(flat, return_inverse=True, return_counts=True)
-    assigned = [None if i == 0 else assign_region(ontology, int(i), level) for i in ids]
-    kept = {r.structure.id: r for r in assigned if r is not None and r.tissue in wanted}
+    wanted = (tissue,) if isinstance(tissue, str) else tuple(tissue)
+    if not wanted or not {*wanted} <= {*TISSUES}:
+        raise ValueError(f"tissue={wanted} should name at least one of {', '.join(TISSUES)}.")
+    ids, inverse, n_each = np.unique(annotation, return_inverse=True, return_counts=True)
+    regions = [assign_region(ontology, int(i), level) if i else None for i in ids]
+    kept = {region for region in regions if region is not None and region.tissue in wanted}
     if not kept:
         raise ValueError(f"the annotation has no voxel of tissue={', '.join(wanted)}.")
-    ordered = sorted(kept.values(), key=lambda r: (r.structure.order, r.structure.id))
-    row_of = {region: row for row, region in enumerate(ordered)}
-    row = np.array([row_of.get(region, -1) for region in assigned])[inverse.ravel()]
+    ordered = sorted(kept, key=lambda region: (region.structure.order, region.structure.id))
+    row = np.array([ordered.index(r) if r in kept else -1 for r in regions])[inverse.ravel()]
     index = np.flatnonzero(row >= 0)
-    structures = [region.structure for region in ordered]
-    table = pd.DataFrame(
-        {
-            "acronym": [structure.acronym for structure in structures],
-            "name": [structure.name for structure in structures],
-            "id": np.array([structure.id for structure in structures], dtype=np.int64),
-            "color": [f"#{structure.color}" for structure in structures],
-            "tissue": [region.tissue for region in ordered],
-            "n_voxels": np.bincount(row[index], minlength=len(ordered)),
-        }
+    table = pd.DataFrame([r.structure for r in ordered], columns=list(Structure._fields))
+    table = table[["acronym", "name", "id", "color"]].assign(
+        color="#" + table["color"],
+        tissue=[region.tissue for region in ordered],
+        n_voxels=np.bincount(row[index], minlength=len(ordered)),
     )
-    counts = dict.fromkeys((*TISSUES, UNASSIGNED, UNANNOTATED, "unknown_ids"), 0)
-    for structure_id, n, region in zip(ids, n_each, assigned, strict=True):
-        counts[UNANNOTATED if region is None else region.tissue] += int(n)
-        if region is not None and int(structure_id) not in ontology:
-            counts["unknown_ids"] += int(n)
-    return RegionMap(index, row[index], table, counts)
-
-
-def _check_tissue(tissue: Iterable[str]) -> tuple[str, ...]:
-    wanted = (tissue,) if isinstance(tissue, str) else tuple(tissue)
-    for name in wanted:
-        if name not in TISSUES:
-            raise ValueError(f"tissue={name!r} should be one of {', '.join(TISSUES)}.")
-    if not wanted:
-        raise ValueError(f"tissue=() should name at least one of {', '.join(TISSUES)}.")
-    return wanted
+    counts = Counter(dict.fromkeys((*TISSUES, UNASSIGNED, UNANNOTATED, "unknown_ids"), 0))
+    for structure_id, n, region in zip(ids.tolist(), n_each.tolist(), regions, strict=True):
+        counts[UNANNOTATED if region is None else region.tissue] += n
+        counts["unknown_ids"] += n if structure_id and structure_id not in ontology else 0
+    return RegionMap(index, row[index], table, dict(counts))

@@ -13,26 +13,23 @@ Files of an age, in ``{age}/`` below: ``listing.json``, the annotation zip under
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from sparsekm.atlas import NO_DATA, get_age
 from sparsekm.atlas.grid import GridError, MissingGridError, Volume, read_annotation, read_energy
 from sparsekm.atlas.listing import (
     EnvelopeError,
-    Gene,
     parse_genes,
     parse_listing,
-    read_rows,
+    parse_rows,
     select_candidates,
 )
 from sparsekm.atlas.ontology import parse_ontology
-from sparsekm.atlas.vocabulary import ENERGY_DTYPE, NO_DATA, get_age
 from sparsekm.io.atomic import remove_unfinished, write_bytes
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.tables import (
@@ -45,16 +42,18 @@ from sparsekm.io.tables import (
 )
 from sparsekm.network import NotFoundError, Received, RefusedError, UnavailableError
 
-_FORMAT = TableFormat(
+MANIFEST = TableFormat(
     "retrieve_atlas",
     {
-        **columns(WORD, "role"),
+        **columns(WORD, "role"),  # ``listing``, ``annotation`` or ``energy``
         **columns(WHOLE_OR_NOTHING, "section_data_set_id gene_id"),
+        # The file is relative to the folder, empty if nothing was stored; the url is its origin.
         **columns(WORD, "gene file url"),
         **columns(WHOLE, "bytes"),
         **columns(WORD, "sha256 status"),
+        # For an energy grid, the share of annotated voxels that have data.
         **columns(NUMBER_OR_NOTHING, "valid_share"),
-        **columns(WORD, "reason"),
+        **columns(WORD, "reason"),  # why a volume was rejected or could not be downloaded
     },
 )
 STATUSES = ("ok", "missing", "no_grid", "rejected", "not_fetched")
@@ -62,55 +61,6 @@ STATUSES = ("ok", "missing", "no_grid", "rejected", "not_fetched")
 volume does not belong to this age or has invalid energies; or the download failed, and the settings
 allow it to be missing. Only the last are downloaded again."""
 
-
-@dataclass(frozen=True)
-class ManifestEntry:
-    """One file of an age."""
-
-    role: str  # ``"listing"``, ``"annotation"`` or ``"energy"``
-    file: str  # name relative to the age's folder; empty if nothing was stored
-    url: str  # the origin of the file
-    bytes: int
-    sha256: str
-    status: str
-    section_data_set_id: int | None = None
-    gene_id: int | None = None
-    gene: str = ""  # symbol
-    # For an energy grid, the share of annotated voxels that have data.
-    valid_share: float | None = None
-    reason: str = ""  # why a volume was rejected or could not be downloaded
-
-
-def digest(body: bytes) -> str:
-    """Return the SHA-256 of a file's content in hexadecimal."""
-    return hashlib.sha256(body).hexdigest()
-
-
-def write_manifest(path: str | Path, entries: list[ManifestEntry]) -> None:
-    """Write a manifest atomically."""
-    table = pd.DataFrame([asdict(entry) for entry in entries], columns=list(_FORMAT.columns))
-    _FORMAT.write(path, table.astype({"section_data_set_id": "Int64", "gene_id": "Int64"}))
-
-
-def read_manifest(path: str | Path) -> list[ManifestEntry]:
-    """Read a manifest, and check that statuses are known and files are in the age's folder."""
-    table = _FORMAT.read(path)
-    for status in table["status"].unique():
-        if status not in STATUSES:
-            problem = f"status={status!r} should be one of {', '.join(STATUSES)}"
-            raise DamagedFileError(path, problem, _FORMAT.rule)
-    for name in map(PurePosixPath, table["file"]):
-        if name.is_absolute() or ".." in name.parts:
-            problem = f"file={str(name)!r} should lie in the folder"
-            raise DamagedFileError(path, problem, _FORMAT.rule)
-    return [
-        ManifestEntry(**{name: None if pd.isna(value) else value for name, value in row.items()})
-        for row in table.to_dict("records")
-    ]
-
-
-ONTOLOGY_FILE = "ontology.json"
-GENES_FILE = "genes.json"
 LISTING_FILE = "listing.json"
 MANIFEST_FILE = "manifest.csv"
 TRUTH_FILE = "truth.csv"
@@ -119,42 +69,58 @@ MAX_REJECTED_SHARE = 0.1
 """Largest share of rejected grids; more indicate a general problem."""
 MAX_FAILURES_IN_A_ROW = 5
 """Number of consecutive failures after which the source is considered down."""
+PACKED_SHARE = 0.2
+"""Compressed bytes of a grid per byte of its array, as in the servers' files."""
 
 Progress = Callable[[int, int], None]
 
 
-def retrieve_tables(source: Any, folder: str | Path) -> list[ManifestEntry]:
-    """Download the structure tree and the table of genes, check that they parse, and store them."""
-    stored = StoredFiles(source, folder)
-    entries = [
-        stored.get_entry("ontology", ONTOLOGY_FILE),
-        stored.get_entry("genes", GENES_FILE),
-    ]
-    parse_ontology(*read_rows(stored.folder / ONTOLOGY_FILE))
-    parse_genes(*read_rows(stored.folder / GENES_FILE))
-    write_manifest(stored.folder / MANIFEST_FILE, entries)
-    return entries
+def digest(body: bytes) -> str:
+    """Return the SHA-256 of a file's content in hexadecimal."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def read_manifest(path: str | Path) -> pd.DataFrame:
+    """Read a manifest, and check that statuses are known and files are in the age's folder."""
+    table = MANIFEST.read(path)
+    for status, file in zip(table["status"], map(PurePosixPath, table["file"]), strict=True):
+        if status not in STATUSES:
+            problem = f"status={status!r} should be one of {', '.join(STATUSES)}"
+        elif file.is_absolute() or ".." in file.parts:
+            problem = f"file={str(file)!r} should lie in the folder"
+        else:
+            continue
+        raise DamagedFileError(path, problem, MANIFEST.rule)
+    return table
 
 
 class StoredFiles:
-    """The files of a source in a folder: downloaded once, or simulated.
+    """The files of a source in a folder, downloaded once, or simulated, and their manifest.
 
     A file has a role, the name of the source's method, and an item: its age, or age and id.
     """
 
     def __init__(self, source: Any, folder: str | Path):
         self.folder = Path(folder)
-        self.source = source
+        self.entries: list[dict[str, Any]] = []
+        self._source = source
         self._received = None if source.simulated else Received(folder)
 
     def get(self, role: str, file: str, *item: object) -> bytes:
-        """Return the body of a file that is on disk now."""
-        fetch = getattr(self.source, role)
+        """Return the body of a file that is on disk now, and add its entry to the manifest."""
+        url = self._source.describe_url(role, *item)
+        nothing = {"file": "", "bytes": 0, "sha256": ""}
+        self.entries.append({"role": role, "url": url, "status": "ok", **nothing})
+        body = self._fetch(role, file, url, *item)
+        self.entries[-1] |= {"file": file, "bytes": len(body), "sha256": digest(body)}
+        return body
+
+    def _fetch(self, role: str, file: str, url: str, *item: object) -> bytes:
+        fetch = getattr(self._source, role)
         if self._received is None:
             body = fetch(*item)
             write_bytes(body, self.folder / file)
             return body
-        url = self.source.describe_url(role, *item)
         body = self._received.find(file, url)
         if body is None:
             try:
@@ -171,31 +137,43 @@ class StoredFiles:
         """Return the length of a file that need not be fetched, 0 if there is none, or None."""
         if self._received is None:
             return 0
-        return self._received.size(file, self.source.describe_url(role, *item))
+        return self._received.size(file, self._source.describe_url(role, *item))
 
-    def get_entry(self, role: str, file: str, *item: object) -> ManifestEntry:
-        """Store a file, and return its entry in the manifest."""
-        body = self.get(role, file, *item)
-        url = self.source.describe_url(role, *item)
-        return ManifestEntry(role, file, url, len(body), digest(body), "ok")
-
-    def list_wanted(self, age: str, plane: str) -> list[tuple[Gene, int]]:
-        """List the section data sets of the stored listing to use, at least one, with genes."""
-        path = self.folder / LISTING_FILE
-        listed = parse_listing(*read_rows(path))
-        candidates, excluded = select_candidates(listed, age, plane=plane)
-        if not candidates:
+    def list_wanted(self, age: str, plane: str) -> pd.DataFrame:
+        """List the usable section data sets of an age, at least one; see `parse_listing`."""
+        body, path = self.get("listing", LISTING_FILE, age), self.folder / LISTING_FILE
+        listed = parse_listing(*parse_rows(body, str(path)))
+        usable, excluded = select_candidates(listed, age, plane=plane)
+        if usable.empty:
             reasons = ", ".join(f"{reason}: {n}" for reason, n in excluded.items() if n)
             raise EnvelopeError(
                 f"{path}: n_section_data_sets=0 that are {plane} should be >= 1, of {len(listed)} "
                 f"listed ({reasons or 'none'})."
             )
-        return [(gene, item.id) for gene, items in candidates.items() for item in items]
+        return usable
 
-    def read_annotation(self, age: str) -> Volume:
-        """Read the stored annotation of an age."""
-        path = self.folder / get_age(age).annotation_file
-        return read_annotation(path.read_bytes(), str(path))
+    def get_annotation(self, age: str) -> Volume:
+        """Get the annotation of an age."""
+        file = get_age(age).annotation_file
+        return read_annotation(self.get("annotation", file, age), str(self.folder / file))
+
+    def write_manifest(self) -> pd.DataFrame:
+        """Write the manifest, and return it."""
+        table = pd.DataFrame(self.entries, columns=list(MANIFEST.columns), dtype=object)
+        ids = {"section_data_set_id": "Int64", "gene_id": "Int64"}
+        table = table.astype({**ids, "bytes": "int64", "valid_share": float})
+        table = table.fillna({"gene": "", "reason": ""})
+        MANIFEST.write(self.folder / MANIFEST_FILE, table)
+        return table
+
+
+def retrieve_tables(source: Any, folder: str | Path) -> pd.DataFrame:
+    """Store the structure tree and the table of genes if they parse, and return the manifest."""
+    stored = StoredFiles(source, folder)
+    for role, parse in (("ontology", parse_ontology), ("genes", parse_genes)):
+        file = f"{role}.json"
+        parse(*parse_rows(stored.get(role, file), str(stored.folder / file)))
+    return stored.write_manifest()
 
 
 def retrieve_age(
@@ -206,11 +184,11 @@ def retrieve_age(
     plane: str = "sagittal",
     max_not_fetched: int = 0,
     progress: Progress | None = None,
-) -> list[ManifestEntry]:
-    """Store all files of one age in its folder, and return the entries of ``manifest.csv``.
+) -> pd.DataFrame:
+    """Store all files of one age in its folder, and return the manifest.
 
-    The entries are the listing, the annotation, and each usable section data set of the plane. Up
-    to `max_not_fetched` grids may be missing because a download failed.
+    Its rows are the listing, the annotation, and each usable section data set of the plane. Up to
+    `max_not_fetched` grids may be missing because a download failed.
 
     If the listing, the annotation or more than `MAX_REJECTED_SHARE` of the grids are invalid, raise
     a `GridError` or an `EnvelopeError`, and write no manifest.
@@ -221,28 +199,25 @@ def retrieve_age(
     # Without a manifest the files do not count as complete while they change.
     (folder / MANIFEST_FILE).unlink(missing_ok=True)
     stored = StoredFiles(source, folder)
-    entries = [
-        stored.get_entry("listing", LISTING_FILE, age),
-        stored.get_entry("annotation", get_age(age).annotation_file, age),
-    ]
-    wanted, annotation, in_a_row = stored.list_wanted(age, plane), stored.read_annotation(age), 0
-    for done, (gene, item_id) in enumerate(wanted, start=1):
-        entry = _retrieve_energy(stored, age, gene, item_id, annotation)
-        entries.append(entry)
-        in_a_row = in_a_row + 1 if entry.status == "not_fetched" else 0
+    wanted, annotation = stored.list_wanted(age, plane), stored.get_annotation(age)
+    in_a_row = 0
+    for done, item in enumerate(wanted.itertuples(), start=1):
+        found = _retrieve_energy(stored, age, item.id, annotation)
+        of_gene = {"gene_id": item.gene_id, "gene": item.symbol}
+        stored.entries[-1] |= {"section_data_set_id": item.id, **of_gene, **found}
+        in_a_row = in_a_row + 1 if found.get("status") == "not_fetched" else 0
         if in_a_row == MAX_FAILURES_IN_A_ROW:
             raise UnavailableError(
                 f"{age}: {in_a_row} consecutive downloads failed, after {done - in_a_row} of "
-                f"{len(wanted)}. Run again to continue. The last: {entry.reason}"
+                f"{len(wanted)}. Run again to continue. The last: {found['reason']}"
             )
         if progress is not None:
             progress(done, len(wanted))
-    _check_entries(age, entries[2:], max_not_fetched)
+    _check_energies(age, pd.DataFrame(stored.entries[2:]), max_not_fetched)
     truth = source.truth(age)
     if truth is not None:
         write_bytes(truth, folder / TRUTH_FILE)
-    write_manifest(folder / MANIFEST_FILE, entries)
-    return entries
+    return stored.write_manifest()
 
 
 def energy_file(section_data_set_id: int) -> str:
@@ -250,62 +225,50 @@ def energy_file(section_data_set_id: int) -> str:
     return f"energy/{section_data_set_id}.zip"
 
 
-def _retrieve_energy(
-    stored: StoredFiles, age: str, gene: Gene, item_id: int, annotation: Volume
-) -> ManifestEntry:
-    """Get and check one energy zip, whose grid must have the dimensions of the annotation."""
-    file, name = energy_file(item_id), f"{age}, section data set {item_id}"
-    body, share, status, reason = b"", None, "ok", ""
+def _retrieve_energy(stored: StoredFiles, age: str, item_id: int, annotation: Volume) -> dict:
+    """Get one energy zip, and return what was found: a share of valid voxels, or a status."""
     try:
-        body = stored.get("energy", file, age, item_id)
-        share = _measure_valid_share(read_energy(body, name), annotation, name)
+        body = stored.get("energy", energy_file(item_id), age, item_id)
+        name = f"{age}, section data set {item_id}"
+        return {"valid_share": _measure_valid_share(body, name, annotation)}
     except NotFoundError:
-        status = "missing"
+        return {"status": "missing"}
     except MissingGridError:
-        status = "no_grid"
+        return {"status": "no_grid"}
     except UnavailableError as error:
-        status, reason = "not_fetched", str(error)
+        return {"status": "not_fetched", "reason": str(error)}
     except (RefusedError, GridError) as error:
-        status, reason = "rejected", str(error)
-    url = stored.source.describe_url("energy", age, item_id)
-    told = (file, url, len(body), digest(body)) if body else ("", url, 0, "")
-    of_gene = (item_id, gene.id, gene.symbol)
-    return ManifestEntry("energy", *told, status, *of_gene, valid_share=share, reason=reason)
+        return {"status": "rejected", "reason": str(error)}
 
 
-def _check_entries(age: str, energies: list[ManifestEntry], max_not_fetched: int) -> None:
-    """Raise an error if too many grids are invalid or missing."""
-    by_status = Counter(entry.status for entry in energies)
-    first_reasons = {entry.status: entry.reason for entry in reversed(energies)}
-    if by_status["rejected"] > max(1, MAX_REJECTED_SHARE * len(energies)):
-        raise GridError(
-            f"{age}: n_rejected={by_status['rejected']} of {len(energies)} grids should be at "
-            f"most {MAX_REJECTED_SHARE:.0%}. The first: {first_reasons['rejected']}"
-        )
-    if by_status["not_fetched"] > max_not_fetched:
-        raise UnavailableError(
-            f"{age}: n_not_fetched={by_status['not_fetched']} of {len(energies)} grids should be "
-            f"<= max_not_fetched={max_not_fetched}. Run again to continue. The first: "
-            f"{first_reasons['not_fetched']}"
-        )
-
-
-def _measure_valid_share(energy: Volume, annotation: Volume, name: str) -> float:
+def _measure_valid_share(body: bytes, name: str, annotation: Volume) -> float:
     """Return the share of annotated voxels that have data, to four decimals; 0 is an error."""
+    energy = read_energy(body, name)
     if energy.dims != annotation.dims:
         raise GridError(
             f"{name}: DimSize={energy.dims} should equal the annotation's {annotation.dims}."
         )
-    annotated = annotation.values != 0
-    n_annotated = int(np.count_nonzero(annotated))
-    n_valid = int(np.count_nonzero(annotated & (energy.values != NO_DATA)))
-    if not n_valid:
-        raise GridError(f"{name}: n_valid=0 of {n_annotated} annotated voxels should be >= 1.")
-    return max(round(n_valid / n_annotated, 4), 0.0001)
+    valid = energy.values[annotation.values != 0] != NO_DATA
+    if not valid.any():
+        raise GridError(f"{name}: n_valid=0 of {valid.size} annotated voxels should be >= 1.")
+    return max(round(valid.mean(), 4), 0.0001)
 
 
-PACKED_SHARE = 0.2
-"""Compressed bytes of a grid per byte of its array, as in the servers' files."""
+def _check_energies(age: str, energies: pd.DataFrame, max_not_fetched: int) -> None:
+    """Raise an error if too many grids are invalid or missing."""
+    failed = {name: rows for name, rows in energies.groupby("status") if name != "ok"}
+    rejected, not_fetched = (failed.get(name, []) for name in ("rejected", "not_fetched"))
+    if len(rejected) > max(1, MAX_REJECTED_SHARE * len(energies)):
+        raise GridError(
+            f"{age}: n_rejected={len(rejected)} of {len(energies)} grids should be at "
+            f"most {MAX_REJECTED_SHARE:.0%}. The first: {rejected['reason'].iloc[0]}"
+        )
+    if len(not_fetched) > max_not_fetched:
+        raise UnavailableError(
+            f"{age}: n_not_fetched={len(not_fetched)} of {len(energies)} grids should be "
+            f"<= max_not_fetched={max_not_fetched}. Run again to continue. The first: "
+            f"{not_fetched['reason'].iloc[0]}"
+        )
 
 
 def plan_retrieval(
@@ -321,15 +284,12 @@ def plan_retrieval(
 
 
 def _plan_age(stored: StoredFiles, age: str, plane: str) -> dict[str, object]:
-    stored.get("listing", LISTING_FILE, age)
-    ids = [item_id for _, item_id in stored.list_wanted(age, plane)]
+    ids = stored.list_wanted(age, plane)["id"].tolist()
     sizes = [stored.size("energy", energy_file(item_id), age, item_id) for item_id in ids]
     known = [size for size in sizes if size is not None]
     n_to_fetch, each = len(sizes) - len(known), [size for size in known if size]
     if n_to_fetch and not each:
-        stored.get("annotation", get_age(age).annotation_file, age)
-        dims = stored.read_annotation(age).dims
-        each = [PACKED_SHARE * ENERGY_DTYPE.itemsize * np.prod(dims)]
+        each = [PACKED_SHARE * stored.get_annotation(age).values.nbytes]
     return {
         "age": age,
         "n_grids": len(sizes),

@@ -31,10 +31,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -99,16 +100,19 @@ def name_legend(figure: Figure, handles: Sequence[tuple[str, Artist]], **look: A
 
 def tame_texts(figure: Figure) -> None:
     """Shorten all texts of a figure, and disable formulas except in the tick labels of numbers."""
-    numbers = set()
+    numbers: list[Text] = []
     for axis in figure.findobj(Axis):
-        numbers |= {id(label) for label in _number_labels(axis)}
-        if _is_named(axis):
+        numbers += axis.get_minorticklabels()
+        formatter = axis.get_major_formatter()
+        if isinstance(formatter, FixedFormatter | FuncFormatter):
             # Drawing asks the formatter for its labels again.
-            axis.set_major_formatter(_shorten_labels(axis.get_major_formatter()))
-    for text in figure.findobj(Text):
-        if id(text) not in numbers:
-            text.set_parse_math(False)
-            text.set_text(_short_lines(text.get_text()))
+            axis.set_major_formatter(_shorten_labels(formatter))
+        else:
+            # On logarithmic axes matplotlib writes these as formulas, such as 10 to the power of 2.
+            numbers += [*axis.get_majorticklabels(), axis.get_offset_text()]
+    for text in set(figure.findobj(Text)).difference(numbers):
+        text.set_parse_math(False)
+        text.set_text(_short_lines(text.get_text()))
 
 
 def _short_lines(text: str) -> str:
@@ -120,18 +124,6 @@ def _short_lines(text: str) -> str:
 
 def _shorten_labels(formatter: Formatter) -> FuncFormatter:
     return FuncFormatter(lambda value, place: _short_lines(formatter(value, place)))
-
-
-def _is_named(axis: Axis) -> bool:
-    """Tell whether the labels of an axis were given, and not written by matplotlib."""
-    return isinstance(axis.get_major_formatter(), FixedFormatter | FuncFormatter)
-
-
-def _number_labels(axis: Axis) -> list[Text]:
-    # On logarithmic axes matplotlib writes these as formulas, such as 10 to the power of 2.
-    if _is_named(axis):
-        return list(axis.get_minorticklabels())
-    return [*axis.get_majorticklabels(), *axis.get_minorticklabels(), axis.get_offset_text()]
 
 
 _PLACES = re.compile(r' d="[^"]*"|translate\([^)]*\)')
@@ -172,6 +164,56 @@ def write_near(
     axes.annotate(text, place, xytext=shift, textcoords="offset points", fontsize=size, **look)
 
 
+CHOICE_LINE = {"color": INK, "linewidth": 0.8, "linestyle": (0, (4, 2))}
+"""The look of a line at what was chosen."""
+
+
+def draw_gap(
+    axes: Axes,
+    curve: pd.DataFrame,
+    x: str,
+    *,
+    chosen: int | None = None,
+    label: str = "",
+    color: str = BLUE,
+    marker: str = "o",
+    linestyle: str | tuple = "-",
+) -> None:
+    """Draw gaps over the column `x` with a band of one standard error, and the row chosen."""
+    at, gap, se = (curve[name].to_numpy() for name in (x, "gap", "se"))
+    axes.set_xscale("log")
+    band = axes.fill_between(at, gap - se, gap + se, color=color, alpha=0.22, linewidth=0)
+    look = {"color": color, "linestyle": linestyle, "markersize": 4, "markerfacecolor": "white"}
+    (line,) = axes.plot(at, gap, marker=marker, **look)
+    if chosen is None:
+        line.set_label(label)
+        return
+    band.set_label("± 1 standard error")
+    look = {"color": color, "markersize": 8, "markeredgecolor": INK, "zorder": 3}
+    axes.plot(at[chosen], gap[chosen], marker, label=label, **look)
+
+
+_METADATA = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None},
+    "png": {"Software": None},
+}
+
+
+def render_figure(figure: Figure, kind: str) -> bytes:
+    """Render a figure as "svg", "pdf" or "png", with equal bytes for equal figures.
+
+    Later formats reuse the layout of the first.
+    """
+    stream = io.BytesIO()
+    with figure_style():
+        if figure.get_layout_engine() is not None and not getattr(figure, "has_formulas", False):
+            tame_texts(figure)
+        figure.savefig(stream, format=kind, metadata=_METADATA[kind])
+        figure.set_layout_engine(None)
+    return stream.getvalue()
+
+
 def figure_svg(figure: Figure, titles: Mapping[str, Sequence[str]] | None = None) -> str:
     """Render a figure as SVG text, with equal bytes for equal figures.
 
@@ -180,56 +222,29 @@ def figure_svg(figure: Figure, titles: Mapping[str, Sequence[str]] | None = None
     borders have thousands of corners, further decimals would be a third of the file. Lines are not
     indented.
     """
-    stream = io.StringIO()
-    _save(figure, stream, "svg", {"Date": None, "Creator": None})
-    text = _PLACES.sub(lambda place: _DECIMALS.sub(r"\1", place[0]), stream.getvalue())
+    text = render_figure(figure, "svg").decode()
+    text = _PLACES.sub(lambda place: _DECIMALS.sub(r"\1", place[0]), text)
     text = _INDENTATION.sub("\n", text)
     for gid, names in (titles or {}).items():
-        text = _add_titles(text, gid, names)
+        # A group of few samples may have none of those that are drawn.
+        text = _add_titles(text, gid, names) if names else text
     return text
 
 
 def _add_titles(svg: str, gid: str, names: Sequence[str]) -> str:
     """Put a title into each element of a group; there are as many as names."""
     before, mark, rest = svg.partition(f'<g id="{gid}">')
-    if not mark:
-        return svg
     # What markers and patches look like stands before them.
-    end = rest.find("</defs>") if rest.startswith("\n<defs>") else 0
-    definitions, drawn = rest[:end], rest[end:]
-    texts = iter(names)
+    definitions, end, drawn = (
+        rest.partition("</defs>") if rest.startswith("\n<defs>") else ("", "", rest)
+    )
+    texts = iter([escape(escape_unprintable(str(name))) for name in names])
 
     def add(found: re.Match) -> str:
-        name = next(texts, None)
-        if name is None:
-            return found[0]
-        title = escape(escape_unprintable(str(name)))
-        return f"<{found[1]}{found[2]}><title>{title}</title></{found[1]}>"
+        return f"<{found[1]}{found[2]}><title>{next(texts)}</title></{found[1]}>"
 
-    return before + mark + definitions + _ELEMENTS.sub(add, drawn, count=len(names))
-
-
-def figure_pdf(figure: Figure) -> bytes:
-    """Render a figure as PDF, with equal bytes for equal figures."""
-    stream = io.BytesIO()
-    _save(figure, stream, "pdf", {"CreationDate": None, "Creator": None})
-    return stream.getvalue()
-
-
-def figure_png(figure: Figure) -> bytes:
-    """Render a figure as PNG, with equal bytes for equal figures."""
-    stream = io.BytesIO()
-    _save(figure, stream, "png", {"Software": None})
-    return stream.getvalue()
-
-
-def _save(figure: Figure, stream: IO, kind: str, metadata: dict[str, None]) -> None:
-    """Save a figure; later formats reuse the layout of the first."""
-    with figure_style():
-        if figure.get_layout_engine() is not None and not getattr(figure, "has_formulas", False):
-            tame_texts(figure)
-        figure.savefig(stream, format=kind, metadata=metadata)
-        figure.set_layout_engine(None)
+    drawn = _ELEMENTS.sub(add, drawn, count=len(names))
+    return before + mark + definitions + end + drawn
 
 
 def place_colors(colors: Sequence, vision: str = "normal") -> np.ndarray:

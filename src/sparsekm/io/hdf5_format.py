@@ -46,49 +46,33 @@ def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
         raise DamagedFileError(file, f"truncated or damaged ({reason_of(error)})", rule) from error
 
 
-def fits_shape(found: Sequence[int], wanted: Sequence[int | None]) -> bool:
-    """Compare shapes; None stands for any length."""
-    return len(found) == len(wanted) and all(
-        length in (None, n) for n, length in zip(found, wanted, strict=True)
-    )
+def check_shape(dataset: h5py.Dataset, name: str, wanted: Sequence[int | None], rule: str) -> None:
+    """Refuse an array of another shape; None stands for any length."""
+    found = dataset.shape
+    if len(found) != len(wanted) or any(
+        length not in (None, n) for n, length in zip(found, wanted, strict=True)
+    ):
+        shape = tuple("any" if length is None else length for length in wanted)
+        problem = f"{name}: shape={found} should be {shape}"
+        raise DamagedFileError(dataset.file.filename, problem, rule)
 
 
 def find_array(
     group: h5py.Group, name: str, *, kind: str, shape: Sequence[int | None], rule: str
 ) -> h5py.Dataset:
     """Return a numeric array, not yet read, after checks; `kind` is "f" or "i", None any length."""
-    file = group.file.filename
-    dataset = group.get(name)
+    file, dataset = group.file.filename, group.get(name)
     if not isinstance(dataset, h5py.Dataset):
         raise DamagedFileError(file, f"array {name!r} is missing", rule)
-    kinds, what = {"f": ("f", "floating point"), "i": ("iu", "integer")}[kind]
-    if dataset.dtype.kind not in kinds:
-        raise DamagedFileError(file, f"{name}: dtype={dataset.dtype} should be {what}", rule)
-    if not fits_shape(dataset.shape, shape):
-        wanted = tuple("any" if length is None else length for length in shape)
-        raise DamagedFileError(file, f"{name}: shape={dataset.shape} should be {wanted}", rule)
+    if not np.issubdtype(dataset.dtype, wanted := {"f": np.floating, "i": np.integer}[kind]):
+        problem = f"{name}: dtype={dataset.dtype} should be {wanted.__name__}"
+        raise DamagedFileError(file, problem, rule)
+    check_shape(dataset, name, shape, rule)
     # Writers write plain arrays. Any other layout could claim terabytes or refer to other files.
     stored = dataset.id.get_storage_size()
     if dataset.chunks or dataset.is_virtual or dataset.external or stored != dataset.nbytes:
         raise DamagedFileError(file, f"{name}: values are missing", rule)
     return dataset
-
-
-def read_numbers(
-    group: h5py.Group,
-    name: str,
-    *,
-    shape: Sequence[int | None],
-    rule: str,
-    dtype: type = np.float64,
-    finite: bool = True,
-) -> np.ndarray:
-    """Read floating point numbers after the checks of `find_array`; they should be finite."""
-    with np.errstate(over="ignore"):
-        values = find_array(group, name, kind="f", shape=shape, rule=rule)[()].astype(dtype)
-    if finite and not np.isfinite(values).all():
-        raise DamagedFileError(group.file.filename, f"{name}: contains NaN or infinity", rule)
-    return values
 
 
 def write_anndata(file: str | Path, data: anndata.AnnData, **options: Any) -> None:

@@ -103,7 +103,6 @@ def match_clusters(
 
 def _indicators(labels: np.ndarray) -> csr_array:
     """Return the samples x clusters of all partitions, 1 where a sample is in a cluster."""
-    labels = np.asarray(labels)
     n_partitions, n_samples = labels.shape
     width = int(labels.max()) + 1
     columns = (labels.astype(np.int64) + width * np.arange(n_partitions)[:, None]).T.ravel()

@@ -22,27 +22,6 @@ def assert_same(raw, X, rtol=1e-6):
     assert raw.features == GENES
 
 
-def test_npz_is_read_with_labels_and_names(npz, X):
-    raw = read_matrix(npz(relevant=np.array([True, False, False, True])))
-    assert_same(raw, X)
-    assert raw.labels.tolist() == LABELS
-    assert raw.relevant.tolist() == [True, False, False, True]
-    assert not raw.offset.any()
-
-
-@pytest.mark.parametrize("change", [np.asfortranarray, np.float64, np.float16])
-def test_npz_of_any_order_and_type_is_read(npz, X, change):
-    raw = read_matrix(npz(X=change(X)), labels="y")
-    assert_same(raw, X, rtol=1e-2)
-
-
-def test_npz_of_integers_without_names_is_read(npz):
-    raw = read_matrix(npz(X=np.arange(12).reshape(4, 3), y=None, genes=None))
-    assert raw.features == ["feature1", "feature2", "feature3"]
-    assert raw.labels is None
-    np.testing.assert_array_equal(raw.X.collect() + raw.offset, np.arange(12).reshape(4, 3))
-
-
 @pytest.mark.parametrize("names", [True, False])
 @pytest.mark.parametrize(("suffix", "separator"), [("csv", ","), ("tsv", "\t"), ("csv.gz", ",")])
 def test_text_is_read_with_and_without_sample_names(tmp_path, frame, X, names, suffix, separator):
@@ -143,12 +122,6 @@ def test_numeric_labels_read_as_floats_are_whole_numbers_again(npz, h5ad, frame)
     assert read_matrix(npz(y=np.array([1, 2, 1, 2, 3, 3]))).labels.tolist() == list("121233")
     obs = pd.DataFrame({"kind": pd.Categorical([1.0, 2.0] * 3)}, frame.index)
     assert read_matrix(h5ad(obs=obs), labels="kind").labels.tolist() == list("121212")
-
-
-def test_small_variation_of_large_numbers_survives_single_precision(npz, X):
-    raw = read_matrix(npz(X=X.astype(np.float64) + 1e9))
-    values = raw.X.collect()
-    np.testing.assert_allclose(values - values[0], X - X[0], atol=1e-6)
 
 
 def test_the_real_matrices_are_as_described(test_data):

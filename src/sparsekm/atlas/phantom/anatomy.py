@@ -14,17 +14,22 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from sparsekm.atlas import ONTOLOGY_ID, ROOT_ID, SPINAL_CORD_ID, TRACTS_ID
 from sparsekm.atlas.listing import write_envelope
-from sparsekm.atlas.phantom.sizes import AGE_ROWS, MATURITY, STRUCTURES, PhantomAge
-from sparsekm.atlas.vocabulary import ONTOLOGY_ID, ROOT_ID, SPINAL_CORD_ID, TRACTS_ID
+from sparsekm.atlas.phantom import AGE_ROWS, STRUCTURES, PhantomAge
 
 TISSUE, LUMEN, TRACT, UNASSIGNED = range(4)
 
-# Side view of the axis, from the front end to the spinal cord, y downwards, in any unit.
-_EMBRYONIC = ((0.00, 0.24), (0.08, 0.05), (0.25, 0.00), (0.37, 0.15), (0.41, 0.40), (0.38, 0.70))
-_ADULT = ((0.00, 0.16), (0.20, 0.10), (0.40, 0.12), (0.60, 0.18), (0.80, 0.20), (1.00, 0.22))
+# Side view of the axis, from the front end to the spinal cord, y downwards, in any unit; before
+# birth and in the adult.
+_SHAPES = np.array(
+    [
+        [(0.00, 0.24), (0.08, 0.05), (0.25, 0.00), (0.37, 0.15), (0.41, 0.40), (0.38, 0.70)],
+        [(0.00, 0.16), (0.20, 0.10), (0.40, 0.12), (0.60, 0.18), (0.80, 0.20), (1.00, 0.22)],
+    ]
+)
 # Length of the axis, for a brain of one voxel.
-_EMBRYONIC_LENGTH, _ADULT_LENGTH = 3.7, 2.3
+_LENGTHS = 3.7, 2.3
 _N_PIECES = 30
 _LENGTH_POWER = 0.65
 """Of two regions, the larger one is longer by the ratio of sizes to this power."""
@@ -54,9 +59,53 @@ class Geometry:
         return np.column_stack([self.index % nx, self.index // nx % ny, self.index // (nx * ny)])
 
 
+def build_geometry(age: str, plan: PhantomAge) -> Geometry:
+    """Build one age of the phantom, with the maturity of its name and the counts of the plan."""
+    largest = max(plan.region_voxels, key=plan.region_voxels.__getitem__)
+    others = {TRACT: plan.tract_voxels, UNASSIGNED: plan.unassigned_voxels}
+    # The voxels of each region by kind, in order from the axis outwards.
+    numbers = {
+        name: {LUMEN: plan.lumen_voxels[name], **(others if name == largest else {}), TISSUE: size}
+        for name, size in plan.region_voxels.items()
+    }
+    sizes = np.array([sum(counts.values()) for counts in numbers.values()])
+    axis = _draw_axis(float(AGE_ROWS[age]["maturity"]), int(sizes.sum()))
+    along, distance = _follow(axis, _place_grid(plan.dims, axis))
+    ends, radii = _shape_tube(sizes, float(_lengths(axis).sum()))
+    middles = np.r_[0, (ends[:-1] + ends[1:]) / 2, ends[-1]]
+    radius = distance / np.interp(along, middles, radii)
+    region = np.full(len(radius), "", dtype=object)
+    kind = np.zeros(len(radius), dtype=int)
+    for name, size, (start, end) in zip(numbers, sizes, itertools.pairwise(ends), strict=True):
+        within = np.flatnonzero((along > start) & (along < end))
+        if len(within) < size:
+            raise ValueError(f"dims={plan.dims} leave no room for {size} voxels of {name}.")
+        chosen = within[np.argsort(radius[within], kind="stable")[:size]]
+        region[chosen] = name
+        kind[chosen] = np.repeat(list(numbers[name]), list(numbers[name].values()))
+    index = np.flatnonzero(region != "")
+    return Geometry(plan.dims, index, region[index].astype(str), kind[index], radius[index])
+
+
 def _lengths(axis: np.ndarray) -> np.ndarray:
     """Return the lengths of the pieces of a polyline, points of shape (n_points, 2)."""
     return np.sqrt((np.diff(axis, axis=0) ** 2).sum(axis=1))
+
+
+def _draw_axis(maturity: float, n_voxels: int) -> np.ndarray:
+    points = (1 - maturity) * _SHAPES[0] + maturity * _SHAPES[1]
+    shares = np.linspace(0, 1, _N_PIECES + 1)
+    axis = CubicSpline(np.linspace(0, 1, len(points)), points)(shares)
+    length = (1 - maturity) * _LENGTHS[0] + maturity * _LENGTHS[1]
+    return axis * n_voxels ** (1 / 3) * length / float(_lengths(axis).sum())
+
+
+def _place_grid(dims: tuple[int, int, int], axis: np.ndarray) -> np.ndarray:
+    """Return the voxels of one side: the drawing is in the middle, z is over the flattening."""
+    nx, ny, nz = dims
+    z, y, x = np.indices((nz // 2 + 1, ny, nx)).reshape(3, -1).astype(float)
+    middle = (axis.min(axis=0) + axis.max(axis=0)) / 2 - (np.array([nx, ny]) - 1) / 2
+    return np.column_stack([x + middle[0], y + middle[1], (z - nz // 2) / _FLATTENING])
 
 
 def _follow(axis: np.ndarray, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -75,39 +124,6 @@ def _follow(axis: np.ndarray, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return along, np.sqrt(nearest + grid[:, 2] ** 2)
 
 
-def build_geometry(age: str, plan: PhantomAge) -> Geometry:
-    """Build one age of the phantom, with the maturity of its name and the counts of the plan."""
-    numbers = _count_kinds(plan)
-    sizes = np.array([sum(counts.values()) for counts in numbers.values()])
-    axis = _draw_axis(MATURITY[age], int(sizes.sum()))
-    along, distance = _follow(axis, _place_grid(plan.dims, axis))
-    length = float(_lengths(axis).sum())
-    ends, radii = _shape_tube(sizes, length)
-    middles = (ends[:-1] + ends[1:]) / 2
-    radius = distance / np.interp(along, np.r_[0, middles, length], radii)
-    region = np.full(len(radius), "", dtype=object)
-    kind = np.zeros(len(radius), dtype=int)
-    for name, size, (start, end) in zip(numbers, sizes, itertools.pairwise(ends), strict=True):
-        within = np.flatnonzero((along > start) & (along < end))
-        if len(within) < size:
-            raise ValueError(f"dims={plan.dims} leave no room for {size} voxels of {name}.")
-        chosen = within[np.argsort(radius[within], kind="stable")[:size]]
-        region[chosen] = name
-        kind[chosen] = np.repeat(list(numbers[name]), list(numbers[name].values()))
-    index = np.flatnonzero(region != "")
-    return Geometry(plan.dims, index, region[index].astype(str), kind[index], radius[index])
-
-
-def _count_kinds(plan: PhantomAge) -> dict[str, dict[int, int]]:
-    """Return for each region its numbers of voxels by kind, in order from the axis outwards."""
-    largest = max(plan.region_voxels, key=plan.region_voxels.__getitem__)
-    others = {TRACT: plan.tract_voxels, UNASSIGNED: plan.unassigned_voxels}
-    return {
-        name: {LUMEN: plan.lumen_voxels[name], **(others if name == largest else {}), TISSUE: size}
-        for name, size in plan.region_voxels.items()
-    }
-
-
 def _shape_tube(sizes: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of the regions along the axis, and the radii there and in their middles."""
     lengths = sizes**_LENGTH_POWER
@@ -115,27 +131,7 @@ def _shape_tube(sizes: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarra
     lengths *= length / lengths.sum()
     # Half of an ellipse, as there is one side of the brain only.
     radii = np.sqrt(sizes / lengths * 2 / (np.pi * _FLATTENING))
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    return ends, np.concatenate([_TAPER * radii[:1], radii, _TAPER * radii[-1:]])
-
-
-def _draw_axis(maturity: float, n_voxels: int) -> np.ndarray:
-    points = (1 - maturity) * np.array(_EMBRYONIC) + maturity * np.array(_ADULT)
-    shares = np.linspace(0, 1, _N_PIECES + 1)
-    axis = CubicSpline(np.linspace(0, 1, len(points)), points)(shares)
-    length = (1 - maturity) * _EMBRYONIC_LENGTH + maturity * _ADULT_LENGTH
-    return axis * n_voxels ** (1 / 3) * length / float(_lengths(axis).sum())
-
-
-def _place_grid(dims: tuple[int, int, int], axis: np.ndarray) -> np.ndarray:
-    """Return the voxels of one side: the drawing is in the middle, z is over the flattening."""
-    nx, ny, nz = dims
-    z, y, x = np.meshgrid(np.arange(nz // 2 + 1), np.arange(ny), np.arange(nx), indexing="ij")
-    grid = np.stack([x, y, z], axis=-1).reshape(-1, 3).astype(float)
-    middle = (axis.min(axis=0) + axis.max(axis=0)) / 2
-    grid[:, :2] += middle - (np.array([nx, ny]) - 1) / 2
-    grid[:, 2] = (grid[:, 2] - nz // 2) / _FLATTENING
-    return grid
+    return np.r_[0, np.cumsum(lengths)], np.r_[_TAPER * radii[0], radii, _TAPER * radii[-1]]
 
 
 UPPER = {
@@ -163,7 +159,7 @@ UNKNOWN_ID = 990_009_999
 """An id in annotations that is not in the tree."""
 
 
-def part_id(region: str, suffix: str) -> int:
+def _part_id(region: str, suffix: str) -> int:
     """Id of an invented part of a region; level-7 parts stay below 2**24, the others above."""
     offset, level, _ = _PARTS[suffix]
     first = _SMALL_INVENTED_ID if level == 7 else _FIRST_INVENTED_ID
@@ -178,20 +174,17 @@ def label_voxels(age: str, geometry: Geometry) -> np.ndarray:
     """
     labels = np.zeros(len(geometry.index), dtype=np.uint32)
     # To these parts the inner voxels of a region belong.
-    deep_dorsal, deep_ventral = (AGE_ROWS[age][f"{side}_part"] for side in ("dorsal", "ventral"))
+    inner = [AGE_ROWS[age][f"{side}_part"] for side in ("dorsal", "ventral")]
     y = geometry.coordinates[:, 1]
     deep = geometry.radius < np.median(geometry.radius)
     for region in np.unique(geometry.region):
         here = geometry.region == region
         dorsal = y < np.median(y[here])
-        parts = ("xA", "xB", deep_dorsal, deep_ventral)
         if region == "SpC":
-            labels[here & dorsal] = part_id(region, "xA")
-            labels[here & ~dorsal] = SPINAL_CORD_ID
+            labels[here] = np.where(dorsal[here], _part_id(region, "xA"), SPINAL_CORD_ID)
         else:
-            quarters = (dorsal & ~deep, ~dorsal & ~deep, dorsal & deep, ~dorsal & deep)
-            for part, quarter in zip(parts, quarters, strict=True):
-                labels[here & quarter] = part_id(region, part)
+            parts = np.array([[_part_id(region, p) for p in ps] for ps in (("xA", "xB"), inner)])
+            labels[here] = parts[deep[here].astype(int), (~dorsal[here]).astype(int)]
         labels[here & (geometry.kind == LUMEN)] = VENTRICLE_IDS[region]
     labels[geometry.kind == TRACT] = INVENTED_TRACT_ID
     unassigned = np.flatnonzero(geometry.kind == UNASSIGNED)
@@ -210,7 +203,7 @@ def ontology_document() -> bytes:
             parts = {"": nodes[acronym]}
             for suffix, (_, below, above) in _PARTS.items():
                 title = f"phantom part {suffix[1:]} of {name}"
-                own = part_id(acronym, suffix), f"{acronym}{suffix}", title, color, below
+                own = _part_id(acronym, suffix), f"{acronym}{suffix}", title, color, below
                 parts[suffix] = _add_node(parts[above], *own)
     tracts = _add_node(root, TRACTS_ID, "tracts", "landmark tracts", "CCCCCC", 0)
     _add_node(tracts, INVENTED_TRACT_ID, "pht", "phantom tract", "BBBBBB", 12)
@@ -218,12 +211,11 @@ def ontology_document() -> bytes:
         _, name, color, level, parent = UPPER[acronym]
         own = "ventricles" if parent is None else f"v_{acronym}", f"ventricles, {name}"
         nodes[acronym] = _add_node(nodes[parent], node_id, *own, color, level)
-    waiting, position = [root], 0
+    waiting, position = [root], itertools.count()
     while waiting:
         node = waiting.pop()
-        node["graph_order"] = position
-        position += 1
-        waiting.extend(reversed(node["children"]))
+        node["graph_order"] = next(position)
+        waiting += reversed(node["children"])
     return write_envelope([root])
 
 
@@ -232,17 +224,10 @@ def _add_node(
 ) -> dict:
     """Make a node, and add it to the children of its parent."""
     node = {
-        "id": node_id,
-        "atlas_id": None,
-        "ontology_id": ONTOLOGY_ID,
-        "acronym": acronym,
-        "name": name,
-        "color_hex_triplet": color,
-        "graph_order": 0,
-        "st_level": level,
-        "hemisphere_id": 3,
-        "parent_structure_id": parent["id"] if parent else None,
-        "children": [],
+        **{"id": node_id, "atlas_id": None, "ontology_id": ONTOLOGY_ID},
+        **{"acronym": acronym, "name": name, "color_hex_triplet": color, "graph_order": 0},
+        **{"st_level": level, "hemisphere_id": 3},
+        **{"parent_structure_id": parent["id"] if parent else None, "children": []},
     }
     if parent:
         parent["children"].append(node)

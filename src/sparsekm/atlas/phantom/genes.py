@@ -22,14 +22,13 @@ A gene with a term has the term's ancestors too, as in the sets made from real o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from sparsekm.atlas.phantom.sizes import PLANTED_SHARE, REGIONS, GeneNumbers, read_rows
-from sparsekm.atlas.vocabulary import AGES
+from sparsekm.atlas import AGES
+from sparsekm.atlas.phantom import AGE_ROWS, REGIONS, PhantomSize, read_rows
 
 FIRST_GENE_ID = 990_000_001
 FIRST_ENTREZ_ID = 2_000_000_001
@@ -41,8 +40,8 @@ _STRIDE = 7
 _FOLDS = (3.0, 12.0)
 _NOISE = (0.4, 0.8)
 _COMMON_STRENGTH = 0.1
-_HOUSEKEEPING_BASELINE = 2.0
-_HOUSEKEEPING_NOISE = 0.4
+# Housekeeping genes: their level, and their noise over that of others.
+_HOUSEKEEPING = 2.0, 0.4
 
 
 @dataclass(frozen=True)
@@ -73,42 +72,38 @@ class PlantedGene:
         """Regions in which the gene is raised."""
         return self.regions if age in self.ages else ()
 
-    def is_relevant(self, age: str, present: set[str]) -> bool:
-        """Whether region differences are planted at an age that has the regions `present`."""
-        return not present.isdisjoint(self.regions_at(age))
 
-
-def plant_genes(numbers: GeneNumbers, seed: int) -> list[PlantedGene]:
+def plant_genes(size: PhantomSize, seed: int) -> list[PlantedGene]:
     """Simulate the catalogue of genes, in an order independent of their kinds."""
     rng = np.random.default_rng(np.random.SeedSequence([seed, 101]))
-    kinds = [(kind, rank) for kind, count in numbers.kinds.items() for rank in range(count)]
+    kinds = [(kind, rank) for kind, count in size.kinds.items() for rank in range(count)]
     return [
-        _plant_gene(number, *kinds[place], numbers, rng)
+        _plant_gene(number, *kinds[place], size, rng)
         for number, place in enumerate(rng.permutation(len(kinds)))
     ]
 
 
 def _plant_gene(
-    number: int, kind: str, rank: int, numbers: GeneNumbers, rng: np.random.Generator
+    number: int, kind: str, rank: int, size: PhantomSize, rng: np.random.Generator
 ) -> PlantedGene:
-    is_housekeeping = kind == "housekeeping"
     planted: dict = {}
     if kind == "marker":
-        ages = (a for a, share in PLANTED_SHARE.items() if rank < round(share * numbers.usable))
+        shares = {age: float(row["planted_share"]) for age, row in AGE_ROWS.items()}
         planted = {
             "regions": _draw_run(_STRIDE * rank % len(REGIONS), rng),
-            "ages": tuple(ages),
+            "ages": tuple(age for age in shares if rank < round(shares[age] * size.usable)),
             "log_fold": float(rng.uniform(*np.log(_FOLDS))),
         }
     elif kind == "gradient":
         direction = rng.normal(size=3)
         direction /= np.sqrt((direction**2).sum())
-        planted = {"direction": tuple(float(part) for part in direction)}
+        planted = {"direction": tuple(direction.tolist())}
     elif kind == "module":
-        planted = {"module": rank % numbers.n_modules}
+        planted = {"module": rank % size.n_modules}
     elif kind == "absent_at_one_age":
         planted = {"absent_age": list(AGES)[rank % len(AGES)]}
     star = "*" if number % 60 == 11 else ""
+    level, quietness = _HOUSEKEEPING if kind == "housekeeping" else (None, 1)
     return PlantedGene(
         number=number,
         id=FIRST_GENE_ID + number,
@@ -117,10 +112,10 @@ def _plant_gene(
         entrez_id=None if number % 45 == 7 else FIRST_ENTREZ_ID + number,
         kind=kind,
         batch=int(rng.integers(N_BATCHES)),
-        baseline=_HOUSEKEEPING_BASELINE if is_housekeeping else rng.normal(-0.8, 0.6),
+        baseline=rng.normal(-0.8, 0.6) if level is None else level,
         factor=rng.uniform(0.6, 1.4),
         common=_COMMON_STRENGTH * rng.normal(),
-        noise=rng.uniform(*_NOISE) * (_HOUSEKEEPING_NOISE if is_housekeeping else 1),
+        noise=rng.uniform(*_NOISE) * quietness,
         has_probe=number % 50 != 13,
         **planted,
     )
@@ -135,21 +130,15 @@ def _draw_run(anchor: int, rng: np.random.Generator) -> tuple[str, ...]:
 
 
 def tabulate_truth(age: str, genes: list[PlantedGene], present: set[str]) -> pd.DataFrame:
-    """Tabulate the planted truth at an age whose regions are `present`, a row per gene."""
-    rows = [
-        {
-            "gene_id": gene.id,
-            "symbol": gene.symbol,
-            "kind": gene.kind,
-            "relevant": gene.is_relevant(age, present),
-            "regions": ";".join(r for r in gene.regions_at(age) if r in present),
-            "log_fold": gene.log_fold,
-            "module": gene.module,
-            "batch": gene.batch,
-        }
-        for gene in genes
-    ]
-    return pd.DataFrame(rows).astype({"module": "Int64"})
+    """Tabulate the planted truth at an age whose regions are `present`, a row per gene.
+
+    Relevant genes are those with planted differences between these regions.
+    """
+    names = ["symbol", "kind", "relevant", "regions", "log_fold", "module", "batch"]
+    table = pd.DataFrame(map(vars, genes)).rename(columns={"id": "gene_id"})
+    table = table.astype({"module": "Int64"})
+    table["regions"] = [";".join(r for r in g.regions_at(age) if r in present) for g in genes]
+    return table.assign(relevant=table["regions"] != "")[["gene_id", *names]]
 
 
 ROOT, PATTERN, EVERYWHERE, CONTROL = 1, 2, 3, 4
@@ -198,18 +187,17 @@ def is_even(gene: PlantedGene) -> bool:
     return gene.kind in ("housekeeping", "noise") and unevenness <= _LARGEST_UNEVENNESS
 
 
-def _annotate(gene: PlantedGene, rng: np.random.Generator) -> Iterator[int]:
-    """Yield terms; draws do not depend on the outcome of earlier ones."""
+def _annotate(gene: PlantedGene, rng: np.random.Generator) -> list[int]:
+    """Draw terms; draws do not depend on the outcome of earlier ones."""
     # Of the four the last is not used; it keeps the controls of a seed what they were.
     pattern, needed, detail, _ = rng.random(4)
-    controls = rng.random(N_CONTROLS)
+    controls = FIRST_CONTROL + np.flatnonzero(rng.random(N_CONTROLS) < _IN_CONTROL)
     # Nearly every real gene has some term. Otherwise genes of no kind would be those with controls.
-    yield ROOT
+    terms = [ROOT, *controls.tolist()]
     if pattern < (_MARKERS_IN_PATTERN if gene.kind == "marker" else _OTHERS_IN_PATTERN):
         # The part of the brain that a marker is raised in, or the pattern as a whole.
         places = [rank for rank, part in enumerate(_PARTS) if {*gene.regions[:1]} & {*part}]
-        yield _FIRST_PART + places[0] if places and detail > 0.2 else PATTERN
+        terms.append(_FIRST_PART + places[0] if places and detail > 0.2 else PATTERN)
     if needed < (_EVEN_NEEDED if is_even(gene) else _OTHERS_NEEDED):
-        yield EVERYWHERE
-    for rank in np.flatnonzero(controls < _IN_CONTROL):
-        yield FIRST_CONTROL + int(rank)
+        terms.append(EVERYWHERE)
+    return terms
