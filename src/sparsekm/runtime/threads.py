@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ContextDecorator
 from functools import cache
-from threading import Lock
+from threading import Lock, local
 from typing import TypeVar
 
 import scipy.linalg  # noqa: F401
@@ -23,14 +23,21 @@ from threadpoolctl import ThreadpoolController
 
 
 class _OneBlasThread(ContextDecorator):
-    """One limit for the process, which several threads can hold at once: the last one lifts it."""
+    """One limit for the process, which several threads can hold at once: the last one lifts it.
+
+    A thread that holds it already has nothing to do: to set a limit takes as long as a small fit.
+    """
 
     def __init__(self) -> None:
+        self._own = local()
         self._lock = Lock()
         self._holders = 0
         self._before = None
 
     def __enter__(self) -> None:
+        self._own.depth = getattr(self._own, "depth", 0) + 1
+        if self._own.depth > 1:
+            return
         with self._lock:
             if self._holders == 0:
                 self._before = _controller().limit()
@@ -40,6 +47,9 @@ class _OneBlasThread(ContextDecorator):
             _let_others_set()
 
     def __exit__(self, *exception) -> None:
+        self._own.depth -= 1
+        if self._own.depth:
+            return
         with self._lock:
             self._holders -= 1
             if self._holders == 0:
