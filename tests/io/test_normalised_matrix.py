@@ -88,6 +88,34 @@ def test_damage_is_named(file, part, place, value, message):
         read_normalised(file)
 
 
+@pytest.mark.parametrize(
+    ("part", "value", "message"),
+    [
+        ("obsm/spatial", np.zeros((39, 2)), "obsm: spatial should have 40 rows"),
+        ("obsm/spatial", np.full((40, 2), np.inf), "obsm: spatial should be finite numbers"),
+        ("uns/provenance", None, "uns/provenance is missing"),
+        ("uns/regions/color", None, "uns is missing or damaged"),
+        ("var/relevant", np.ones(5), "var: relevant has dtype=float64"),
+    ],
+)
+def test_parts_that_do_not_fit_are_named(tmp_path, X, part, value, message):
+    obs = pd.DataFrame({"label": ["a", "b"] * 20}, index=[f"s{i}" for i in range(40)])
+    var = pd.DataFrame({"relevant": [True] * 5}, index=[f"g{j}" for j in range(5)])
+    regions = pd.DataFrame({name: ["a", "b"] for name in ("acronym", "name", "id", "color")})
+    more = {"obsm": {"spatial": np.zeros((40, 2))}, "uns": {"regions": regions}}
+    file = tmp_path / "normalised.h5ad"
+    write_normalised(file, X, obs, var, {"source": "matrix"}, **more)
+    assert read_normalised(file, values=False).regions.equals(regions)
+    with h5py.File(file, "a") as opened:
+        about = dict(opened[part].attrs)
+        del opened[part]
+        if value is not None:
+            opened[part] = value
+            opened[part].attrs.update(about)
+    with pytest.raises(DamagedFileError, match=message):
+        read_normalised(file, values=False)
+
+
 def test_columns_out_of_order_are_damage(file, X):
     row = np.flatnonzero(np.diff(X.indptr) > 1)[0]
     places = slice(X.indptr[row], X.indptr[row + 1])
