@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from sparsekm.io import normalised_file
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.normalised_file import MatrixFile, read_anndata, read_normalised, write_normalised
 from sparsekm.pipeline.problem import cluster_means
@@ -56,12 +57,14 @@ def test_anndata_reads_it_as_it_is(file, X):
     np.testing.assert_array_equal(read_anndata(file).X.toarray(), X.toarray())
 
 
-def test_what_is_shown_and_averaged_is_centred(file, X):
+def test_what_is_shown_and_averaged_is_centred(file, X, monkeypatch):
     z = X.toarray() - CENTER
     rows = MatrixFile(file)
     np.testing.assert_allclose(rows[3:30], z[3:30], rtol=1e-6)
     np.testing.assert_allclose(rows.select([1, 2, 4])[5:7], z[5:7][:, [1, 2, 4]], rtol=1e-6)
-    np.testing.assert_allclose(rows.take(np.array([0, 7, 39])), z[[0, 7, 39]], rtol=1e-6)
+    for numbers_at_once in (normalised_file.NUMBERS_AT_ONCE, 12):
+        monkeypatch.setattr(normalised_file, "NUMBERS_AT_ONCE", numbers_at_once)
+        np.testing.assert_allclose(rows.take(np.array([0, 7, 39])), z[[0, 7, 39]], rtol=1e-6)
     labels = np.repeat([0, 1], 20).astype(np.int32)
     np.testing.assert_allclose(
         cluster_means(read_normalised(file), labels, 3),
