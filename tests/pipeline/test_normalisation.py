@@ -51,8 +51,9 @@ def test_rounding_is_not_variation():
     # 0.1 + 0.2 and 0.3 differ in the last place only.
     matrix = normalise(raw([[0, 1], [5.6e-17, 2], [0, 3]], offset=[0.3, 0.0]))
     assert matrix.dropped == ["g0"]
-    # So may the mean of stored values that are all the same.
-    X = np.column_stack([np.full(331, 0.1), np.arange(331)]).astype(np.float32)
+    # So do stored values.
+    tenth = np.float32(0.1)
+    X = np.array([[tenth, 1], [np.nextafter(tenth, 1), 2], [tenth, 3]], dtype=np.float32)
     stored = raw(X)
     stored.X = RowStream.of(csr_array(X))
     assert normalise(stored).dropped == ["g0"]
