@@ -16,7 +16,7 @@ from sparsekm.io.normalised_file import read_normalised, write_normalised
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.row_stream import RowStream
-from sparsekm.pipeline.normalisation import normalise
+from sparsekm.pipeline.normalisation import NORMALISATIONS, normalise
 from sparsekm.pipeline.scales import log_counts, most_variable_counts, zscore
 
 
@@ -129,7 +129,7 @@ def test_a_number_of_clusters_that_cannot_be_is_refused():
         count_clusters("mine", "regions", ["x"] * 5, 5)
 
 
-@pytest.mark.parametrize("how", ["zscore", "counts", "none"])
+@pytest.mark.parametrize("how", NORMALISATIONS)
 def test_sparse_data_are_normalised_as_dense_ones_but_for_their_centre(seed, how):
     counts = np.random.default_rng(seed).poisson(0.4, size=(300, 30)).astype(np.float32)
     counts[:, 0] += 1
