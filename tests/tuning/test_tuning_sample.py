@@ -6,12 +6,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csr_array
 
-from sparsekm import (
-    GapSearch,
-    L0KMeans,
-    SparseKMeans,
-    classification_error_rate,
-)
+from sparsekm import GapSearch, L0KMeans, SparseKMeans, classification_error_rate
 from sparsekm.tuning.sample_blocks import tuning_sample
 
 TRUTH = np.repeat([0, 1, 2], 40)

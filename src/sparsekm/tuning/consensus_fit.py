@@ -387,8 +387,7 @@ def _tabulate(partitions: np.ndarray, starts: Sequence[str], labels: np.ndarray)
     rows = []
     for start in dict.fromkeys(starts):
         own = partitions[[name == start for name in starts]]
-        pairs = zip(own, np.roll(own, -1, axis=0), strict=True)
-        again = np.mean([agreement(one, other[None])[0] for one, other in pairs])
+        again = agreement(own, np.roll(own, -1, axis=0)).mean()
         rows.append((start, len(own), float(again), float(agreement(labels, own).mean())))
     return pd.DataFrame(rows, columns=["start", "n_fits", "reproducibility", "agreement"])
 

@@ -18,12 +18,7 @@ from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
 from sparsekm.cluster.missing import MISSING, imputes, label_observed
-from sparsekm.cluster.path_estimator import (
-    FeatureSelector,
-    read_data,
-    read_new,
-    remember_features,
-)
+from sparsekm.cluster.path_estimator import FeatureSelector, read_data, read_new, remember_features
 from sparsekm.cluster.sample_weights import (
     check_sample_weight,
     describe_weighted,
@@ -31,12 +26,7 @@ from sparsekm.cluster.sample_weights import (
     with_weights,
 )
 from sparsekm.cluster.trimming import count_trimmed, first_kept, keep_nearest
-from sparsekm.cluster.validation import (
-    check_choice,
-    check_count,
-    check_searchable,
-    check_share,
-)
+from sparsekm.cluster.validation import check_choice, check_count, check_searchable, check_share
 from sparsekm.cluster.weight_step import PENALTIES, check_sparsity
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads, grant_threads
@@ -69,15 +59,12 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     n_clusters : int or "auto", default=8
         Number of clusters K, at least 2; "auto" is the number of groups that stand apart.
     penalty : {"l0", "l1"}, default="l0"
-        How features are weighted: "l0" gives those that are kept a weight of one; "l1" weights
-        of unit l2 norm, larger for features of larger score.
+        "l0" gives features that are kept a weight of one; "l1" weights of unit l2 norm, larger for
+        features of larger score.
     sparsity : "auto", int or float, default="auto"
-        "auto" keeps the features of `selection`. A number is the sparsity of Algorithm 1, whose
-        features are kept; screening and start are still chosen. With "l0" it is the number of
-        features, 1 <= s; a float above 1 is floored, a value in (0, 1) is a share of the features
-        that vary, 1.0 is refused, and more features than vary are those that vary. With "l1" it
-        is the bound s >= 1 on the l1 norm of the weights, which does not bind at or above the
-        root of the number of features that vary.
+        "auto" keeps the features of `selection`. A number is as in `L0KMeans` or `L1KMeans`, whose
+        features are kept; screening and start are still chosen. With "l0", more features than vary
+        are those that vary.
     selection : {"relevant", "signature"}, default="relevant"
         Which features have weight if the sparsity is "auto": those that differ between the
         clusters, or those of `signature_` if there is one.
@@ -156,12 +143,10 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         these how far features differ, since the samples that made clusters overstate it.
     selection_frequency_ : ndarray of shape (n_features,)
         Share of the fits of folds that keep a feature.
-    batch_centred_ : SparseKMeans
-        With `batch` in `fit`: the fit of X centred within batches; all else is of X as given.
-    batch_agreement_ : float
-        With `batch`: adjusted Rand index of `labels_` with those of `batch_centred_`.
-    batch_shares_ : pandas.DataFrame of shape (n_clusters, n_batches)
-        With `batch`: the share of each batch in each cluster; rows sum to 1.
+    batch_centred_, batch_agreement_, batch_shares_ : SparseKMeans, float, pandas.DataFrame
+        With `batch` in `fit`: the fit of X centred within batches, all else being of X as given;
+        the adjusted Rand index of the labels of the two; and the share of each batch in each
+        cluster, (n_clusters, n_batches), whose rows sum to 1.
     n_features_in_, feature_names_in_
         As scikit-learn's; names where X has column names.
 
@@ -298,14 +283,15 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
     def _spread(self, values, rows):
         """Turn what was learnt of the samples that were fitted into what is known of all."""
-        n_samples = values.shape[0]
-        everyone = np.full(n_samples, -1, np.int32) if self.trim else self._label(values)
-        left_out, reproducibility = everyone.copy(), np.full(n_samples, np.nan)
-        everyone[rows] = self.labels_
-        left_out[rows] = self.left_out_labels_
-        reproducibility[rows] = self.sample_reproducibility_
-        self.labels_, self.left_out_labels_ = everyone, left_out
-        self.sample_reproducibility_ = reproducibility
+        labels = np.full(values.shape[0], -1, np.int32) if self.trim else self._label(values)
+        known = {
+            "labels_": labels,
+            "left_out_labels_": labels.copy(),
+            "sample_reproducibility_": np.full(len(labels), np.nan),
+        }
+        for name, of_all in known.items():
+            of_all[rows] = getattr(self, name)
+            setattr(self, name, of_all)
         self.coassociation_ = None
 
     def _fit(self, values, blocks, rows=None, sample_weight=None):
