@@ -7,11 +7,11 @@ from workflow_job import job
 def main(snakemake, progress):
     from sparsekm.figures.style import figure_svg, render_figure
     from sparsekm.io.atomic import write_bytes, write_table, write_text
-    from sparsekm.studies.theory import checks, pictures
+    from sparsekm.studies import theorem_pictures, theorems
 
     output, seed = snakemake.output, snakemake.params.seed
     if output.get("checks"):
-        write_table(checks.run_checks(seed), output.checks)
+        write_table(theorems.run_checks(seed), output.checks)
         return
 
     def track(settings):
@@ -19,7 +19,7 @@ def main(snakemake, progress):
             progress(done, len(settings), "settings")
             yield setting
 
-    simulate, draw = pictures.PICTURES[snakemake.wildcards.picture]
+    simulate, draw = theorem_pictures.PICTURES[snakemake.wildcards.picture]
     table = simulate(seed, track=track)
     figure, caption = draw(table)
     write_table(table, output.table)

@@ -9,14 +9,14 @@ def main(snakemake, progress):
 
     from sparsekm.io.atomic import write_table
     from sparsekm.io.tables import infer_table
-    from sparsekm.studies.paper import verdicts
+    from sparsekm.studies import paper_verdicts
 
     files, output = snakemake.input, snakemake.output
     repetitions = pd.concat([infer_table(file, "simulate") for file in files.tables])
-    summary = verdicts.summarise(repetitions)
-    comparison = verdicts.compare_rows(summary, verdicts.read_paper_values(files.paper))
-    claims = verdicts.read_paper_claims(files.claims)
+    summary = paper_verdicts.summarise(repetitions)
+    comparison = paper_verdicts.compare_rows(summary, paper_verdicts.read_paper_values(files.paper))
+    claims = paper_verdicts.read_paper_claims(files.claims)
     checks = infer_table(files.checks, "check_theorems")
     write_table(summary, output.summary)
     write_table(comparison, output.versus_paper)
-    write_table(verdicts.judge_claims(claims, repetitions, comparison, checks), output.claims)
+    write_table(paper_verdicts.judge_claims(claims, repetitions, comparison, checks), output.claims)

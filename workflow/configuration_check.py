@@ -22,8 +22,7 @@ from sparsekm.command.configuration import path_rule
 from sparsekm.io.input_error import is_storable, shorten
 from sparsekm.io.table_settings import READER_SETTINGS, schema_properties
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.studies import RIVALS
-from sparsekm.studies.paper.plan import EXPERIMENT_ARGUMENTS, METHOD_ROWS, select_settings
+from sparsekm.studies import EXPERIMENT_ARGUMENTS, METHOD_ROWS, RIVALS, select_settings
 
 SCHEMA_FILE = Path(__file__).parent / "schemas" / "config.schema.yaml"
 MOST_VALUES = 100_000

@@ -9,6 +9,7 @@ from hand_made import INDEXED, energy_zip, write_header, write_zip
 
 from sparsekm.atlas import grid
 from sparsekm.atlas.grid import (
+    DamagedArchiveError,
     GridError,
     MissingGridError,
     read_annotation,
@@ -86,27 +87,31 @@ def test_a_sound_archive_without_a_grid_is_told_from_a_broken_one():
         read_energy(write_zip({"energy.mhd": write_header()}))
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>busy</html>", b"PK\x03\x04"])
-def test_a_body_that_is_no_archive_is_refused(body):
-    with pytest.raises(GridError, match=r"some\.zip: should be a complete zip archive"):
-        read_energy(body, "some.zip")
+def corrupt(fields: dict[bytes, int], change, body: bytes | None = None) -> bytes:
+    """Change a field of the last member's record, after each of its two signatures."""
+    spoilt = bytearray(body or energy_zip())
+    for signature, offset in fields.items():
+        place = slice(start := spoilt.rfind(signature) + offset, start + 4)
+        spoilt[place] = change(spoilt[place])
+    return bytes(spoilt)
 
 
-def test_a_truncated_archive_is_refused():
-    body = energy_zip()
-    with pytest.raises(GridError, match="should be a complete zip archive"):
-        read_energy(body[: len(body) * 9 // 10])
+CRC = {b"PK\x03\x04": 14, b"PK\x01\x02": 16}
+SIZE = {b"PK\x03\x04": 22, b"PK\x01\x02": 24}
+BROKEN = {
+    "empty": b"",
+    "HTML": b"<html>busy</html>",
+    "a signature": b"PK\x03\x04",
+    "cut": energy_zip()[:-60],
+    "wrong CRC": corrupt(CRC, lambda value: bytes(byte ^ 0xFF for byte in value)),
+    "larger than declared": corrupt(SIZE, lambda _: struct.pack("<I", 96), energy_zip(bytes(192))),
+}
 
 
-def test_a_wrong_checksum_is_refused():
-    body = bytearray(energy_zip())
-    # The stored CRC-32 of each member lies 14 bytes after its local signature and 16 after its
-    # central one.
-    for signature, offset in ((b"PK\x03\x04", 14), (b"PK\x01\x02", 16)):
-        start = body.rfind(signature)
-        body[start + offset] ^= 0xFF
-    with pytest.raises(GridError, match="Bad CRC-32"):
-        read_energy(bytes(body))
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_body_that_is_no_sound_archive_is_refused(name):
+    with pytest.raises(DamagedArchiveError, match=r"some\.zip: should be a complete zip archive"):
+        read_energy(BROKEN[name], "some.zip")
 
 
 def test_a_bomb_is_refused_before_it_is_inflated(monkeypatch):
@@ -118,29 +123,15 @@ def test_a_bomb_is_refused_before_it_is_inflated(monkeypatch):
         read_energy(body)
 
 
-def test_a_member_larger_than_it_declares_is_refused():
-    body = bytearray(energy_zip(np.zeros(48, "<f4").tobytes()))
-    for signature, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
-        start = body.rfind(signature)
-        body[start + offset : start + offset + 4] = struct.pack("<I", 96)
-    with pytest.raises(GridError):
-        read_energy(bytes(body))
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_values_that_are_not_finite_are_refused(value):
-    changed = INDEXED.copy()
-    changed[1, 0, 0] = value
-    with pytest.raises(GridError, match=f"energy={value} at linear position 12 should be finite"):
-        read_energy(energy_zip(changed.tobytes()))
-
-
-def test_negative_values_other_than_no_data_are_refused():
+@pytest.mark.parametrize(
+    ("value", "rule"), [(np.nan, "finite"), (np.inf, "finite"), (-0.5, ">= 0, or -1 for no data")]
+)
+def test_values_that_are_no_energies_are_refused(value, rule):
     changed = INDEXED.copy()
     changed[0, 0, 1] = -1
     assert read_energy(energy_zip(changed.tobytes())).values[0, 0, 1] == -1
-    changed[0, 0, 1] = -0.5
-    with pytest.raises(GridError, match=r"energy=-0.5 at linear position 1 should be >= 0"):
+    changed[1, 0, 0] = value
+    with pytest.raises(GridError, match=f"energy={value} at linear position 12 should be {rule}"):
         read_energy(energy_zip(changed.tobytes()))
 
 

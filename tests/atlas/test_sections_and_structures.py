@@ -19,8 +19,9 @@ from sparsekm.atlas.ontology import OntologyError, assign_region, map_regions, p
 from sparsekm.atlas.retrieval import read_manifest
 
 
-def test_repeated_rows_count_once():
-    assert parse_listing([section_row(i) for i in (9, 4, 9)])["id"].tolist() == [4, 9]
+def test_of_repeated_rows_the_first_counts():
+    rows = [section_row(9), section_row(4), section_row(9, delegate=False)]
+    assert parse_listing(rows)[["id", "delegate"]].values.tolist() == [[4, True], [9, True]]
 
 
 def test_a_row_without_genes_takes_those_of_its_probes():

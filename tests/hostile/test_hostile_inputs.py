@@ -22,7 +22,7 @@ from sparsekm.atlas.retrieval import read_manifest
 from sparsekm.io.input_error import InputError
 from sparsekm.io.readers.reader import measure_matrix, read_matrix
 from sparsekm.pipeline.bounded_process import Limits, run_bounded
-from sparsekm.studies.paper.repetition import RepetitionStore
+from sparsekm.studies.paper_runs import RepetitionStore
 
 pytestmark = [
     pytest.mark.xdist_group("hostile"),

@@ -95,20 +95,15 @@ def as_real(result, source="allen"):
     )
 
 
-def test_genes_of_interest_are_those_asked_for_that_there_are(brain):
+def test_genes_of_interest_are_those_asked_for_or_the_papers_of_the_real_atlas(brain):
     genes = brain.genes.assign(symbol=[f"{s}*" for s in brain.genes["symbol"]])
-    starred = dataclasses.replace(brain, genes=genes)
-    for result in (brain, starred):
+    for result in (brain, dataclasses.replace(brain, genes=genes)):
         rows = choose_genes(result, ["Inv5", "Neurog1", "Inv2", "Inv5"])
         assert [s.rstrip("*") for s in result.genes["symbol"].iloc[rows]] == ["Inv5", "Inv2"]
-    assert choose_genes(brain, []) == []
-
-
-def test_by_default_the_real_atlas_shows_the_papers_genes_and_others_none(brain):
+    assert choose_genes(brain, []) == choose_genes(as_real(brain, source="matrix")) == []
     symbols = brain.genes["symbol"].replace({"Inv1": "Neurog1", "Inv6": "Scn4b"})
     real = as_real(dataclasses.replace(brain, genes=brain.genes.assign(symbol=symbols)))
     assert symbols.iloc[choose_genes(real)].tolist() == ["Scn4b", "Neurog1"]
-    assert choose_genes(as_real(brain, source="matrix")) == []
 
 
 def test_of_the_phantom_a_housekeeping_gene_and_a_marker_of_this_age_are_chosen(brain):
@@ -134,25 +129,16 @@ def test_top_kept_genes_are_the_highest_ranks_that_are_kept(brain):
 
 def test_only_real_genes_have_links_and_those_are_of_their_own_ids(brain):
     assert view_genes(brain, [0])["chosen"].columns[-1].text != "links"
-    view = view_genes(as_real(brain), [0])
-    links = view["chosen"].rows[0][-1]
-    entrez = brain.genes["entrez_id"].iloc[0]
-    assert [(link.text, link.url.rpartition("/")[2]) for link in links] == [
-        ("Allen", "100"),
-        ("NCBI", str(entrez)),
-    ]
-    own = view_genes(as_real(brain, source="matrix"), [0])
-    assert [link.text for link in own["chosen"].rows[0][-1]] == ["NCBI"]
-
-
-def test_a_gene_without_an_entrez_id_has_no_ncbi_page(brain):
     ids = brain.genes["entrez_id"].astype("Int64").mask(np.arange(8) == 0)
-    real = as_real(dataclasses.replace(brain, genes=brain.genes.assign(entrez_id=ids)))
-    view = view_genes(real, [0, 1])
-    assert [[link.text for link in row[-1]] for row in view["chosen"].rows] == [
-        ["Allen"],
-        ["Allen", "NCBI"],
-    ]
+    some = dataclasses.replace(brain, genes=brain.genes.assign(entrez_id=ids))
+
+    def links(result):
+        rows = view_genes(result, [0, 1])["chosen"].rows
+        return [[(link.text, link.url.rpartition("/")[2]) for link in row[-1]] for row in rows]
+
+    ncbi = ("NCBI", str(ids[1]))
+    assert links(as_real(some)) == [[("Allen", "100")], [("Allen", "101"), ncbi]]
+    assert links(as_real(some, source="matrix")) == [[], [ncbi]]
 
 
 def test_long_texts_are_whole_on_the_page_and_in_its_data(brain):

@@ -13,7 +13,7 @@ from sparsekm.simulation import (
     gaussian_clusters,
     replicate_seed,
 )
-from sparsekm.studies.paper.plan import EXPERIMENT_ARGUMENTS
+from sparsekm.studies import EXPERIMENT_ARGUMENTS
 
 # Five standard errors: a false alarm once in two million draws, and the seeds are fixed.
 WIDTH = 5.0

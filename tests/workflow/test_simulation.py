@@ -5,8 +5,8 @@ from functools import cache
 import pandas as pd
 import pytest
 
-from sparsekm.studies.paper.plan import METHOD_ROWS, get_setting
-from sparsekm.studies.paper.repetition import METRICS, Effort, run_repetition
+from sparsekm.studies import METHOD_ROWS, get_setting
+from sparsekm.studies.paper_runs import METRICS, Effort, run_repetition
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = [pytest.mark.release, pytest.mark.xdist_group("simulation")]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import anndata
@@ -19,7 +18,6 @@ from scipy.stats import chi2_contingency, false_discovery_control, kruskal
 from scipy.stats.contingency import association
 
 from sparsekm.annotation.gene_table import VERDICTS, judge_features, rank_scores
-from sparsekm.io.hdf5_format import write_anndata
 from sparsekm.io.known_classes import distinct_classes, is_known
 from sparsekm.io.normalised_file import RowSource, row_blocks
 from sparsekm.io.store import TunedFit
@@ -203,11 +201,6 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
         verdicts = judge_features(fits["l0"].weights, fits["l1"].weights)
         data.var["verdict"] = pd.Categorical(verdicts, categories=VERDICTS)
     data.uns["sparsekm"] = found
-
-
-def write_clusters(file: str | Path, data: anndata.AnnData) -> None:
-    """Write a data set with its clusters atomically, compressed."""
-    write_anndata(file, data, compression="gzip", compression_opts=1)
 
 
 def tabulate_clusters(

@@ -51,10 +51,7 @@ GENE_TABLE = TableFormat(
 
 
 def rank_scores(scores: np.ndarray) -> np.ndarray:
-    """Rank features by descending score, the highest being 1.
-
-    Ties go to the lowest index, as in the selection of features.
-    """
+    """Rank features by descending score from 1; ties go to the lowest index, as in selection."""
     return rankdata(-np.asarray(scores, dtype=np.float64), method="ordinal")
 
 

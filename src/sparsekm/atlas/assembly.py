@@ -213,5 +213,5 @@ def read_expression(path: str | Path) -> anndata.AnnData:
         for part, names in _COLUMNS.items():
             require_columns(path, parts[part], names, _RULE)
         shape = (len(parts["obs"]), len(parts["var"]))
-        X = find_array(opened, "X", kind="f", shape=shape, rule=_RULE)[()]
+        X = find_array(opened, "X", kind="f", shape=shape)[()]
         return anndata.AnnData(X=X, **parts)

@@ -4,10 +4,6 @@ A file is accepted only after it has been read in the expected format. If a grid
 this replicate of its gene is lost, and the manifest records the reason; if many are, something else
 is wrong, and the run stops. What earlier runs downloaded is not downloaded again, and stays when
 the plane changes; simulated files are drawn anew.
-
-Files of all ages, in the folder of the source: ``ontology.json``, ``genes.json``, ``manifest.csv``.
-Files of an age, in ``{age}/`` below: ``listing.json``, the annotation zip under its server name,
-``energy/{section data set id}.zip``, ``manifest.csv``, and for simulated data ``truth.csv``.
 """
 
 from __future__ import annotations

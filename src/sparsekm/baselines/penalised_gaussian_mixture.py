@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsekm.baselines import penalised_em as em
 from sparsekm.baselines.baseline_estimator import BaselineEstimator, feature_totals, standardise
-from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, nearest_centers
+from sparsekm.cluster.kmeans.many_samples import nearest_centers
 from sparsekm.cluster.matrices.containers import Data
 from sparsekm.cluster.matrices.scatter import MatrixInMemory, feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, centred_block
@@ -175,12 +175,11 @@ class PenalizedGaussianMixture(BaselineEstimator):
         seeds = seed_sequence(self.random_state).spawn(2 * n_init)
         generators = [np.random.default_rng(seed) for seed in seeds]
         ends = [partition.start(matrix, equal, rng) for rng in generators[:n_init]]
-        features = WeightedFeatures.from_dense(equal)
         nowhere = np.zeros(matrix.n_samples, np.int32)
         for rng in generators[n_init:]:
             chosen = rng.choice(matrix.n_samples, n_clusters, replace=False)
             centers = np.asarray(matrix.take(chosen).block, np.float64)
-            ends.append(nearest_centers(matrix.block, features, centers, nowhere))
+            ends.append(nearest_centers(matrix.block, equal, centers, nowhere))
         distinct = {labels.tobytes(): labels for labels in ends}
         components = np.arange(n_clusters)[:, None]
         return [(labels == components).astype(np.float64) for labels in distinct.values()]

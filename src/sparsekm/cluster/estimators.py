@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.batches import check_batch, compare_batches
-from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples, warn_of_coinciding
+from sparsekm.cluster.kmeans.many_samples import label_samples, warn_of_coinciding
 from sparsekm.cluster.matrices.containers import Data, Seed, StreamedMatrix, compute
 from sparsekm.cluster.matrices.matrix import FeatureMatrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums
@@ -23,7 +23,7 @@ from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_i
 from sparsekm.cluster.path import STARTS, Start, fit_path, make_start, run_kmeans
 from sparsekm.cluster.path_estimator import PathEstimator, read_data, read_new, remember_features
 from sparsekm.cluster.sample_weights import (
-    WeightedSamples,
+    check_sample_weight,
     describe_weighted,
     fit_weighted,
     refuse_counted,
@@ -93,14 +93,21 @@ class BaseSparseKMeans(PathEstimator):
         return self
 
     def _fit_weighted(self, X, sample_weight) -> None:
-        values: Any = X if isinstance(X, StreamedMatrix) else read_data(self, X)
-        weighted, counts = WeightedSamples.of_data(values, sample_weight)
+        if isinstance(X, StreamedMatrix):
+            raise ValueError(
+                "sample_weight should be None for a StreamedMatrix: give the array in memory, or "
+                "no weights."
+            )
+        values: Any = read_data(self, X)
+        weights = check_sample_weight(sample_weight, values.shape[0])
+        counts = weights > 0
         if self._start_labels() is not None and not counts.all():
             raise ValueError(
                 "sample_weight of 0 and labels as init should not be combined: leave those "
                 "samples out of both."
             )
-        self._fit(weighted)
+        given = as_matrix(values if counts.all() else values[counts])
+        self._fit(with_weights(given, weights[counts]))
         remember_features(self, X)
         if not counts.all():
             everyone = np.empty(len(counts), np.int32)
@@ -131,11 +138,10 @@ class BaseSparseKMeans(PathEstimator):
         """
         check_is_fitted(self)
         values = read_new(self, X)
-        features = WeightedFeatures.from_dense(self.feature_weights_)
-        means = self._means[features.support]
-        centers = self._centred_centers[:, features.support].T
+        support = self.feature_weights_ > 0
+        of_kept = self._means[support], self._centred_centers[:, support].T
         label = label_observed if imputes(self) else label_samples
-        return label(values, features, means, centers, count_threads(self.n_jobs))
+        return label(values, self.feature_weights_, *of_kept, count_threads(self.n_jobs))
 
     def _start_labels(self) -> np.ndarray | None:
         """Return the labels that the user gives as `init`, if any."""
@@ -154,12 +160,11 @@ class BaseSparseKMeans(PathEstimator):
         return search
 
     def _read(self, X) -> tuple[Matrix, VaryingFeatures]:
-        if isinstance(X, WeightedSamples):
-            plain, features = self._read(X.values)
-            return with_weights(plain, X.sample_weight), features
         matrix: Any = X if isinstance(X, FeatureMatrix) else as_matrix(read_data(self, X))
         features = VaryingFeatures.of_matrix(matrix)
-        return dense_if_few(features.select(matrix)), features
+        selected = dense_if_few(features.select(matrix))
+        selected.sample_weight = matrix.sample_weight
+        return selected, features
 
     def _prepare(self, matrix: Matrix) -> tuple[Matrix, KMeansPartition]:
         n_clusters = check_count("n_clusters", self.n_clusters)

@@ -79,12 +79,13 @@ def fill_missing(X: np.ndarray) -> np.ndarray:
     return np.where(lacking, filled * scale + mean, X).astype(X.dtype)
 
 
-def label_observed(X, features, means, centers, n_threads=1) -> np.ndarray:
+def label_observed(X, weights, means, centers, n_threads=1) -> np.ndarray:
     """Label samples as `label_samples` does, by what is observed of the features that count."""
-    if issparse(X) or not np.isnan(X[:, features.support]).any():
-        return label_samples(X, features, means, centers, n_threads)
-    labels = label_samples(np.nan_to_num(X), features, means, centers, n_threads)
-    kept = X[:, features.support]
+    support = np.flatnonzero(weights)
+    if issparse(X) or not np.isnan(X[:, support]).any():
+        return label_samples(X, weights, means, centers, n_threads)
+    labels = label_samples(np.nan_to_num(X), weights, means, centers, n_threads)
+    kept = X[:, support]
     rows = np.flatnonzero(np.isnan(kept).any(axis=1))
     differences = kept[rows, :, None] - means[:, None] - centers
     if (empty := np.isnan(differences).all(axis=(1, 2))).any():
@@ -92,7 +93,7 @@ def label_observed(X, features, means, centers, n_threads=1) -> np.ndarray:
             f"X has no value of the features that have weight in sample {rows[empty][0]}; "
             "there should be >= 1."
         )
-    squares = np.nansum(features.values[:, None] * np.square(differences), axis=1)
+    squares = np.nansum(weights[support, None] * np.square(differences), axis=1)
     labels[rows] = squares.argmin(axis=1)
     return labels
 

@@ -16,7 +16,6 @@ from sparsekm.cluster.kmeans.few_samples import (
     nearest_seeds,
 )
 from sparsekm.cluster.kmeans.many_samples import (
-    WeightedFeatures,
     exchange_in_batches,
     fill_clusters,
     nearest_centers,
@@ -109,7 +108,7 @@ class KMeansPartition:
         return self.refine(X, weights, labels)
 
     def _seed(self, X, weights, draws) -> np.ndarray:
-        packed = _pack(X, WeightedFeatures.from_dense(weights))
+        packed = _pack(X, weights)
         labels = np.zeros(X.n_samples, np.int32)
         nearest_seeds(packed, self.n_clusters, draws, labels)
         exchange_until_stable(packed, labels, self.n_clusters, 1, FEW_SWEEPS, 0.0)
@@ -121,11 +120,10 @@ class KMeansPartition:
 
     def refine_counted(self, X, weights, labels) -> tuple[np.ndarray, int]:
         """Run k-means as `refine` does; return the labels and the number of sweeps."""
-        features = WeightedFeatures.from_dense(weights)
         if X.n_samples > SEEDING_SAMPLE:
             labels, sweeps = exchange_in_batches(
                 X,
-                features,
+                weights,
                 labels,
                 self.n_clusters,
                 min_size=self.min_size,
@@ -136,12 +134,12 @@ class KMeansPartition:
         else:
             labels = labels.copy()
             limits = self.n_clusters, self.min_size, self.max_iter, self.tol
-            sweeps = exchange_until_stable(_pack(X, features), labels, *limits)
+            sweeps = exchange_until_stable(_pack(X, weights), labels, *limits)
         return canonical_labels(labels, self.n_clusters), sweeps
 
     def admit(self, X: Matrix, labels: np.ndarray) -> np.ndarray:
         """Return given labels as a partition that is allowed: short clusters are filled."""
-        alike = WeightedFeatures.from_dense(np.ones(X.n_features))
+        alike = np.ones(X.n_features)
         labels = fill_clusters(X, alike, labels, self.n_clusters, self.min_size)
         return canonical_labels(labels, self.n_clusters)
 
@@ -151,10 +149,10 @@ class KMeansPartition:
 
     def extend(self, X, weights, sample: MatrixInMemory, labels) -> np.ndarray:
         """Give all samples of X the label of the nearest centre of a labelled `sample` of them."""
-        features = WeightedFeatures.from_dense(weights)
-        sums = matrix_sums(sample.select(features.support), labels, self.n_clusters)
+        support = np.flatnonzero(weights)
+        sums = matrix_sums(sample.select(support), labels, self.n_clusters)
         centers = sums / np.maximum(cluster_sizes(labels, self.n_clusters), 1)
-        return label_everyone(X, features, centers, self.n_threads)
+        return label_everyone(X.select(support), weights[support], centers, self.n_threads)
 
 
 @compiled
@@ -172,20 +170,21 @@ def canonical_labels(labels, n_clusters):
     return renamed
 
 
-def label_everyone(X: Matrix, features, centers, n_threads: int) -> np.ndarray:
+def label_everyone(X: Matrix, values, centers, n_threads: int) -> np.ndarray:
     """Label all samples of a matrix by their nearest centre (n_kept, n_clusters)."""
     labels = np.zeros(X.n_samples, np.int32)
     for start, columns in X.blocks():
         here = slice(start, start + columns.shape[1])
-        labels[here] = nearest_centers(columns, features, centers, labels[here], n_threads)
+        labels[here] = nearest_centers(columns, values, centers, labels[here], n_threads)
     return labels
 
 
-def _pack(X: MatrixInMemory, features: WeightedFeatures) -> Rows:
+def _pack(X: MatrixInMemory, weights: np.ndarray) -> Rows:
     """Return the weighted features of all samples, (n_samples, n_kept), float64 where dense."""
-    if len(features.support) == X.n_features and (features.values == 1.0).all():
+    if (weights == 1.0).all():
         return X.rows
-    return pack_rows(X.rows, features.support, np.sqrt(features.values))
+    support = np.flatnonzero(weights)
+    return pack_rows(X.rows, support, np.sqrt(weights[support]))
 
 
 def dense_if_few(matrix: Matrix) -> Matrix:

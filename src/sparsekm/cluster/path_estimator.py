@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -176,6 +177,12 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     penalty: str
     # Whether the fit at a sparsity is the same whatever else is on the path.
     independent_fits = False
+
+    # Read from the signature each time, they took more than a small fit.
+    @classmethod
+    @cache
+    def _get_param_names(cls):
+        return super()._get_param_names()
 
     def _fit(self, X) -> None:
         data, features = self._read(X)

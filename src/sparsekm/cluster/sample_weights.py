@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
 
 from sparsekm.cluster.alternation import (
     RELATIVE_GAIN,
@@ -22,8 +21,6 @@ from sparsekm.cluster.alternation import (
     share_partitions,
     weigh_partition,
 )
-from sparsekm.cluster.kmeans.many_samples import WeightedFeatures
-from sparsekm.cluster.matrices.containers import StreamedMatrix
 from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_sizes
 from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
 from sparsekm.cluster.partition_step import (
@@ -41,30 +38,6 @@ MOST_PARTS = 10
 REPEATS = 8
 # Samples whose values are made float64 at once.
 SAMPLES_AT_ONCE = 4096
-
-
-class WeightedSamples(NamedTuple):
-    """Checked data whose samples count differently: `fit` and `path` take them in place of X."""
-
-    values: np.ndarray | csr_array
-    sample_weight: np.ndarray  # (n_samples,), positive
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return self.values.shape[1]
-
-    @classmethod
-    def of_data(cls, values: Any, weights: ArrayLike) -> tuple[WeightedSamples, np.ndarray]:
-        """Return the samples whose weight is not 0, and which of all these are."""
-        if isinstance(values, StreamedMatrix):
-            raise ValueError(
-                "sample_weight should be None for a StreamedMatrix: give the array in memory, or "
-                "no weights."
-            )
-        sample_weight = check_sample_weight(weights, values.shape[0])
-        counts = sample_weight > 0
-        return cls(values if counts.all() else values[counts], sample_weight[counts]), counts
 
 
 def check_sample_weight(weights: ArrayLike, n_samples: int) -> np.ndarray:
@@ -168,17 +141,17 @@ class WeightedPartition:
 
     def refine(self, X: MatrixInMemory, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Move samples to their nearest centre while that gains and leaves no cluster empty."""
-        features = WeightedFeatures.from_dense(weights)
-        X, features = with_weights(X.select(features.support), X.sample_weight), features.alone
+        support = np.flatnonzero(weights)
+        X, values = with_weights(X.select(support), X.sample_weight), weights[support]
         centers, scores = describe_weighted(X, labels, self.n_clusters)
-        objective, gained, moved = -np.inf, features.values @ scores, labels
+        objective, gained, moved = -np.inf, values @ scores, labels
         while gained > objective * (1 + RELATIVE_GAIN):
             labels, objective = moved, gained
-            moved = label_everyone(X, features, centers, self.n_threads)
+            moved = label_everyone(X, values, centers, self.n_threads)
             if cluster_sizes(moved, self.n_clusters).min() == 0:
                 break
             centers, scores = describe_weighted(X, moved, self.n_clusters)
-            gained = features.values @ scores
+            gained = values @ scores
         return canonical_labels(labels, self.n_clusters)
 
     def scores(self, X: MatrixInMemory, labels: np.ndarray) -> np.ndarray:

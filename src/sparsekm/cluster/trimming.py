@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from sparsekm.cluster.alternation import Fit, refine_until_fixed_point, weigh_partition
-from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, square_distances
+from sparsekm.cluster.kmeans.many_samples import square_distances
 from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_sizes, matrix_sums
 from sparsekm.cluster.partition_step import KMeansPartition, label_everyone
 from sparsekm.cluster.validation import check_share
@@ -118,15 +118,15 @@ class _TrimmedKMeans:
     """
 
     def __init__(self, X, weights, partition: KMeansPartition, n_trimmed: int) -> None:
-        features = WeightedFeatures.from_dense(weights)
-        self.X, self.features = X.select(features.support), features.alone
+        support = np.flatnonzero(weights)
+        self.X, self.values = X.select(support), weights[support]
         self.n_clusters, self.n_threads = partition.n_clusters, partition.n_threads
         self.n_kept = X.n_samples - n_trimmed
 
     def set_aside(self, centers: np.ndarray) -> Trimmed:
         """Keep the samples nearest to their centres, of equals the first."""
-        labels = label_everyone(self.X, self.features, centers, self.n_threads)
-        distances = square_distances(self.X, self.features, centers, labels)
+        labels = label_everyone(self.X, self.values, centers, self.n_threads)
+        distances = square_distances(self.X, self.values, centers, labels)
         kept = np.sort(np.argsort(distances, kind="stable")[: self.n_kept])
         return labels, kept, distances[kept]
 
@@ -159,7 +159,7 @@ class _TrimmedKMeans:
         for k in range(self.n_clusters):
             place = rng.choice(n_samples, 1, p=chances / chances.sum())
             centers[:, [k]] = matrix_sums(self.X.take(place), alone[:1], 1)
-            own = square_distances(self.X, self.features, centers[:, [k]], alone)
+            own = square_distances(self.X, self.values, centers[:, [k]], alone)
             nearest = np.minimum(nearest, own)
             chances = nearest.copy()
             chances[np.argsort(nearest, kind="stable")[self.n_kept :]] = 0.0

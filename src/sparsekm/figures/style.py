@@ -1,17 +1,14 @@
 r"""The common style of all figures: fonts, sizes, colours, texts from data, saving.
 
-matplotlib treats text between dollar signs as a formula: ``$x_1$`` would be shown as a different
-name, and ``$\frac$`` would end the report with an error. A name of thousands of letters would make
-a figure of more pixels than memory holds, and SVG has no control characters. So figures show names
-cut and as they are; tables show them whole.
+matplotlib treats text between dollar signs as a formula: ``$\frac$`` would end the report with an
+error. A name of thousands of letters would make a figure of more pixels than memory holds, and SVG
+has no control characters. So figures show names cut and as they are; tables show them whole.
 
-Colours are such that readers with any of the common colour-vision deficiencies can tell them apart.
-They are those of Okabe and Ito (except their yellow, which is faint on white) and, for methods,
-three others of Tol. `color_distances` tells how far apart colours look.
-
-Full protan, deutan and tritan vision are simulated with the matrices of Machado et al. (2009)
-on linear RGB. Distances are Euclidean in the Oklab space, where 0.02 is about the smallest
-noticeable difference between adjacent patches.
+Colours are those of Okabe and Ito (except their yellow, which is faint on white) and, for methods,
+three others of Tol: readers with any of the common colour-vision deficiencies can tell them apart.
+Full protan, deutan and tritan vision are simulated with the matrices of Machado et al. (2009) on
+linear RGB. Distances are Euclidean in the Oklab space, where 0.02 is about the smallest noticeable
+difference between adjacent patches.
 
 References
 ----------
@@ -143,15 +140,12 @@ def figure_style() -> Iterator[None]:
         yield
 
 
-class OwnFigure(Figure):
-    """A figure that records whether its texts may be formulas; names from data may not."""
-
-    has_formulas = False
-
-
 def new_figure(width: float, height: float, *, has_formulas: bool = False) -> Figure:
-    """Make a figure of the given size in inches, outside pyplot, so that it need not be closed."""
-    figure = OwnFigure(figsize=(width, height), layout="constrained")
+    """Make a figure of the given size in inches, outside pyplot, so that it need not be closed.
+
+    Its texts may be formulas only if it `has_formulas`; names from data may not.
+    """
+    figure = Figure(figsize=(width, height), layout="constrained")
     figure.has_formulas = has_formulas
     FigureCanvasAgg(figure)
     return figure
@@ -248,15 +242,7 @@ def _add_titles(svg: str, gid: str, names: Sequence[str]) -> str:
 
 
 def place_colors(colors: Sequence, vision: str = "normal") -> np.ndarray:
-    """Return the Oklab coordinates (m, 3) of m colours as seen with one kind of vision.
-
-    The coordinates are lightness, green to red, blue to yellow.
-
-    Examples
-    --------
-    >>> place_colors(["white"]).round(3).tolist()
-    [[1.0, 0.0, -0.0]]
-    """
+    """Return the Oklab coordinates of colours: lightness, green to red, blue to yellow."""
     rgb = np.array([to_rgb(color) for color in colors]).reshape(-1, 3)
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     seen = (linear @ VISIONS[vision].T).clip(0, 1)
@@ -275,13 +261,7 @@ def color_distances(colors: Sequence, others: Sequence) -> np.ndarray:
 
 
 def categorical_colors(n_colors: int) -> list[str]:
-    """Return colours for categories: seven hues, then shades of them, far from all previous ones.
-
-    Examples
-    --------
-    >>> categorical_colors(2)
-    ['#0072b2', '#e69f00']
-    """
+    """Return colours for categories: seven hues, then shades of them, far from all previous."""
     hues = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, GREY)
     colors = [hue.lower() for hue in hues[:n_colors]]
     while len(colors) < n_colors:

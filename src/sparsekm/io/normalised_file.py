@@ -14,6 +14,7 @@ source of the data and their processing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.atomic import atomic_path
-from sparsekm.io.hdf5_format import DamagedFileError, find_array, open_checked, read_parts
+from sparsekm.io.hdf5_format import find_array, open_checked, read_parts, require
 from sparsekm.io.known_classes import class_column, class_names, is_known
 from sparsekm.io.row_stream import RowStream
 
@@ -136,35 +137,36 @@ def read_normalised(
     """
     with open_checked(file, RULE) as opened:
         parts = read_parts(opened, RULE)
-        X: Any = _read_matrix(opened, parts, most_bytes) if values else None
-    obs, var, obsm, uns = parts.values()
+        X = _read_matrix(opened, parts, most_bytes) if values else None
+        return _check_parts(X, **parts)
 
-    def refuse_unless(holds: bool, problem: str) -> None:
-        if not holds:
-            raise DamagedFileError(file, problem, RULE)
 
-    def numbers(name: str, table: pd.DataFrame, place: str = "var") -> np.ndarray | None:
+def _check_parts(
+    X: Any, obs: pd.DataFrame, var: pd.DataFrame, obsm: dict, uns: dict
+) -> NormalisedData:
+    def numbers(name: str, table: Mapping[str, Any], place: str = "var") -> np.ndarray | None:
         if name not in table:
             return None
         found = np.asarray(table[name])
         is_right = found.dtype.kind == "f" and np.isfinite(found).all()
-        refuse_unless(is_right, f"{place}: {name} should be finite numbers")
+        require(is_right, f"{place}: {name} should be finite numbers")
         return found.astype(np.float64)
 
     def names(name: str) -> np.ndarray | None:
         return class_names(obs[name]) if name in obs else None
 
-    refuse_unless(isinstance(uns.get("provenance"), dict), "uns/provenance is missing or no dict")
+    require(isinstance(uns.get("provenance"), dict), "uns/provenance is missing or no dict")
     labels, regions, relevant = names("label"), uns.get("regions"), var.get("relevant")
     positions = numbers("spatial", obsm, "obsm")
     is_table = positions is None or (positions.ndim == 2 and len(positions) == len(obs))
-    refuse_unless(is_table, f"obsm: spatial should have {len(obs)} rows")
-    refuse_unless(labels is None or is_known(labels).any(), "obs: no sample has a label")
+    require(is_table, f"obsm: spatial should have {len(obs)} rows")
+    require(labels is None or is_known(labels).any(), "obs: no sample has a label")
     if regions is not None:
         absent = [name for name in _REGION_COLUMNS if name not in regions]
-        refuse_unless(not absent, f"uns/regions lacks the columns {absent}")
+        require(not absent, f"uns/regions lacks the columns {absent}")
     if relevant is not None:
-        refuse_unless(relevant.dtype == bool, f"var: relevant has dtype={relevant.dtype}")
+        require(relevant.dtype == bool, f"var: relevant has dtype={relevant.dtype}")
+        relevant = relevant.to_numpy()
     return NormalisedData(
         X=X,
         var=var,
@@ -178,7 +180,7 @@ def read_normalised(
         center=numbers("center", var),
         means=numbers("mean", var),
         deviations=numbers("deviation", var),
-        relevant=None if relevant is None else relevant.to_numpy(),
+        relevant=relevant,
         feature_groups=var["group"].to_numpy(object) if "group" in var else None,
     )
 
@@ -196,9 +198,8 @@ def _read_matrix(
     opened: h5py.File, parts: Mapping[str, Any], most_bytes: int | None
 ) -> np.ndarray | csr_array:
     stored, shape = _StoredRows(opened), (len(parts["obs"]), len(parts["var"]))
-    if stored.shape != shape or min(shape) < 1:
-        problem = f"X: shape={stored.shape} should be {shape}, at least 1 x 1"
-        raise DamagedFileError(opened.filename, problem, RULE)
+    is_right = stored.shape == shape and min(shape) > 0
+    require(is_right, f"X: shape={stored.shape} should be {shape}, at least 1 x 1")
     return stored.read(in_memory=most_bytes is None or stored.nbytes <= most_bytes)
 
 
@@ -209,26 +210,24 @@ class _StoredRows:
     """
 
     def __init__(self, opened: h5py.File) -> None:
-        self._file = opened.filename
         group = opened.get("X")
         self.is_sparse = isinstance(group, h5py.Group)
         if not self.is_sparse:
-            self._array = find_array(opened, "X", kind="f", shape=(None, None), rule=RULE)
+            self._array = find_array(opened, "X", kind="f", shape=(None, None))
             self.shape, self.nbytes = self._array.shape, self._array.nbytes
             return
         shape = np.ravel(group.attrs.get("shape", ()))
-        if group.attrs.get("encoding-type") != "csr_matrix" or shape.size != 2:
-            raise self._damaged("is not a csr_matrix")
+        is_csr = group.attrs.get("encoding-type") == "csr_matrix" and shape.size == 2
+        require(is_csr, "X is not a csr_matrix")
         self.shape = (int(shape[0]), int(shape[1]))
-        self._data = find_array(group, "data", kind="f", shape=(None,), rule=RULE)
-        self._indices = find_array(group, "indices", kind="i", shape=self._data.shape, rule=RULE)
-        starts = find_array(group, "indptr", kind="i", shape=(self.shape[0] + 1,), rule=RULE)
+        self._data = find_array(group, "data", kind="f", shape=(None,))
+        self._indices = find_array(group, "indices", kind="i", shape=self._data.shape)
+        starts = find_array(group, "indptr", kind="i", shape=(self.shape[0] + 1,))
         self.nbytes = self._data.nbytes + self._indices.nbytes + starts.nbytes
         self._starts = starts[()]
-        if self._starts[0] != 0 or self._starts[-1] != len(self._data):
-            raise self._damaged("has rows that do not add up")
-        if (np.diff(self._starts) < 0).any():
-            raise self._damaged("has rows of negative length")
+        adds_up = self._starts[0] == 0 and self._starts[-1] == len(self._data)
+        require(adds_up, "X has rows that do not add up")
+        require((np.diff(self._starts) >= 0).all(), "X has rows of negative length")
 
     def read(self, *, in_memory: bool) -> np.ndarray | csr_array:
         """Return the whole matrix as float32.
@@ -239,13 +238,13 @@ class _StoredRows:
         """
         if self.is_sparse:
             for rows in _cut(self.shape):
-                self._check_values(self[rows].data)
+                _check_values(self[rows].data)
             data = _map(self._data).astype(np.float32, copy=False)
             return csr_array((data, _map(self._indices), self._starts), shape=self.shape)
         if not in_memory:
             return _map(self._array)
         X = self._array[()].astype(np.float32, copy=False)
-        self._check_values(X)
+        _check_values(X)
         return X
 
     def __getitem__(self, rows: slice) -> np.ndarray | csr_array:
@@ -254,21 +253,18 @@ class _StoredRows:
         starts = self._starts[rows.start : rows.stop + 1]
         stored = slice(int(starts[0]), int(starts[-1]))
         indices = self._indices[stored]
-        if indices.size and not (indices.min() >= 0 and indices.max() < self.shape[1]):
-            raise self._damaged(f"should have columns in [0, {self.shape[1]})")
+        is_inside = not indices.size or (indices.min() >= 0 and indices.max() < self.shape[1])
+        require(is_inside, f"X should have columns in [0, {self.shape[1]})")
         parts = self._data[stored], indices, starts - starts[0]
         found = csr_array(parts, shape=(rows.stop - rows.start, self.shape[1]))
-        if not found.has_canonical_format:
-            raise self._damaged("has columns out of order")
+        require(found.has_canonical_format, "X has columns out of order")
         return found
 
-    def _check_values(self, values: np.ndarray) -> None:
-        # NaN and infinity carry through sums of the extremes, without a second array.
-        if values.size and not np.isfinite([values.min(), values.max()]).all():
-            raise self._damaged("contains NaN or infinity")
 
-    def _damaged(self, problem: str) -> DamagedFileError:
-        return DamagedFileError(self._file, f"X {problem}", RULE)
+def _check_values(values: np.ndarray) -> None:
+    # NaN and infinity carry through sums of the extremes, without a second array.
+    is_finite = not values.size or np.isfinite([values.min(), values.max()]).all()
+    require(is_finite, "X contains NaN or infinity")
 
 
 def _map(stored: h5py.Dataset) -> np.ndarray:
@@ -317,8 +313,7 @@ class MatrixFile:
 
     def select(self, columns: np.ndarray) -> RowSource:
         """Select columns, in memory if they are small enough, otherwise as another `MatrixFile`."""
-        chosen = object.__new__(MatrixFile)
-        chosen.__dict__.update(self.__dict__)
+        chosen = copy(self)
         chosen._columns = np.asarray(columns, dtype=np.intp)
         chosen.shape = (self.shape[0], chosen._columns.size)
         return chosen[:] if chosen.shape[0] * chosen.shape[1] <= NUMBERS_AT_ONCE else chosen

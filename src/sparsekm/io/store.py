@@ -21,7 +21,7 @@ import numpy as np
 
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.io.atomic import write_bytes
-from sparsekm.io.hdf5_format import DamagedFileError, check_shape, open_checked
+from sparsekm.io.hdf5_format import DamagedFileError, open_checked, require, require_shape
 
 REQUIRED = {
     **dict.fromkeys(("method", "dataset", "search", "input_digest", "code_digest"), str),
@@ -95,49 +95,45 @@ class Store:
     def _read_array(self, opened: h5py.File, name: str, lengths: dict[str, int]) -> Any:
         array = self.arrays[name]
         if name not in opened:
-            self._require(array.is_optional, opened, f"array {name!r} is missing")
+            require(array.is_optional, f"array {name!r} is missing")
             return None
         # Not `get`, which takes a damaged array for a missing one.
         stored = opened[name]
         is_right = getattr(stored, "dtype", None) == array.dtype
-        self._require(is_right, opened, f"{name} should be an array of {array.dtype.name}")
+        require(is_right, f"{name} should be an array of {array.dtype.name}")
         # None stands for a length that no array before it has.
-        check_shape(stored, name, [lengths.get(length) for length in array.shape], self.rule)
+        require_shape(stored, name, [lengths.get(length) for length in array.shape])
         is_whole = stored.chunks == stored.shape and stored.id.get_num_chunks()
         is_checked = stored.fletcher32 and is_whole
-        self._require(is_checked, opened, f"{name}: values are missing or have no checksum")
+        require(is_checked, f"{name}: values are missing or have no checksum")
         lengths.update(zip(array.shape, stored.shape, strict=True))
         values = stored[()]
         if "share" in array.limits:
             is_share = not ((values < 0) | (values > 1)).any()
-            self._require(is_share, opened, f"{name} should lie in [0, 1]")
+            require(is_share, f"{name} should lie in [0, 1]")
             return values
-        self._require(np.isfinite(values).all(), opened, f"{name}: contains NaN or infinity")
+        require(np.isfinite(values).all(), f"{name}: contains NaN or infinity")
         if ".." in array.limits:
             low, length = array.limits.split("..")
             is_inside = ((values >= int(low)) & (values < lengths[length])).all()
-            self._require(is_inside, opened, f"{name} should lie in [{low}, {lengths[length]})")
+            require(is_inside, f"{name} should lie in [{low}, {lengths[length]})")
         return values
 
     def _read_attributes(self, opened: h5py.File) -> dict[str, Any]:
         plain = {name: np.asarray(value).item() for name, value in opened.attrs.items()}
         found = {key: v.decode() if isinstance(v, bytes) else v for key, v in plain.items()}
         kind = found.pop("kind", None)
-        self._require(kind == self.kind, opened, f"kind={kind!r} should be {self.kind!r}")
+        require(kind == self.kind, f"kind={kind!r} should be {self.kind!r}")
         missing = [name for name in REQUIRED if name not in found]
-        self._require(not missing, opened, f"attributes {missing} are missing")
+        require(not missing, f"attributes {missing} are missing")
         for name, type_ in REQUIRED.items():
             if type_ is dict:
                 with suppress(TypeError, ValueError, RecursionError):
                     found[name] = json.loads(found[name])
             value = found[name]
             is_valid = isinstance(value, type_) and (type_ is not int or value >= 0)
-            self._require(is_valid, opened, f"attribute {name}={value!r} is not valid")
+            require(is_valid, f"attribute {name}={value!r} is not valid")
         return found
-
-    def _require(self, holds: Any, opened: h5py.File, problem: str) -> None:
-        if not holds:
-            raise DamagedFileError(opened.filename, problem, self.rule)
 
 
 def _stored(value: Any) -> Any:

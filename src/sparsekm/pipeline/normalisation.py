@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.messages import MatrixError, shown
 from sparsekm.io.readers.raw_matrix import RawMatrix, check_size
@@ -140,20 +139,16 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
         offset = raw.offset
     if len(chosen) < n_features:
         X, offset = X.select(chosen), offset[chosen]
-    center, own = None, None
-    if how == "none":
-        kept = _varying(X)
-        if X.is_sparse:
-            center = np.zeros(np.count_nonzero(kept))
-    else:
-        moments = measure_moments(X, offset)
-        kept = ~moments.constant
-        own = np.array([moments.mean + offset, moments.deviation])[:, kept]
-        X = X.change(moments.scale)
-        if X.is_sparse:
-            center = moments.mean[kept] / moments.deviation[kept]
+    moments = measure_moments(X, offset)
+    kept, center, own = ~moments.constant, None, None
     if not kept.any():
         raise MatrixError(f"all n_features={X.shape[1]} are constant; at least one should vary.")
+    if X.is_sparse:
+        center = np.zeros(np.count_nonzero(kept))
+    if how != "none":
+        own = np.array([moments.mean + offset, moments.deviation])[:, kept]
+        center = None if center is None else moments.mean[kept] / moments.deviation[kept]
+        X = X.change(moments.scale)
     dropped = [raw.features[feature] for feature in chosen[~kept]]
     return Normalised(
         X=X.select(np.flatnonzero(kept)) if dropped else X,
@@ -164,16 +159,6 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
         moments=own,
         library_size=size,
     )
-
-
-def _varying(X: RowStream) -> np.ndarray:
-    """Return which features take more than one value, (p,), bool."""
-    first, varies = None, np.zeros(X.shape[1], dtype=bool)
-    for _, block in X.blocks():
-        values = as_dense(block)
-        first = values[0].copy() if first is None else first
-        varies |= (values != first).any(axis=0)
-    return varies
 
 
 def settle_missing(

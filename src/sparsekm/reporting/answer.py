@@ -37,6 +37,7 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
     settings, method = settings or {}, result.primary
     numbers, counts = np.unique(method.labels, return_counts=True)
     names = result.obs.index.astype(str)
+    shares = np.array([np.nan] if method.reproducibility is None else method.reproducibility)
     known = {
         "result": result,
         "method": method,
@@ -45,7 +46,7 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
         "n_clusters": len(numbers),
         "outliers": [] if method.trimmed is None else list(names[method.trimmed.astype(bool)]),
         "reproducible": REPRODUCIBLE,
-        "shares": _finite(method.reproducibility),
+        "shares": shares[np.isfinite(shares)],
         "least": LEAST_AGREEMENT,
         **_separation_facts(method.separation),
         **_feature_facts(result),
@@ -73,10 +74,6 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
         ],
         "steps": _next_steps(result, settings, len(numbers)),
     }
-
-
-def _finite(shares: np.ndarray | None) -> np.ndarray:
-    return np.array([]) if shares is None else shares[np.isfinite(shares)]
 
 
 def _separation_facts(table: pd.DataFrame | None) -> dict[str, Any]:

@@ -72,8 +72,7 @@ class Slice:
 def grid_spacing(obs: pd.DataFrame, spatial: np.ndarray) -> dict[str, float]:
     """Return the millimetres per grid step along each axis, 1.0 if all voxels have one index.
 
-    `obs` has the grid indices x, y, z, and `spatial`, of shape (n, 3), the coordinates in
-    millimetres.
+    `obs` has the grid indices x, y, z, and `spatial` (n, 3) the coordinates in millimetres.
     """
     steps = np.ptp(obs[list(AXES)].to_numpy(), axis=0)
     lengths = np.ptp(spatial, axis=0)
@@ -129,13 +128,7 @@ def _join_edges(edges: np.ndarray) -> np.ndarray:
 
 
 def scale_bar_length(width: float) -> float:
-    """Return a round length (1, 2 or 5 times a power of ten) of about a quarter of a width.
-
-    Examples
-    --------
-    >>> scale_bar_length(9.0)
-    2.0
-    """
+    """Return a round length (1, 2 or 5 times a power of ten) of about a quarter of a width."""
     target = width / 4
     power = 10.0 ** np.floor(np.log10(target))
     return float(max(step * power for step in (1, 2, 5) if step * power <= target * (1 + 1e-9)))

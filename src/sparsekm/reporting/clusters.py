@@ -68,8 +68,9 @@ def view_regions(result: DatasetResult) -> TableView | None:
     if not result.is_atlas:
         return None
     colors, title = region_colors(result), result.primary.title
-    named = result.regions.astype(str).set_index("acronym")["name"]
-    table = pd.DataFrame({"name": named.reindex(list(colors), fill_value="")})
+    regions = result.regions.astype(str)
+    names = dict(zip(regions["acronym"], regions["name"], strict=True))
+    table = pd.DataFrame({"name": [names.get(name, "") for name in colors]}, index=list(colors))
     table["voxels"] = result.obs["region"].astype(str).value_counts()
     parts = ["regions"]
     if result.overlap is not None:

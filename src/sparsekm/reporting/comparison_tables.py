@@ -220,7 +220,6 @@ def excluded_counts(provenance: Mapping[str, Any]) -> dict[str, int]:
 
 
 _STATISTICS = {"n_genes": "genes", "n_voxels": "voxels", "n_regions": "regions"}
-_PAPER_LEVEL = 3
 # How the paper clustered: setting, its name, the paper's value.
 _PROCEDURE = (
     ("search", "search", "alternate"),
@@ -255,8 +254,8 @@ def read_paper_tables(statistics: str | Path, scores: str | Path) -> PaperTables
 
 def compare_with_paper(
     results: Sequence[DatasetResult], paper: PaperTables
-) -> dict[str, list] | None:
-    """Compare our results on the real atlas, if any, with the paper's: tables and paragraphs."""
+) -> dict[str, Any] | None:
+    """Compare our results on the real atlas, if any, with the paper's, and how they were made."""
     ages = [r for r in results if r.is_atlas and r.source == "allen" and not r.is_simulated]
     if not ages:
         return None
@@ -274,8 +273,7 @@ def compare_with_paper(
         _beside("paper_cer", score_table(ages, "cer"), theirs["cer"], RATE),
         _beside("paper_nw", score_table(ages, "n_kept"), theirs["nw"], COUNT),
     ]
-    explained = [_explain(age, sizes[age.name], printed[age.name]) for age in ages]
-    return {"tables": tables, "paragraphs": [_describe_procedure(ages), *explained]}
+    return {"tables": tables, "procedure": _describe_procedure(ages)}
 
 
 def _beside(name: str, ours: pd.DataFrame, theirs: pd.DataFrame, kind: str) -> TableView:
@@ -302,23 +300,3 @@ def _describe_procedure(ages: Sequence[DatasetResult]) -> str:
         if other:
             parts.append(f"{noun} {joined(other)} (the paper: {theirs})")
     return caption("not_as_in_paper", parts=joined(parts)) if parts else caption("as_in_paper")
-
-
-def _explain(result: DatasetResult, sizes: pd.Series, printed: pd.Series) -> str:
-    """Describe how the data of an age differ from the paper's, and what was left out here."""
-    parts = []
-    for noun, ours, theirs in zip(_STATISTICS.values(), sizes, printed, strict=True):
-        compared = ", as in the paper"
-        if pd.isna(theirs):
-            compared = " (the paper gives no number)"
-        elif ours != theirs:
-            compared = f", {ours - theirs:+,.0f} compared with {theirs:,.0f} in the paper"
-        parts.append(f"{ours:,} {noun}{compared}")
-    settings = result.provenance.get("settings", {})
-    tissue = joined(str(name).replace("_", " ") for name in settings.get("tissue", ()))
-    level = int(settings.get("level", _PAPER_LEVEL))
-    kept = f" The kept voxels are those of {tissue}." if tissue else ""
-    if level != _PAPER_LEVEL:
-        kept += f" Regions are those of level {level} (level {_PAPER_LEVEL} in the paper)."
-    left_out = [f"{n:,} {what}" for what, n in excluded_counts(result.provenance).items() if n]
-    return f"{result.name}: {'; '.join(parts)}.{kept} Left out: {joined(left_out) or 'nothing'}."

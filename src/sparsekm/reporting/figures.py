@@ -15,6 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from pandas.api.types import is_numeric_dtype
 from sklearn.decomposition import PCA
 
 from sparsekm.figures.sample_heat_map import (
@@ -282,6 +283,7 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
     facts = {
         "result": result,
         "words": words,
+        "numeric": [n for n in result.annotations if is_numeric_dtype(result.annotations[n])],
         "n_shown": len(shown_features(result)),
         "n_kept": result.primary.n_kept,
         "most_columns": MOST_COLUMNS,

@@ -33,14 +33,7 @@ LITERATURE = _read_literature()
 
 
 class Citations(dict[str, str]):
-    """The numbers in brackets of works in `LITERATURE`, in the order of their first citation.
-
-    Examples
-    --------
-    >>> citations = Citations()
-    >>> citations["gap"], citations["l0"], citations["gap"]
-    ('[1]', '[2]', '[1]')
-    """
+    """The numbers in brackets of works in `LITERATURE`, in the order of their first citation."""
 
     def __missing__(self, key: str) -> str:
         if key not in LITERATURE:

@@ -121,10 +121,7 @@ class DatasetResult:
 
     @property
     def labels(self) -> np.ndarray | None:
-        """The labels with which the clusters are compared, shape (n,), or None.
-
-        They are classes as in `sparsekm.io.known_classes`.
-        """
+        """The known classes, as in `sparsekm.io.known_classes`, shape (n,), or None."""
         column = next((name for name in ("label", "region") if name in self.obs), None)
         return None if column is None else class_names(self.obs[column])
 
@@ -177,12 +174,6 @@ class DatasetResult:
             for name in self.obs
             if str(name).startswith(ANNOTATION) or name == "batch"
         }
-
-    @property
-    def numeric_annotations(self) -> list[str]:
-        """The annotations that are numbers."""
-        known = self.annotations.items()
-        return [name for name, values in known if pd.api.types.is_numeric_dtype(values)]
 
     @property
     def planted(self) -> np.ndarray | None:

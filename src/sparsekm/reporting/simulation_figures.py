@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from sparsekm.figures import style
 from sparsekm.pipeline.registry import METHODS, MethodLook, method_look
-from sparsekm.studies.paper.plan import METHOD_ROWS, PAPER_SETTINGS
+from sparsekm.studies import METHOD_ROWS, PAPER_SETTINGS
 
 _LOOKS = {
     # The workflow's own l0; the search that is not the workflow's; and the floor.
@@ -40,7 +40,7 @@ def overview_figure(
 ) -> Figure:
     """Draw Experiment 1: gap curves, CER, and the average weight of every feature.
 
-    `repetitions` is as `repetition_table` makes it; gap curves and weights are those of the l0
+    `repetitions` is as `paper_runs.tabulate` makes it; gap curves and weights are those of the l0
     rows.
     """
     n_relevant = int(weights[0]["relevant"].sum()) if weights else None

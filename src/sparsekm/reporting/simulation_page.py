@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,8 @@ from sparsekm.reporting.page_tables import (
     write_text,
 )
 from sparsekm.reporting.simulation_figures import overview_figure, rate_figure
-from sparsekm.studies.paper import verdicts
-from sparsekm.studies.paper.plan import METHOD_ROWS, get_setting, stand_ins
-
-_RULES = ("simulate", "summarise_simulation")
+from sparsekm.studies import METHOD_ROWS, get_setting, stand_ins
+from sparsekm.studies import paper_verdicts as verdicts
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def load_simulation_result(
     weights: Sequence[str | Path] = (),
 ) -> SimulationResult:
     """Read the tables of a study; `repetitions` has one for each setting and method."""
-    tables, means = _RULES
+    tables, means = "simulate", "summarise_simulation"
     compared, judged = infer_table(versus_paper, means), infer_table(claims, means)
     require_columns(versus_paper, compared, verdicts.COMPARED_COLUMNS, means)
     require_columns(claims, judged, verdicts.CLAIM_COLUMNS, means)
@@ -66,7 +65,6 @@ def load_simulation_result(
 
 
 _METRIC_NAMES = WORDS["metrics"]
-_METRIC_GROUPS = [["cer", "ari", "ami"], ["pzw", "pnw"]]
 _RATES = ("cer", "cer_chance", "ari", "ami", "ecr")
 _PRINTED = (verdicts.MEAN, verdicts.SPREAD)
 
@@ -190,13 +188,7 @@ def _signed(value: float, form: str) -> str:
 
 
 def _computed(value: float) -> str:
-    """Write a value of theory, which may be a share or a large number.
-
-    Examples
-    --------
-    >>> _computed(0.38312), _computed(19258.6)
-    ('0.383', '19,259')
-    """
+    """Write a value of theory, which may be a share or a large number."""
     return MISSING if np.isnan(value) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
@@ -210,11 +202,6 @@ def write_value(metric: str, value: float, se: float = np.nan) -> str:
 
     An error that this would round to 0 has one more digit. An error that is unknown, or 0 because
     all repetitions agree, is not written.
-
-    Examples
-    --------
-    >>> write_value("cer", 0.3117, 0.0123), write_value("pzw", 1799.96, 0.04)
-    ('0.312 ± 0.012', '1,799.96 ± 0.04')
     """
     digits, error = 3 if metric in _RATES else 1, ""
     if not np.isnan(value) and not np.isnan(se) and not _is_exact(value, se):
@@ -237,12 +224,12 @@ def _view_experiment(result: SimulationResult, name: str) -> dict[str, Any]:
         caption_figure(f"{name}_{kind}", title, _tell(kind, number=number)[0], figure)
         for kind, figure in drawn.items()
     ]
-    tables = list(_tables(result, name))
-    return {"title": title, "design": WORDS["designs"][name], "figures": figures, "tables": tables}
+    table, design = _table(result, name), WORDS["designs"][name]
+    return {"title": title, "design": design, "figures": figures, "table": table}
 
 
-def _tables(result: SimulationResult, experiment: str) -> Iterator[TableView]:
-    """Make one table per metric where there are many settings, else one of rates, one of counts."""
+def _table(result: SimulationResult, experiment: str) -> TableView:
+    """Make a row for each method in each setting, with all its metrics."""
     summary, paper, claims = (
         table[table["experiment"] == experiment]
         for table in (result.summary, result.versus_paper, result.claims)
@@ -254,35 +241,26 @@ def _tables(result: SimulationResult, experiment: str) -> Iterator[TableView]:
         for line in paper.itertuples()
         if line.row in stand_ins(present).values()
     }
-    missed = claims["verdict"].isin([verdicts.EXPLAINED, verdicts.UNEXPLAINED]) & (
-        claims["kind"] == verdicts.MEAN
-    )
-    far = set(claims[missed][["setting", "metric", "method"]].itertuples(index=False, name=None))
-    settings = list(summary["setting"].unique())
-    groups = [[metric] for metric in _METRIC_NAMES] if len(settings) > 2 else _METRIC_GROUPS
-    for group in groups:
-        heads = {}
-        for setting in settings:
-            for metric in group:
-                title = get_setting(experiment, setting).title if len(settings) > 1 else ""
-                own = metric.upper() if len(group) > 1 else ""
-                heads[setting, metric] = ": ".join(filter(None, [title, own])) or "value"
-        rows: list[list[Any]] = []
-        for name, row in METHOD_ROWS.items():
-            if name not in present or row.is_variant:
+    missed = claims["verdict"].isin([verdicts.EXPLAINED, verdicts.UNEXPLAINED])
+    missed = claims[missed & (claims["kind"] == verdicts.MEAN)]
+    far = set(missed[["setting", "metric", "method"]].itertuples(index=False, name=None))
+    methods = [name for name, row in METHOD_ROWS.items() if name in present and not row.is_variant]
+    rows: list[list[Any]] = []
+    for setting, name in product(summary["setting"].unique(), methods):
+        row = METHOD_ROWS[name]
+        rows.append([get_setting(experiment, setting).title, row.title])
+        for metric in _METRIC_NAMES:
+            at = setting, metric, name
+            counts_features = metric in ("pzw", "pnw")
+            if at not in ours or (row.features == "relevant" and counts_features):
+                rows[-1].append(None)
                 continue
-            rows.append([row.title])
-            for setting, metric in heads:
-                at = setting, metric, name
-                if (row.features == "relevant" and metric in ("pzw", "pnw")) or at not in ours:
-                    rows[-1].append(None)
-                    continue
-                chance = ours.get((setting, "cer_chance", name)) if metric == "cer" else None
-                is_far = (setting, metric, row.method) in far
-                rows[-1].append(_cells(ours[at], chance, theirs.get(at), far=is_far))
-        (caption,) = _tell("table", metrics=[_METRIC_NAMES[metric] for metric in group])
-        columns = dict.fromkeys(("method", *heads.values()), "")
-        yield make_table(caption, columns, rows, kind="numbers study")
+            chance = ours.get((setting, "cer_chance", name)) if metric == "cer" else None
+            is_far = (setting, metric, row.method) in far
+            rows[-1].append(_cells(ours[at], chance, theirs.get(at), far=is_far))
+    (caption,) = _tell("table", metrics=_METRIC_NAMES.values())
+    heads = {"setting": "", "method": "text", **{metric.upper(): "" for metric in _METRIC_NAMES}}
+    return make_table(caption, heads, rows, kind="numbers study")
 
 
 def _cells(ours: Any, chance: Any, theirs: Any, *, far: bool) -> list[Cell]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -31,10 +30,11 @@ from sparsekm.tuning.gap_search import GapSearch
 
 # From this share of the refits on, a sample is reproducible.
 REPRODUCIBLE = 0.9
+_SHAPE = ["n_samples", "n_features", "n_clusters"]
+_PUBLISHED = ["source", "data_set", "method", *_SHAPE, "error", "status", "recomputed"]
 
 
-@dataclass(frozen=True)
-class LabelledSet:
+class LabelledSet(NamedTuple):
     """A data set with known classes, or a subsample of one."""
 
     X: np.ndarray  # (n_samples, n_features): features that vary, on their own scale
@@ -91,15 +91,10 @@ def run_seeds(
         # The seed does not depend on the method, so that all methods use the same samples.
         draw = replicate_seed(seed, "yardstick", name, 0)
         data = read_labelled_set(file, max_samples=max_samples, random_state=draw)
-        rows.append(
-            {
-                **{"data_set": name, "method": method, "seed": seed},
-                "n_available": data.n_available,
-                **dict(zip(("n_samples", "n_features"), data.X.shape, strict=True)),
-                "n_clusters": data.n_clusters,
-                **score_method(data, method, effort, seed),
-            }
-        )
+        sizes = data.n_available, *data.X.shape, data.n_clusters
+        about = {"data_set": name, "method": method, "seed": seed}
+        about |= dict(zip(("n_available", *_SHAPE), sizes, strict=True))
+        rows.append(about | score_method(data, method, effort, seed))
         if progress is not None:
             progress(done, len(seeds))
     return pd.DataFrame(rows)
@@ -167,17 +162,13 @@ def fit_method(
     return found, int(np.count_nonzero(getattr(found, "feature_weights_", np.ones(X.shape[1]))))
 
 
-_KEY = ["data_set", "method"]
-_SHAPE = ["n_samples", "n_features", "n_clusters"]
-_SIZE = ["n_available", "n_features", "n_clusters"]
-COLUMNS = ("source", *_KEY, *_SHAPE, "error", "status", "recomputed")
-STATUSES = ("recomputed", "printed", "unchecked")
-"""Recomputed by this project; verified in the authors' publication; or neither."""
-
-
 def read_published(file: str | Path) -> pd.DataFrame:
-    """Read the published error rates, ``data/paper/real_set_errors.csv``."""
-    return pd.read_csv(file, usecols=COLUMNS)[list(COLUMNS)]
+    """Read the published error rates, ``data/paper/real_set_errors.csv``.
+
+    Their status is "recomputed" (by this project), "printed" (verified in the authors'
+    publication), or "unchecked".
+    """
+    return pd.read_csv(file, usecols=_PUBLISHED)[_PUBLISHED]
 
 
 def add_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
@@ -186,13 +177,14 @@ def add_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataFram
     Data sets match if the name begins with the published name, ignoring case, and the numbers of
     samples, features and classes are equal. The columns are published_error and published_status.
     """
-    known = published.set_index(["method", *_SHAPE])[["data_set", "error", "status"]].T.to_dict()
-    added = []
-    for line in summary[["method", *_SIZE, "data_set"]].itertuples(index=False):
-        found = known.get(tuple(line)[:-1])
-        is_same = found and line.data_set.lower().startswith(found["data_set"].lower())
-        added.append((found["error"], found["status"]) if is_same else (float("nan"), ""))
-    errors, statuses = zip(*added, strict=True)
+    known = published.rename(columns={"n_samples": "n_available", "data_set": "name"})
+    keys = ["method", "n_available", "n_features", "n_clusters"]
+    known = known.drop_duplicates(keys, keep="last")[[*keys, "name", "error", "status"]]
+    known = summary[[*keys, "data_set"]].merge(known, how="left")
+    names = zip(known["data_set"], known["name"].fillna(""), strict=True)
+    is_same = [bool(theirs) and ours.lower().startswith(theirs.lower()) for ours, theirs in names]
+    statuses = known["status"].where(is_same, "").to_numpy()
+    errors = known["error"].where(is_same).to_numpy()
     return summary.assign(published_error=errors, published_status=statuses)
 
 
@@ -269,48 +261,39 @@ def yardstick_figure(table: pd.DataFrame, summary: pd.DataFrame) -> Figure:
     with figure_style():
         figure = new_figure(7.2, (0.1 * len(methods) + 0.12) * len(names) + 1.1)
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=[3, 2])
+        handles = []
         for method, height in zip(methods, heights, strict=True):
-            rows = table[table["method"] == method]
-            _draw_method(left, rows, "error", method, names, height)
-            _draw_method(right, rows, "share", method, names, height)
-            own = summary[summary["method"] == method]
+            marks, own = _marks(method), summary[summary["method"] == method]
+            rows = table[table["method"] == method].groupby("data_set")
+            for axes, column in ((left, "error"), (right, "share")):
+                # The mean on every data set, and a line over all seeds.
+                groups = rows[column].agg(["min", "mean", "max"])
+                places = np.array([names.index(name) for name in groups.index]) + height
+                span = {"color": marks["color"], "linewidth": 1.1, "zorder": 2.8}
+                axes.hlines(places, groups["min"], groups["max"], **span)
+                axes.plot(groups["mean"], places, **marks)
             places = [names.index(name) + height for name in own["data_set"]]
-            left.plot(own["published_error"], places, **_marks(method, is_ring=True))
-        _label(left, right, names, summary)
-        handles = [
-            Line2D([], [], label=RIVALS.get(method) or method_look(method).title, **_marks(method))
-            for method in methods
-        ]
+            left.plot(own["published_error"], places, **_ring(method))
+            title = RIVALS.get(method) or method_look(method).title
+            handles.append(Line2D([], [], label=title, **marks))
         if summary["published_error"].notna().any():
-            handles.append(Line2D([], [], label="ring: published", **_marks("", is_ring=True)))
+            handles.append(Line2D([], [], label="ring: published", **_ring("")))
+        _label(left, right, names, summary)
         figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 4))
     return figure
 
 
-def _marks(method: str, *, is_ring: bool = False) -> dict:
+def _marks(method: str) -> dict[str, Any]:
     look = _RIVAL_LOOKS.get(method) or method_look(method)
-    return {
-        "color": look.color,
-        # A published value is a ring, which remains visible around an equal value of ours.
-        "marker": "o" if is_ring else look.marker,
-        "linestyle": "",
-        "markersize": 8.5 if is_ring else 4.8,
-        "markerfacecolor": "white" if is_ring else look.color,
-        "markeredgewidth": 0.9,
-        "zorder": 2.5 if is_ring else 3,
-        "clip_on": False,
-    }
+    size = {"markersize": 4.8, "markeredgewidth": 0.9, "zorder": 3, "clip_on": False}
+    color = {"color": look.color, "markerfacecolor": look.color}
+    return {"marker": look.marker, "linestyle": "", **color, **size}
 
 
-def _draw_method(
-    axes: Axes, rows: pd.DataFrame, column: str, method: str, names: list[str], height: float
-) -> None:
-    """Draw the mean of a method on every data set, and a line over all seeds."""
-    groups = rows.groupby("data_set")[column].agg(["min", "mean", "max"])
-    places = np.array([names.index(name) for name in groups.index]) + height
-    color = _marks(method)["color"]
-    axes.hlines(places, groups["min"], groups["max"], color=color, linewidth=1.1, zorder=2.8)
-    axes.plot(groups["mean"], places, **_marks(method))
+def _ring(method: str) -> dict[str, Any]:
+    """Mark a published value by a ring, which remains visible around an equal value of ours."""
+    ring = {"marker": "o", "markerfacecolor": "white", "markersize": 8.5, "zorder": 2.5}
+    return _marks(method) | ring
 
 
 def _label(left: Axes, right: Axes, names: list[str], summary: pd.DataFrame) -> None:

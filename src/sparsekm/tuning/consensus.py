@@ -41,19 +41,22 @@ def consensus_partition(
     return estimator.fit(coassociation(labels)).labels_
 
 
-@one_blas_thread
 def agreement(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Compute the adjusted Rand index of a partition with each of `others` (n_others, n_samples).
+
+    Of partitions of the same shape as `others`, each is compared with its own.
 
     Examples
     --------
     >>> agreement(np.array([0, 0, 1, 1]), np.array([[1, 1, 0, 0], [0, 1, 0, 1]])).round(2).tolist()
     [1.0, -0.5]
     """
-    n_samples, width = len(labels), int(others.max()) + 1
-    own = (labels[:, None] == np.arange(int(labels.max()) + 1)).astype(np.float64)
-    # One product gives the contingency tables with all partitions.
-    tables = (_indicators(others).T @ own).reshape(len(others), width, -1)
+    labels, others = np.asarray(labels), np.asarray(others)
+    n_others, n_samples = others.shape
+    n_theirs, n_own = int(others.max()) + 1, int(labels.max()) + 1
+    codes = (np.arange(n_others)[:, None] * n_theirs + others) * n_own + labels
+    tables = np.bincount(codes.ravel(), minlength=n_others * n_theirs * n_own)
+    tables = tables.reshape(n_others, n_theirs, n_own).astype(np.float64)
 
     def pairs(counts, axis):
         return (counts * (counts - 1)).sum(axis=axis) / 2

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sparsekm.cluster.matrices.containers import in_blocks
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.sample_weights import WeightedSamples, describe_weighted, with_weights
+from sparsekm.cluster.sample_weights import describe_weighted, with_weights
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.tuning.consensus import (
@@ -105,7 +105,9 @@ class ConsensusFit:
         """
         n_clusters, fit = int(self.labels.max()) + 1, self.fit
         if not self.is_joined:
-            given = in_blocks(X) if sample_weight is None else WeightedSamples(X, sample_weight)
+            given = in_blocks(X)
+            if sample_weight is not None:
+                given = with_weights(as_matrix(X), sample_weight)
             own = clone(estimator).set_params(n_clusters=n_clusters)
             fit = fit_from(own, given, labels, self.fitted_sparsity)
             # The fit numbers its clusters anew; what is known of them has the old numbers.
@@ -385,8 +387,7 @@ def _tabulate(partitions: np.ndarray, starts: Sequence[str], labels: np.ndarray)
     rows = []
     for start in dict.fromkeys(starts):
         own = partitions[[name == start for name in starts]]
-        pairs = zip(own, np.roll(own, -1, axis=0), strict=True)
-        again = np.mean([agreement(one, other[None])[0] for one, other in pairs])
+        again = agreement(own, np.roll(own, -1, axis=0)).mean()
         rows.append((start, len(own), float(again), float(agreement(labels, own).mean())))
     return pd.DataFrame(rows, columns=["start", "n_fits", "reproducibility", "agreement"])
 

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import clone
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
-from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
+from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.matrix import CentredMatrix, dense_columns
 from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_centers
@@ -246,9 +246,8 @@ def label_everyone(X, part, labels: np.ndarray, weights: np.ndarray) -> np.ndarr
 
     `labels` are those of `part`; every label from 0 to the largest occurs.
     """
-    features = WeightedFeatures.from_dense(weights)
-    kept = part[:, features.support]
+    kept = part[:, np.flatnonzero(weights)]
     centers = cluster_centers(kept, labels, int(labels.max()) + 1)
     # Centred at the part's own means: distances do not change, and rounding stays small.
     shift = feature_means(kept)
-    return label_samples(X, features, shift, (centers - shift).T)
+    return label_samples(X, weights, shift, (centers - shift).T)

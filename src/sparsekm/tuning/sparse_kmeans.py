@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
-from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
+from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.containers import Data, Seed, compute
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
@@ -390,11 +390,11 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
     def _label(self, values) -> np.ndarray:
         # Distances between z-scores are distances on X's own scale with these weights.
-        features = WeightedFeatures.from_dense(self.feature_weights_ / self._scale**2)
-        centers = self.cluster_centers_[:, features.support]
+        weights = self.feature_weights_ / self._scale**2
+        centers = self.cluster_centers_[:, weights > 0]
         shift = centers.mean(axis=0)
         label = label_observed if imputes(self) else label_samples
-        return label(values, features, shift, (centers - shift).T)
+        return label(values, weights, shift, (centers - shift).T)
 
     def make_estimator(self) -> L0KMeans | L1KMeans:
         """Make the estimator that is fitted; its random state seeds the folds.

@@ -39,6 +39,19 @@ def write(header, names, *before, cells=None, separator=",", after=()):
     return "".join(separator.join(map(str, line)) + "\n" for line in [header, *lines])
 
 
+def genes(heading, samples, features, *about, above="", **options):
+    """Give a table with a gene in each line, under a heading, and its samples and features."""
+    header = [*heading, *samples, *options.pop("behind", ())]
+    options = {"separator": "\t", **options}
+    return above + write(header, features, *about, **options), samples, [*map(str, features)]
+
+
+def samples(heading, features, names, *about, **options):
+    """Give a table with a sample in each line, and its samples and features."""
+    content, features, names = genes(heading, features, names, *about, **options)
+    return content, names, [*map(str, features)]
+
+
 def follow(message):
     """Return the settings that a message advises, each alone, as the command reads them."""
     for setting in TABLE_SETTINGS:

@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from reading import follow, refusal, write
+from reading import follow, genes, refusal, samples, write
 
 from sparsekm.io.readers.reader import read_matrix
 
@@ -29,115 +29,85 @@ WITH_IDS = [f"{name}|{100 + len(name)}" for name in ("TP53", "MYC", "A1BG", "EGF
 LEUKAEMIAS = ["ALL_1", "ALL_2", "AML_1", "AML_2"]
 PEOPLE = ["ann", "bob", "cyd", "dan", "eve"]
 FOUR = ["TP53", "MYC", "KRAS", "RB1"]
-MASSES = ["101.52", "144.3", "150.11", "203.7", "301.2", "410.4", "512.2", "530.9"]
-counts = partial(write, cells=ROWS, separator="\t")
-decimals = partial(write, cells=DECIMALS, separator="\t")
 
 
+FEATURE_COUNTS = '# Program:featureCounts v1.6.4; Command:"featureCounts" "-p" "-a" "/data/a.gtf"\n'
+UNKNOWN, NUMBERED = [f"TEST{i}" for i in range(5)], ["s1", "s2", "s3", "s4"]
+counted, measured = partial(genes, cells=ROWS), partial(genes, cells=DECIMALS)
+of_samples = partial(samples, cells=DECIMALS)
+SPECIAL = ["N_unmapped", "N_multimapping", "N_noFeature", "N_ambiguous"]
 READ = {
-    "featureCounts with paths": (
-        '# Program:featureCounts v1.6.4; Command:"featureCounts" "-p" "-a" "/data/a.gtf"\n'
-        + counts(
-            ["Geneid", "Chr", "Start", "End", "Strand", "Length", *BAMS],
-            GENES,
-            *("1;1", "5;90", "40;99", "+;+"),
-            range(900, 905),
-        ),
+    "featureCounts with paths": counted(
+        ["Geneid", "Chr", "Start", "End", "Strand", "Length"],
         BAMS,
         GENES,
+        *("1;1", "5;90", "40;99", "+;+", range(900, 905)),
+        above=FEATURE_COUNTS,
     ),
-    "expression of cBioPortal": (
-        write(
-            ["Hugo_Symbol", "Entrez_Gene_Id", *TCGA],
-            HUGO,
-            [65985, 63916, 7157, 6205, 9240],
-            cells=[*DECIMALS[:4], ["NA"] * 4],
-            separator="\t",
-        ),
+    "expression of cBioPortal": genes(
+        ["Hugo_Symbol", "Entrez_Gene_Id"],
         TCGA,
         HUGO,
+        [65985, 63916, 7157, 6205, 9240],
+        cells=[*DECIMALS[:4], ["NA"] * 4],
     ),
     "copy numbers of cBioPortal, with a tab after the header": (
-        counts(
-            ["GeneId", "Hugo_Symbol", *TCGA, ""], range(990, 995), [f"TEST{i}" for i in range(5)]
-        ),
+        counted(["GeneId", "Hugo_Symbol"], TCGA, range(990, 995), UNKNOWN, behind=[""])[0],
         TCGA,
-        [f"TEST{i}" for i in range(5)],
+        UNKNOWN,
     ),
-    "GCT 1.2 of Connectivity Map": (
-        "#1.2\n5\t4\n"
-        + counts(["Name", "Description", *L1000], [f"20{i}_at" for i in range(5)], "MAPK3"),
+    "GCT 1.2 of Connectivity Map": counted(
+        ["Name", "Description"],
         L1000,
         [f"20{i}_at" for i in range(5)],
+        "MAPK3",
+        above="#1.2\n5\t4\n",
     ),
     "GCT 1.3 with numbers as names": (
-        "#1.3\n5\t4\t1\t1\n"
-        + write(
-            ["id", "rhd", 11, 12, 13, 14],
-            ["chd", *range(301, 306)],
-            ["na", *"abcde"],
-            cells=[list("wxyz"), *ROWS],
-            separator="\t",
-        ),
+        "#1.3\n5\t4\t1\t1\nid\trhd\t11\t12\t13\t14\n"
+        + counted(["chd", "na"], [*"wxyz"], range(301, 306), [*"abcde"])[0],
         ["11", "12", "13", "14"],
-        [str(i) for i in range(301, 306)],
+        ["301", "302", "303", "304", "305"],
     ),
-    "GCT 1.3 without metadata, connectivities": (
-        "#1.3\n5\t4\t0\t0\n" + decimals(["id", *L1000], PERTURBED),
-        L1000,
-        PERTURBED,
+    "GCT 1.3 without metadata, connectivities": measured(
+        ["id"], L1000, PERTURBED, above="#1.3\n5\t4\t0\t0\n"
     ),
     "samples of GEO side by side, annotated": (
-        decimals(["ID_REF", *GSM, "GB_ACC"], range(1, 6), after=[REFSEQ]),
+        measured(["ID_REF"], GSM, range(1, 6), behind=["GB_ACC"], after=[REFSEQ])[0],
         GSM,
         REFSEQ,
     ),
-    "leukaemia data of GSEA": (
-        decimals(["Gene", "NAME", *LEUKAEMIAS], SYMBOLS, [f"100{i}_at" for i in range(5)]),
-        LEUKAEMIAS,
-        SYMBOLS,
+    "leukaemia data of GSEA": measured(
+        ["Gene", "NAME"], LEUKAEMIAS, SYMBOLS, [f"100{i}_at" for i in range(5)]
     ),
-    "protein groups of DIA-NN": (
-        write(
-            ["Protein.Group", "Protein.Names", "Genes", "First.Protein.Description", *RUNS],
-            PROTEINS,
-            *("A_BEE", ["Abc", "Def", "", "Ghi", "Jkl"], "x y"),
-            cells=[*DECIMALS[:4], [12.5, "", 8.25, 3.5]],
-            separator="\t",
-        ),
+    "protein groups of DIA-NN": genes(
+        ["Protein.Group", "Protein.Names", "Genes", "First.Protein.Description"],
         RUNS,
         PROTEINS,
+        *("A_BEE", ["Abc", "Def", "", "Ghi", "Jkl"], "x y"),
+        cells=[*DECIMALS[:4], [12.5, "", 8.25, 3.5]],
     ),
-    "pathways of PICRUSt, from BIOM": (
-        "# Constructed from biom file\n"
-        + counts(["#OTU ID", *WELLS, "KEGG_Pathways"], PATHWAYS, after=["Metabolism; Xenobiotics"]),
+    "pathways of PICRUSt, from BIOM": counted(
+        ["#OTU ID"],
         WELLS,
         PATHWAYS,
+        above="# Constructed from biom file\n",
+        behind=["KEGG_Pathways"],
+        after=["Metabolism; Xenobiotics"],
     ),
-    "taxa in columns": (
-        decimals(["Sample", *TAXA], [f"X16SBV{i}" for i in range(5)]),
-        [f"X16SBV{i}" for i in range(5)],
-        TAXA,
-    ),
-    "counts of DESeq2's vignettes": (write(["ensgene", *SRR], GENES, cells=ROWS), SRR, GENES),
+    "taxa in columns": of_samples(["Sample"], TAXA, [f"X16SBV{i}" for i in range(5)]),
+    "counts of DESeq2's vignettes": counted(["ensgene"], SRR, GENES, separator=","),
     "a vector of R with its names": (
         '"","x"\n' + "".join(f'"sample{i}",{1 + i / 7:.3f}\n' for i in range(5)),
         [f"sample{i}" for i in range(5)],
         ["x"],
     ),
-    "diversities of samples": (
-        decimals(["SampleID", "richness", "chao1", "shannon", "simpson"], [*"abcde"]),
-        list("abcde"),
-        ["richness", "chao1", "shannon", "simpson"],
+    "diversities of samples": of_samples(
+        ["SampleID"], ["richness", "chao1", "shannon", "simpson"], [*"abcde"]
     ),
     "counts of STAR, pasted side by side": (
-        write(
-            ["", "s1", "s2", "s3", "s4"],
-            ["N_unmapped", "N_multimapping", "N_noFeature", "N_ambiguous", *GENES],
-            cells=[*ROWS[:4], *ROWS],
-            separator="\t",
-        ),
-        ["s1", "s2", "s3", "s4"],
+        genes([""], NUMBERED, [*SPECIAL, *GENES], cells=[*ROWS[:4], *ROWS])[0],
+        NUMBERED,
         GENES,
     ),
     "irises, of which the first descends like wavelengths": (
@@ -146,29 +116,16 @@ READ = {
         None,
         ["column1", "column2", "column3", "column4"],
     ),
-    "passengers with tickets": (
-        write(
-            ["PassengerId", "Name", "Ticket", "Fare", "Age", "Cabin"],
-            range(1, 6),
-            "Doe, J",
-            [f"A/5 21{i}" for i in range(5)],
-            cells=[[7.25 + i, 30.5 - i * i, 100 + i] for i in range(5)],
-            separator="\t",
-        ),
-        ["1", "2", "3", "4", "5"],
+    "passengers with tickets": samples(
+        ["PassengerId", "Name", "Ticket"],
         ["Fare", "Age", "Cabin"],
+        range(1, 6),
+        *("Doe, J", [f"A/5 21{i}" for i in range(5)]),
+        cells=[[7.25 + i, 30.5 - i * i, 100 + i] for i in range(5)],
     ),
-    "genes of TCGA with their ids, called samples": (
-        decimals(["sample", *DOTTED], WITH_IDS),
-        DOTTED,
-        WITH_IDS,
-    ),
-    "units and deviations in cells": (
-        "id\tIL-6\tTNF\n"
-        + "".join(f"{name}\t1.5 ng/ml\t2 ± 0.1\n" for name in WELLS[:3])
-        + f"{WELLS[3]}\t3ng\t4 (1)\n",
-        WELLS,
-        ["IL-6", "TNF"],
+    "genes of TCGA with their ids, called samples": measured(["sample"], DOTTED, WITH_IDS),
+    "units and deviations in cells": samples(
+        ["id"], ["IL-6", "TNF"], WELLS, cells=[["1.5 ng/ml", "2 ± 0.1"]] * 3 + [["3ng", "4 (1)"]]
     ),
     "a name with a line break": (
         'id,TP53,"BRCA1\n(log2)",MYC\n'
@@ -181,27 +138,20 @@ READ = {
         WELLS,
         ["TP53", "MYC"],
     ),
-    "amounts of money": (
-        "city,rent,loss\na,$1.5,(2.5)\nb,$3,4.25\nc,$1.5,(2.5)\nd,$3,4.25\n",
-        list("abcd"),
-        ["rent", "loss"],
+    "amounts of money": samples(
+        ["city"], ["rent", "loss"], [*"abcd"], cells=[["$1.5", "(2.5)"], ["$3", 4.25]] * 2
     ),
-    "masses as names": (
-        write(
-            ["id", *MASSES],
-            [*"abcde"],
-            cells=[[at * 3.5 + i * i / 7 for i in range(8)] for at in range(5)],
-        ),
+    "masses as names": samples(
+        ["id"],
+        [101.52, 144.3, 150.11, 203.7, 301.2, 410.4, 512.2, 530.9],
         [*"abcde"],
-        MASSES,
+        cells=[[at * 3.5 + i * i / 7 for i in range(8)] for at in range(5)],
     ),
-    "columns of two levels, by pandas": (
-        "sample,a,a,b,b\n" + write(["", *FOUR], WELLS, cells=ROWS[:4]),
-        WELLS,
-        FOUR,
+    "columns of two levels, by pandas": samples(
+        [""], FOUR, WELLS, above="sample,a,a,b,b\n", cells=ROWS[:4], separator=","
     ),
     "numbers and names of patients": (
-        write(["No.", "Patient", *FOUR], range(1, 6), PEOPLE, cells=DECIMALS),
+        of_samples(["No.", "Patient"], FOUR, range(1, 6), PEOPLE)[0],
         PEOPLE,
         FOUR,
     ),
@@ -242,6 +192,7 @@ MAXQUANT = write(
     separator="\t",
     after=["", range(5)],
 )
+MZ_IDS = [12, 68, 70, 99, 204]
 FILES = [f"datafile:{run}.d" for run in ("a_1", "b_1", "c_1")]
 MZMINE = write(
     [
@@ -249,7 +200,7 @@ MZMINE = write(
         *(f"{run}:{what}" for run in FILES for what in ("area", "rt")),
         *(f"{run}:height" for run in FILES),
     ],
-    [12, 68, 70, 99, 204],
+    MZ_IDS,
     *(101.5, 101.4, 2.5, 9e5, 8e4, 1),
     cells=[[at * 7 + i * i + 0.5 for i in range(9)] for at in range(5)],
 )
@@ -259,36 +210,25 @@ CUSTOMERS = [f"C1000{i}" for i in range(5)]
 BALANCES = ["BALANCE", "PURCHASES", "CASH", "TENURE"]
 BILLS = [[400 + 9 * i, 9000 - i * i, 3.5 + i / 7, 0.12 * i] for i in range(5)]
 CURED = {
-    "a ratio next to what it was made of": (
-        decimals(["Accession", *CHANNELS, "Abundance Ratio: (127) / (126)"], UNIPROT),
+    "a ratio next to what it was made of": measured(
+        ["Accession"],
         CHANNELS,
         UNIPROT,
+        behind=["Abundance Ratio: (127) / (126)"],
     ),
-    "a mean next to the samples": (
-        decimals(["gene_id", *GSM, "mean_tpm"], GENES, after=[[1.5, 2, 4, 1, 3]]),
-        GSM,
-        GENES,
+    "a mean next to the samples": measured(
+        ["gene_id"], GSM, GENES, behind=["mean_tpm"], after=[[1.5, 2, 4, 1, 3]]
     ),
-    "customers with numbers like those of KEGG": (
-        write(["CUST_ID", *BALANCES], CUSTOMERS, cells=BILLS),
-        CUSTOMERS,
-        BALANCES,
+    "customers with numbers like those of KEGG": samples(
+        ["CUST_ID"], BALANCES, CUSTOMERS, cells=BILLS
     ),
-    "numbers on both axes": (
-        write(["", *range(4)], range(5), cells=DECIMALS),
-        ["0", "1", "2", "3", "4"],
-        ["0", "1", "2", "3"],
-    ),
+    "numbers on both axes": of_samples([""], range(4), range(5)),
     "protein groups of MaxQuant": (
         MAXQUANT,
         [f"LFQ intensity {sample}" for sample in ("C1", "C2", "D1")],
         PROTEINS,
     ),
-    "features of MZmine": (
-        MZMINE,
-        [f"{run}:area" for run in FILES],
-        ["12", "68", "70", "99", "204"],
-    ),
+    "features of MZmine": (MZMINE, [f"{run}:area" for run in FILES], [*map(str, MZ_IDS)]),
 }
 
 
@@ -337,10 +277,6 @@ TIMES = [["ctrl", "4 hours"]] * 4
         (
             write(["bray", *WELLS], WELLS, cells=DISTANCES, separator="\t"),
             "these are distances or correlations",
-        ),
-        (
-            write(["Name", "Length", "EffectiveLength", "TPM"], GENES, 900, cells=[[1, 2]] * 5),
-            "describe features, such as the results of a test or the measures of one sample",
         ),
         (
             write(["Experiment", "Type", "Time"], GSM, cells=TIMES),

@@ -101,11 +101,12 @@ def test_labels_must_be_known_for_two_samples(arrays, y):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
-def test_truncated_files_are_refused(arrays, share):
-    file = arrays(X=np.random.default_rng(0).normal(size=(600, 4)))
+@pytest.mark.parametrize("ending", ["npz", "h5", "h5ad"])
+def test_truncated_files_are_refused(request, ending, share):
+    file = request.getfixturevalue(ending)(X=np.random.default_rng(0).normal(size=(6, 4)))
     content = file.read_bytes()
     file.write_bytes(content[: int(share * len(content))])
-    refused(file, "not a complete .(npz archive|h5 file)")
+    refused(file, f"not a complete .{ending} (archive|file)")
 
 
 def test_arrays_of_objects_are_refused_and_never_loaded(npz, X):

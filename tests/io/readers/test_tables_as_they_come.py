@@ -122,17 +122,7 @@ class TestNamesOfSamples:
 
 
 class TestColumnsThatAreNoFeatures:
-    def test_columns_of_text_are_left_out_aloud_and_without_a_word_if_ignored(self, save, table):
-        file = save(table.assign(ward=["n", "s"] * 3, kind=KINDS))
-        assert_read(read_matrix(file, labels="kind"), table, "columns [ward] hold text")
-        assert_read(read_matrix(file, labels="kind", ignore=["ward"]), table)
-
-    def test_columns_called_like_a_description_are_left_out_or_kept(self, save, table):
-        described = table.assign(age=range(40, 46), survival_months=range(6))
-        raw = read_matrix(save(described))
-        assert_read(raw, table, "Set keep: [age, survival_months] to use them.")
-        raw = read_matrix(save(described), keep=["age", "survival_months"])
-        assert raw.features == list(described.columns)
+    def test_where_most_are_descriptions_they_are_read_with_a_remark(self, save, table):
         clinic = table.set_axis(["chol", "age", "bmi", "weight"], axis=1)
         assert_read(read_matrix(save(clinic)), clinic, "Set ignore: [age, bmi, weight] to leave")
 
@@ -143,19 +133,6 @@ class TestColumnsThatAreNoFeatures:
         assert "labels: er" in raw.remarks[0]
         # Where many are whole numbers, so are the measurements.
         assert read_matrix(save((table * 30).round())).remarks == []
-
-    def test_a_line_of_units_is_left_out(self, save, table):
-        file = save(table)
-        file.write_text(file.read_text().replace("\n", "\nunit,log2,log2,log2,log2\n", 1))
-        assert_read(read_matrix(file), table, "1 lines of text are left out")
-
-    def test_empty_columns_without_a_name_are_left_out_with_a_remark(self, save, table):
-        for frame in (table, table.T):
-            file = save(frame)
-            file.write_text(file.read_text().replace("\n", ",,\n"))
-            raw = read_matrix(file)
-            assert raw.X.shape == (6, 4)
-            assert raw.remarks[0] == "2 columns without a name are empty and left out."
 
     def test_a_name_that_is_not_there_gets_the_nearest_one(self, save, table):
         file = save(table.assign(Kind=KINDS))
@@ -222,9 +199,11 @@ class TestSeparators:
         assert_read(read_matrix(tmp_path / "r.txt.gz"), table, "separated by blanks")
 
 
-def test_labels_may_have_gaps_of_any_spelling(save, table):
-    file = save(table.assign(kind=["a", "", "N/A", "b", "NA", "b "]))
-    assert read_matrix(file, labels="kind").labels.tolist() == ["a", "", "", "b", "", "b"]
+@pytest.mark.parametrize("missing", ["", "N/A", "NA", "NaN", "nan", " "])
+def test_labels_may_have_gaps_of_any_spelling(save, table, missing):
+    for name in ("m.csv", "m.tsv"):
+        file = save(table.assign(kind=["a", missing, missing, "b", "a", "b "]), name)
+        assert read_matrix(file, labels="kind").labels.tolist() == ["a", "", "", "b", "a", "b"]
 
 
 def test_labels_that_are_hardly_classes_make_a_remark(save, X):

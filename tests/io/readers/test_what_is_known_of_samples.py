@@ -76,15 +76,6 @@ def test_every_format_may_hold_what_is_known_of_samples(store, ending):
     assert raw.annotations["ward"].tolist() == ["n", "s", None] * 2
 
 
-@pytest.mark.parametrize("missing", ["", "NA", "NaN", "nan", " "])
-@pytest.mark.parametrize(("suffix", "separator"), [("csv", ","), ("tsv", "\t")])
-def test_a_cell_without_a_class_is_read_from_text(put, missing, suffix, separator):
-    lines = [f"s{i},{i}.5,{label or missing}" for i, label in enumerate(PARTLY)]
-    content = "\n".join(["name,g,kind", *lines]).replace(",", separator)
-    raw = read_matrix(put(content, f"m.{suffix}"), labels="kind")
-    assert raw.labels.tolist() == PARTLY
-
-
 @pytest.mark.parametrize("kind", ["npz", "h5"])
 @pytest.mark.parametrize(
     ("values", "expected"),
@@ -103,7 +94,11 @@ def test_classes_may_be_numbers_some_of_which_are_missing(store, kind, values, e
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        (pd.Categorical([label or None for label in PARTLY]), PARTLY),
+        (
+            pd.Categorical([label or None for label in PARTLY], ["z", "b", "a"], ordered=True),
+            PARTLY,
+        ),
+        (pd.array([label or None for label in PARTLY], dtype="string"), PARTLY),
         (pd.Categorical([1.0, None, 2.0, None, 1.0, 2.0]), NUMBERS),
         (pd.array([1, None, 2, None, 1, 2], dtype="Int64"), NUMBERS),
         (pd.array([True, None, False, True, True, True]), ["True", "", "False", *["True"] * 3]),
@@ -111,14 +106,8 @@ def test_classes_may_be_numbers_some_of_which_are_missing(store, kind, values, e
         ([label or "nan" for label in PARTLY], PARTLY),
     ],
 )
-def test_a_column_of_obs_may_lack_classes(store, values, expected):
+def test_a_column_of_obs_of_any_type_may_lack_classes(store, values, expected):
     assert read_matrix(store("h5ad", kind=values), labels="kind").labels.tolist() == expected
-
-
-def test_blanks_around_a_class_make_no_other_class(put):
-    content = "g,kind\n1,basal\n2, basal\n3,luminal\n4,luminal \n"
-    labels = read_matrix(put(content), labels="kind").labels
-    assert labels.tolist() == ["basal"] * 2 + ["luminal"] * 2
 
 
 def test_the_number_of_clusters_counts_the_named_classes_only():
@@ -130,6 +119,12 @@ def test_the_number_of_clusters_counts_the_named_classes_only():
     [
         ({}, {"groups": "donors"}, "groups='donors' should be one of its columns"),
         ({}, {"groups": "donors"}, "Do you mean groups: donor?"),
+        ({}, {"labels": "stage"}, "labels='stage' should be one of its columns"),
+        (
+            {"kind": ["a", "", "NA", "", "", ""]},
+            {"labels": "kind"},
+            "labels 'kind' are known for 1 of 6 samples",
+        ),
         ({}, {"annotate": ["stage"]}, "annotate[0]='stage' should be one of its columns"),
         ({}, {"groups": "size", "ignore": ["size"]}, "groups='size' should not also be ignored"),
         (
@@ -161,8 +156,11 @@ def test_what_cannot_be_used_is_refused_by_its_name(store, changed, settings, me
     ("kind", "where"), [("npz", "its arrays"), ("h5ad", "the columns of obs"), ("h5", "its arrays")]
 )
 def test_names_that_a_stored_matrix_lacks_are_refused(store, kind, where):
-    for settings in ({"groups": "doctor"}, {"annotate": ["doctor"]}):
+    for settings in ({"labels": "doctor"}, {"groups": "doctor"}, {"annotate": ["doctor"]}):
         assert f"='doctor' should be one of {where}" in refusal(store(kind), **settings)
+    none = pd.Categorical([None] * 6, categories=["a"])
+    message = refusal(store("h5ad", kind=none), labels="kind")
+    assert "labels 'kind' are known for 0 of 6 samples" in message
 
 
 def test_positions_are_read_from_anndata(h5ad):

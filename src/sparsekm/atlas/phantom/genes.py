@@ -1,23 +1,12 @@
 """The phantom's genes: the signal planted in each, where and when, and their terms.
 
-Symbols, names and ids are visibly invented. Kinds of genes:
-
-* ``marker``: raised in one region or a run of neighbours along the neuraxis; the first markers at
-  every age, the last ones only at the ages with the most markers;
-* ``gradient``: rises along one direction of the brain; ``module``: follows a pattern shared with
-  others of its module, unrelated to regions;
-* ``housekeeping``: high everywhere; ``noise``: nothing but noise;
-* ``constant``, ``mostly_missing``, ``absent_at_one_age``, ``failed_only``, ``coronal_only``.
-
-The terms, in ``terms.csv``, follow from the kind of each gene, so that the correct
-over-representation is known. Most markers have the *pattern of regions*, or a part of it, whether
-or not they are raised at an age, and few other genes do: a method that keeps the markers finds it
-among the kept genes. Nearly all even genes, whose planted level differs between regions by less
-than a tenth of their noise, are *needed everywhere*: the method finds that among the dropped genes.
-(Housekeeping genes that follow the pattern of the whole tissue are not even, and may rightly be
-kept.) The *controls* are assigned at random, and nothing should be found.
-
-A gene with a term has the term's ancestors too, as in the sets made from real ontologies.
+``docs/atlas.md`` tells what is planted. Symbols, names and ids are visibly invented. The terms, in
+``terms.csv``, follow from the kind of each gene, so that the correct over-representation is known.
+Most markers have the *pattern of regions*, or a part of it, whether or not they are raised at an
+age, and few other genes do: a method that keeps the markers finds it among the kept genes. Nearly
+all even genes, whose planted level differs between regions by less than a tenth of their noise, are
+*needed everywhere*: the method finds that among the dropped genes. The *controls* are assigned at
+random, and nothing should be found. A gene with a term has the term's ancestors too.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ centres carried on by their last step.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -30,70 +29,50 @@ from sparsekm.runtime.threads import run_in_slices, worth_a_thread
 ROW_BLOCK = 512
 
 
-@dataclass(frozen=True)
-class WeightedFeatures:
-    """The features that count: their indices, ascending, and positive weights."""
-
-    support: np.ndarray
-    values: np.ndarray
-
-    @classmethod
-    def from_dense(cls, weights: np.ndarray) -> WeightedFeatures:
-        """Drop the zeros of a weight vector of shape (n_features,)."""
-        support = np.flatnonzero(weights)
-        return cls(support, np.asarray(weights, dtype=np.float64)[support])
-
-    @property
-    def alone(self) -> WeightedFeatures:
-        """The same where the other features were left out of the data."""
-        return WeightedFeatures(np.arange(len(self.support)), self.values)
-
-
-def label_samples(X, features, means, centers, n_threads=1) -> np.ndarray:
+def label_samples(X, weights, means, centers, n_threads=1) -> np.ndarray:
     """Label the samples of checked data by their nearest centre, reading a block at a time.
 
-    `means` (n_kept,) and `centers` (n_kept, n_clusters), less these, are of the kept features.
+    `means` (n_kept,) and `centers` (n_kept, n_clusters), less these, are of the features that have
+    weight.
     """
     labels = np.zeros(X.shape[0], np.int32)
-    kept = features.alone
+    support = np.flatnonzero(weights)
     for start in range(0, X.shape[0], SAMPLES_AT_ONCE):
         rows = slice(start, start + SAMPLES_AT_ONCE)
-        columns = centred_block(X[rows][:, features.support], means)
-        labels[rows] = nearest_centers(columns, kept, centers, labels[rows], n_threads)
+        columns = centred_block(X[rows][:, support], means)
+        labels[rows] = nearest_centers(columns, weights[support], centers, labels[rows], n_threads)
     return labels
 
 
 def nearest_centers(
-    columns, features, centers, labels, n_threads=1, squares=None, factors=None
+    columns, values, centers, labels, n_threads=1, squares=None, factors=None
 ) -> np.ndarray:
     """Label every sample by the centre of least cost: squared distance, times a factor.
 
-    `columns` is (n_features, n_samples), `centers` (n_kept, n_clusters). A sample leaves its
-    cluster in `labels` only for a strictly lower cost; other ties go to the lowest index. `factors`
-    (2, n_clusters), for staying and for joining, need the weighted squared norms, `squares`.
+    `columns` is (n_features, n_samples), `values` are weights and `centers` (n_features,
+    n_clusters). A sample leaves its cluster in `labels` only for a strictly lower cost; other ties
+    go to the lowest index. `factors` (2, n_clusters), for staying and for joining, need the
+    weighted squared norms, `squares`.
     """
     stay, join = np.ones((2, centers.shape[1])) if factors is None else factors
     squares = np.zeros(columns.shape[1]) if squares is None else squares
-    weighted = centers * features.values[:, None]
+    weighted = centers * values[:, None]
     offsets = (weighted * centers).sum(axis=0)
     slopes = -2.0 * weighted
     cheapest = np.empty(columns.shape[1], np.int32)
     if isinstance(columns, SparseBlock):
-        # The products with the means are alike for all samples; a dropped feature adds nothing.
-        offsets -= columns.means[features.support] @ slopes
-        every_slope = np.zeros((columns.shape[0], centers.shape[1]))
-        every_slope[features.support] = slopes
+        # The products with the means are alike for all samples.
+        offsets -= columns.means @ slopes
         assign = _assign_stored
-        values = (*columns.stored, every_slope, offsets)
+        data = (*columns.stored, slopes, offsets)
         per_sample = columns.rows.nnz // max(1, columns.shape[1])
         smallest = worth_a_thread(centers.shape[1] * per_sample)
     else:
         assign = _assign
-        of_centers = (values.astype(columns.dtype) for values in (slopes, offsets))
-        values = (columns, features.support, *of_centers)
+        data = (columns, slopes.astype(columns.dtype), offsets.astype(columns.dtype))
         smallest = ROW_BLOCK * -(-worth_a_thread(centers.size) // ROW_BLOCK)
     run_in_slices(
-        lambda start, stop: assign(*values, labels, squares, stay, join, start, stop, cheapest),
+        lambda start, stop: assign(*data, labels, squares, stay, join, start, stop, cheapest),
         columns.shape[1],
         n_threads,
         smallest,
@@ -102,7 +81,7 @@ def nearest_centers(
 
 
 @compiled
-def _assign(columns, support, slopes, offsets, labels, squares, stay, join, start, stop, cheapest):
+def _assign(columns, slopes, offsets, labels, squares, stay, join, start, stop, cheapest):
     n_clusters = slopes.shape[1]
     block = np.empty((n_clusters, ROW_BLOCK), columns.dtype)
     least = np.empty(ROW_BLOCK)
@@ -110,7 +89,7 @@ def _assign(columns, support, slopes, offsets, labels, squares, stay, join, star
         size = min(ROW_BLOCK, stop - first)
         for k in range(n_clusters):
             block[k, :size] = offsets[k]
-        add_products(columns, support, slopes, first, size, block)
+        add_products(columns, slopes, first, size, block)
         square = squares[first : first + size]
         chosen = cheapest[first : first + size]
         for i in range(size):
@@ -154,15 +133,15 @@ def _assign_stored(
 
 
 @compiled
-def add_products(columns, support, slopes, first, size, block):
+def add_products(columns, slopes, first, size, block):
     """Add sum_j slopes[j, k] * x_ij; four features at a time, so that each pass does more."""
-    n_kept = support.shape[0]
+    n_kept = slopes.shape[0]
     whole = n_kept - n_kept % 4
     for q in range(0, whole, 4):
-        x0 = columns[support[q], first : first + size]
-        x1 = columns[support[q + 1], first : first + size]
-        x2 = columns[support[q + 2], first : first + size]
-        x3 = columns[support[q + 3], first : first + size]
+        x0 = columns[q, first : first + size]
+        x1 = columns[q + 1, first : first + size]
+        x2 = columns[q + 2, first : first + size]
+        x3 = columns[q + 3, first : first + size]
         for k in range(slopes.shape[1]):
             s0 = slopes[q, k]
             s1 = slopes[q + 1, k]
@@ -172,7 +151,7 @@ def add_products(columns, support, slopes, first, size, block):
             for i in range(size):
                 row[i] += (s0 * x0[i] + s1 * x1[i]) + (s2 * x2[i] + s3 * x3[i])
     for q in range(whole, n_kept):
-        x0 = columns[support[q], first : first + size]
+        x0 = columns[q, first : first + size]
         for k in range(slopes.shape[1]):
             s0 = slopes[q, k]
             row = block[k]
@@ -201,7 +180,7 @@ def warn_of_coinciding(centers: np.ndarray, dtype: np.dtype) -> None:
 
 
 def exchange_in_batches(
-    matrix, features, labels, n_clusters, *, min_size=1, max_sweeps=300, tol=0.0, n_threads=1
+    matrix, weights, labels, n_clusters, *, min_size=1, max_sweeps=300, tol=0.0, n_threads=1
 ) -> tuple[np.ndarray, int]:
     """Sweep from `labels` until no sweep gains more than `tol`, or `max_sweeps`.
 
@@ -210,14 +189,14 @@ def exchange_in_batches(
     samples move in most sweeps, so cluster sums are changed by those alone. Returns new labels and
     the number of sweeps.
     """
-    kept = matrix.select(features.support)
-    features = features.alone
-    labels = fill_clusters(kept, features, labels, n_clusters, min_size)
+    support = np.flatnonzero(weights)
+    kept, values = matrix.select(support), weights[support]
+    labels = fill_clusters(kept, values, labels, n_clusters, min_size)
     sizes = cluster_sizes(labels, n_clusters)
     sums = matrix_sums(kept, labels, n_clusters, n_threads)
-    origin = np.zeros((len(features.support), 1))
-    squares = square_distances(kept, features, origin, np.zeros(kept.n_samples, np.int32))
-    objective = _between(features, sums, sizes)
+    origin = np.zeros((len(support), 1))
+    squares = square_distances(kept, values, origin, np.zeros(kept.n_samples, np.int32))
+    objective = _between(values, sums, sizes)
     previous = None
     further, fair = False, True
     sweeps = 0
@@ -229,15 +208,15 @@ def exchange_in_batches(
         # alone), to join one n / (n + 1) times.
         factors = np.array([sizes / np.maximum(sizes - 1, 1), sizes / (sizes + 1)])
         rest = n_threads, squares, factors if fair else None
-        moved, changed = _sweep(kept, features, ahead, labels, sums, *rest)
+        moved, changed = _sweep(kept, values, ahead, labels, sums, *rest)
         counts = cluster_sizes(moved, n_clusters)
         if counts.min() < max(min_size, 1):
-            filled = fill_clusters(kept, features, moved, n_clusters, min_size, changed)
+            filled = fill_clusters(kept, values, moved, n_clusters, min_size, changed)
             for start, columns in kept.blocks():
                 here = slice(start, start + columns.shape[1])
                 move_between_sums(columns, moved[here], filled[here], changed, n_threads)
             moved, counts = filled, cluster_sizes(filled, n_clusters)
-        gained = _between(features, changed, counts)
+        gained = _between(values, changed, counts)
         little = gained <= objective * (1.0 + tol)
         plain = not further
         if gained > objective:
@@ -251,28 +230,28 @@ def exchange_in_batches(
     return labels, sweeps
 
 
-def _sweep(kept, features, centers, labels, sums, n_threads, squares, factors):
+def _sweep(kept, values, centers, labels, sums, n_threads, squares, factors):
     """Move every sample where it costs least; return the labels and their cluster sums."""
     moved = np.empty_like(labels)
     changed = sums.copy()
     for start, columns in kept.blocks():
         here = slice(start, start + columns.shape[1])
         own = labels[here], n_threads, squares[here], factors
-        moved[here] = nearest_centers(columns, features, centers, *own)
+        moved[here] = nearest_centers(columns, values, centers, *own)
         move_between_sums(columns, labels[here], moved[here], changed, n_threads)
     return moved, changed
 
 
-def _between(features, sums, sizes) -> float:
-    return float(np.sum(features.values * scores_from_sums(sums, sizes)))
+def _between(values, sums, sizes) -> float:
+    return float(np.sum(values * scores_from_sums(sums, sizes)))
 
 
-def square_distances(kept, features, centers, labels) -> np.ndarray:
+def square_distances(kept, values, centers, labels) -> np.ndarray:
     """Return the weighted squared distance of every sample to the centre of its label."""
     distances = np.zeros(kept.n_samples)
     for start, columns in kept.blocks():
         here = slice(start, start + columns.shape[1])
-        place = features.values, centers, labels[here], distances[here]
+        place = values, centers, labels[here], distances[here]
         if isinstance(columns, SparseBlock):
             columns.add_distances(*place)
         else:
@@ -280,7 +259,7 @@ def square_distances(kept, features, centers, labels) -> np.ndarray:
     return distances
 
 
-def fill_clusters(matrix, features, labels, n_clusters, min_size, sums=None) -> np.ndarray:
+def fill_clusters(matrix, values, labels, n_clusters, min_size, sums=None) -> np.ndarray:
     """Bring every cluster to `min_size` samples, at least one; `labels` itself if none is short.
 
     A short cluster is filled with the samples farthest from their own centres, one at a time, out
@@ -294,7 +273,7 @@ def fill_clusters(matrix, features, labels, n_clusters, min_size, sums=None) -> 
     if sums is None:
         sums = matrix_sums(matrix, labels, n_clusters)
     centers = sums / np.maximum(sizes, 1)
-    distances = square_distances(matrix, features, centers, labels)
+    distances = square_distances(matrix, values, centers, labels)
     order = iter(np.argsort(-distances, kind="stable"))
     for k in np.flatnonzero(sizes < min_size):
         while sizes[k] < min_size:

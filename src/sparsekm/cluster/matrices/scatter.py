@@ -106,6 +106,14 @@ def _sum_columns(columns, labels, start, stop, sums):
 
 
 @compiled
+def _sum_rows(rows, labels, totals):
+    for i in range(rows.shape[0]):
+        total = totals[labels[i]]
+        for j in range(rows.shape[1]):
+            total[j] += rows[i, j]
+
+
+@compiled
 def _move_columns(columns, movers, before, after, start, stop, sums):
     whole = stop - (stop - start) % 4
     for j in range(start, whole, 4):
@@ -153,13 +161,18 @@ def cluster_centers(X: np.ndarray | csr_array, labels: np.ndarray, n_clusters: i
     """Average every cluster, float64 of shape (n_clusters, n_features); an empty one has NaN."""
     sizes = cluster_sizes(labels, n_clusters).astype(float)
     sizes[sizes == 0] = np.nan
-    sums = np.zeros((X.shape[1], n_clusters))
     if issparse(X):
+        sums = np.zeros((X.shape[1], n_clusters))
         add_to_sums(SparseBlock(X, np.zeros(X.shape[1])), labels, sums)
     else:
+        totals = np.zeros((n_clusters, X.shape[1]))
         # An array on disk is read once, row after row.
         height = ROWS_AT_ONCE if isinstance(X, np.memmap) else max(1, len(X))
         for start in range(0, len(X), height):
-            rows = np.asarray(X[start : start + height])
-            add_to_sums(rows.T, labels[start : start + height], sums)
+            rows, own = np.asarray(X[start : start + height]), labels[start : start + height]
+            if rows.flags.c_contiguous:
+                _sum_rows(rows, own, totals)
+            else:
+                add_to_sums(rows.T, own, totals.T)
+        sums = np.ascontiguousarray(totals.T)
     return (sums / sizes).T

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from sparsekm.io.readers.axes import KNOWN
-from sparsekm.io.readers.messages import MatrixError, say
+from sparsekm.io.readers.messages import refusal
 
 # Text that means a missing class or group, as do None and NaN, or a measurement, in any case.
 MISSING_LABELS = frozenset(("", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"))
@@ -116,7 +116,7 @@ class CellParser:
         return float(plain)
 
 
-def find_decimal(cells: Iterable[str], separator: str) -> tuple[str, str | None]:
+def find_decimal(file: object, cells: Iterable[str], separator: str) -> tuple[str, str | None]:
     """Return the decimal separator of some cells, and an example if it is not the point."""
     plain = [_MINUS.sub("-", cell.translate(_BLANKS)).strip("% ") for cell in cells]
     found, sure, grouped = {}, {}, {}
@@ -134,9 +134,8 @@ def find_decimal(cells: Iterable[str], separator: str) -> tuple[str, str | None]
     if unsure and not (found[","] and found["."]):
         mark, other = (",", ".") if found[","] else (".", ",")
         one, thousand = unsure[0].replace(",", "."), re.sub("[.,]", "", unsure[0])
-        raise MatrixError(
-            say("decimal", cell=unsure[0], one=one, thousand=thousand, mark=mark, other=other)
-        )
+        about = {"one": one, "thousand": thousand, "mark": mark, "other": other}
+        raise refusal("decimal", file, cell=unsure[0], **about)
     return ".", None
 
 

@@ -26,7 +26,7 @@ from sparsekm.io.readers.axes import (
     split_measure,
 )
 from sparsekm.io.readers.cells import CellParser, as_numbers, listed_numbers
-from sparsekm.io.readers.messages import MatrixError, refusal, say, suggest
+from sparsekm.io.readers.messages import explain_damage, refusal, say, suggest
 from sparsekm.io.readers.raw_matrix import (
     MIN_SAMPLES,
     RawMatrix,
@@ -36,7 +36,7 @@ from sparsekm.io.readers.raw_matrix import (
     check_size,
     merge_features,
 )
-from sparsekm.io.readers.text_table import UNREADABLE, TextTable
+from sparsekm.io.readers.text_table import TextTable
 from sparsekm.io.row_stream import RowStream
 
 _FEWEST_IDS = 10
@@ -50,13 +50,8 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
     for key, name in settings.named.items():
         if name in settings.ignore:
             raise refusal("also_ignored", file, key=key, name=name)
-    try:
+    with explain_damage(file, "table of text", "a spreadsheet, or a library such as pandas."):
         return _read(_Table(file, text, settings))
-    except UNREADABLE as error:
-        message = str(error)
-        if isinstance(error, MatrixError) and str(file) in message:
-            raise
-        raise MatrixError(f"{file}: {' '.join(message.split()).rstrip('.')}.") from error
 
 
 class _Table(TextTable):
@@ -416,14 +411,16 @@ def _say_text(table: _Table, texts: Mapping[str, Sequence[str]], kind: str) -> N
     names = [name for name in texts if name not in table.named]
     few = [name for name in names if name and few_levels(texts[name])]
     different = [name for name in names if len({*texts[name]}) == len(texts[name]) > 0]
-    cure = say("may_be_labels", name=few[0]) if few and not settings.labels else ""
-    cure += say("may_annotate", names=few[:20]) if few else ""
     twice = [name for name in few if is_a(name, "sample_heading", "numbering")]
-    cure += say("may_be_groups", name=twice[0]) if twice and not settings.groups else ""
     parser = CellParser("," if settings.decimal == "," else ".", units=True)
     numbers = [name for name in names if texts[name] and not any(map(parser.is_text, texts[name]))]
-    cure += say("may_have_units", names=numbers) if numbers else ""
-    if different and table.edge is None:
-        cure += say("may_be_samples", name=different[0])
+    cures = {
+        "may_be_labels": [] if settings.labels else few,
+        "may_annotate": few[:20],
+        "may_be_groups": [] if settings.groups else twice,
+        "may_have_units": numbers,
+        "may_be_samples": different if table.edge is None else [],
+    }
+    cure = "".join(say(key, name=some[0], names=some) for key, some in cures.items() if some)
     if names:
         table.remarks.append(say("text", kind=kind, names=names, cure=cure))

@@ -5,7 +5,6 @@ This module does not know what a line or a column means.
 
 from __future__ import annotations
 
-import csv
 import gzip
 import re
 import zlib
@@ -20,10 +19,7 @@ from sparsekm.io.readers.axes import is_a, shape_of
 from sparsekm.io.readers.cells import CellParser, as_numbers, find_decimal, split
 from sparsekm.io.readers.messages import KNOWN_FORMATS, refusal, refuse_format, say
 
-# Errors raised by binary data, or by a damaged compressed file.
-UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
 _MOST_COLUMNS = 1_000_000
-_MOST_LINES = 20_000_000
 _MOST_IN_CELL = 2**17
 _FEW_STEPS = 6
 _LINES_LOOKED_AT = 200
@@ -61,7 +57,7 @@ class TextTable:
         head = lines[self.n_described : max(10, min(200, _HEAD_CELLS // width))]
         cells = [*chain.from_iterable(split(line, self.separator)[0][:500] for _, line in head)]
         if decimal == "auto":
-            decimal, example = find_decimal(cells, self.separator)
+            decimal, example = find_decimal(file, cells, self.separator)
             if example:
                 read = example.replace(".", "").replace(",", ".")
                 self.remarks.append(say("decimal_comma", example=example, read=read))
@@ -263,8 +259,6 @@ class TextTable:
 def _split_lines(file: Path, text: str) -> Lines:
     """Return the lines that are not empty, and their numbers from 1."""
     text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-    if text.count("\n") > _MOST_LINES:
-        raise refusal("most_lines", file, most=_MOST_LINES)
     lines = [one for one in enumerate(text.split("\n"), 1) if one[1].strip(' ,;\t"')]
     if lines and re.fullmatch(r"'[^']*'([,;|\t]'[^']*')+", lines[0][1]):
         lines = [(number, line.replace("'", '"')) for number, line in lines]

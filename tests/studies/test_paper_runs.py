@@ -6,57 +6,56 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
+from sparsekm.cluster.estimators import L0KMeans
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.metrics import classification_error_rate
+from sparsekm.pipeline.provenance import derive_seed
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.simulation import draw_replicate, experiment_2
-from sparsekm.studies.paper import repetition
-from sparsekm.studies.paper.plan import METHOD_ROWS, PAPER_SETTINGS, get_setting, select_settings
-from sparsekm.studies.paper.published_searches import (
-    LloydKMeans,
-    LloydPartition,
-    OverwritingL0KMeans,
-    PrintedL0KMeans,
-    run_as_printed,
+from sparsekm.studies import (
+    METHOD_ROWS,
+    PAPER_SETTINGS,
+    get_setting,
+    paper_runs,
+    select_settings,
+    stand_ins,
 )
-from sparsekm.studies.paper.repetition import (
+from sparsekm.studies.paper_runs import (
+    METRICS,
     Effort,
     RepetitionStore,
     draw_data,
     make_estimator,
     run_repetition,
 )
-from sparsekm.studies.paper.verdicts import read_paper_values
+from sparsekm.studies.published_searches import (
+    LloydKMeans,
+    LloydPartition,
+    OverwritingL0KMeans,
+    PrintedL0KMeans,
+    run_as_printed,
+)
 from sparsekm.tuning.gap_search import GapSearch
 
 SMALL = get_setting("experiment_3", "p25")
 QUICK = Effort(n_init=2, n_sparsities=3, n_references=2)
 
 
-@pytest.fixture(scope="module")
-def paper(project_root):
-    return read_paper_values(project_root / "data" / "paper" / "simulations.csv")
-
-
-def shape(setting):
-    data = draw_data(setting, root=0, replicate=0, standardise=True)
-    return len(data.relevant), int(data.relevant.sum())
-
-
 def test_experiments_and_single_settings_are_selected_in_the_papers_order():
     chosen = select_settings(["experiment_4/rho0.3", "experiment_2", "experiment_2/mu0.6_p200"])
-    assert [s.name for s in chosen] == [
-        "mu0.6_p200", "mu0.6_p500", "mu0.6_p1000", "mu0.7_p200", "mu0.7_p500", "mu0.7_p1000",
-        "rho0.3",
-    ]  # fmt: skip
+    of_two = [f"mu{mu}_p{p}" for mu in (0.6, 0.7) for p in (200, 500, 1000)]
+    assert [s.name for s in chosen] == [*of_two, "rho0.3"]
     with pytest.raises(ValueError, match="'experiment_5' should be one of"):
         select_settings(["experiment_5"])
 
 
 def test_every_setting_draws_the_size_that_its_name_says():
-    sizes = {f"{s.experiment}/{s.name}": shape(s) for s in PAPER_SETTINGS}
-    assert sizes == {
+    def shape(setting):
+        data = draw_data(setting, root=0, replicate=0, standardise=True)
+        return len(data.relevant), int(data.relevant.sum())
+
+    assert {f"{s.experiment}/{s.name}": shape(s) for s in PAPER_SETTINGS} == {
         "experiment_1/p2000": (2000, 200),
         **{f"experiment_2/mu{m}_p{p}": (p, 50) for m in (0.6, 0.7) for p in (200, 500, 1000)},
         "experiment_3/p25": (25, 5),
@@ -64,6 +63,12 @@ def test_every_setting_draws_the_size_that_its_name_says():
         "experiment_4/rho0.1": (2000, 200),
         "experiment_4/rho0.3": (2000, 200),
     }
+
+
+def test_one_row_is_judged_for_each_of_the_papers_methods_the_printed_algorithm_first():
+    ran = {"relevant", "kmeans", "l0_global", "l0_printed", "l0_alternate", "l1_lloyd"}
+    assert stand_ins(ran) == {"kmeans": "kmeans", "l0": "l0_printed"}
+    assert stand_ins(ran - {"l0_printed"})["l0"] == "l0_alternate"
 
 
 def test_all_rows_see_the_data_of_draw_replicate():
@@ -78,7 +83,7 @@ def test_all_rows_see_the_data_of_draw_replicate():
 @pytest.mark.parametrize("name", METHOD_ROWS)
 def test_every_row_runs_and_keeps_the_identities_of_its_counts(name):
     found = run_repetition(SMALL, METHOD_ROWS[name], QUICK, root=1, replicate=0)
-    metrics = found.metrics
+    metrics = dict(zip(METRICS, found.metrics, strict=True))
     assert 0 <= metrics["cer"] <= 1
     assert metrics["nw"] == np.count_nonzero(found.weights)
     # Noise features kept are those kept that are not relevant, and 20 - PZW.
@@ -92,89 +97,81 @@ def test_every_row_runs_and_keeps_the_identities_of_its_counts(name):
 def test_a_repetition_is_what_a_direct_call_gives():
     row, data = METHOD_ROWS["l0_alternate"], draw_data(SMALL, root=1, replicate=3, standardise=True)
     found = run_repetition(SMALL, row, QUICK, root=1, replicate=3)
-    seed = make_estimator(row, QUICK, data, 0).get_params()
-    assert seed["estimator__search"] == "alternate"
-    assert seed["estimator__n_init"] == 2
-    assert (seed["n_references"], seed["rule"], seed["reference"]) == (2, "max", "permutation")
-    from sparsekm.pipeline.provenance import derive_seed
-
-    number = derive_seed(1, "simulation", "experiment_3", "p25", 3)
+    search = make_estimator(row, QUICK, data, 0).get_params()
+    assert (search["n_references"], search["rule"], search["reference"]) == (
+        2,
+        "max",
+        "permutation",
+    )
+    seed = derive_seed(1, "simulation", "experiment_3", "p25", 3)
     search = GapSearch(
-        row.estimator(3, search="alternate", n_init=2, random_state=number),
+        L0KMeans(3, search="alternate", n_init=2, random_state=seed),
         sparsities=found.gap[:, 0],
         n_references=2,
-        random_state=number,
+        random_state=seed,
     ).fit(data.X)
     np.testing.assert_array_equal(search.feature_weights_, found.weights)
-    assert found.metrics["cer"] == classification_error_rate(data.labels, search.labels_)
+    assert found.metrics[0] == classification_error_rate(data.labels, search.labels_)
     np.testing.assert_array_equal(search.results_["gap"], found.gap[:, 2])
 
 
-def test_the_papers_tables_are_complete(paper):
-    assert not paper.duplicated(["experiment", "setting", "method", "metric"]).any()
-    counts = paper.groupby(["table", "metric"]).size().to_dict()
-    assert counts == {
-        (1, "pzw"): 18, (1, "pnw"): 18,
-        (2, "cer"): 10, (2, "pzw"): 10, (2, "pnw"): 10,
-        (3, "pzw"): 6, (3, "pnw"): 6,
-    }  # fmt: skip
+ROW = METHOD_ROWS["l0_carried"]
+STUDY = SMALL, ROW, Effort(n_init=1, n_sparsities=3, n_references=2)
 
 
-SETTING, ROW = get_setting("experiment_3", "p25"), METHOD_ROWS["l0_carried"]
-EFFORT = Effort(n_init=1, n_sparsities=3, n_references=2)
-
-
-def run(store, replicates=3, progress=lambda done, total: None):
-    found = repetition.run_repetitions(
-        SETTING, ROW, EFFORT, root=1, replicates=replicates, store=store, progress=progress
-    )
-    data = draw_data(SETTING, root=1, replicate=0, standardise=True)
-    return [
-        repetition.repetition_table(SETTING, ROW, found).to_csv(index=False),
-        repetition.gap_table(SETTING, ROW, found).to_csv(index=False),
-        repetition.weight_table(SETTING, ROW, data, found).to_csv(index=False),
-    ]
+def run(folder, replicates=3, progress=lambda done, total: None):
+    store = RepetitionStore(folder, "d")
+    given = {"root": 1, "replicates": replicates, "store": store, "progress": progress}
+    found = paper_runs.run_repetitions(*STUDY, **given)
+    data = draw_data(SMALL, root=1, replicate=0, standardise=True)
+    tables = paper_runs.tabulate(SMALL, ROW, data, found)
+    return [table.to_csv(index=False) for table in tables.values()]
 
 
 @pytest.fixture
 def counted(monkeypatch):
     computed = []
 
-    def count(setting, row, effort, *, root, replicate):
+    def count(*study, root, replicate):
         computed.append(replicate)
-        return run_repetition(setting, row, effort, root=root, replicate=replicate)
+        return run_repetition(*study, root=root, replicate=replicate)
 
-    monkeypatch.setattr(repetition, "run_repetition", count)
+    monkeypatch.setattr(paper_runs, "run_repetition", count)
     return computed
 
 
 def test_a_run_cut_short_goes_on_and_ends_in_the_same_bits(tmp_path, counted):
-    whole = run(RepetitionStore(tmp_path / "whole", "d"))
+    whole = run(tmp_path / "whole")
 
     def cut(done, total):
         if done == 1:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(RepetitionStore(tmp_path / "cut", "d"), progress=cut)
+        run(tmp_path / "cut", progress=cut)
     counted.clear()
-    assert run(RepetitionStore(tmp_path / "cut", "d")) == whole
+    assert run(tmp_path / "cut") == whole
     assert counted == [1, 2]
 
 
 def test_a_damaged_file_counts_as_absent(tmp_path, counted):
-    whole = run(RepetitionStore(tmp_path, "d"), replicates=2)
+    whole = run(tmp_path, replicates=2)
     (tmp_path / "0.npz").write_bytes((tmp_path / "0.npz").read_bytes()[:200])
     (tmp_path / "1.npz").write_bytes(b"")
     counted.clear()
-    assert run(RepetitionStore(tmp_path, "d"), replicates=2) == whole
+    assert run(tmp_path, replicates=2) == whole
     assert counted == [0, 1]
+    store = RepetitionStore(tmp_path, "d")
+    sound = store.load(0)
+    for name in ("metrics", "weights", "gap"):
+        store.keep(0, sound._replace(**{name: getattr(sound, name)[..., :-1].astype("f4")}))
+        assert store.load(0) is None
     with zipfile.ZipFile(tmp_path / "0.npz", "w") as archive:
         for name in ("metrics", "weights", "gap"):
             archive.writestr(f"{name}.npy", b"no array")
         with archive.open("digest.npy", "w") as member:
-            np.lib.format.write_array(member, np.array("d"))
-    assert RepetitionStore(tmp_path, "d").load(0) is None
+            np.lib.format.write_array(member, np.array(store.digest))
+    assert store.load(0) is None
 
 
 def test_the_digest_changes_with_every_parameter():
@@ -187,9 +184,6 @@ def test_the_digest_changes_with_every_parameter():
     digests = {RepetitionStore("s", parameters).digest for parameters in [base, *others]}
     assert len(digests) == 4
     assert RepetitionStore("s", dict(reversed(base.items()))).digest in digests
-
-
-GRID = [5, 20, 50, 80]
 
 
 @pytest.fixture(scope="module")
@@ -221,27 +215,29 @@ def test_algorithm_1_is_run_word_for_word():
     # Feature 0 tells {0, 1} from {2, 3}, feature 1 {0, 2} from {1, 3}.
     X = CentredMatrix(np.array([[0.0, 0.0], [0.0, 2.0], [3.0, 0.0], [3.0, 2.0]]))
     by_first, by_second = [0, 0, 1, 1], [0, 1, 0, 1]
-    step = TopFeatures(1)
-    settled = Answers(by_second, by_second)
-    fit = run_as_printed(X, settled, step, None, max_iter=6, tol=1e-4)
+
+    def follow(*answers, **reading):
+        search = Answers(*answers)
+        limits = {"max_iter": 6, "tol": 1e-4}
+        return search.asked, run_as_printed(X, search, TopFeatures(1), None, **limits, **reading)
+
+    asked, fit = follow(by_second, by_second)
     # Step 1's weights are 1 / sqrt(2) each; then feature 1 alone counts, with a_1 = 4.
-    assert settled.asked == [pytest.approx([0.5**0.5] * 2), [0.0, 1.0]]
+    assert asked == [pytest.approx([0.5**0.5] * 2), [0.0, 1.0]]
     assert (fit.n_iter, fit.objective, fit.weights.tolist()) == (2, 4.0, [0.0, 1.0])
     # A fresh k-means may undo what the last one found: nothing is kept of it.
-    restless = Answers(by_first, by_second, by_second)
-    fit = run_as_printed(X, restless, step, None, max_iter=6, tol=1e-4)
-    assert restless.asked[1:] == [[1.0, 0.0], [0.0, 1.0]]
+    asked, fit = follow(by_first, by_second, by_second)
+    assert asked[1:] == [[1.0, 0.0], [0.0, 1.0]]
     assert (fit.n_iter, fit.objective) == (3, 4.0)
     # Overwritten, a dissimilarity of feature 1 that was set to zero stays zero.
-    overwritten = Answers(by_first, by_second)
-    fit = run_as_printed(X, overwritten, step, None, max_iter=6, tol=1e-4, overwrite=True)
+    _, fit = follow(by_first, by_second, overwrite=True)
     assert (fit.n_iter, fit.weights.tolist()) == (2, [1.0, 0.0])
     assert fit.objective == 0.0
 
 
 def test_no_sparsity_is_helped_by_another_where_algorithm_1_is_as_printed(data):
     alone = PrintedL0KMeans(3, n_init=1, random_state=0).path(data.X, [20])
-    along = PrintedL0KMeans(3, n_init=1, random_state=0).path(data.X, GRID)
+    along = PrintedL0KMeans(3, n_init=1, random_state=0).path(data.X, [5, 20, 50, 80])
     np.testing.assert_array_equal(alone.labels[0], along.labels[1])
-    overwritten = OverwritingL0KMeans(3, n_init=1, random_state=0).path(data.X, GRID)
+    overwritten = OverwritingL0KMeans(3, n_init=1, random_state=0).path(data.X, [5, 20, 50, 80])
     assert set(overwritten.n_iter.tolist()) == {2}

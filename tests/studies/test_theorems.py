@@ -8,38 +8,31 @@ from scipy.optimize import brentq
 
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores
-from sparsekm.studies.paper.verdicts import read_paper_claims
-from sparsekm.studies.theory.checks import COLUMNS, run_checks
-from sparsekm.studies.theory.pictures import PICTURES
-from sparsekm.studies.theory.theorems import (
+from sparsekm.studies.paper_verdicts import read_paper_claims
+from sparsekm.studies.theorem_pictures import PICTURES
+from sparsekm.studies.theorems import (
+    COLUMNS,
     FITS,
-    LevelModel,
     ecr_bound,
     expected_score,
     impurity_curve,
+    kappa,
+    run_checks,
+    second_moment,
     simulate_partitions,
     simulate_recovery,
     simulate_scores,
-    three_levels,
+    stated_kappa,
 )
-
-
-@pytest.fixture(scope="module")
-def curve():
-    return impurity_curve(three_levels(1.0), 13)
 
 
 def test_kappa_is_as_worked_by_hand_and_lacks_ln_k_as_stated():
     # mu = 3: sum pi mu^2 = 6, mean 0, so 128 (3 + 6) / 36 = 32.
-    assert three_levels(3.0).stated_kappa == pytest.approx(32)
-    assert three_levels(3.0).kappa == pytest.approx(32 * np.log(3))
+    assert stated_kappa(3.0) == pytest.approx(32)
+    assert kappa(3.0) == pytest.approx(32 * np.log(3))
     # mu = 0.6: sum pi mu^2 = 0.24, so 128 (3.24) / 0.0576 = 7200, as the remark of the claim says.
-    assert three_levels(0.6).stated_kappa == pytest.approx(7200)
-    assert three_levels(0.6).kappa == pytest.approx(7910, abs=1)
-    # Levels 0 and 2: second moment 2, mean 1, between 1.
-    model = LevelModel((0.0, 2.0), (0.5, 0.5))
-    assert model.stated_kappa == pytest.approx(128 * 4)
-    assert model.rho == pytest.approx(2 / 258)
+    assert stated_kappa(0.6) == pytest.approx(7200)
+    assert kappa(0.6) == pytest.approx(7910, abs=1)
 
 
 def test_the_papers_double_sum_is_twice_the_lemmas_score(seed):
@@ -73,29 +66,26 @@ def test_no_partition_of_six_samples_expects_more_than_the_natural_one():
 
 
 def test_theorem_4_goes_through_from_the_least_features_that_its_claim_names():
-    model = three_levels(8.0)
-
     def excess(error):
         spent = -error * np.log(error) - (1 - error) * np.log1p(-error) + error * np.log(2)
-        return spent - model.second_moment * (1 / 257 - 1 / 258)
+        return spent - second_moment(8) * (1 / 257 - 1 / 258)
 
     # To first order f(0) - f(error) is the error times the least squared distance of levels.
     lost = brentq(excess, 1e-12, 0.5) * 64
-    least = 128 * np.log(3) * (model.second_moment + 3) / lost**2
+    least = 128 * np.log(3) * (second_moment(8) + 3) / lost**2
     assert f"{least:.0e}" == "5e+08"
 
 
-def test_the_bound_inverts_the_proofs_function_from_chance_at_kappa_towards_zero(curve):
-    model, (errors, values) = three_levels(3.0), curve
-    nine = errors, 9 * values
+def test_the_bound_inverts_the_proofs_function_from_chance_at_kappa_towards_zero():
+    curve = errors, values = impurity_curve(13)
     for place in (2, 9):
         n_relevant = 128 * np.log(3) * (6 + 3) / (9 * (values[0] - values[place])) ** 2
-        assert ecr_bound(model, n_relevant, nine) == pytest.approx(errors[place])
-    bounds = [ecr_bound(model, model.kappa * factor, nine) for factor in (1, 2, 10, 1e3, 1e8)]
+        assert ecr_bound(3, n_relevant, curve) == pytest.approx(errors[place])
+    bounds = [ecr_bound(3, kappa(3) * factor, curve) for factor in (1, 2, 10, 1e3, 1e8)]
     assert bounds[0] == pytest.approx(2 / 3)
     assert (np.diff(bounds) < 0).all()
     assert bounds[-1] < 0.001
-    assert np.isnan(ecr_bound(model, model.kappa - 1, nine))
+    assert np.isnan(ecr_bound(3, kappa(3) - 1, curve))
 
 
 @pytest.fixture(scope="module")
@@ -183,4 +173,4 @@ def test_the_panels_show_the_shares_of_the_table_and_the_condition_that_crosses_
         (line,) = panel.lines
         assert len(line.get_xydata()) > 1
         for x, y in line.get_xydata()[::40]:
-            assert x == pytest.approx(three_levels(y).kappa)
+            assert x == pytest.approx(kappa(y))

@@ -144,17 +144,11 @@ class _AsPrinted(_WithLloyd):
         return fits, np.array([fit.objective for fit in fits])
 
 
-class _Carried(_Unshared):
-    """Carry labels from sparsity to sparsity."""
-
-    _carried = True
-    independent_fits = False
-
-
 # The parameters are those of the package's own estimators.
 LloydKMeans = type("LloydKMeans", (_WithLloyd, KMeans), {})
-CarriedL0KMeans = type("CarriedL0KMeans", (_Carried, L0KMeans), {})
-CarriedL1KMeans = type("CarriedL1KMeans", (_Carried, L1KMeans), {})
+_CARRIED = {"_carried": True, "independent_fits": False}
+CarriedL0KMeans = type("CarriedL0KMeans", (_Unshared, L0KMeans), _CARRIED)
+CarriedL1KMeans = type("CarriedL1KMeans", (_Unshared, L1KMeans), _CARRIED)
 LloydL0KMeans = type("LloydL0KMeans", (_WithLloyd, _Unshared, L0KMeans), {})
 LloydL1KMeans = type("LloydL1KMeans", (_WithLloyd, _Unshared, L1KMeans), {})
 PrintedL0KMeans = type("PrintedL0KMeans", (_AsPrinted, L0KMeans), {})

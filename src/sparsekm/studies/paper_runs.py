@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from sparsekm.metrics import (
 from sparsekm.pipeline.provenance import derive_seed
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.simulation import EXPERIMENTS, SimulatedData, replicate_seed
-from sparsekm.studies.paper.plan import MethodRow, Setting
+from sparsekm.studies import MethodRow, Setting, published_searches
 from sparsekm.tuning.gap import default_sparsities
 from sparsekm.tuning.gap_search import GapSearch
 
@@ -48,11 +48,10 @@ class Effort:
     n_refined: int = 0  # further sparsities around the largest gap
 
 
-@dataclass(frozen=True)
-class Repetition:
+class Repetition(NamedTuple):
     """The results of one repetition."""
 
-    metrics: dict[str, float]  # a value for each of `METRICS`
+    metrics: np.ndarray  # (n_metrics,): `METRICS`
     weights: np.ndarray  # (n_features,): 0 for those that a row does not see
     gap: np.ndarray  # (n_sparsities, 5): `GAP_COLUMNS`; no rows where nothing was tuned
 
@@ -90,14 +89,17 @@ def run_repetition(
         "objective": best.objective_,
         "rounds": best.n_iter_,
     }
-    return Repetition({name: float(metrics[name]) for name in METRICS}, weights, gap)
+    return Repetition(np.array([metrics[name] for name in METRICS], dtype=float), weights, gap)
 
 
 def make_estimator(row: MethodRow, effort: Effort, data: SimulatedData, seed: int) -> Any:
     """Make the estimator of a row for a data set, inside a `GapSearch` where it is tuned."""
-    known, common = row.estimator().get_params(), {"n_init": effort.n_init}
-    options = {name: value for name, value in (common | row.options).items() if name in known}
-    estimator = row.estimator(data.n_clusters, random_state=seed, **options)
+    kind = METHODS[row.method].estimator
+    if row.searcher:
+        kind = getattr(published_searches, row.searcher)
+    options = {"n_init": effort.n_init, **row.options}
+    options = {name: options[name] for name in options.keys() & kind().get_params().keys()}
+    estimator = kind(data.n_clusters, random_state=seed, **options)
     if METHODS[row.method].tuning != "gap":
         return estimator
     effort = replace(effort, **row.tuning)
@@ -133,30 +135,20 @@ class RepetitionStore:
             ):
                 if str(archive["digest"]) != self.digest:
                     return None
-                names = ("metrics", "weights", "gap")
                 # A member that is no array comes as its bytes.
-                metrics, weights, gap = (np.asarray(archive[name]) for name in names)
+                found = Repetition(*(np.asarray(archive[name]) for name in Repetition._fields))
+            shapes = (len(METRICS),), (len(found.weights),), (len(found.gap), len(GAP_COLUMNS))
+            is_whole = tuple(part.shape for part in found) == shapes
+            is_sound = is_whole and {part.dtype for part in found} == {np.dtype(float)}
+            return found if is_sound and np.isfinite(found.weights).all() else None
         # A damaged file can fail anywhere inside zipfile or NumPy, with almost any error.
         except Exception:
             return None
-        kinds = [(values.dtype, values.ndim) for values in (metrics, weights, gap)]
-        if kinds != [(np.float64, 1), (np.float64, 1), (np.float64, 2)]:
-            return None
-        widths = (len(metrics), gap.shape[1])
-        if widths != (len(METRICS), len(GAP_COLUMNS)) or not np.isfinite(weights).all():
-            return None
-        return Repetition(dict(zip(METRICS, metrics.tolist(), strict=True)), weights, gap)
 
     def keep(self, replicate: int, repetition: Repetition) -> None:
         """Write a repetition."""
         with atomic_path(self._file(replicate)) as temporary:
-            np.savez_compressed(
-                temporary,
-                digest=np.array(self.digest),
-                metrics=np.array([repetition.metrics[name] for name in METRICS]),
-                weights=repetition.weights,
-                gap=repetition.gap,
-            )
+            np.savez_compressed(temporary, digest=np.array(self.digest), **repetition._asdict())
 
     def _file(self, replicate: int) -> Path:
         return self.folder / f"{replicate}.npz"
@@ -184,33 +176,24 @@ def run_repetitions(
     return repetitions
 
 
-def repetition_table(
-    setting: Setting, row: MethodRow, repetitions: Sequence[Repetition]
-) -> pd.DataFrame:
-    """Tabulate the metrics: columns `KEYS`, replicate and `METRICS`, one row per repetition."""
-    table = pd.DataFrame([repetition.metrics for repetition in repetitions], columns=list(METRICS))
-    table = table.astype(dict.fromkeys(("nw", "pzw", "pnw"), np.int64))
-    return _with_keys(setting, row, {"replicate": range(len(table)), **table})
-
-
-def gap_table(setting: Setting, row: MethodRow, repetitions: Sequence[Repetition]) -> pd.DataFrame:
-    """Tabulate the gap curves: a row per repetition and sparsity, none where nothing is tuned."""
-    parts = [
-        pd.DataFrame(repetition.gap, columns=list(GAP_COLUMNS)).assign(replicate=replicate)
-        for replicate, repetition in enumerate(repetitions)
-    ]
-    table = pd.concat(parts, ignore_index=True)[["replicate", *GAP_COLUMNS]]
-    table = table.astype(dict.fromkeys(("n_selected", "chosen", "replicate"), np.int64))
-    return _with_keys(setting, row, {**table})
-
-
-def weight_table(
+def tabulate(
     setting: Setting, row: MethodRow, data: SimulatedData, repetitions: Sequence[Repetition]
-) -> pd.DataFrame:
-    """Tabulate every feature's weight over the repetitions; `data` is any draw of the setting."""
-    weights = np.array([repetition.weights for repetition in repetitions])
+) -> dict[str, pd.DataFrame]:
+    """Tabulate repetitions, with `KEYS` as first columns; `data` is any draw of the setting.
+
+    ``table`` has the `METRICS` of every repetition; ``gap`` the gap curves, a row per repetition
+    and sparsity, none where nothing is tuned; ``weights`` those of every feature.
+    """
+    table = pd.DataFrame([found.metrics for found in repetitions], columns=list(METRICS))
+    table = table.astype(dict.fromkeys(("nw", "pzw", "pnw"), np.int64))
+    table.insert(0, "replicate", np.arange(len(table)))
+    gaps = [found.gap for found in repetitions]
+    gap = pd.DataFrame(np.concatenate(gaps), columns=list(GAP_COLUMNS))
+    gap = gap.astype(dict.fromkeys(("n_selected", "chosen"), np.int64))
+    gap.insert(0, "replicate", np.repeat(np.arange(len(gaps)), [len(curve) for curve in gaps]))
+    weights = np.array([found.weights for found in repetitions])
     n = len(weights)
-    columns = {
+    of_features = {
         "feature": np.arange(1, weights.shape[1] + 1),
         "relevant": data.relevant.astype(np.int64),
         "mean_weight": weights.mean(axis=0),
@@ -218,9 +201,8 @@ def weight_table(
         "se": weights.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.nan,
         "share_kept": (weights != 0).mean(axis=0),
     }
-    return _with_keys(setting, row, columns)
-
-
-def _with_keys(setting: Setting, row: MethodRow, columns: Mapping[str, Any]) -> pd.DataFrame:
-    names = (setting.experiment, setting.name, row.name)
-    return pd.DataFrame({**dict(zip(KEYS, names, strict=True)), **columns})
+    tables = {"table": table, "gap": gap, "weights": pd.DataFrame(of_features)}
+    for found in tables.values():
+        for place, name in enumerate((setting.experiment, setting.name, row.name)):
+            found.insert(place, KEYS[place], name)
+    return tables

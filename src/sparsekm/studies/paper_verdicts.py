@@ -3,29 +3,24 @@ r"""Our means beside the numbers that the paper prints, and a verdict for each o
 The paper's mean over 20 repetitions has an error that is not printed. Its values are assumed to
 spread as ours do: the unit of a difference is :math:`\sqrt{1 + n / 20}` times our standard error
 over n repetitions. Where the paper's mean is at the end of its range, such as no noise feature
-dropped, all of its repetitions agreed; there the unit is our standard error.
-
-One row is judged for each of the paper's methods, by two standard errors: a number is reproduced
-where ours is within two errors of it, an order where the mean of paired differences is two errors
-below zero, a level where our mean keeps to its bound; missed by less, they are within noise. All
-else differs, with a reason if another run of the method, two errors from ours on the same data,
-keeps to the claim, or if the paper's own tables or a remark contradict it.
+dropped, all of its repetitions agreed; there the unit is our standard error. By ``docs/paper.md``
+two such errors decide every verdict on the row that is judged for a method of the paper.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.studies.paper.plan import METHOD_ROWS, Setting, select_settings, stand_ins
-from sparsekm.studies.paper.repetition import KEYS, METRICS
+from sparsekm.studies import METHOD_ROWS, Setting, get_setting, select_settings, stand_ins
+from sparsekm.studies.paper_runs import KEYS, METRICS
 
 PAPER_REPETITIONS = 20
 FEWEST = 10
@@ -77,18 +72,18 @@ def compare_rows(summary: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
     and the values differ. Omitted is what could not differ, the numbers of features of a method
     that always keeps all, and the floor row, which knows the relevant ones.
     """
-    compared = [name for name, row in METHOD_ROWS.items() if row.features == "all"]
-    ours = summary[summary["method"].isin(compared)].rename(columns={"method": "row"})
-    ours = ours.assign(method=ours["row"].map(lambda name: METHOD_ROWS[name].method))
+    methods = {name: row.method for name, row in METHOD_ROWS.items() if row.features == "all"}
+    ours = summary[summary["method"].isin(methods)].rename(columns={"method": "row"})
+    ours = ours.assign(method=ours["row"].map(methods))
     # k-means keeps every feature: its counts are the ends of the range.
     kept = paper[(paper["method"] == "kmeans") & (paper["metric"] != "cer")]
-    ends = kept.set_index([*CELL[:2], "metric"])["value"].to_dict()
-    cells = zip(paper["experiment"], paper["setting"], paper["metric"], strict=True)
-    at_end = paper["value"] == [ends.get(cell) for cell in cells]
-    keeps_all = paper["method"].map(lambda method: METHODS[method].tuning == "none")
-    theirs = paper.assign(n_paper=np.where(at_end, np.inf, PAPER_REPETITIONS))
+    ends = kept.rename(columns={"value": "end"})[[*CELL[:2], "metric", "end"]]
+    theirs = paper.merge(ends, how="left", on=[*CELL[:2], "metric"])
+    at_end = theirs["value"] == theirs["end"]
+    theirs = theirs.assign(n_paper=np.where(at_end, np.inf, PAPER_REPETITIONS))
     theirs = theirs.rename(columns={"value": "paper", "bracket": "paper_bracket"})
-    both = ours.merge(theirs[(paper["metric"] == "cer") | ~keeps_all], on=CELL)
+    keeps_all = theirs["method"].map(lambda method: METHODS[method].tuning == "none")
+    both = ours.merge(theirs[(theirs["metric"] == "cer") | ~keeps_all], on=CELL)
     both["difference"] = both["mean"] - both["paper"]
     errors = both["se"] * np.sqrt(1 + both["n"] / both["n_paper"])
     units = np.vectorize(in_errors, otypes=[float])(both["difference"], errors)
@@ -105,8 +100,6 @@ def in_errors(difference: float, error: float) -> float:
 
 MEAN, SPREAD = "number", "spread"
 """Kinds of claims besides those of the text: a printed mean, and the bracket behind it."""
-KINDS = ("order", "level", "repeat", "theory", "atlas")
-RELATIONS = ("", "below", "at least", "at most", "about", "equal", "holds", "fails")
 REPRODUCED, OPEN = "reproduced", "within noise"
 EXPLAINED, UNEXPLAINED = "differs, with a reason", "differs, no reason found"
 CANNOT_BE_TESTED, NOT_JUDGED = "cannot be tested here", "not judged"
@@ -121,14 +114,13 @@ _ABOUT = 1.25  # how far a value may be from what it is "about", as a factor
 _EXPERIMENT_4 = "The counts printed for Experiment 4 contradict its design: see docs/paper.md."
 
 
-@dataclass(frozen=True)
-class PaperClaim:
+class PaperClaim(NamedTuple):
     """One claim of the text.
 
     The kind is "order" (the mean of `left` is below that of `right`), "level" (the mean of `left`
     keeps to `bound`), "repeat" (two settings draw the same data, so that their means agree),
     "theory" (it holds or fails by an argument, the remark, or by the computation that `metric`
-    names in `sparsekm.studies.theory.checks`) or "atlas" (only the atlas can tell).
+    names in `sparsekm.studies.theorems`) or "atlas" (only the atlas can tell).
     """
 
     name: str
@@ -138,7 +130,7 @@ class PaperClaim:
     settings: tuple[Setting, ...] = ()  # in each of which an order or a level is claimed
     metric: str = ""
     left: str = ""  # a method, as the paper's tables name it, or a row; and so is `right`
-    relation: str = ""  # one of `RELATIONS`
+    relation: str = ""  # below, at least, at most, about, equal, holds, fails
     right: str = ""
     bound: float = np.nan
     remark: str = ""  # how a vague word is read, or what is wrong with the claim
@@ -195,7 +187,7 @@ def judge_claims(
 ) -> pd.DataFrame:
     """Judge every claim of the text in each of its settings, and every printed number.
 
-    `comparison` is of `compare_rows` and `checks` of `sparsekm.studies.theory.checks`. Of an order,
+    `comparison` is of `compare_rows` and `checks` of `sparsekm.studies.theorems`. Of an order,
     ours and theirs are the mean of left less right. Units are differences over their standard
     errors; low and high are the interval of a share.
     """
@@ -209,21 +201,21 @@ def judge_claims(
             "method": ", ".join(filter(None, [claim.left, claim.right])),
             "remark": claim.remark,
         }
-        if claim.kind in ("order", "level"):
-            judge = _judge_order if claim.kind == "order" else _judge_level
-            for setting in claim.settings:
-                keys = {"experiment": setting.experiment, "setting": setting.name}
-                lines.append(told | keys | judge(claim, setting, study))
-        elif claim.kind == "repeat":
-            lines.append(told | _judge_repeat(claim, study))
-        elif claim.kind == "atlas":
-            lines.append(told | {"verdict": CANNOT_BE_TESTED})
-        else:
-            holds = {"holds": claim.relation == "holds"}
-            found = computed.loc[claim.metric].to_dict() if claim.metric else holds
-            # The remark tells what is wrong with a statement.
-            verdict = _decide(found["holds"], False, claim.remark)
-            lines.append(told | found | verdict | {"reason": ""})
+        match claim.kind:
+            case "order" | "level":
+                for setting in claim.settings:
+                    keys = {"experiment": setting.experiment, "setting": setting.name}
+                    lines.append(told | keys | _judge_runs(claim, setting, study))
+            case "repeat":
+                lines.append(told | _judge_repeat(claim, study))
+            case "atlas":
+                lines.append(told | {"verdict": CANNOT_BE_TESTED})
+            case _:
+                holds = {"holds": claim.relation == "holds"}
+                found = computed.loc[claim.metric].to_dict() if claim.metric else holds
+                # The remark tells what is wrong with a statement.
+                verdict = _decide(found["holds"], False, claim.remark)
+                lines.append(told | found | verdict | {"reason": ""})
     table = pd.DataFrame(lines, columns=list(CLAIM_COLUMNS))
     return table.fillna({"verdict": NOT_JUDGED, "reason": "", "remark": ""})
 
@@ -240,8 +232,7 @@ def _judge_numbers(comparison: pd.DataFrame, study: _Study) -> Iterator[dict]:
     for line in comparison[comparison["row"].isin(study.judged.values())].itertuples():
         if np.isnan(line.units):
             continue
-        (setting,) = select_settings([f"{line.experiment}/{line.setting}"])
-        runs = study.runs(setting, line.method, line.metric)
+        runs = study.runs(get_setting(line.experiment, line.setting), line.method, line.metric)
         written = _EXPERIMENT_4 if line.experiment == "experiment_4" else ""
         noun = f"{line.metric.upper()} of {METHOD_ROWS[line.row].title}"
         claim = f"table_{line.table}_{line.metric}_{line.method}"
@@ -276,39 +267,38 @@ def _spread_units(line, power: float) -> float:
     return in_errors(float(np.log(line.sd / nearest)), error)
 
 
-def _judge_order(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
-    """Judge the paired differences of left and right; zero everywhere, they show no order."""
-    sides = claim.left, claim.right
-    theirs = float(np.subtract(*(study.printed(setting, side, claim.metric) for side in sides)))
-    left, right = (study.runs(setting, side, claim.metric) for side in sides)
-    # One side is the judged row, or both are the same variant.
+def _judge_runs(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
+    """Judge an order or a level by the judged run, and explain a difference by others.
+
+    An order is that of paired differences of left and right; zero everywhere, they show none.
+    """
+    sides = [side for side in (claim.left, claim.right) if side]
+    printed = [study.printed(setting, side, claim.metric) for side in sides]
+    found = [study.runs(setting, side, claim.metric) for side in sides]
+    if claim.kind == "order":
+        theirs, runs, miss, most = float(np.subtract(*printed)), _pair(*found), float, -ERRORS
+        table = "The paper's own table says otherwise." if theirs >= 0 else ""
+    else:
+        (theirs,), (runs,), miss, most = printed, found, claim.excess, 0.0
+        broken = not np.isnan(theirs) and claim.excess(theirs) > 0
+        table = f"The paper's own number is not {claim.relation} {claim.bound:g}." if broken else ""
+    if not runs:
+        return {"theirs": theirs}
+    own, *_ = runs.values()
+    units = in_errors(miss(own.mean()), _error(own))
+    # `most` errors of a miss are none, up to two are noise.
+    decided = _decide(units <= most, units < ERRORS, table or _find_runs(runs, miss))
+    return {"theirs": theirs, "ours": own.mean(), "se": _error(own), "units": units} | decided
+
+
+def _pair(left: dict[str, pd.Series], right: dict[str, pd.Series]) -> dict[str, pd.Series]:
+    """Return differences of runs, of which one is the judged one, or both the same variant."""
     judged = {*list(left)[:1], *list(right)[:1]}
-    pairs = {
+    return {
         f"{one} less {other}": (left[one] - right[other]).dropna()
         for one, other in product(left, right)
         if {one, other} & judged or one.partition("_")[2] == other.partition("_")[2]
     }
-    table = "The paper's own table says otherwise." if theirs >= 0 else ""
-    return {"theirs": theirs} | _judge_runs(pairs, lambda mean: mean, -ERRORS, table)
-
-
-def _judge_level(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
-    """Judge whether our mean keeps to the bound."""
-    theirs = study.printed(setting, claim.left, claim.metric)
-    runs = study.runs(setting, claim.left, claim.metric)
-    broken = not np.isnan(theirs) and claim.excess(theirs) > 0
-    table = f"The paper's own number is not {claim.relation} {claim.bound:g}." if broken else ""
-    return {"theirs": theirs} | _judge_runs(runs, claim.excess, 0.0, table)
-
-
-def _judge_runs(runs: Mapping[str, pd.Series], miss: Callable, most: float, reason: str) -> dict:
-    """Judge the first run: `most` errors of a miss are none, up to two are noise."""
-    if not runs:
-        return {}
-    own, *_ = runs.values()
-    units = in_errors(miss(own.mean()), _error(own))
-    decided = _decide(units <= most, units < ERRORS, reason or _find_runs(runs, miss))
-    return {"ours": own.mean(), "se": _error(own), "units": units} | decided
 
 
 def _find_runs(runs: Mapping[str, pd.Series], miss: Callable, n_paper: float = np.inf) -> str:

@@ -26,11 +26,13 @@ from sparsekm.figures.style import (
     new_figure,
     write_near,
 )
-from sparsekm.studies.theory.theorems import (
+from sparsekm.studies.theorems import (
+    kappa,
+    second_moment,
     simulate_partitions,
     simulate_recovery,
     simulate_scores,
-    three_levels,
+    stated_kappa,
 )
 
 _SHADES = LinearSegmentedColormap.from_list("recovery", ["#FFFFFF", "#9CC8E5", BLUE, "#00304F"])
@@ -48,7 +50,9 @@ _AXES = {
 }
 _POINTS = {"markersize": 3.7, "elinewidth": 1, "capsize": 2, "clip_on": False, "zorder": 3}
 _NOISE = {"normal": (BLUE, "o", -0.6), "exponential": (ORANGE, "s", 0.6)}
-_CAPTIONS = json.loads(Path(__file__).with_name("captions.json").read_text(encoding="utf-8"))
+_CAPTIONS = json.loads(
+    Path(__file__).with_name("theorem_captions.json").read_text(encoding="utf-8")
+)
 _IN_PAPER = 50  # relevant features of Experiment 2
 
 
@@ -92,7 +96,7 @@ def draw_bound(partitions: pd.DataFrame) -> tuple[Figure, str]:
             label = f"μ = {mu:g}: observed"
             handles.append(axes.errorbar(x, points["ecr"], bars, label=label, **look))
             look = {"color": color, "linestyle": "--"}
-            label = f"μ = {mu:g}: bound, κ = {three_levels(mu).kappa:,.0f}"
+            label = f"μ = {mu:g}: bound, κ = {kappa(mu):,.0f}"
             handles += axes.plot(bound["n_relevant"], bound["bound"], label=label, **look)
             axes.plot(*bound[["n_relevant", "bound"]].iloc[0], color=color, marker="|")
         axes.axvline(_IN_PAPER, color=GREY, linewidth=0.8, linestyle=":")
@@ -103,17 +107,13 @@ def draw_bound(partitions: pd.DataFrame) -> tuple[Figure, str]:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
         # Column by column: what was observed above what is promised.
         figure.legend(handles=handles, loc="outside lower center", ncols=len(mus))
-    models = [three_levels(mu) for mu in mus]
-    kappas = "; ".join(
-        f"{model.stated_kappa:,.0f} and {model.kappa:,.0f} at μ = {max(model.levels):g}"
-        for model in models
-    )
+    kappas = "; ".join(f"{stated_kappa(mu):,.0f} and {kappa(mu):,.0f} at μ = {mu:g}" for mu in mus)
     return figure, _CAPTIONS["partition_bound"].format(
         repetitions=seen["repetitions"].iloc[0],
         kappas=kappas,
         in_paper=_IN_PAPER,
-        mu=max(models[0].levels),
-        kappa=models[0].kappa,
+        mu=mus[0],
+        kappa=kappa(mus[0]),
     )
 
 
@@ -136,7 +136,8 @@ def draw_recovery(table: pd.DataFrame) -> tuple[Figure, str]:
             row[0].set_ylabel(f"{_AXES[y]}\n({said})")
         bar = figure.colorbar(mesh, ax=grid, shrink=0.6, aspect=25, pad=0.01)
         bar.set_label("share of data sets recovered")
-    n_samples = np.log(50) / three_levels(0.7).rho
+    # The rate rho of the theorems is the second moment over 258.
+    n_samples = np.log(50) * 258 / second_moment(0.7)
     repetitions = table["repetitions"].iloc[0]
     caption = _CAPTIONS["support_recovery"].format(repetitions=repetitions, n_samples=n_samples)
     return figure, caption
@@ -168,7 +169,7 @@ def _draw_condition(axes: Axes, x: str, n_relevant: int) -> None:
     if x == "n_samples":
         xs, style = ys / n_relevant, "--"
     else:
-        xs, style = np.array([three_levels(y).kappa for y in ys]), "-"
+        xs, style = np.array([kappa(y) for y in ys]), "-"
     inside = (xs >= left) & (xs <= right)
     axes.plot(xs[inside], ys[inside], color=VERMILION, linestyle=style, linewidth=1.2)
 

@@ -1,1 +1,0 @@
-"""The simulations of the paper: settings, repetitions, tables."""

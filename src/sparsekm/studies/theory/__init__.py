@@ -1,1 +1,0 @@
-"""The paper's theorems put in numbers: what they promise beside what is seen."""
