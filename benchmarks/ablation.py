@@ -16,9 +16,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks.measure import measure
 from benchmarks.search_designs import DESIGNS
 from sparsekm import L0KMeans, classification_error_rate
-from sparsekm.cluster import estimators, partition_step, path, weight_step
-from sparsekm.cluster.kmeans.climb import climb
-from sparsekm.cluster.search import memetic_search
+from sparsekm.cluster import estimators, memetic_search, partition_step, path, weight_step
+from sparsekm.cluster.kmeans.few_samples import climb
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.tuning.gap import default_sparsities
 
@@ -40,7 +39,7 @@ N_TIMED = 3
 
 def _offer_to_empty_pools(self) -> Iterator[tuple[np.ndarray, int]]:
     for labels, place in offer(self):
-        if not len(self.pools[place]):
+        if not self.pools[place].ranked:
             yield labels, place
 
 

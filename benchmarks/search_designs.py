@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.many_samples import simulate
-from sparsekm.pipeline.zscore import zscore
+from sparsekm.pipeline.scales import zscore
 from sparsekm.simulation import draw_replicate
 
 ATLAS_SIZE = (28_455, 1_724)

@@ -28,7 +28,7 @@ from sparsekm.atlas.phantom.source import PlantedSection, draw_energy, prepare_c
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.weight_step import TopFeatures
-from sparsekm.tuning.feature_limit import share_of
+from sparsekm.tuning.gap import share_of
 from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks
 
 AGES = ["E11.5", "E13.5", "P14"]

@@ -19,9 +19,14 @@ from sparsekm.simulation import (
     SimulatedData,
     replicate_seed,
 )
-from sparsekm.tuning.feature_limit import feature_limit, share_of
 from sparsekm.tuning.feature_ranking import ScaledData, choose_screening, rank_features
-from sparsekm.tuning.gap import RULES, default_sparsities, select_sparsity
+from sparsekm.tuning.gap import (
+    RULES,
+    default_sparsities,
+    feature_limit,
+    select_sparsity,
+    share_of,
+)
 
 SEED, REPLICATES = 20180101, 3
 SEARCH = {"n_init": 3, "min_cluster_size": 3}

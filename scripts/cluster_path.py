@@ -11,6 +11,6 @@ def main(snakemake, progress):
 
     problem = read_problem(snakemake)
     path = problem.estimator.path(
-        in_blocks(problem.tuning_data), problem.sparsities, progress=progress.counting("fits")
+        in_blocks(problem.tuning.X), problem.sparsities, progress=progress.counting("fits")
     )
     write_path(snakemake.output.path, path, problem.attributes, problem.samples)

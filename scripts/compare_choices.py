@@ -13,12 +13,12 @@ def main(snakemake, progress):
     from sparsekm.io.store import read_fit
     from sparsekm.io.tables import CHOICES, COUNTS
     from sparsekm.tuning.choices import compare_choices
-    from sparsekm.tuning.consensus_fit import choose_clusters, describe_counts, most_clusters
+    from sparsekm.tuning.consensus_fit import describe_counts, fit_consensus, most_clusters
 
     fit = read_fit(snakemake.input.fit) if snakemake.input.get("fit") else None
     settings = {} if fit is None else {"n_clusters": len(np.unique(fit.labels))}
     problem = read_problem(snakemake, **settings)
-    if fit is None and problem.rows is not None:
+    if fit is None and problem.data is not problem.whole:
         # So many clusters that none is taken for outliers.
         most = most_clusters(problem.whole.X.shape[0])
         problem = read_problem(snakemake, n_clusters=most)
@@ -26,11 +26,11 @@ def main(snakemake, progress):
     asked = {"seed": problem.estimator.random_state, "blocks": problem.tuning_blocks}
     if fit is None:
         count = progress.counting("numbers of clusters")
-        found = choose_clusters(*given, **asked, progress=count)
+        found = fit_consensus(*given, **asked, choose=True, progress=count)
         COUNTS.write(snakemake.output.counts, found.counts)
         logging.info("%s.", describe_counts(found.counts))
         return
-    labels = problem.of_clustered(fit.labels)
+    labels = fit.labels[problem.rows]
     labels = labels if problem.samples is None else labels[problem.samples]
     kept, count = np.flatnonzero(fit.weights), progress.counting("choices")
     table = compare_choices(*given, labels, kept, seed=asked["seed"], progress=count)

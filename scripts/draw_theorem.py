@@ -5,7 +5,7 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.figures.style import figure_pdf, figure_svg
+    from sparsekm.figures.style import figure_svg, render_figure
     from sparsekm.io.atomic import write_bytes, write_table, write_text
     from sparsekm.studies import theorem_pictures, theorems
 
@@ -24,5 +24,5 @@ def main(snakemake, progress):
     figure, caption = draw(table)
     write_table(table, output.table)
     write_text(figure_svg(figure), output.svg)
-    write_bytes(figure_pdf(figure), output.pdf)
+    write_bytes(render_figure(figure, "pdf"), output.pdf)
     write_text(caption, output.caption)

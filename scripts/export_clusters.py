@@ -9,11 +9,11 @@ def main(snakemake, progress):
     import numpy as np
     import pandas as pd
 
-    from sparsekm.annotation.clusters import add_clusters, tabulate_clusters, write_clusters
+    from sparsekm.annotation.clusters import add_clusters, tabulate_clusters
     from sparsekm.annotation.gene_table import GENE_TABLE, primary_method
     from sparsekm.io import exchange_files
-    from sparsekm.io.matrix_file import MatrixFile
-    from sparsekm.io.normalised_file import read_anndata
+    from sparsekm.io.hdf5_format import write_anndata
+    from sparsekm.io.normalised_file import MatrixFile, read_anndata
     from sparsekm.io.store import read_fits
     from sparsekm.io.tables import CLUSTERS
 
@@ -22,7 +22,7 @@ def main(snakemake, progress):
     data = read_anndata(files.normalised, most_bytes(snakemake))
     samples, features = list(data.obs_names), np.array(data.var_names)
     add_clusters(data, fits)
-    write_clusters(output.data, data)
+    write_anndata(output.data, data, compression="gzip", compression_opts=1)
     table = tabulate_clusters(samples, data.obs.get("label"), fits)
     CLUSTERS.write(output.table, table)
     answer = fits[primary_method(fits, is_atlas="regions" in data.uns)]

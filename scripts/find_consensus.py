@@ -19,7 +19,7 @@ def main(snakemake, progress):
     _, n_joined = read_count(snakemake)
     count = progress.counting("folds")
     found = find_clusters(problem, n_joined=n_joined, progress=count)
-    if problem.rows is not None and problem.whole.weights is None:
+    if problem.data is not problem.whole and problem.whole.weights is None:
         # Outliers were set aside before it was known which features to look at.
         again = problem.trim_again(found.fit)
         if not np.array_equal(again.rows, problem.rows):
@@ -44,9 +44,7 @@ def main(snakemake, progress):
         centred = find_clusters(problem.centre_batches(), n_joined=n_joined, progress=count)
         same = match_clusters(labels, centred.fit.labels[0], np.arange(len(labels)))
         batch_centred = problem.of_all(same.astype(np.int32), -1)
-    all_together = (
-        problem.rows is None and found.partitions.shape[1] == len(labels) <= MOST_TOGETHER
-    )
+    is_whole = problem.data is problem.whole and found.partitions.shape[1] == len(labels)
     fit = replace(
         fit,
         reproducibility=problem.of_all(found.reproducibility, np.nan),
@@ -56,7 +54,7 @@ def main(snakemake, progress):
         cluster_signatures=of_clusters,
         cluster_agreements=[own.agreement for own in found.cluster_signatures],
         batch_centred=batch_centred,
-        partitions=found.partitions if all_together else None,
+        partitions=found.partitions if is_whole and len(labels) <= MOST_TOGETHER else None,
     )
     STARTS.write(output.consensus, found.table)
     SEPARATION.write(output.separation, found.separation)

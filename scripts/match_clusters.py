@@ -6,10 +6,11 @@ from workflow_job import job
 @job(snakemake)
 def main(snakemake, progress):
     from sparsekm.annotation.clusters import OVERLAP, tabulate_overlap
-    from sparsekm.io.normalised_file import read_classes
+    from sparsekm.io.normalised_file import read_normalised
     from sparsekm.io.store import read_fits
 
     fits = read_fits(snakemake.params.methods, snakemake.input.fits)
     clusters = {method: fit.labels for method, fit in fits.items()}
-    labels, regions = read_classes(snakemake.input.normalised)
-    OVERLAP.write(snakemake.output.contingency, tabulate_overlap(clusters, labels, regions))
+    data = read_normalised(snakemake.input.normalised, values=False)
+    table = tabulate_overlap(clusters, data.labels, data.regions)
+    OVERLAP.write(snakemake.output.contingency, table)

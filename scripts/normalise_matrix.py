@@ -24,18 +24,20 @@ def main(snakemake, progress):
         logging.warning("%s: %s", source, remark)
     n_samples, n_read = raw.X.shape
     names = raw.samples or [f"sample{i + 1}" for i in range(n_samples)]
-    known = {"label": raw.labels, "group": raw.groups, "batch": raw.batch, "weight": raw.weights}
+    obs = {"label": raw.labels, "group": raw.groups, "batch": raw.batch, "weight": raw.weights}
     # A stroke would make a folder in the file.
-    known |= {ANNOTATION + key.replace("/", "_"): v for key, v in raw.annotations.items()}
-    obs = pd.DataFrame({key: v for key, v in known.items() if v is not None}, index=names)
+    obs |= {ANNOTATION + key.replace("/", "_"): v for key, v in raw.annotations.items()}
     features = np.array(raw.features, dtype=object)[matrix.kept]
-    mean, deviation = (None, None) if matrix.moments is None else matrix.moments
-    grouped = params.settings.get("feature_groups")
-    groups = read_feature_groups(grouped, features) if grouped else None
-    relevant = None if raw.relevant is None else raw.relevant[matrix.kept]
-    about = {"relevant": relevant, "center": matrix.center, "mean": mean, "deviation": deviation}
-    about["group"] = groups
-    var = pd.DataFrame({key: v for key, v in about.items() if v is not None}, index=features)
+    var = {"relevant": None if raw.relevant is None else raw.relevant[matrix.kept]}
+    var |= {"center": matrix.center}
+    if matrix.moments is not None:
+        var |= zip(("mean", "deviation"), matrix.moments, strict=True)
+    if params.settings.get("feature_groups"):
+        var["group"] = read_feature_groups(params.settings["feature_groups"], features)
+    obs, var = (
+        pd.DataFrame({key: v for key, v in known.items() if v is not None}, index=index)
+        for known, index in ((obs, names), (var, features))
+    )
     provenance = {
         "dataset": snakemake.wildcards.dataset,
         "source": "matrix",

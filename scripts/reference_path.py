@@ -9,19 +9,19 @@ def main(snakemake, progress):
     import numpy as np
 
     from sparsekm.cluster.matrices.dense_parts import as_dense
-    from sparsekm.io.store import References
+    from sparsekm.io.store import write_references
     from sparsekm.tuning.references import SPATIAL, reference_objectives
 
     params = snakemake.params
     problem = read_problem(snakemake)
-    positions = problem.tuning_positions
+    positions = problem.tuning.positions
     if params.reference == SPATIAL and positions is None:
         raise ValueError(
             "tuning.reference: spatial needs positions in space, which "
             f"{snakemake.wildcards.dataset} does not have; ages of the atlas do, and AnnData files "
             'with obsm["spatial"]. Set tuning.reference: permutation.'
         )
-    X = problem.tuning_data
+    X = problem.tuning.X
     if params.reference != "permutation":
         # The others are never sparse.
         X = as_dense(X)
@@ -32,4 +32,4 @@ def main(snakemake, progress):
         progress(len(objectives), len(params.indices), "references")
     arrays = np.array(params.indices), problem.sparsities, np.array(objectives)
     attributes = {**problem.attributes, "reference": params.reference}
-    References(*arrays, attributes).write(snakemake.output.references)
+    write_references(snakemake.output.references, *arrays, attributes)

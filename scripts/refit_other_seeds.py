@@ -11,7 +11,7 @@ def main(snakemake, progress):
     from sklearn.metrics import adjusted_rand_score
 
     from sparsekm.io.known_classes import is_known
-    from sparsekm.io.normalised_file import read_classes
+    from sparsekm.io.normalised_file import read_normalised
     from sparsekm.io.store import read_fit, write_fit
     from sparsekm.io.tables import SEEDS
     from sparsekm.metrics import chance_corrected_rates
@@ -19,7 +19,7 @@ def main(snakemake, progress):
     from sparsekm.pipeline.registry import get_method
 
     files, params = snakemake.input, snakemake.params
-    fits, (classes, _) = [read_fit(files.fit)], read_classes(files.normalised)
+    fits, classes = [read_fit(files.fit)], read_normalised(files.normalised, values=False).labels
     method, most = get_method(snakemake.wildcards.method), params.problem["max_samples"]
     # A consensus of many fits shows by itself how reproducible they are.
     n_seeds = min(params.n_seeds, 2) if method.tuning == "resampling" else params.n_seeds

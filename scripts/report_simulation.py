@@ -12,7 +12,7 @@ def main(snakemake, progress):
 
     result = simulation_page.load_simulation_result(**dict(snakemake.input.items()))
     view, drawn = simulation_page.view_simulation(result), {}
-    for figure in view.figures:
+    for figure in view["figures"]:
         drawn |= figure.files("results/simulation/figures")
     for file in map(Path, snakemake.output.figures):
         write_bytes(drawn[file], file)

@@ -7,13 +7,13 @@ from workflow_job import job
 def main(snakemake, progress):
     from sparsekm import metrics
     from sparsekm.io.known_classes import is_known
-    from sparsekm.io.normalised_file import read_classes, read_relevant
+    from sparsekm.io.normalised_file import read_normalised
     from sparsekm.io.store import read_fit
     from sparsekm.io.tables import SCORES
 
     fit = read_fit(snakemake.input.fit)
-    labels, _ = read_classes(snakemake.input.normalised)
-    relevant = read_relevant(snakemake.input.normalised)
+    data = read_normalised(snakemake.input.normalised, values=False)
+    labels, relevant = data.labels, data.relevant
     rates = dict.fromkeys(("cer", "cer_chance", "ari", "ami", "ecr"))
     if labels is not None:
         known = is_known(labels)

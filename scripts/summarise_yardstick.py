@@ -7,7 +7,7 @@ from workflow_job import job
 def main(snakemake, progress):
     import pandas as pd
 
-    from sparsekm.figures.style import figure_png, figure_svg
+    from sparsekm.figures.style import figure_svg, render_figure
     from sparsekm.io.atomic import write_bytes, write_table, write_text
     from sparsekm.io.tables import infer_table
     from sparsekm.studies import yardstick
@@ -21,4 +21,4 @@ def main(snakemake, progress):
     write_table(yardstick.count_wins(summary), made.overview)
     figure = yardstick.yardstick_figure(table, summary)
     write_text(figure_svg(figure), made.svg)
-    write_bytes(figure_png(figure), made.png)
+    write_bytes(render_figure(figure, "png"), made.png)

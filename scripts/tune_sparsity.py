@@ -8,22 +8,21 @@ from workflow_job import job
 def main(snakemake, progress):
     from dataclasses import replace
 
-    from sparsekm.io.store import References, read_path, write_fit
+    from sparsekm.io.store import read_path, read_references, write_fit
     from sparsekm.io.tables import GAP
     from sparsekm.pipeline.problem import describe_fit
-    from sparsekm.tuning.feature_limit import feature_limit
-    from sparsekm.tuning.gap import gap_curve, select_sparsity
+    from sparsekm.tuning.gap import feature_limit, gap_curve, select_sparsity
 
     files, params, output = snakemake.input, snakemake.params, snakemake.output
     path, attributes = read_path(files.path)
-    references = References.read(files.references, path.sparsities)
-    gap = gap_curve(path.sparsities, path.n_selected, path.first_objectives, references.objectives)
+    objectives, about_references = read_references(files.references, path.sparsities)
+    gap = gap_curve(path.sparsities, path.n_selected, path.first_objectives, objectives)
     if not output.get("fit"):
         # The largest gap of the first stage is where the second looks.
         GAP.write(output.gap, gap, select_sparsity(gap, "max"))
         return
-    attributes["reference"] = references.attributes["reference"]
-    attributes["n_references"] = len(references.indices)
+    attributes["reference"] = about_references["reference"]
+    attributes["n_references"] = len(objectives)
     attributes["rule"] = params.rule
     if params.n_refined:
         attributes["n_refined"] = params.n_refined
@@ -32,7 +31,7 @@ def main(snakemake, progress):
     if params.rule == "auto":
         # Copies of a sample would add to correlations.
         once = replace(path, labels=path.labels[:, problem.each_once])
-        limit = feature_limit(problem.tuning_data[problem.each_once], once)
+        limit = feature_limit(problem.tuning.X[problem.each_once], once)
     chosen = select_sparsity(gap, params.rule, limit)
     # Of two stages, the first may have found the better fit.
     paths = [path, *(read_path(file)[0] for file in files.first)]

@@ -117,19 +117,6 @@ def job(snakemake):
     return lambda main: run(main, snakemake)
 
 
-def job_limits(snakemake):
-    """Return the limits of a job: generous, for its resources are estimates."""
-    from sparsekm.pipeline.bounded_process import LEAST, Limits
-
-    of_job, mebibyte = snakemake.resources, 2**20
-    written = max(of_job.mem_mb, getattr(of_job, "disk_mb", 0)) * mebibyte
-    return Limits(
-        memory=LEAST.memory + 2 * of_job.mem_mb * mebibyte,
-        seconds=3 * 60 * of_job.runtime * snakemake.threads,
-        written=LEAST.written + written,
-    )
-
-
 def run(main, snakemake) -> None:
     """Run ``main(snakemake, progress)`` in a process with limits, the job's threads and its log.
 
@@ -141,12 +128,19 @@ def run(main, snakemake) -> None:
     name = name_job(snakemake.rule, dict(snakemake.wildcards.items()))
     # On a full disk, print only the line below and no errors about the log.
     logging.raiseExceptions = False
-    from sparsekm.pipeline.bounded_process import LimitError, run_bounded
+    from sparsekm.pipeline.bounded_process import LEAST, LimitError, Limits, run_bounded
 
+    # Generous, for the resources of a job are estimates.
+    of_job, mebibyte = snakemake.resources, 2**20
+    limits = Limits(
+        memory=LEAST.memory + 2 * of_job.mem_mb * mebibyte,
+        seconds=3 * 60 * of_job.runtime * snakemake.threads,
+        written=LEAST.written + max(of_job.mem_mb, getattr(of_job, "disk_mb", 0)) * mebibyte,
+    )
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
         file = next(iter(snakemake.input), name)
-        run_bounded(file, lambda: _work(main, snakemake, name, log), job_limits(snakemake))
+        run_bounded(file, lambda: _work(main, snakemake, name, log), limits)
     except Exception as error:
         line = shorten(" ".join(str(error).split()), 1000) or type(error).__name__
         if isinstance(error, LimitError):
@@ -166,13 +160,8 @@ def _work(main, snakemake, name, log) -> None:
     early = []
     record_files(log, snakemake.output)
     with wait_for_turn(log, name, early.append):
-        logging.basicConfig(
-            filename=log,
-            filemode="w",
-            encoding="utf-8",
-            level=logging.INFO,
-            format="%(asctime)s %(message)s",
-        )
+        given = {"filemode": "w", "encoding": "utf-8", "level": logging.INFO}
+        logging.basicConfig(filename=log, format="%(asctime)s %(message)s", **given)
         # Otherwise each PDF would log hundreds of lines about its fonts.
         logging.getLogger("fontTools").setLevel(logging.WARNING)
         logging.captureWarnings(True)

@@ -1,5 +1,7 @@
 """One of every estimator, with settings that make a fit take a moment."""
 
+from sklearn.cluster import AgglomerativeClustering
+
 from sparsekm import (
     IFPCA,
     SCFS,
@@ -9,6 +11,7 @@ from sparsekm import (
     L1KMeans,
     PCAKMeans,
     PenalizedGaussianMixture,
+    SparseClustering,
     SparseKMeans,
 )
 
@@ -30,3 +33,19 @@ ESTIMATORS = {
     "gap": GapSearch(L0KMeans(3, n_init=2), n_references=3, **GRID),
     "sparse": SparseKMeans(3),
 }
+EVERY = {
+    **ESTIMATORS,
+    "framework": SparseClustering(AgglomerativeClustering(3), sparsity=9, n_init=1),
+}
+
+
+def weighing_estimators(n_clusters, kept):
+    """Give those that take weights, batches, and missing values, at about `kept` features."""
+    tuned = {"sparsities": [kept // 2, kept], "n_references": 2, "random_state": 0}
+    return {
+        "KMeans": KMeans(n_clusters, random_state=0),
+        "L0KMeans": L0KMeans(n_clusters, sparsity=kept, random_state=0),
+        "L1KMeans": L1KMeans(n_clusters, sparsity=0.85 * kept**0.5, random_state=0),
+        "GapSearch": GapSearch(L0KMeans(n_clusters), **tuned),
+        "SparseKMeans": SparseKMeans(n_clusters, random_state=0),
+    }

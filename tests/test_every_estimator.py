@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import small_estimators
 from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.exceptions import NotFittedError
@@ -10,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from small_estimators import ESTIMATORS, WITH_PATHS
+from small_estimators import WITH_PATHS
 
 import sparsekm
 from sparsekm import (
@@ -29,10 +30,9 @@ from sparsekm import (
 )
 
 FITTED = {
-    **ESTIMATORS,
+    **small_estimators.EVERY,
     "principal components": PCAKMeans(3, n_components=2, n_init=2),
     "sparse, l1": SparseKMeans(3, penalty="l1"),
-    "framework": SparseClustering(AgglomerativeClustering(3), sparsity=9, n_init=1),
 }
 EVERY = pytest.mark.parametrize("name", FITTED)
 OF_PATHS = pytest.mark.parametrize("name", WITH_PATHS)
@@ -75,16 +75,12 @@ def expected_failures(estimator):
 
 @parametrize_with_checks(
     [
-        KMeans(n_clusters=2),
+        *(kind(n_clusters=2) for kind in (KMeans, PCAKMeans, IFPCA, SCFS, SparseKMeans)),
         L0KMeans(n_clusters=2, sparsity=0.5),
         L1KMeans(n_clusters=2, sparsity=1.0, search="global"),
-        PCAKMeans(n_clusters=2),
         PenalizedGaussianMixture(n_clusters=2, n_init=3),
-        IFPCA(n_clusters=2),
-        SCFS(n_clusters=2),
         SparseClustering(AgglomerativeClustering(2), sparsity=0.5),
         GapSearch(L1KMeans(n_clusters=2, n_init=2), n_references=2, rule="one-se"),
-        SparseKMeans(n_clusters=2),
     ],
     expected_failed_checks=expected_failures,
 )

@@ -308,12 +308,9 @@ def test_raw_counts_are_clustered_with_a_warning(kind):
     assert KEY in adata.obs
 
 
-def test_the_modules_show_their_public_names_only():
+def test_the_modules_show_their_public_names_only_and_import_neither_anndata_nor_matplotlib():
     assert dir(sparsekm.tl) == ["predict_clusters", "sparse_kmeans"]
     assert dir(sparsekm.pl) == ["gap_curve", "heatmap", "scores"]
-
-
-def test_importing_the_package_imports_neither_anndata_nor_matplotlib():
     code = (
         "import sys, sparsekm; sys.exit(any(m in sys.modules for m in ('anndata', 'matplotlib')))"
     )

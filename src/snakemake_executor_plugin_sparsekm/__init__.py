@@ -67,19 +67,9 @@ class Executor(local.Executor):
 
     def _fork(self, job) -> None:
         script = job.rule.basedir.join(job.rule.script).get_path_or_uri(secret_free=True)
-        given = Snakemake(
-            job.input,
-            job.output,
-            job.params,
-            job.wildcards,
-            job.threads,
-            job.resources,
-            job.log,
-            self.workflow.config,
-            job.rule.name,
-            None,
-            str(Path(script).parent),
-        )
+        of_job = job.input, job.output, job.params, job.wildcards, job.threads, job.resources
+        of_rule = job.log, self.workflow.config, job.rule.name, None, str(Path(script).parent)
+        given = Snakemake(*of_job, *of_rule)
         records = []
         for _ in range(job.benchmark_repeats or 1):
             child = self.context.Process(target=_run_script, args=(script, given, Path.cwd()))

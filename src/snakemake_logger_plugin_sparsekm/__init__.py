@@ -86,19 +86,15 @@ class LogHandler(LogHandlerBase):
         if self.rewrites:
             self._draw_bar()
             return
-        running = ", ".join(job[1] for job in self.running.values())
-        now = f"; now {running}" if running else ""
-        total = sum(self.planned.values())
-        line = f"{self.n_done:3d} of {total}  {about}: done in {_duration(seconds)}"
-        self._tell(f"{line}{now}{self._time_left()}")
+        line = f"{self.n_done:3d} of {sum(self.planned.values())}  {about}: done in "
+        self._tell(f"{line}{_duration(seconds)}{self._what_runs()}{self._time_left()}")
 
     def _draw_bar(self) -> None:
         """Write the line of a terminal over: how much is done, the time left, what runs now."""
         total = sum(self.planned.values())
         full = "#" * (_BAR * self.n_done // total)
-        running = ", ".join(job[1] for job in self.running.values())
-        now = f"; now {running}" if running else ""
-        line = f"[{full:.<{_BAR}}] {self.n_done} of {total}{self._time_left()}{now}"
+        done = f"[{full:.<{_BAR}}] {self.n_done} of {total}"
+        line = f"{done}{self._time_left()}{self._what_runs()}"
         # A line that is broken could not be written over.
         width = shutil.get_terminal_size().columns - 1
         shown = line if len(line) <= width else f"{line[: width - 3]}..."
@@ -110,25 +106,21 @@ class LogHandler(LogHandlerBase):
         print(f"{_CLEAR}{line}" if self.rewrites else line, file=sys.stderr, flush=True)
         self.is_open = False
 
+    def _what_runs(self) -> str:
+        return f"; now {', '.join(job[1] for job in self.running.values())}" if self.running else ""
+
     def _time_left(self) -> str:
-        """Say how much time is left, where it is known."""
+        """Estimate the time for the remaining jobs of each rule from the finished jobs."""
         left = {rule: count - len(self.durations[rule]) for rule, count in self.planned.items()}
-        n_left = sum(left.values())
         n_like_others = sum(count for rule, count in left.items() if self.durations[rule])
         # The first jobs do not predict the duration of the others.
-        if not n_left or 2 * n_like_others < n_left:
+        if not any(left.values()) or 2 * n_like_others < sum(left.values()):
             return ""
-        return f"; about {_duration(self._seconds_left(left))} left"
-
-    def _seconds_left(self, left: dict[str, int]) -> float:
-        """Estimate the time for the remaining jobs of each rule from the finished jobs."""
-        usual = median(map(fmean, filter(None, self.durations.values())))
-        work = 0.0
-        for rule, count in left.items():
-            taken = self.durations[rule]
-            work += count * (fmean(taken) if taken else usual)
+        means = {rule: fmean(taken) for rule, taken in self.durations.items() if taken}
+        usual = median(means.values())
+        work = sum(count * means.get(rule, usual) for rule, count in left.items())
         work -= sum(self.clock() - begin for _, _, begin in self.running.values())
-        return max(work, 0) / max(len(self.running), 1)
+        return f"; about {_duration(max(work, 0) / max(len(self.running), 1))} left"
 
 
 def _duration(seconds: float) -> str:

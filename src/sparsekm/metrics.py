@@ -120,16 +120,16 @@ def error_clustering_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> flo
     """
     codes = _paired_codes(labels_true, labels_pred, min_samples=1)
     commonest = contingency_matrix(*codes, sparse=True).max(axis=0)
-    n_samples = len(codes[0])
-    return (n_samples - int(commonest.sum())) / n_samples
+    return (len(codes[0]) - int(commonest.sum())) / len(codes[0])
 
 
-def matching_error_rate(labels_true, labels_pred) -> float:
+def matching_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Compute the share of samples outside their cluster under the best matching of clusters.
 
     Every predicted cluster is matched to at most one true cluster and every true one to at most one
-    predicted, so that as many samples as possible lie in matched clusters. The others are errors:
-    splitting a cluster costs as merging does. Symmetric, and blind to the clusters' names.
+    predicted, so that as many samples as possible lie in matched clusters (Crouse 2016,
+    doi:10.1109/TAES.2016.140952). The others are errors: splitting a cluster costs as merging does.
+    Symmetric, and blind to the clusters' names.
 
     Parameters
     ----------
@@ -144,14 +144,7 @@ def matching_error_rate(labels_true, labels_pred) -> float:
     Raises
     ------
     ValueError
-        If the labels are not one-dimensional and of equal length, if one is missing, if there
-        is no sample, or if the numbers of clusters multiply to more than 25,000,000.
-
-    References
-    ----------
-    .. [1] D. F. Crouse (2016). On implementing 2D rectangular assignment algorithms. IEEE
-       Transactions on Aerospace and Electronic Systems 52(4), 1679-1696.
-       https://doi.org/10.1109/TAES.2016.140952
+        As `error_clustering_rate`, or if the numbers of clusters multiply to more than 25,000,000.
 
     Examples
     --------
@@ -170,20 +163,20 @@ def matching_error_rate(labels_true, labels_pred) -> float:
         )
     table = counts.toarray()
     n_matched = int(table[linear_sum_assignment(table, maximize=True)].sum())
-    n_samples = len(codes[0])
-    return (n_samples - n_matched) / n_samples
+    return (len(codes[0]) - n_matched) / len(codes[0])
 
 
 def _paired_codes(labels_true, labels_pred, *, min_samples):
     true_codes = label_codes(labels_true, "labels_true")
     pred_codes = label_codes(labels_pred, "labels_pred")
-    if len(true_codes) != len(pred_codes):
+    n_samples = len(true_codes)
+    if n_samples != len(pred_codes):
         raise ValueError(
-            f"labels_true and labels_pred should have the same length, got {len(true_codes)} and "
-            f"{len(pred_codes)}."
+            "labels_true and labels_pred should have the same length, got "
+            f"{n_samples} and {len(pred_codes)}."
         )
-    if len(true_codes) < min_samples:
-        raise ValueError(f"n_samples={len(true_codes)} should be >= {min_samples}.")
+    if n_samples < min_samples:
+        raise ValueError(f"n_samples={n_samples} should be >= {min_samples}.")
     return true_codes, pred_codes
 
 
@@ -252,8 +245,7 @@ def proper_zero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
     Raises
     ------
     ValueError
-        If an argument is not one-dimensional, not numeric, or holds NaN or infinity, or if the
-        lengths differ.
+        As `n_nonzero_weights`, or if the lengths differ.
 
     Examples
     --------
@@ -292,12 +284,11 @@ def proper_nonzero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
 
 
 def _paired_supports(true_support, weights):
-    relevant = _support(true_support, "true_support")
-    kept = _support(weights, "weights")
+    relevant, kept = _support(true_support, "true_support"), _support(weights, "weights")
     if relevant.shape != kept.shape:
         raise ValueError(
-            f"true_support and weights should have the same length, got {len(relevant)} and "
-            f"{len(kept)}."
+            "true_support and weights should have the same length, got "
+            f"{len(relevant)} and {len(kept)}."
         )
     return relevant, kept
 
@@ -326,12 +317,17 @@ def mark_missing(values: Any) -> Any:
     if isinstance(values, np.ma.MaskedArray):
         values = _fill(values)
     if issparse(values) and isinstance(getattr(values, "data", None), np.ma.MaskedArray):
-        marked = values.copy()
-        marked.data = _fill(values.data)
-        return marked
-    if isinstance(values, pd.DataFrame):
-        return _mark_in_table(values)
-    if isinstance(values, np.ndarray) and values.dtype.kind in "OmM":
+        values, stored = values.copy(), values.data
+        values.data = _fill(stored)
+    elif isinstance(values, pd.DataFrame):
+        kinds = list(values.dtypes)
+        if all(isinstance(kind, pd.SparseDtype) for kind in kinds):
+            zeros = all(kind.fill_value == 0 for kind in kinds)
+            return values if zeros else values.sparse.to_dense()
+        if any(kind.kind in "OmM" for kind in kinds) and (missing := values.isna()).any(axis=None):
+            marked = np.where(missing, np.nan, values.to_numpy(dtype=object))
+            return pd.DataFrame(marked, values.index, values.columns)
+    elif isinstance(values, np.ndarray) and values.dtype.kind in "OmM":
         missing = pd.isna(values)
         return np.where(missing, np.nan, values.astype(object)) if missing.any() else values
     return values
@@ -340,21 +336,9 @@ def mark_missing(values: Any) -> Any:
 def _fill(values: np.ma.MaskedArray) -> np.ndarray:
     if not np.ma.is_masked(values):
         return np.ma.getdata(values)
-    if values.dtype.kind == "f":
-        return values.filled(np.nan)
-    if values.dtype.kind in "biu":
-        return np.ma.filled(values.astype(np.float64), np.nan)
+    if values.dtype.kind in "fbiu":
+        kind = values.dtype if values.dtype.kind == "f" else np.float64
+        return np.ma.filled(values.astype(kind), np.nan)
     filled = np.ma.getdata(values).astype(object)
     filled[np.ma.getmaskarray(values)] = None
     return filled
-
-
-def _mark_in_table(table: pd.DataFrame) -> pd.DataFrame:
-    kinds = list(table.dtypes)
-    if all(isinstance(kind, pd.SparseDtype) for kind in kinds):
-        zeros = all(kind.fill_value == 0 for kind in kinds)
-        return table if zeros else table.sparse.to_dense()
-    if any(kind.kind in "OmM" for kind in kinds) and table.isna().any(axis=None):
-        marked = np.where(table.isna(), np.nan, table.to_numpy(dtype=object))
-        return pd.DataFrame(marked, table.index, table.columns)
-    return table

@@ -1,10 +1,9 @@
 """Downloads over HTTP: limits on time and size, retries, and what is on disk already.
 
 An *exchange* is a request with all redirects, headers and the body. A server can stretch each of
-its parts, a header byte by byte or redirects without end, so one limit on time holds for the whole
-of it, and one on size for the body, which alone is kept (the bodies of redirects are not read, and
-Python reads 100 headers of 64 KiB). A failure that may be temporary is tried again; every failure
-ends in one of the errors below, with the address in its message.
+its parts, so one limit on time holds for the whole of it, and one on size for the body, which alone
+is kept. A failure that may be temporary is tried again; every failure ends in one of the errors
+below, with the address in its message.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ import json
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
+from itertools import count
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urljoin
 
 import requests
@@ -82,9 +81,8 @@ class Downloader:
         self._tries, self._timeout, self._total_timeout = tries, timeout, total_timeout
         self._clock, self._sleep = clock, sleep
         self._session = _Session()
-        self._session.headers["User-Agent"] = f"sparsekm/{_version()}" + (
-            f" ({contact})" if contact else ""
-        )
+        who = f" ({contact})" if contact else ""
+        self._session.headers["User-Agent"] = f"sparsekm/{_version()}{who}"
         # With a compressed transfer the length of the body would not be known.
         self._session.headers["Accept-Encoding"] = "identity"
 
@@ -97,10 +95,8 @@ class Downloader:
         `UnavailableError`: no connection, too slow, truncated, or overloaded (408, 425, 429, 5xx).
         A server that asks for a longer pause than is left is not tried again.
         """
-        deadline = self._clock() + self._total_timeout
-        attempt, pause = 0, 1.0
-        while True:
-            attempt += 1
+        deadline, pause = self._clock() + self._total_timeout, 1.0
+        for attempt in count(1):
             try:
                 left = deadline - self._clock()
                 return read(self._exchange(url, most, max(0.001, min(self._timeout, left))))
@@ -144,10 +140,7 @@ class Downloader:
 
 
 class _Session(requests.Session):
-    """A session that never follows a redirect itself: it would read the body of each into memory.
-
-    It does so even if told not to follow them, to know the next address.
-    """
+    """A session that never looks for a redirect itself: it would read its body into memory."""
 
     def get_redirect_target(self, resp: requests.Response) -> None:
         return None
@@ -157,9 +150,8 @@ class _Session(requests.Session):
 def time_limit(seconds: float) -> Iterator[None]:
     """Raise a TimeoutError in the block when the time is up, whatever it waits for.
 
-    Timeouts of sockets start anew with every byte, so they do not bound an exchange. A signal
-    does; only the main thread of a process can have one. It is repeated, in case something in the
-    block takes the first error for another one.
+    Timeouts of sockets start anew with every byte. A signal, which only the main thread can have,
+    does not; it is repeated, in case something in the block takes the first error for another one.
     """
     running = True
 
@@ -230,74 +222,60 @@ def parse_retry_after(value: str | None, now: datetime | None = None) -> float:
     return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
 
 
-@dataclass(frozen=True)
-class _Record:
-    file: str
-    url: str
-    status: str  # ``ok``, or ``missing``: the server has no such file
-    bytes: int
-    sha256: str
-    retrieved: str
-
-
 class Received:
     """The downloads of a folder, so that no file is downloaded twice.
 
-    ``received.jsonl`` has a line for each, with its address, length and SHA-256, written after the
-    file. A file counts only if all three agree, and of several lines the last. If you delete a file
-    or the lines, the next run downloads again.
+    ``received.jsonl`` has a line for each, with its address, length, SHA-256 and status (``ok``, or
+    ``missing``: the server has no such file), written after the file. A file counts only if all
+    agree with its last line; if you delete a file or the lines, the next run downloads again.
     """
+
+    _KEYS = ("file", "url", "status", "bytes", "sha256", "retrieved")
 
     def __init__(self, folder: str | Path):
         self._folder = Path(folder)
         self._lines = self._folder / "received.jsonl"
-        self._records: dict[str, _Record] = {}
+        self._records: dict[str, dict[str, Any]] = {}
         text = self._lines.read_text("utf-8", "replace") if self._lines.exists() else ""
         for line in text.splitlines():
-            try:
-                record = _Record(**json.loads(line))
-                self._records[record.file] = record
             # Half a line of a job that was killed, or damage: the file counts as absent.
-            except (ValueError, TypeError, RecursionError):
-                continue
+            with suppress(ValueError, TypeError, RecursionError):
+                record = json.loads(line)
+                if {*record} == {*self._KEYS}:
+                    self._records[record["file"]] = record
 
     def find(self, file: str, url: str) -> bytes | None:
         """Return the intact body of a file from this address, if it is on disk.
 
         If the server is known to have no such file, raise `NotFoundError`.
         """
-        size = self.size(file, url)
-        if size is None:
+        if self.size(file, url) is None:
             return None
         record = self._records[file]
-        if record.status == "missing":
-            raise NotFoundError(f"{url}: not on the server ({record.retrieved}).")
+        if record["status"] == "missing":
+            raise NotFoundError(f"{url}: not on the server ({record['retrieved']}).")
         body = (self._folder / file).read_bytes()
-        return body if sha256(body).hexdigest() == record.sha256 else None
+        return body if sha256(body).hexdigest() == record["sha256"] else None
 
     def size(self, file: str, url: str) -> int | None:
         """Return the length of a file without reading it, 0 if the server has none, or None."""
         record = self._records.get(file)
-        if record is None or record.url != url:
+        if record is None or record["url"] != url:
             return None
-        if record.status == "missing":
-            return 0
-        path = self._folder / file
-        return record.bytes if path.is_file() and path.stat().st_size == record.bytes else None
+        path, size = self._folder / file, record["bytes"]
+        is_whole = path.is_file() and path.stat().st_size == size
+        return size if is_whole or record["status"] == "missing" else None
 
     def add(self, file: str, url: str, body: bytes | None) -> None:
         """Store a body and its line; None records that the server has no such file."""
-        if body is None:
-            record = _Record(file, url, "missing", 0, "", _now())
-        else:
+        about = ("missing", 0, "")
+        if body is not None:
             write_bytes(body, self._folder / file)
-            record = _Record(file, url, "ok", len(body), sha256(body).hexdigest(), _now())
+            about = ("ok", len(body), sha256(body).hexdigest())
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        record = dict(zip(self._KEYS, (file, url, *about, now), strict=True))
         self._folder.mkdir(parents=True, exist_ok=True)
         self._records[file] = record
         # The line end comes first, so that half a line of a job that was killed spoils no other.
         with self._lines.open("a", encoding="utf-8") as opened:
-            opened.write("\n" + json.dumps(asdict(record)))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+            opened.write("\n" + json.dumps(record))

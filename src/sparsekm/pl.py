@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from inspect import getdoc
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,13 +24,22 @@ from sparsekm.cluster.matrices.containers import wrong_type
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.validation import check_count
 from sparsekm.figures.sample_heat_map import (
-    UNKNOWN,
+    Bar,
     OrderedField,
+    color_column,
     draw_bar,
     draw_field,
     order_field,
 )
-from sparsekm.figures.style import BLUE, DROPPED, INK, categorical_colors, figure_style, short_name
+from sparsekm.figures.style import (
+    BLUE,
+    DROPPED,
+    INK,
+    categorical_colors,
+    draw_gap,
+    figure_style,
+    short_name,
+)
 from sparsekm.tl import check_anndata, check_name, read_values
 from sparsekm.tuning.gap_search import GapSearch
 
@@ -41,9 +51,33 @@ __all__ = ["gap_curve", "heatmap", "scores"]
 # The names of more samples, or groups, cannot be read.
 MOST_NAMED_SAMPLES = 60
 MOST_GROUPS = 100
-MOST_IN_LEGEND = 12
 
 
+_Figure = TypeVar("_Figure", bound=Callable)
+_SHARED = """ax : matplotlib.axes.Axes, optional
+    Where to draw; None is a new figure.
+show : bool, optional
+    Whether to show the figure and return nothing; None is what scanpy is set to, or True.
+save : bool, str or path, optional
+    A file to save to, as a path with a folder; as in scanpy, other text is added to the name
+    ``figures/sparse_kmeans_{name}``, and True saves to this name as PDF.
+return_fig : bool, default=False
+    Whether to return the figure, and not to show it.
+
+Returns
+-------
+matplotlib.axes.Axes, matplotlib.figure.Figure or None
+    The axes if `show` is False, the figure if `return_fig`."""
+
+
+def _document(figure: _Figure) -> _Figure:
+    """Put what all figures have in common into the docstring of one."""
+    shared = _SHARED.replace("{name}", figure.__name__)
+    figure.__doc__ = (getdoc(figure) or "").replace("{shared}", shared)
+    return figure
+
+
+@_document
 def scores(
     adata: AnnData,
     key: str = "sparse_kmeans",
@@ -64,20 +98,7 @@ def scores(
         Its `key_added`.
     n_features : int, default=30
         How many genes are drawn.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; None is a new figure.
-    show : bool, optional
-        Whether to show the figure and return nothing; None is what scanpy is set to, or True.
-    save : bool, str or path, optional
-        A file to save to, as a path with a folder; as in scanpy, other text is added to the name
-        ``figures/sparse_kmeans_scores``, and True saves to this name as PDF.
-    return_fig : bool, default=False
-        Whether to return the figure, and not to show it.
-
-    Returns
-    -------
-    matplotlib.axes.Axes, matplotlib.figure.Figure or None
-        The axes if `show` is False, the figure if `return_fig`.
+    {shared}
 
     Raises
     ------
@@ -108,6 +129,7 @@ def scores(
     return _finish(ax, "scores", show, save, return_fig)
 
 
+@_document
 def gap_curve(
     search: GapSearch,
     *,
@@ -122,20 +144,7 @@ def gap_curve(
     ----------
     search : GapSearch
         Fitted.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; None is a new figure.
-    show : bool, optional
-        Whether to show the figure and return nothing; None is what scanpy is set to, or True.
-    save : bool, str or path, optional
-        A file to save to, as a path with a folder; as in scanpy, other text is added to the name
-        ``figures/sparse_kmeans_gap_curve``, and True saves to this name as PDF.
-    return_fig : bool, default=False
-        Whether to return the figure, and not to show it.
-
-    Returns
-    -------
-    matplotlib.axes.Axes, matplotlib.figure.Figure or None
-        The axes if `show` is False, the figure if `return_fig`.
+    {shared}
 
     Raises
     ------
@@ -147,21 +156,17 @@ def gap_curve(
     if not isinstance(search, GapSearch):
         raise wrong_type("search", search, {}, "a fitted GapSearch")
     check_is_fitted(search)
-    curve = search.results_
-    n_selected, gap, se = (curve[name].to_numpy() for name in ("n_selected", "gap", "se"))
-    best = search.best_index_
+    curve, best = search.results_, search.best_index_
     with figure_style():
         ax = _axes(ax, 4.4, 2.9)
-        ax.fill_between(n_selected, gap - se, gap + se, color=BLUE, alpha=0.2, linewidth=0)
-        ax.plot(n_selected, gap, "o-", color=BLUE, markerfacecolor="white", markersize=4)
-        label = f"chosen: {n_selected[best]:,} features"
-        ax.plot(n_selected[best], gap[best], "o", color=BLUE, markeredgecolor=INK, label=label)
-        ax.set_xscale("log")
+        label = f"chosen: {curve['n_selected'].iloc[best]:,} features"
+        draw_gap(ax, curve, "n_selected", chosen=best, label=label)
         ax.set(xlabel="features kept (log scale)", ylabel="gap: log objective\nabove chance")
         ax.legend()
     return _finish(ax, "gap_curve", show, save, return_fig)
 
 
+@_document
 def heatmap(
     adata: AnnData,
     key: str = "sparse_kmeans",
@@ -195,20 +200,7 @@ def heatmap(
         How many of the kept genes are drawn: those of largest score.
     layer : str, optional
         Where the values are; None is the layer that was clustered.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; None is a new figure.
-    show : bool, optional
-        Whether to show the figure and return nothing; None is what scanpy is set to, or True.
-    save : bool, str or path, optional
-        A file to save to, as a path with a folder; as in scanpy, other text is added to the name
-        ``figures/sparse_kmeans_heatmap``, and True saves to this name as PDF.
-    return_fig : bool, default=False
-        Whether to return the figure, and not to show it.
-
-    Returns
-    -------
-    matplotlib.axes.Axes, matplotlib.figure.Figure or None
-        The axes of the heat map if `show` is False, the figure if `return_fig`.
+    {shared}
 
     Raises
     ------
@@ -239,28 +231,27 @@ def heatmap(
     groups = groups[known]
     field = order_field(values, groups.codes)
     shares = f"{key}_reproducibility"
-    bars = [(name, table[name]) for name in others if name in table]
-    bars += [(shares.removeprefix(f"{key}_"), table[shares])] if shares in table else []
+    bars = {name: color_column(table[name]) for name in others if name in table}
+    if shares in table:
+        bars["reproducibility"] = color_column(table[shares], limits=(0, 1))
     rows = max(len(kept), 12)
     with figure_style():
         ax = _axes(ax, 7.2, 1.6 + 0.12 * (rows + 1.5 * len(bars)))
         draw_field(ax, field, [str(name) for name in adata.var_names[kept]])
         _name_samples(ax, field, table.index)
         high, place = 1.4 / rows, 1.01
-        handles: list[Patch] = []
-        for name, column in reversed(bars):
-            own = _draw_column(ax.inset_axes((0, place, 1, high)), field, name, column)
-            handles = [*own, *handles]
+        for name, bar in reversed(bars.items()):
+            draw_bar(ax.inset_axes((0, place, 1, high)), field, short_name(name, 18), bar)
             place += 1.3 * high
         _draw_groups(ax.inset_axes((0, place, 1, high)), field, first, groups)
+        handles = [
+            Patch(facecolor=color, edgecolor=INK, label=short_name(f"{name}: {value}"))
+            for name, bar in bars.items()
+            for value, color in bar.legend
+        ]
         if handles:
-            ax.legend(
-                handles=handles,
-                loc="upper center",
-                bbox_to_anchor=(0.5, -0.12),
-                ncols=6,
-                fontsize=6,
-            )
+            below: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12)}
+            ax.legend(handles=handles, ncols=6, fontsize=6, **below)
         # The layout finds room for bars whose height depends on it only from a first one.
         figure: Any = ax.get_figure(root=True)
         figure.draw_without_rendering()
@@ -280,39 +271,12 @@ def _name_samples(ax: Axes, field: OrderedField, names: pd.Index) -> None:
 def _draw_groups(ax: Axes, field: OrderedField, title: str, groups: pd.Categorical) -> None:
     names = [short_name(group, 18) for group in groups.categories]
     colors = dict(enumerate(categorical_colors(len(names))))
-    draw_bar(ax, field, short_name(title, 18), groups.codes, colors)
+    draw_bar(ax, field, short_name(title, 18), Bar(groups.codes, colors))
     # In one line they would overlap.
     is_crowded = max(map(len, names)) * len(names) > 90
     middles = [np.flatnonzero(field.clusters == number).mean() for number in range(len(names))]
     ax.xaxis.tick_top()
     ax.set_xticks(middles, names, rotation=90 if is_crowded else 0, fontsize=6.5, parse_math=False)
-
-
-def _draw_column(ax: Axes, field: OrderedField, name: str, column: pd.Series) -> list[Patch]:
-    """Draw a bar of categories, or numbers from white to black; return its part of the legend."""
-    title = short_name(name, 18)
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        numbers = column.to_numpy(float)
-        finite = numbers[np.isfinite(numbers)]
-        low, high = (0.0, 1.0) if name == "reproducibility" or not len(finite) else _ends(finite)
-        draw_bar(ax, field, title, (numbers - low) / (high - low or 1.0))
-        return [
-            Patch(facecolor=str(1.0 - shade), edgecolor=INK, label=f"{title}: {value:.3g}")
-            for shade, value in ((0.0, low), (1.0, high))
-        ]
-    found = pd.Categorical(column).remove_unused_categories()
-    # Of more categories the colours could not be told apart.
-    many = len(found.categories) > MOST_GROUPS
-    hues = [UNKNOWN] * len(found.categories) if many else categorical_colors(len(found.categories))
-    draw_bar(ax, field, title, found.codes, {-1: UNKNOWN, **dict(enumerate(hues))})
-    return [
-        Patch(color=hue, label=f"{title}: {short_name(category, 18)}")
-        for hue, category in zip(hues[:MOST_IN_LEGEND], found.categories, strict=False)
-    ]
-
-
-def _ends(numbers: np.ndarray) -> tuple[float, float]:
-    return float(numbers.min()), float(numbers.max())
 
 
 def _read_genes(adata: AnnData, key: str) -> tuple[np.ndarray, np.ndarray]:

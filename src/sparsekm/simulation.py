@@ -97,7 +97,14 @@ def gaussian_clusters(
         raise ValueError(f"n_samples={sizes.sum()} should be > ddof={ddof} to standardise.")
     labels = np.repeat(np.arange(len(means)), sizes)
     rng = np.random.default_rng(random_state)
-    X = _autoregressive_noise(rng, (len(labels), n_features), correlation)
+    X = rng.standard_normal((len(labels), n_features))
+    if correlation != 0:
+        # scipy.signal takes a second to load, which most jobs can save.
+        from scipy.signal import lfilter
+
+        # x_b = rho x_(b-1) + sqrt(1 - rho^2) e_b, in O(n p).
+        X[:, 1:] *= np.sqrt(1 - correlation**2)
+        X = lfilter([1.0], [1.0, -correlation], X, axis=1)
     X[:, : means.shape[1]] += means[labels]
     if standardise:
         X -= X.mean(axis=0)
@@ -108,12 +115,11 @@ def gaussian_clusters(
 
 
 def _check_design(means, cluster_sizes, n_features, correlation):
-    means = np.asarray(means, dtype=np.float64)
+    means, sizes = np.asarray(means, dtype=np.float64), np.asarray(cluster_sizes)
     if means.ndim != 2 or len(means) == 0 or not np.isfinite(means).all():
         raise ValueError(
             f"means should be finite, of shape (n_clusters, n_shifted), got shape {means.shape}."
         )
-    sizes = np.asarray(cluster_sizes)
     sizes = np.full(len(means), sizes) if sizes.ndim == 0 else sizes
     if sizes.shape != (len(means),) or sizes.dtype.kind not in "iu" or (sizes < 1).any():
         raise ValueError(
@@ -126,18 +132,6 @@ def _check_design(means, cluster_sizes, n_features, correlation):
     if not -1 < correlation < 1:
         raise ValueError(f"correlation={correlation} should be > -1 and < 1.")
     return means, sizes
-
-
-def _autoregressive_noise(rng, shape, correlation):
-    """Draw rows of N(0, Sigma) by x_b = rho x_(b-1) + sqrt(1 - rho^2) e_b, in O(n p)."""
-    noise = rng.standard_normal(shape)
-    if correlation == 0:
-        return noise
-    # scipy.signal takes a second to load, which most jobs can save.
-    from scipy.signal import lfilter
-
-    noise[:, 1:] *= np.sqrt(1 - correlation**2)
-    return lfilter([1.0], [1.0, -correlation], noise, axis=1)
 
 
 @dataclass(frozen=True)
@@ -213,10 +207,7 @@ experiment_3 = Experiment(
 experiment_4 = Experiment("experiment_4", SIX_LEVELS, {"rho": 0.1, **_LARGE, "mu": 1.0})
 """Experiment 1 with correlated features; the paper takes rho = 0.1 and 0.3."""
 
-EXPERIMENTS = {
-    experiment.name: experiment
-    for experiment in (experiment_1, experiment_2, experiment_3, experiment_4)
-}
+EXPERIMENTS = {each.name: each for each in (experiment_1, experiment_2, experiment_3, experiment_4)}
 
 
 def draw_replicate(

@@ -23,7 +23,7 @@ from sparsekm.cluster.matrices.containers import (
 from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
 from sparsekm.cluster.path_estimator import read_data
 from sparsekm.io.row_stream import CELLS_AT_ONCE
-from sparsekm.pipeline.raw_counts import describe_counts
+from sparsekm.pipeline.scales import describe_counts
 from sparsekm.tuning.sparse_kmeans import SparseKMeans
 
 if TYPE_CHECKING:
@@ -31,6 +31,18 @@ if TYPE_CHECKING:
 
 __all__ = ["predict_clusters", "sparse_kmeans"]
 
+# What is written of a fit as it is, and the tables, whose rows are named.
+VERDICT = (
+    "conclusion",
+    "has_clusters",
+    "n_clusters",
+    "sparsity",
+    "screening",
+    "objective",
+    "signature_agreement",
+    "cluster_signature_agreements",
+)
+TABLES = ("search_results", "separation", "cluster_counts")
 # What to give in place of such an adata, {}.
 INSTEAD = {
     "anndata.Raw": "{}.to_adata()",
@@ -114,14 +126,12 @@ def sparse_kmeans(
         ``var[key_added + "_selection_frequency"]``
             In which share of these fits the gene is kept.
         ``uns[key_added]``
-            ``params`` and ``version`` of sparsekm; ``conclusion``, what was found in a sentence;
-            ``has_clusters``; ``signature``, the names of the few genes that tell the clusters
-            apart, and ``signature_agreement``; ``cluster_signatures``, the same for each cluster,
-            and ``cluster_signature_agreements``; with `batch_key` ``batch_agreement`` and
-            ``batch_shares``; ``n_clusters``, ``sparsity``, ``screening`` and
-            ``objective``; ``search_results``, a row per kind of start; ``separation``, a row per
-            pair of neighbouring clusters; ``cluster_counts``, a row per number of clusters tried.
-            They are the attributes of `SparseKMeans`.
+            ``params`` and ``version`` of sparsekm, and what `SparseKMeans` has learnt, by the names
+            of its attributes: ``conclusion``, what was found in a sentence; ``has_clusters``,
+            ``n_clusters``, ``sparsity``, ``screening`` and ``objective``; the names of the genes in
+            ``signature`` and ``cluster_signatures``, and their agreements; with `batch_key`
+            ``batch_agreement`` and ``batch_shares``; ``search_results``, ``separation`` and
+            ``cluster_counts``, which are tables.
         ``uns[key_added + "_markers"]``
             The genes in every cluster in the form of scanpy's ``rank_genes_groups``: the kept
             genes that are high in it come first, those that are low last, those that were dropped
@@ -188,6 +198,7 @@ def sparse_kmeans(
     if batch is not None:
         adata.obs[f"{key_added}_batch_centred"] = _categories(estimator.batch_centred_)
     adata.obs[f"{key_added}_reproducibility"] = estimator.sample_reproducibility_
+    asked_for = slice(None) if genes is None else genes
     of_genes = {
         "weight": estimator.feature_weights_,
         "score": estimator.feature_scores_,
@@ -196,24 +207,19 @@ def sparse_kmeans(
     }
     for name, column in of_genes.items():
         of_all = np.zeros(adata.n_vars, column.dtype)
-        of_all[slice(None) if genes is None else genes] = column
+        of_all[asked_for] = column
         adata.var[f"{key_added}_{name}"] = of_all
     keys = {"batch_key": batch_key, "weights_key": weights_key}
     given = {"layer": layer, "mask_var": mask_var, "groups": groups, **keys}
     adata.uns[key_added] = {
         "params": _storable(estimator.get_params() | given),
         "version": __version__,
-        **_describe_fit(estimator, adata.var_names[slice(None) if genes is None else genes]),
+        **_describe_fit(estimator, adata.var_names[asked_for]),
     }
+    shared = {"groupby": key_added, "reference": "rest", "method": "sparsekm", "use_raw": False}
     adata.uns[f"{key_added}_markers"] = {
-        "params": {
-            "groupby": key_added,
-            "reference": "rest",
-            "method": "sparsekm",
-            "use_raw": False,
-            **_storable({"layer": layer}),
-        },
-        **_rank_genes(adata, key_added, values, genes),
+        "params": shared | _storable({"layer": layer}),
+        **_rank_genes(adata, key_added, values, asked_for),
     }
     return adata if copy else None
 
@@ -305,27 +311,9 @@ def read_values(
     genes: np.ndarray | None = None,
     estimator: SparseKMeans | None = None,
 ) -> np.ndarray | csr_array:
-    """Return X or a layer in memory, as `SparseKMeans` takes it: floats, dense or CSR.
+    """Return X, or a layer, of some genes in memory, as `SparseKMeans` takes it.
 
-    Parameters
-    ----------
-    adata : AnnData
-    layer : str, optional
-        None is X.
-    genes : ndarray of int, optional
-        The only genes to return, ascending.
-    estimator : SparseKMeans, optional
-        With ``missing="impute"``, missing values are filled.
-
-    Returns
-    -------
-    ndarray or csr_array of shape (n_obs, n_genes)
-
-    Raises
-    ------
-    ValueError
-        If there is no such layer; if `adata` is backed by a file that is closed; if indices of
-        sparse values lie outside their shape; if a value is NaN or infinite.
+    These are floats, dense or CSR; missing values are filled as the estimator does.
     """
     if adata.isbacked and not adata.file.is_open:
         raise ValueError(
@@ -385,37 +373,20 @@ def _describe_fit(found: SparseKMeans, names: pd.Index) -> dict[str, Any]:
     def named(features):
         return names[[] if features is None else features].to_numpy(object)
 
-    tables = {
-        "search_results": found.search_results_,
-        "separation": found.separation_,
-        "cluster_counts": found.cluster_counts_,
-    }
-    of_batches = {}
+    said = {name: getattr(found, f"{name}_") for name in VERDICT}
+    for name in TABLES:
+        table = getattr(found, f"{name}_")
+        if table is not None:
+            # Such files need names of rows.
+            said[name] = table.rename(index=str)
     if hasattr(found, "batch_shares_"):
-        shares = found.batch_shares_.rename(index=str, columns=str)
-        of_batches = {"batch_agreement": found.batch_agreement_, "batch_shares": shares}
-    return {
-        "conclusion": found.conclusion_,
-        "has_clusters": bool(found.has_clusters_),
-        "n_clusters": found.n_clusters_,
-        "sparsity": found.sparsity_,
-        "screening": found.screening_,
-        "objective": found.objective_,
-        "signature": named(found.signature_),
-        "signature_agreement": float(found.signature_agreement_),
-        "cluster_signatures": {
-            str(cluster): named(features)
-            for cluster, features in enumerate(found.cluster_signatures_)
-        },
-        "cluster_signature_agreements": found.cluster_signature_agreements_,
-        **of_batches,
-        **{name: _named_rows(table) for name, table in tables.items() if table is not None},
-    }
+        said["batch_agreement"] = found.batch_agreement_
+        said["batch_shares"] = found.batch_shares_.rename(index=str, columns=str)
+    of_clusters = {str(k): named(features) for k, features in enumerate(found.cluster_signatures_)}
+    return said | {"signature": named(found.signature_), "cluster_signatures": of_clusters}
 
 
-def _rank_genes(
-    adata: AnnData, key: str, values: np.ndarray | csr_array, genes: np.ndarray | None
-) -> dict[str, np.recarray]:
+def _rank_genes(adata: AnnData, key: str, values, genes) -> dict[str, np.recarray]:
     """Rank genes in every cluster: kept ones that are high, dropped ones, kept ones that are low.
 
     The fold changes are scanpy's: of the means of logarithms of 1 + x, changed back.
@@ -429,36 +400,26 @@ def _rank_genes(
     for code, cluster in enumerate(clusters.categories):
         own = (clusters.codes == code).to_numpy()
         inside, outside = feature_means(values[own]), feature_means(values[~own])
+        found = np.full((2, adata.n_vars), np.nan, np.float32)
         # Constant genes have no score; values that are no logarithms of 1 + x, no fold change.
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            found = np.array(
-                [
-                    (inside - outside) / spreads,
-                    np.log2((np.expm1(inside * scale) + 1e-9) / (np.expm1(outside * scale) + 1e-9)),
-                ],
-                np.float32,
-            )
-        of_all = np.full((2, adata.n_vars), np.nan, np.float32)
-        of_all[:, slice(None) if genes is None else genes] = found
-        order = np.lexsort([-of_all[0], np.where(kept, -np.sign(of_all[0]), 0)])
+            found[0, genes] = (inside - outside) / spreads
+            ratio = (np.expm1(inside * scale) + 1e-9) / (np.expm1(outside * scale) + 1e-9)
+            found[1, genes] = np.log2(ratio)
+        order = np.lexsort([-found[0], np.where(kept, -np.sign(found[0]), 0)])
         columns["names"][cluster] = names[order]
-        columns["scores"][cluster], columns["logfoldchanges"][cluster] = of_all[:, order]
+        columns["scores"][cluster], columns["logfoldchanges"][cluster] = found[:, order]
         for name in ("pvals", "pvals_adj"):
             columns[name][cluster] = np.full(adata.n_vars, np.nan)
     return {name: pd.DataFrame(of).to_records(index=False) for name, of in columns.items()}
-
-
-def _named_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Name rows as an .h5ad file needs it."""
-    return table.set_axis([str(row) for row in range(len(table))])
 
 
 def _warn_of_counts(values: Any, name: str) -> None:
     """Warn if what is to be clustered looks like raw counts."""
     # In the order of memory, without a copy.
     stored = values.data if issparse(values) else np.ravel(values, order="K")
-    height = CELLS_AT_ONCE
-    parts = (stored[at : at + height] for at in range(0, len(stored), height))
+    starts = range(0, len(stored), CELLS_AT_ONCE)
+    parts = (stored[start : start + CELLS_AT_ONCE] for start in starts)
     remark = describe_counts(parts, is_sparse=issparse(values))
     if remark:
         warnings.warn(

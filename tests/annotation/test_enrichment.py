@@ -82,24 +82,32 @@ def test_size_limits_say_which_terms_are_tested_and_q_is_over_those(sets):
     assert alone["q_value"].tolist() == alone["p_value"].tolist()
 
 
-def test_groups_follow_the_verdicts():
-    groups = group_features({"l0": [1, 1, 0, 0], "l1": [0.5, 0, 0.5, 0], "kmeans": [1, 1, 1, 1]})
-    assert {name: list(np.flatnonzero(found)) for name, found in groups.items()} == {
-        "kept": [0, 1],
-        "dropped": [2, 3],
-        "only l1": [2],
-    }
-    assert list(group_features({"l1": [0.5, 0]})) == ["kept", "dropped"]
-    assert group_features({"kmeans": [1, 1]}) == {}
-    of_sparse = group_features({"sparse": [0, 1]})
-    assert {name: list(found) for name, found in of_sparse.items()} == {
-        "kept": [False, True],
-        "dropped": [True, False],
-    }
-    both = {"l1": [0.5, 0], "l0": [1, 0], "sparse": [0, 1]}
-    assert list(group_features(both)["kept"]) == [False, True]
-    assert "only l1" not in group_features(both)
-    assert list(group_features(both, is_atlas=True)["kept"]) == [True, False]
+@pytest.mark.parametrize(
+    ("weights", "is_atlas", "expected"),
+    [
+        (
+            {"l0": [1, 1, 0, 0], "l1": [0.5, 0, 0.5, 0], "kmeans": [1, 1, 1, 1]},
+            False,
+            {"kept": [0, 1], "dropped": [2, 3], "only l1": [2]},
+        ),
+        ({"l1": [0.5, 0]}, False, {"kept": [0], "dropped": [1]}),
+        ({"kmeans": [1, 1]}, False, {}),
+        ({"sparse": [0, 1]}, False, {"kept": [1], "dropped": [0]}),
+        (
+            {"l1": [0.5, 0], "l0": [1, 0], "sparse": [0, 1]},
+            False,
+            {"kept": [1], "dropped": [0]},
+        ),
+        (
+            {"l1": [0.5, 0], "l0": [1, 0], "sparse": [0, 1]},
+            True,
+            {"kept": [0], "dropped": [1], "only l1": []},
+        ),
+    ],
+)
+def test_groups_follow_the_verdicts(weights, is_atlas, expected):
+    groups = group_features(weights, is_atlas=is_atlas)
+    assert {name: list(np.flatnonzero(found)) for name, found in groups.items()} == expected
 
 
 def test_genes_without_a_term_are_no_background(sets):

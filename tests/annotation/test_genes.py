@@ -20,7 +20,8 @@ from sparsekm.io.atomic import write_table
 
 
 def fit(scores, weights):
-    return SimpleNamespace(scores=np.array(scores, float), weights=np.array(weights, float))
+    values = {"scores": np.array(scores, float), "weights": np.array(weights, float)}
+    return SimpleNamespace(**values, selection_frequency=None)
 
 
 @pytest.fixture
@@ -87,6 +88,7 @@ def test_stability_and_further_columns_stand_beside_their_features(tmp_path, var
         {
             "highest_cluster": [0, 1, 2, 3],
             "effect_label": [0.5, np.nan, 1.5, 2.5],
+            "lead_cluster": [np.nan, 1.0, 2.0, 3.0],
             "highest_label": ["NA", "r1", "r2", "r3"],
             "terms": ["", "nan", "a; b", "c"],
         }
@@ -101,6 +103,7 @@ def test_stability_and_further_columns_stand_beside_their_features(tmp_path, var
     assert list(read.loc[["A", "B"], "highest_label"]) == ["NA", "r1"]
     assert list(read.loc[["A", "B"], "terms"]) == ["", "nan"]
     assert np.isnan(read.loc["B", "effect_label"])
+    assert np.isnan(read.loc["A", "lead_cluster"])
     assert read.loc["D", "effect_label"] == 2.5
 
 

@@ -12,9 +12,8 @@ from sparsekm.annotation.gene_sets import build_gene_sets, match_features
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.weight_step import TopFeatures
-from sparsekm.io import matrix_file
-from sparsekm.io.matrix_file import MatrixFile
-from sparsekm.io.normalised_file import write_normalised
+from sparsekm.io import normalised_file
+from sparsekm.io.normalised_file import MatrixFile, write_normalised
 
 
 def test_effect_is_cohens_d_by_its_definition(seed):
@@ -35,7 +34,7 @@ def test_a_file_gives_what_its_matrix_gives_though_samples_have_no_class(
     tmp_path, seed, monkeypatch
 ):
     # In blocks of a few samples, some of which have no class.
-    monkeypatch.setattr(matrix_file, "NUMBERS_AT_ONCE", 12)
+    monkeypatch.setattr(normalised_file, "NUMBERS_AT_ONCE", 12)
     X = np.random.default_rng(seed).normal(size=(12, 4)).astype(np.float32)
     labels = np.array(["", "a", "b"] * 4, dtype=object)
     obs = pd.DataFrame({"label": labels}, index=[f"s{i}" for i in range(12)])

@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from sparsekm.annotation.clusters import add_clusters, tabulate_clusters, write_clusters
+from sparsekm.annotation.clusters import add_clusters, tabulate_clusters
 from sparsekm.annotation.stability import count_kept, draw_half, read_stability, write_stability
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
+from sparsekm.io.hdf5_format import write_anndata
 from sparsekm.io.normalised_file import read_anndata, write_normalised
 from sparsekm.io.store import TunedFit
 from sparsekm.io.tables import CLUSTERS
@@ -87,14 +88,8 @@ N, P, K = 6, 4, 3
 def make_fit(method, weights, seed):
     rng = np.random.default_rng(seed)
     labels = np.array([0, 0, 1, 1, 1, 0], dtype=np.int32)
-    about = {
-        "method": method,
-        "n_clusters": K,
-        "seed": 1,
-        "parameters": {"n_init": 2, "init": None},
-        "versions": {"numpy": "2.0"},
-        "rule": "max",
-    }
+    about = {"method": method, "n_clusters": K, "seed": 1, "rule": "max"}
+    about |= {"parameters": {"n_init": 2, "init": None}, "versions": {"numpy": "2.0"}}
     return TunedFit(2.0, 7.5, labels, rng.random(P), np.array(weights), rng.random((K, P)), about)
 
 
@@ -124,7 +119,7 @@ def test_the_file_holds_data_clusters_weights_and_settings(normalised, fits, X):
     data = read_anndata(normalised)
     add_clusters(data, fits)
     file = normalised.with_name("clusters.h5ad")
-    write_clusters(file, data)
+    write_anndata(file, data)
     read = anndata.read_h5ad(file)
     np.testing.assert_array_equal(read.X, X)
     assert read.X.dtype == np.float32
@@ -166,30 +161,21 @@ def test_a_fit_of_other_data_is_refused(normalised, fits):
         add_clusters(data, fits)
 
 
-def fit(labels, reproducibility=None):
-    labels = np.array(labels, dtype=np.int32)
-    return SimpleNamespace(clustered=labels, reproducibility=reproducibility)
-
-
-def test_names_and_classes_stay_strings_and_clusters_numbers(tmp_path):
-    file = tmp_path / "clusters.csv"
-    fits = {"kmeans": fit([0, 1, 0]), "l0": fit([2, 1, 2])}
-    CLUSTERS.write(file, tabulate_clusters(["NA", "1", "a,b"], ["x", "nan", "2"], fits))
-    table = CLUSTERS.read(file)
-    assert table.columns.tolist() == ["sample", "label", "cluster_kmeans", "cluster_l0"]
-    assert table["sample"].tolist() == ["NA", "1", "a,b"]
-    assert table["label"].tolist() == ["x", "nan", "2"]
-    assert table["cluster_l0"].tolist() == [2, 1, 2]
-
-
-def test_without_known_classes_their_column_is_empty(tmp_path):
-    CLUSTERS.write(tmp_path / "c.csv", tabulate_clusters(["a", "b"], None, {"l0": fit([0, 1])}))
-    assert (tmp_path / "c.csv").read_text() == "sample,label,cluster_l0\na,,0\nb,,1\n"
-
-
-def test_reproducibility_stands_beside_the_clusters_of_a_method_that_has_it(tmp_path):
-    fits = {"sparse": fit([0, 1], np.array([0.75, 1.0])), "l0": fit([0, 1])}
-    CLUSTERS.write(tmp_path / "c.csv", tabulate_clusters(["a", "b"], None, fits))
-    table = CLUSTERS.read(tmp_path / "c.csv")
-    assert table.columns.tolist()[2:] == ["cluster_sparse", "reproducibility_sparse", "cluster_l0"]
-    assert table["reproducibility_sparse"].tolist() == [0.75, 1.0]
+def test_clusters_are_numbers_beside_names_and_classes_that_stay_strings(tmp_path):
+    labels, shares = np.array([2, 1, 2], dtype=np.int32), np.array([0.75, 1.0, 0.5])
+    l0, sparse = (SimpleNamespace(clustered=labels, reproducibility=r) for r in (None, shares))
+    found = {"sparse": sparse, "l0": l0}
+    table = tabulate_clusters(["NA", "1", "a,b"], ["x", "nan", "2"], found)
+    CLUSTERS.write(tmp_path / "clusters.csv", table)
+    read = CLUSTERS.read(tmp_path / "clusters.csv")
+    assert read["sample"].tolist() == ["NA", "1", "a,b"]
+    assert read["label"].tolist() == ["x", "nan", "2"]
+    assert read["cluster_l0"].tolist() == [2, 1, 2]
+    # That of a method that has it.
+    names = ["cluster_sparse", "reproducibility_sparse", "cluster_l0"]
+    assert read.columns.tolist()[2:] == names
+    assert read["reproducibility_sparse"].tolist() == shares.tolist()
+    # Without known classes their column is empty.
+    CLUSTERS.write(tmp_path / "c.csv", tabulate_clusters(["a", "b", "c"], None, {"l0": l0}))
+    text = "sample,label,cluster_l0\na,,2\nb,,1\nc,,2\n"
+    assert (tmp_path / "c.csv").read_text() == text

@@ -5,12 +5,7 @@ import pytest
 from sklearn.mixture import GaussianMixture
 
 from sparsekm import PenalizedGaussianMixture
-from sparsekm.baselines.penalised_em import (
-    StandardisedData,
-    m_step,
-    penalty_grid,
-    run_em,
-)
+from sparsekm.baselines.penalised_em import StandardisedData, m_step, penalty_grid, run_em
 
 
 def test_the_first_step_of_a_toy_is_as_worked_by_hand():

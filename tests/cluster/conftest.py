@@ -5,6 +5,7 @@ every partition, and the l1 problem from its dual.
 """
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -15,26 +16,42 @@ from sparsekm.simulation import gaussian_clusters
 ESTIMATORS = {"kmeans": KMeans, "l0": L0KMeans, "l1": L1KMeans}
 
 
+# A sparsity that binds on the data of these tests.
+SPARSITIES = {"kmeans": {}, "l0": {"sparsity": 4}, "l1": {"sparsity": 1.8}}
+
+
+def maker(kind):
+    def make(n_clusters=3, **parameters):
+        return ESTIMATORS[kind](n_clusters, **SPARSITIES[kind] | parameters)
+
+    return make
+
+
 @pytest.fixture(params=["kmeans", "l0", "l1"])
 def make_estimator(request):
-    """Each estimator in turn, at a sparsity that binds on the data of these tests."""
-
-    def make(n_clusters=3, **parameters):
-        sparsity = {"kmeans": {}, "l0": {"sparsity": 4}, "l1": {"sparsity": 1.8}}[request.param]
-        return ESTIMATORS[request.param](n_clusters, **{**sparsity, **parameters})
-
-    return make
+    """Each estimator in turn, at a sparsity that binds."""
+    return maker(request.param)
 
 
-@pytest.fixture(params=[("l0", 4), ("l1", 1.8)], ids=["l0", "l1"])
+@pytest.fixture(params=["l0", "l1"])
 def make_sparse_estimator(request):
-    """Each sparse estimator in turn, at a sparsity that binds on the data of these tests."""
-    method, sparsity = request.param
+    """Each sparse estimator in turn, at a sparsity that binds."""
+    return maker(request.param)
 
-    def make(n_clusters=3, **parameters):
-        return ESTIMATORS[method](n_clusters, **{"sparsity": sparsity, **parameters})
 
-    return make
+@pytest.fixture(scope="session")
+def peak_bytes():
+    """Call a function, and return the most bytes that Python held at once."""
+
+    def measure(work, *given):
+        tracemalloc.start()
+        try:
+            work(*given)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    return measure
 
 
 @pytest.fixture(scope="session")

@@ -6,27 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from small_estimators import weighing_estimators
 
-from sparsekm import (
-    GapSearch,
-    KMeans,
-    L0KMeans,
-    L1KMeans,
-    SparseKMeans,
-    StreamedMatrix,
-    classification_error_rate,
-)
+from sparsekm import KMeans, L0KMeans, StreamedMatrix, classification_error_rate
 from sparsekm.cluster.batches import centre_within, clusters_of_batches, describe_batches
 
 CLASSES = np.tile([0, 1], 20)
 BATCHES = np.repeat(["monday", "tuesday"], 20)
-ESTIMATORS = {
-    "KMeans": KMeans(2, random_state=0),
-    "L0KMeans": L0KMeans(2, sparsity=6, random_state=0),
-    "L1KMeans": L1KMeans(2, sparsity=2.0, random_state=0),
-    "GapSearch": GapSearch(L0KMeans(2), sparsities=[3, 6], n_references=2, random_state=0),
-    "SparseKMeans": SparseKMeans(2, random_state=0),
-}
+ESTIMATORS = weighing_estimators(2, kept=6)
 EVERY = pytest.mark.parametrize("name", ESTIMATORS)
 
 
@@ -116,7 +103,7 @@ def test_names_of_features_reach_the_centred_fit():
     assert found.batch_centred_.feature_names_in_[0] == "gene 0"
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@EVERY
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
@@ -134,7 +121,7 @@ def test_batches_that_cannot_be_are_refused_before_any_work(name, batch, message
     assert vars(estimator).keys() == before.keys()
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@EVERY
 def test_sparse_and_streamed_data_are_refused_with_what_to_give(name):
     kinds = [csr_array(draw(0))]
     if name in ("KMeans", "L0KMeans", "L1KMeans"):

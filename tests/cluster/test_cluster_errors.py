@@ -42,15 +42,6 @@ def test_sparsities_out_of_range_are_refused_in_fits_and_paths(X, Estimator, spa
         assert_refused(lambda: Estimator(2).path(X, [2, sparsity]), "sparsity=", bound)
 
 
-@pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (-np.inf, "infinity")])
-def test_values_that_are_not_finite_are_refused(make_estimator, X, value, name):
-    bad = X.copy()
-    bad[3, 4] = value
-    fit = make_estimator(2).fit(X)
-    for use in (make_estimator(2).fit, fit.predict, fit.transform):
-        assert_refused(lambda use=use: use(bad), name)
-
-
 def test_more_clusters_than_distinct_samples_are_refused(make_estimator, X):
     repeated = np.repeat(X[:3], 4, axis=0)
     assert_refused(

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.feature_groups import FeatureGroups
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
-from sparsekm.cluster.weight_step import SoftThreshold, TopFeatures
+from sparsekm.cluster.weight_step import FeatureGroups, SoftThreshold, TopFeatures
 
 NAMES = ["a", "b", "a", "c", "b", "a"]
 SCORES = np.array([6.0, 4.0, 3.0, 5.0, 2.0, 0.0])  # means: a 3, b 3, c 5

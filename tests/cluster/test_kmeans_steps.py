@@ -5,14 +5,11 @@ import pytest
 
 from sparsekm.cluster.alternation import alternate, weigh_partition
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.kmeans.exchange import exchange_until_stable, merge_and_split
-from sparsekm.cluster.kmeans.many_samples import (
-    WeightedFeatures,
-    exchange_in_batches,
-)
+from sparsekm.cluster.kmeans.few_samples import exchange_until_stable, merge_and_split
+from sparsekm.cluster.kmeans.many_samples import exchange_in_batches
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
-from sparsekm.cluster.search.starts import make_start
+from sparsekm.cluster.path import make_start
 from sparsekm.cluster.weight_step import PENALTIES, SoftThreshold, TopFeatures
 from sparsekm.metrics import classification_error_rate
 from sparsekm.runtime.random_state import seed_sequence
@@ -105,17 +102,15 @@ def lloyd(X, labels, n_clusters):
 @pytest.mark.parametrize(("max_sweeps", "tol", "min_size"), [(1, 0, 200), (300, 1e-4, 1)])
 def test_the_objective_never_falls_and_no_cluster_is_short(max_sweeps, tol, min_size):
     X = CentredMatrix(np.random.default_rng(2).standard_normal((1500, 30)))
-    features = WeightedFeatures(np.arange(0, 30, 2), np.linspace(0.1, 1, 15))
+    weights = np.zeros(30)
+    weights[::2] = np.linspace(0.1, 1, 15)
     partition = KMeansPartition(5, min_size)
     for seed in range(3):
         start = np.random.default_rng(seed).integers(5, size=1500).astype(np.int32)
         labels, sweeps = exchange_in_batches(
-            X, features, start, 5, min_size=min_size, max_sweeps=max_sweeps, tol=tol
+            X, weights, start, 5, min_size=min_size, max_sweeps=max_sweeps, tol=tol
         )
-        before, after = (
-            features.values @ partition.scores(X, found)[features.support]
-            for found in (start, labels)
-        )
+        before, after = (weights @ partition.scores(X, found) for found in (start, labels))
         assert after > before
         assert 1 <= sweeps <= max_sweeps
         assert np.bincount(labels, minlength=5).min() >= min_size
@@ -261,16 +256,11 @@ def test_screened_features_are_those_of_the_highest_marginal_scores():
     assert classification_error_rate(found, np.arange(80) < 40) == 0
 
 
-@pytest.mark.parametrize("use", ["fit", "path", "check"])
-def test_an_unknown_name_is_refused_with_the_choices(use):
-    estimator = L0KMeans(4, init="sreened")
-    arguments = [[2]] if use == "path" else []
-    with pytest.raises(
-        ValueError,
-        match=r"init='sreened' should be None, one of \['random', 'screened'\] or labels of shape "
-        r"\(60,\)",
-    ):
-        getattr(estimator, use)(draw(60), *arguments)
+@pytest.mark.parametrize(("use", "given"), [("fit", []), ("path", [[2]]), ("check", [])])
+def test_an_unknown_name_is_refused_with_the_choices(use, given):
+    choices = r"init='sreened' should be None, one of \['random', 'screened'\] or .* \(60,\)"
+    with pytest.raises(ValueError, match=choices):
+        getattr(L0KMeans(4, init="sreened"), use)(draw(60), *given)
 
 
 @METHODS

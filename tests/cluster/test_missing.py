@@ -7,28 +7,15 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.impute import KNNImputer
+from small_estimators import weighing_estimators
 
-from sparsekm import (
-    GapSearch,
-    KMeans,
-    L0KMeans,
-    L1KMeans,
-    SparseClustering,
-    SparseKMeans,
-    StreamedMatrix,
-    classification_error_rate,
-)
+from sparsekm import KMeans, L0KMeans, SparseClustering, SparseKMeans, StreamedMatrix
 from sparsekm.cluster.missing import fill_missing, shrink
+from sparsekm.metrics import classification_error_rate
 from sparsekm.tuning.references import REFERENCES, reference_objectives
 
 TRUTH = np.repeat([0, 1, 2], 20)
-ESTIMATORS = {
-    "KMeans": KMeans(3, random_state=0),
-    "L0KMeans": L0KMeans(3, sparsity=12, random_state=0),
-    "L1KMeans": L1KMeans(3, sparsity=3.0, random_state=0),
-    "GapSearch": GapSearch(L0KMeans(3), sparsities=[6, 12], n_references=2, random_state=0),
-    "SparseKMeans": SparseKMeans(3, random_state=0),
-}
+ESTIMATORS = weighing_estimators(3, kept=12)
 EVERY = pytest.mark.parametrize("name", ESTIMATORS)
 
 

@@ -1,7 +1,5 @@
 """Sparse data are clustered as the same data dense are, without being made dense."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -58,26 +56,11 @@ ESTIMATORS = [
 
 
 def name_of(estimator):
-    parts = [
-        type(estimator).__name__,
-        getattr(estimator, "search", ""),
-        estimator.get_params().get("init"),
-    ]
-    return "-".join(str(part) for part in parts if part)
+    return type(estimator).__name__
 
 
 def learned(estimator):
     return {name: np.copy(getattr(estimator, name)) for name in FITTED if hasattr(estimator, name)}
-
-
-def peak_of_fit(estimator, X):
-    """Fit, and return the most bytes that Python held at once."""
-    tracemalloc.start()
-    try:
-        estimator.fit(X)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("n", [700, 5000])
@@ -110,7 +93,7 @@ def test_a_search_of_the_stored_values_is_that_of_the_dense_data(estimator, guar
 
 
 @pytest.mark.parametrize("sparsity", [100, 8000])
-def test_wide_data_of_few_stored_values_are_never_dense(sparsity):
+def test_wide_data_of_few_stored_values_are_never_dense(sparsity, peak_bytes):
     n, p, k = 600, 2**17, 3
     rng = np.random.default_rng(0)
     classes = np.arange(n) % k
@@ -120,7 +103,7 @@ def test_wide_data_of_few_stored_values_are_never_dense(sparsity):
     values = rng.exponential(1, columns.size)
     X = sparse.csr_array(sparse.coo_array((values, (np.repeat(np.arange(n), 60), columns.ravel()))))
     estimator = L0KMeans(k, sparsity=sparsity, n_init=1, random_state=0)
-    peak = peak_of_fit(estimator, X)
+    peak = peak_bytes(estimator.fit, X)
     # Some vectors of all features, and centres; dense, those that vary take 90 MB.
     assert peak < 30e6
     assert estimator.feature_weights_.shape == (X.shape[1],)
@@ -185,13 +168,13 @@ def test_a_path_is_that_of_the_dense_data(Estimator, grid):
     np.testing.assert_allclose(found.weights, expected.weights, atol=1e-9)
 
 
-def test_nothing_of_the_size_of_the_dense_matrix_is_made():
+def test_nothing_of_the_size_of_the_dense_matrix_is_made(peak_bytes):
     n, p = 30_000, 400
     rng = np.random.default_rng(0)
     X = sparse.random_array((n, p), density=0.02, format="csr", rng=rng)
     estimator = L0KMeans(3, sparsity=40, n_init=1, random_state=0)
     estimator.fit(X[:5000])
-    peak = peak_of_fit(estimator, X)
+    peak = peak_bytes(estimator.fit, X)
     # The search holds dense samples of 4,096 rows, with copies of them.
     assert peak < n * p * 8 / 2
 
@@ -219,7 +202,7 @@ def test_indices_out_of_range_are_named(kind, bound, wrong):
         GapSearch(ESTIMATORS[1], sparsities=[8], n_references=2),
         SparseKMeans(N_CLUSTERS, sparsity=8),
     ],
-    ids=lambda estimator: type(estimator).__name__,
+    ids=name_of,
 )
 def test_every_estimator_selects_features_only_from_what_was_checked(estimator):
     # What a fit learns of the selection.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparsekm import GapSearch, L0KMeans, L1KMeans
-from sparsekm.cluster.validation import check_l0_sparsity
+from sparsekm.cluster.weight_step import TopFeatures
 
 
 @pytest.fixture(scope="module", name="X")
@@ -19,13 +19,13 @@ def hundred_features():
     [(0.29, 100, 29), (0.294, 100, 29), (0.296, 100, 30), (0.001, 100, 1)],
 )
 def test_a_share_is_rounded_to_the_nearest_number_of_features(share, n_features, kept):
-    assert check_l0_sparsity(share, n_features) == kept
+    assert TopFeatures.check(share, n_features) == kept
 
 
 def test_every_share_of_whole_features_keeps_them():
     for n_features in (7, 100, 326, 1724):
         for kept in range(1, n_features):
-            assert check_l0_sparsity(kept / n_features, n_features) == kept
+            assert TopFeatures.check(kept / n_features, n_features) == kept
 
 
 @pytest.mark.parametrize("sparsity", [1.0, np.float32(1)])

@@ -1,6 +1,5 @@
 """A matrix read in blocks gives the bits of the same matrix in memory, in less memory."""
 
-import tracemalloc
 from functools import cache
 
 import h5py
@@ -69,16 +68,7 @@ def test_a_guard_fills_clusters_alike():
     np.testing.assert_array_equal(estimator.fit(StreamedMatrix(X, 100)).labels_, expected)
 
 
-def peak_bytes(estimator, matrix, grid):
-    tracemalloc.start()
-    try:
-        estimator.path(matrix, grid)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
-def test_memory_is_set_by_the_block_size_and_not_by_the_number_of_samples(tmp_path):
+def test_memory_is_set_by_the_block_size_and_not_by_the_number_of_samples(tmp_path, peak_bytes):
     n, p = 120_000, 64
     rng = np.random.default_rng(0)
     source = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", np.float32, (n, p))
@@ -87,10 +77,13 @@ def test_memory_is_set_by_the_block_size_and_not_by_the_number_of_samples(tmp_pa
     estimator = L0KMeans(2, n_init=2, random_state=0)
     estimator.path(draw(1100), [5])
     whole = source.nbytes
-    peak = peak_bytes(estimator, StreamedMatrix(source, block_size=500), [9, 40])
+    peak, larger = (
+        peak_bytes(estimator.path, StreamedMatrix(source, block_size=size), [9, 40])
+        for size in (500, 20_000)
+    )
     # Labels, norms and the like take a few numbers a sample whatever the number of features.
     assert peak < whole / 4
-    assert peak < peak_bytes(estimator, StreamedMatrix(source, block_size=20_000), [9, 40])
+    assert peak < larger
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

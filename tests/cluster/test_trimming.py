@@ -71,9 +71,12 @@ def test_no_trimmed_partition_is_better_under_the_weights_and_no_weights_for_it(
     assert fit.objective_ == pytest.approx(best, rel=1e-9)
 
 
-def test_outliers_are_set_aside_and_labelled_by_predict(make_estimator, contaminated, clear_data):
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_outliers_are_set_aside_and_labelled_by_predict(
+    make_estimator, contaminated, clear_data, kind
+):
     X, rows = contaminated
-    fit = make_estimator(trim=0.06, random_state=0).fit(X)
+    fit = make_estimator(trim=0.06, random_state=0).fit(kind(X))
     np.testing.assert_array_equal(np.flatnonzero(fit.labels_ == -1), rows)
     kept = fit.labels_ >= 0
     assert classification_error_rate(clear_data.labels[kept], fit.labels_[kept]) == 0
@@ -105,12 +108,6 @@ def test_paths_set_aside_at_every_sparsity(contaminated):
     fit = estimator.set_params(sparsity=4).fit(X)
     np.testing.assert_array_equal(path.labels[0], fit.labels_)
     assert estimator.adopt(X, path, 0).cluster_centers_.tolist() == fit.cluster_centers_.tolist()
-
-
-def test_sparse_data_are_trimmed_as_dense_ones(contaminated):
-    X, rows = contaminated
-    fit = L0KMeans(3, sparsity=4, trim=0.06, random_state=0).fit(csr_array(X))
-    np.testing.assert_array_equal(np.flatnonzero(fit.labels_ == -1), rows)
 
 
 @pytest.mark.parametrize("search", ["alternate", "global"])
@@ -146,21 +143,17 @@ def test_the_outliers_of_the_reference_data_are_found(test_data):
 
 
 @pytest.mark.parametrize(
-    ("trim", "error", "message"),
+    ("trim", "n_samples", "error", "message"),
     [
-        (0.5, ValueError, r"trim=0.5 should be < 0.5"),
-        (-0.1, ValueError, r"trim=-0.1 should be finite and >= 0"),
-        ("some", TypeError, r"trim='some' should be a number"),
-        (0.45, ValueError, r"trim=0.45 leaves 5 of n_samples=9; should leave >= .*=6"),
+        (0.5, 9, ValueError, r"trim=0.5 should be < 0.5"),
+        (-0.1, 9, ValueError, r"trim=-0.1 should be finite and >= 0"),
+        ("some", 9, TypeError, r"trim='some' should be a number"),
+        (0.45, 9, ValueError, r"trim=0.45 leaves 5 of n_samples=9; should leave >= .*=6"),
+        # What is not read at once.
+        (0.1, 5000, ValueError, "trim=0.1 should be 0 for a StreamedMatrix"),
     ],
 )
-def test_shares_that_cannot_be_are_refused(trim, error, message):
-    X = np.random.default_rng(0).normal(size=(9, 3))
+def test_shares_that_cannot_be_are_refused(trim, n_samples, error, message):
+    X = StreamedMatrix(np.random.default_rng(0).normal(size=(n_samples, 3)))
     with pytest.raises(error, match=message):
         KMeans(6, trim=trim).fit(X)
-
-
-def test_streamed_data_are_refused():
-    X = np.random.default_rng(0).normal(size=(5000, 2))
-    with pytest.raises(ValueError, match="trim=0.1 should be 0 for a StreamedMatrix"):
-        L0KMeans(3, trim=0.1).fit(StreamedMatrix(X))

@@ -9,11 +9,11 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from sparsekm.cluster.estimators import L1KMeans
-from sparsekm.cluster.kmeans.climb import climb
+from sparsekm.cluster.kmeans.few_samples import climb
 from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.memetic_search import Search
 from sparsekm.cluster.partition_step import KMeansPartition
-from sparsekm.cluster.search.memetic_search import ExchangeClimb, Search
-from sparsekm.cluster.weight_step import CompiledStep, SoftThreshold, TopFeatures
+from sparsekm.cluster.weight_step import SoftThreshold, TopFeatures, WeightStep
 
 score_vectors = st.lists(st.floats(0, 1e3, allow_subnormal=False), min_size=1, max_size=25)
 
@@ -114,7 +114,7 @@ def test_both_norms_hold_when_scores_differ_in_their_last_digits_only():
     assert not broken, f"{len(broken)} of 3000, the first: {broken[0]}"
 
 
-class Podium(CompiledStep, NamedTuple("Podium", [("first", float), ("second", float)])):
+class Podium(WeightStep, NamedTuple("Podium", [("first", float), ("second", float)])):
     """Two features have a weight: the best and the next best, ties by index."""
 
     def weigh_into(self, scores, support, values):
@@ -169,8 +169,8 @@ OWN = pytest.param(STEPS[-1], marks=pytest.mark.release)
 @pytest.mark.parametrize("step", [*STEPS[:-1], OWN], ids=str)
 def test_every_penalty_steers_the_compiled_searches(step, rows, score_by_pairs):
     largest = best_of_all_partitions(rows, 3, step)
-    climber = ExchangeClimb(CentredMatrix(rows), KMeansPartition(3), [step])
-    search = Search(climber, 3, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    search = Search(CentredMatrix(rows), KMeansPartition(3), [step], 3, rng)
     search.start()
     search.evolve(10, lambda done: None)
     scores = score_by_pairs(rows, search.best[0])

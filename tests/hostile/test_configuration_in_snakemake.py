@@ -112,17 +112,6 @@ def project(tmp_path_factory, project_root):
     return make_project(folder, project_root)
 
 
-@pytest.mark.parametrize(("text", "line"), REFUSED[1:2])
-def test_snakemake_says_what_the_checks_say(project, text, line):
-    (project.root / "config.yaml").write_text(text)
-    done = project.snakemake("--cores", "1", "--dry-run")
-    assert done.returncode != 0
-    assert f"\n{line}" in done.stdout
-    assert "Traceback" not in done.stdout
-    assert len(done.stdout) < 5000
-    assert not list(project.root.parent.glob("**/escaped*"))
-
-
 def free_texts(schema, place=()):
     """List the settings that may be any text."""
     named = schema.get("$ref", "").removeprefix("#/$defs/")

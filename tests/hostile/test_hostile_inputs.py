@@ -20,8 +20,7 @@ from sparsekm.atlas.listing import parse_genes, parse_listing, read_rows
 from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.retrieval import read_manifest
 from sparsekm.io.input_error import InputError
-from sparsekm.io.readers.matrix_size import measure_matrix
-from sparsekm.io.readers.reader import read_matrix
+from sparsekm.io.readers.reader import measure_matrix, read_matrix
 from sparsekm.pipeline.bounded_process import Limits, run_bounded
 from sparsekm.studies.paper_runs import RepetitionStore
 

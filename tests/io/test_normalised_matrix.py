@@ -8,8 +8,7 @@ import pytest
 from scipy import sparse
 
 from sparsekm.io.hdf5_format import DamagedFileError
-from sparsekm.io.matrix_file import MatrixFile
-from sparsekm.io.normalised_file import read_anndata, read_normalised, write_normalised
+from sparsekm.io.normalised_file import MatrixFile, read_anndata, read_normalised, write_normalised
 from sparsekm.pipeline.problem import cluster_means
 
 CENTER = np.array([0.5, 0.0, -1.0, 0.25, 0.0])

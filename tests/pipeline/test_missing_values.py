@@ -8,7 +8,7 @@ from sparsekm.cluster.missing import fill_missing
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.row_stream import RowStream
-from sparsekm.pipeline.missing_values import settle_missing
+from sparsekm.pipeline.normalisation import settle_missing
 
 GAPS = [(0, 1), (3, 1), (4, 5), (7, 2)]
 

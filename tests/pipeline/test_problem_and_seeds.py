@@ -69,7 +69,7 @@ def test_a_matrix_on_disk_gives_the_fits_of_one_in_memory(posed, kind, method):
     paths = []
     for most_bytes in (None, 0):
         problem = posed(kind, method, most_bytes=most_bytes)
-        data = in_blocks(problem.tuning_data)
+        data = in_blocks(problem.tuning.X)
         assert isinstance(data, StreamedMatrix) == (kind == "dense" and most_bytes == 0)
         paths.append(problem.estimator.path(data, problem.sparsities))
     for name in ("labels", "objectives", "weights", "scores"):

@@ -26,7 +26,9 @@ FILES = {
 
 
 @pytest.fixture
-def package(tmp_path):
+def package(tmp_path, monkeypatch):
+    # Where digests are noted.
+    monkeypatch.chdir(tmp_path)
     for name, content in FILES.items():
         file = tmp_path / "sparsekm" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -155,6 +157,16 @@ def test_any_change_of_code_changes_the_digest(package, script, old, new):
     before = source_digest(script, package)
     rewrite(package / "first/one.py", DOCUMENTED.replace(old, new))
     assert source_digest(script, package) != before
+
+
+def test_a_damaged_note_of_a_digest_costs_time_alone(package, script):
+    before = source_digest(script, package)
+    notes = [*Path(".snakemake").rglob("source-*")]
+    # Of the script, and of the rooms first, inner and alone.
+    assert len(notes) == 4
+    for note, text in zip(notes, ("", "no digest", "0", "\ufeff"), strict=True):
+        note.write_text(text)
+    assert source_digest(script, package) == before
 
 
 def test_who_imports_the_package_itself_may_use_any_room(package, script):

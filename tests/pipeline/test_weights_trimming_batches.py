@@ -52,7 +52,7 @@ def test_a_weight_of_two_is_the_sample_twice_and_one_of_zero_gets_the_nearest_cl
     np.testing.assert_allclose(weighted.scores, repeated.scores, rtol=1e-4, atol=1e-4)
     assert weighted.trimmed is None
     problem = pose(X, "l0", weight=weights)
-    path = problem.estimator.path(problem.tuning_data, [8])
+    path = problem.estimator.path(problem.tuning.X, [8])
     found = describe_fit(problem, path, problem.attributes, 3)
     assert adjusted_rand_score(KIND, found.labels) == 1
 
@@ -66,7 +66,7 @@ def test_outliers_are_set_aside_and_have_no_part_in_the_means(pose, X, method):
         again = problem.trim_again(find_clusters(problem).fit)
         assert np.setdiff1d(np.arange(60), again.rows).tolist() == [0, 25, 50]
     else:
-        path = problem.estimator.path(problem.tuning_data, [8])
+        path = problem.estimator.path(problem.tuning.X, [8])
         found = describe_fit(problem, path, problem.attributes, 3)
     assert np.flatnonzero(found.trimmed).tolist() == [0, 25, 50]
     kept = found.clustered >= 0
@@ -94,7 +94,7 @@ def test_values_centred_within_batches_show_what_the_batches_hid(pose, X):
 def test_groups_of_features_are_kept_whole_and_what_cannot_is_refused_by_name(pose, X):
     groups = [f"g{j // 4}" for j in range(40)]
     problem = pose(X, "l0", groups=groups)
-    path = problem.estimator.path(problem.tuning_data, [2])
+    path = problem.estimator.path(problem.tuning.X, [2])
     assert np.flatnonzero(path.weights[0]).tolist() == list(range(8))
     with pytest.raises(ValueError, match=r"matrices.own.feature_groups: sparse cannot choose"):
         pose(X, "sparse", groups=groups)

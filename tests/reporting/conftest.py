@@ -18,20 +18,6 @@ METHODS = ("kmeans", "l1", "l0")
 REGIONS = ("RSP", "CSP", "r1")
 
 
-def attributes(dataset, method, n_clusters):
-    return {
-        "method": method,
-        "dataset": dataset,
-        "n_clusters": n_clusters,
-        "search": "alternate",
-        "seed": 2718,
-        "parameters": {"n_init": 7, "min_cluster_size": 3},
-        "versions": {"sparsekm": "9.8.7", "numpy": "2.0.0"},
-        "input_digest": "0" * 64,
-        "code_digest": "1" * 64,
-    }
-
-
 def scores_of(X, labels):
     """a_j by its definition: between-cluster sums of squares of centred columns."""
     return (
@@ -53,62 +39,39 @@ def write_files(folder, dataset, X, labels, n_kept, cer):
     """Write every file of a data set but its matrix; return the arguments of the loader."""
     files = {"fits": {}, "gaps": {}, "scores": {}}
     n_clusters = int(labels.max()) + 1
+    scores = scores_of(X, labels).astype(float)
     for method in METHODS:
-        place = folder / method
-        about = attributes(dataset, method, n_clusters)
-        scores = scores_of(X, labels).astype(float)
-        weights = weights_of(method, scores, n_kept[method])
-        objective = float(weights @ scores)
-        tuned = {} if method == "kmeans" else {"rule": "auto", "reference": "permutation"}
-        if method == "l0":
-            tuned["conclusion"] = "Dropped features <b>correlate</b> in this test."
-        fit = TunedFit(
-            sparsity=float(n_kept[method]),
-            objective=objective,
-            labels=labels,
-            scores=scores,
-            weights=weights,
-            centers=np.zeros((n_clusters, X.shape[1])),
-            attributes={**about, **tuned},
-        )
-        write_fit(place / "tuned.h5", fit)
-        files["fits"][method] = place / "tuned.h5"
-        grid = np.array([2.0, n_kept[method]])
-        objectives = np.array([objective / 2, objective])
-        if method != "kmeans":
-            gap = pd.DataFrame(
-                {
-                    "sparsity": grid,
-                    "n_selected": [2, n_kept[method]],
-                    "objective": objectives,
-                    "log_objective": np.log(objectives),
-                    "reference_mean": np.log(objectives) - [0.25, 0.5],
-                    "reference_sd": [0.01, 0.02],
-                    "gap": [0.25, 0.5],
-                    "se": [0.02, 0.03],
-                }
-            )
-            GAP.write(place / "gap.csv", gap, 1)
-            files["gaps"][method] = place / "gap.csv"
-        row = {
-            "dataset": dataset,
+        place, n, rate = folder / method, n_kept[method], cer[method]
+        about = {
             "method": method,
-            "n_samples": len(X),
-            "n_features": X.shape[1],
+            "dataset": dataset,
             "n_clusters": n_clusters,
-            "sparsity": float(n_kept[method]),
-            "n_nonzero_weights": n_kept[method],
-            "objective": objective,
-            "cer": cer[method],
-            "cer_chance": 0.5,
-            "ari": 1 - 2 * cer[method],
-            "ami": 1 - 3 * cer[method],
-            "ecr": None,
-            "pzw": None,
-            "pnw": None,
+            "search": "alternate",
+            "seed": 2718,
+            "parameters": {"n_init": 7, "min_cluster_size": 3},
+            "versions": {"sparsekm": "9.8.7", "numpy": "2.0.0"},
+            "input_digest": "0" * 64,
+            "code_digest": "1" * 64,
         }
-        SCORES.write_row(place / "scores.csv", row)
-        files["scores"][method] = place / "scores.csv"
+        weights = weights_of(method, scores, n)
+        objective = float(weights @ scores)
+        files["fits"][method], files["scores"][method] = place / "tuned.h5", place / "scores.csv"
+        if method != "kmeans":
+            about |= {"rule": "auto", "reference": "permutation"}
+            files["gaps"][method] = place / "gap.csv"
+            curve = {"sparsity": [2.0, n], "n_selected": [2, n], "gap": [0.25, 0.5]}
+            objectives = np.array([objective / 2, objective])
+            curve |= {"objective": objectives, "log_objective": np.log(objectives)}
+            curve |= {"reference_mean": 0.0, "reference_sd": 0.01, "se": [0.02, 0.03]}
+            GAP.write(place / "gap.csv", pd.DataFrame(curve), 1)
+        centers = np.zeros((n_clusters, X.shape[1]))
+        write_fit(
+            place / "tuned.h5",
+            TunedFit(float(n), objective, labels, scores, weights, centers, about),
+        )
+        known = {"dataset": dataset, "method": method, "cer": rate, "cer_chance": 0.5}
+        known |= {"ari": 1 - 2 * rate, "ami": 1 - 3 * rate}
+        SCORES.write_row(place / "scores.csv", dict.fromkeys(SCORES.columns) | known)
     return files
 
 

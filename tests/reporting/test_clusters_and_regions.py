@@ -10,12 +10,11 @@ import pytest
 from html_page import Page
 
 from sparsekm.annotation.clusters import tabulate_overlap
-from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.reporting.ages_section import view_corresponding
 from sparsekm.reporting.answer import view_answer
 from sparsekm.reporting.choice_figures import consensus_figure, count_figure
-from sparsekm.reporting.clusters import planted_recall, region_colors, view_markers, view_regions
-from sparsekm.reporting.comparison_tables import view_choices, view_meanings
+from sparsekm.reporting.clusters import view_markers, view_meanings, view_regions
+from sparsekm.reporting.comparison_tables import view_choices
 from sparsekm.reporting.figures import answer_figure, project_samples
 from sparsekm.reporting.report import write_report
 
@@ -57,18 +56,14 @@ def test_markers_are_the_kept_genes_by_distance_up_and_down(brain):
     assert texts(view.rows[0]) == ["0", "40", "RSP", up, "none"]
     down = f"{names[2]} −1.5, {names[1]} −0.4, {names[0]} −0.1"
     assert texts(view.rows[1]) == ["1", "40", "CSP", "none", down]
+    unlabelled = dataclasses.replace(brain, contingency=None)
+    view = _markers_of(unlabelled, np.zeros((4, brain.n_features)))
+    assert texts(view.rows[0]) == ["0", "40", "none", "none"]
 
 
 def _markers_of(result, centers, **found):
     l0 = dataclasses.replace(result.methods["l0"], centers=centers, **found)
-    return view_markers(dataclasses.replace(result, methods={"l0": l0}), "genes.csv")
-
-
-def test_markers_of_unlabelled_samples_have_no_majority_and_without_centres_no_table(brain):
-    unlabelled = dataclasses.replace(brain, contingency=None)
-    view = _markers_of(unlabelled, np.zeros((4, brain.n_features)))
-    assert texts(view.rows[0]) == ["0", "40", "none", "none"]
-    assert _markers_of(brain, None) is None
+    return view_markers(dataclasses.replace(result, methods={"l0": l0}))
 
 
 def test_markers_name_the_fewest_that_tell_a_cluster_from_the_others_whether_kept_or_not(brain):
@@ -84,27 +79,19 @@ def test_markers_name_the_fewest_that_tell_a_cluster_from_the_others_whether_kep
     assert told[:2] == [f"{names[1]} −1.5, {names[0]} +0.2 (0.99)", "none (0.30)"]
 
 
-def test_recall_counts_planted_genes_in_each_of_their_regions(brain):
-    # The fourth gene is not planted as relevant; the fifth and sixth are dropped.
-    assert planted_recall(brain) == {"RSP": (3, 2), "CSP": (2, 2), "r1": (1, 0)}
-    only_kmeans = dataclasses.replace(brain, methods={"kmeans": brain.methods["kmeans"]})
-    assert planted_recall(only_kmeans) is None
-
-
-def test_regions_show_their_best_cluster_and_recall(brain):
-    rows = view_regions(brain, region_colors(brain)).rows
-    assert texts(rows[0])[2:] == ["40", "0", "100%", "100%", "3", "2"]
-    assert texts(rows[1])[2:] == ["40", "1", "100%", "100%", "2", "2"]
-    # Of the two clusters in r1, the larger has 24 of its 40 voxels.
-    assert texts(rows[2])[2:] == ["40", "2", "60%", "100%", "1", "0"]
-
-
-def test_real_regions_have_a_best_cluster_and_no_recall(brain):
-    genes = brain.genes.drop(columns=["relevant", "planted_regions"])
-    real = dataclasses.replace(brain, genes=genes)
-    assert len(view_regions(real, region_colors(real)).rows[0]) == 6
-    bare = dataclasses.replace(real, contingency=None)
-    assert len(view_regions(bare, region_colors(bare)).rows[0]) == 3
+def test_regions_show_their_best_cluster_and_how_much_of_what_was_planted_is_kept(brain):
+    # Of the two clusters in r1, the larger has 24 of its 40 voxels. The fourth gene is not planted
+    # as relevant; the fifth and sixth are dropped.
+    assert [texts(row)[2:] for row in view_regions(brain).rows] == [
+        ["40", "0", "100%", "100%", "3", "2"],
+        ["40", "1", "100%", "100%", "2", "2"],
+        ["40", "2", "60%", "100%", "1", "0"],
+    ]
+    plain = {"methods": {"kmeans": brain.methods["kmeans"]}, "contingency": None}
+    real = {"genes": brain.genes.drop(columns=["relevant", "planted_regions"])}
+    for changes, n_columns in ((plain, 3), (real, 6)):
+        rows = view_regions(dataclasses.replace(brain, **changes)).rows
+        assert {len(row) for row in rows} == {n_columns}
 
 
 def test_clusters_correspond_by_the_region_with_most_of_their_voxels(brain):
@@ -115,23 +102,16 @@ def test_clusters_correspond_by_the_region_with_most_of_their_voxels(brain):
         name="P4",
         contingency=tabulate_overlap({"l0": merged}, regions, brain.regions),
     )
-    view = view_corresponding([brain, later])
-    assert texts(view.rows[0]) == ["RSP", "0 (100%)", "0 (100%)"]
-    assert texts(view.rows[1]) == ["CSP", "1 (100%)", "1 (100%)"]
-    # The merged cluster has 40 voxels in both; the tie goes to CSP.
-    assert texts(view.rows[2]) == ["r1", "2 (60%), 3 (40%)", "no cluster"]
+    assert [texts(row) for row in view_corresponding([brain, later]).rows] == [
+        ["RSP", "0 (100%)", "0 (100%)"],
+        ["CSP", "1 (100%)", "1 (100%)"],
+        # The merged cluster has 40 voxels in both; the tie goes to CSP.
+        ["r1", "2 (60%), 3 (40%)", "no cluster"],
+    ]
     assert view_corresponding([brain]) is None
     fewer = later.contingency[later.contingency["label"] != "r1"]
     view = view_corresponding([brain, dataclasses.replace(later, contingency=fewer)])
     assert texts(view.rows[2])[2] == "–"
-
-
-def test_leads_survive_the_file_and_may_be_empty(brain, tmp_path):
-    table = brain.genes.assign(lead_cluster=[float("nan"), *range(7)])
-    GENE_TABLE.write(tmp_path / "genes.csv", table)
-    read = GENE_TABLE.read(tmp_path / "genes.csv")["lead_cluster"]
-    assert pd.isna(read[0])
-    assert read[1:].tolist() == list(range(7))
 
 
 @pytest.fixture
@@ -149,18 +129,18 @@ def annotated(matrix_result):
 
 
 def test_a_batch_that_is_nearly_the_clusters_stands_on_the_first_screen(annotated, matrix_result):
-    told = [text for text in view_answer(annotated).warnings if "batch" in text]
+    told = [text for text in view_answer(annotated)["warnings"] if "batch" in text]
     assert told == [
         "batch <x> (Cramér’s V 1.00): the clusters are nearly these groups. If they are batches, "
         "the clusters may be, too."
     ]
-    assert not any("Cramér" in text for text in view_answer(matrix_result).warnings)
+    assert not any("Cramér" in text for text in view_answer(matrix_result)["warnings"])
 
 
 def test_every_column_has_a_bar_and_a_line_of_the_table(annotated, matrix_result, tmp_path):
     bars = [
         label.get_text()
-        for axes in answer_figure(annotated).axes
+        for axes in answer_figure(annotated)[0].axes
         for label in axes.get_yticklabels()
     ]
     assert bars[:5] == ["cluster", "class", "batch <x>", "age", "sex"]

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from sparsekm import KMeans
+from sparsekm import KMeans, SparseKMeans
+from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.io.normalised_file import write_normalised
-from sparsekm.io.store import TunedFit, pick_fit, read_fit, write_fit
+from sparsekm.io.store import TunedFit, read_fit, write_fit
 from sparsekm.io.tables import SEPARATION
-from sparsekm.pipeline.problem import cluster_means, define_problem, find_clusters
 from sparsekm.reporting.answer import SAME
 from sparsekm.reporting.report import load_dataset_result, write_report
 from sparsekm.tuning.separation import LEVEL
@@ -27,6 +27,21 @@ def draw(kind):
     return ((X - X.mean(axis=0)) / X.std(axis=0, ddof=1)).astype(np.float32)
 
 
+def write(folder, method, found, X, attributes=None, **more):
+    """Write the file of a fit."""
+    labels = found.labels_.astype(np.int32)
+    centers = cluster_centers(X, labels, 3).astype(float)
+    scores = (np.bincount(labels)[:, None] * centers**2).sum(axis=0)
+    weights = getattr(found, "feature_weights_", np.ones(X.shape[1]))
+    about = {"method": method, "dataset": "mine", "n_clusters": 3, "search": "", "seed": 1}
+    about |= {"parameters": {}, "versions": {}, "input_digest": "0" * 64, "code_digest": "0" * 64}
+    about |= attributes or {}
+    sizes = float(np.count_nonzero(weights)), float(weights @ scores)
+    write_fit(
+        folder / f"{method}.h5", TunedFit(*sizes, labels, scores, weights, centers, about, **more)
+    )
+
+
 def fit(folder, kind):
     """Write the files of a data set, of the recommended method and of k-means."""
     X = draw(kind)
@@ -34,27 +49,12 @@ def fit(folder, kind):
     var = pd.DataFrame(index=[f"GENE{number}" for number in range(X.shape[1])])
     file = folder / "normalised.h5ad"
     write_normalised(file, X, obs, var, {"source": "matrix", "normalisation": "zscore"})
-    posed = {"seed": 1, "n_clusters": 3, "search": {}, "grid": {}, "code_digest": "0" * 64}
-    problem = define_problem(file, "mine", "sparse", **posed)
-    found = find_clusters(problem)
-    labels = found.fit.labels[0]
-    about = {**problem.attributes, "search": found.fit.search, "has_clusters": found.has_clusters}
-    about["signature_agreement"] = found.signature.agreement
-    own = pick_fit(found.fit, 0, cluster_means(problem.data, labels, 3), about)
-    more = {"reproducibility": found.reproducibility, "signature": found.signature.features}
-    write_fit(folder / "sparse.h5", TunedFit(**{**vars(own), **more}))
-    SEPARATION.write(folder / "separation.csv", found.separation)
-    others = KMeans(3, random_state=0).fit(X)
-    centers = cluster_means(problem.data, others.labels_, 3)
-    sizes = np.bincount(others.labels_)
-    changed = {
-        "labels": others.labels_,
-        "scores": (sizes[:, None] * centers**2).sum(axis=0),
-        "weights": np.ones(X.shape[1]),
-        "centers": centers,
-        "attributes": {**problem.attributes, "method": "kmeans"},
-    }
-    write_fit(folder / "kmeans.h5", TunedFit(**{**vars(own), **changed}))
+    found = SparseKMeans(3, random_state=1).fit(X)
+    about = {"has_clusters": found.has_clusters_, "signature_agreement": found.signature_agreement_}
+    more = {"reproducibility": found.sample_reproducibility_, "signature": found.signature_}
+    write(folder, "sparse", found, X, about, **more)
+    SEPARATION.write(folder / "separation.csv", found.separation_)
+    write(folder, "kmeans", KMeans(3, random_state=0).fit(X), X)
     return load_dataset_result(
         "mine",
         file,

@@ -23,7 +23,6 @@ from sparsekm.reporting.ages_section import (
 from sparsekm.reporting.brain_figures import expression_figure
 from sparsekm.reporting.clusters import view_anatomy
 from sparsekm.reporting.gene_tables import (
-    LONGEST_TEXT,
     MOST_TERMS,
     choose_genes,
     top_kept,
@@ -96,20 +95,15 @@ def as_real(result, source="allen"):
     )
 
 
-def test_genes_of_interest_are_those_asked_for_that_there_are(brain):
+def test_genes_of_interest_are_those_asked_for_or_the_papers_of_the_real_atlas(brain):
     genes = brain.genes.assign(symbol=[f"{s}*" for s in brain.genes["symbol"]])
-    starred = dataclasses.replace(brain, genes=genes)
-    for result in (brain, starred):
+    for result in (brain, dataclasses.replace(brain, genes=genes)):
         rows = choose_genes(result, ["Inv5", "Neurog1", "Inv2", "Inv5"])
         assert [s.rstrip("*") for s in result.genes["symbol"].iloc[rows]] == ["Inv5", "Inv2"]
-    assert choose_genes(brain, []) == []
-
-
-def test_by_default_the_real_atlas_shows_the_papers_genes_and_others_none(brain):
+    assert choose_genes(brain, []) == choose_genes(as_real(brain, source="matrix")) == []
     symbols = brain.genes["symbol"].replace({"Inv1": "Neurog1", "Inv6": "Scn4b"})
     real = as_real(dataclasses.replace(brain, genes=brain.genes.assign(symbol=symbols)))
     assert symbols.iloc[choose_genes(real)].tolist() == ["Scn4b", "Neurog1"]
-    assert choose_genes(as_real(brain, source="matrix")) == []
 
 
 def test_of_the_phantom_a_housekeeping_gene_and_a_marker_of_this_age_are_chosen(brain):
@@ -134,37 +128,25 @@ def test_top_kept_genes_are_the_highest_ranks_that_are_kept(brain):
 
 
 def test_only_real_genes_have_links_and_those_are_of_their_own_ids(brain):
-    assert view_genes(brain, [0], "genes.csv").chosen.columns[-1].text != "links"
-    view = view_genes(as_real(brain), [0], "genes.csv")
-    links = view.chosen.rows[0][-1]
-    entrez = brain.genes["entrez_id"].iloc[0]
-    assert [(link.text, link.url.rpartition("/")[2]) for link in links] == [
-        ("Allen", "100"),
-        ("NCBI", str(entrez)),
-    ]
-    own = view_genes(as_real(brain, source="matrix"), [0], "genes.csv")
-    assert [link.text for link in own.chosen.rows[0][-1]] == ["NCBI"]
-
-
-def test_a_gene_without_an_entrez_id_has_no_ncbi_page(brain):
+    assert view_genes(brain, [0])["chosen"].columns[-1].text != "links"
     ids = brain.genes["entrez_id"].astype("Int64").mask(np.arange(8) == 0)
-    real = as_real(dataclasses.replace(brain, genes=brain.genes.assign(entrez_id=ids)))
-    view = view_genes(real, [0, 1], "genes.csv")
-    assert [[link.text for link in row[-1]] for row in view.chosen.rows] == [
-        ["Allen"],
-        ["Allen", "NCBI"],
-    ]
+    some = dataclasses.replace(brain, genes=brain.genes.assign(entrez_id=ids))
+
+    def links(result):
+        rows = view_genes(result, [0, 1])["chosen"].rows
+        return [[(link.text, link.url.rpartition("/")[2]) for link in row[-1]] for row in rows]
+
+    ncbi = ("NCBI", str(ids[1]))
+    assert links(as_real(some)) == [[("Allen", "100")], [("Allen", "101"), ncbi]]
+    assert links(as_real(some, source="matrix")) == [[], [ncbi]]
 
 
-def test_long_texts_are_cut_where_shown_and_whole_in_the_data(brain):
-    view = view_genes(brain, [0], "genes.csv")
-    at = [column.text for column in view.chosen.columns].index("terms")
-    shown = view.chosen.rows[0][at].text
-    data = view.browser.data
-    whole = data["rows"][0][data["fields"].index("terms")]
-    assert len(shown) <= LONGEST_TEXT + 2
-    assert whole[len(shown.removesuffix(" …"))] in " ;,"
-    assert whole.endswith("invented term 11")
+def test_long_texts_are_whole_on_the_page_and_in_its_data(brain):
+    view = view_genes(brain, [0])
+    at = [column.text for column in view["chosen"].columns].index("terms")
+    assert view["chosen"].rows[0][at].text.endswith("invented term 11")
+    data = view["browser"]["data"]
+    assert data["rows"][0][data["fields"].index("terms")].endswith("invented term 11")
 
 
 def test_the_page_tells_the_level_that_terms_were_found_at(brain, monkeypatch, tmp_path):
@@ -176,35 +158,35 @@ def test_the_page_tells_the_level_that_terms_were_found_at(brain, monkeypatch, t
 
 
 def test_terms_found_are_shown_to_a_number_and_those_not_found_are_told(brain):
-    view = view_enrichment(brain, "enrichment.csv")
-    text = " ".join(view.sentences)
+    view = view_enrichment(brain)
+    text = " ".join(view["sentences"])
     assert "19 terms were tested in each group against the 8 genes analysed" in text
     assert "Among the 4 genes kept, 16 terms are over-represented (q ≤ 0.05), of which 12" in text
     assert "Among the 4 genes dropped, no term is over-represented (smallest q = 0.9)" in text
     assert "No genes are kept by ℓ₁ alone." in text
     assert "find as many: 5 of these 16 terms have 0.05 or less." in text
     table = brain.enrichment.assign(q_value=0.9)
-    none = view_enrichment(dataclasses.replace(brain, enrichment=table), "enrichment.csv")
-    assert "of these" not in " ".join(none.sentences)
-    assert len(view.terms.rows) == MOST_TERMS
-    assert view.terms.rows[0][3].text == "4 of 5"
-    assert view.terms.rows[0][1].url == ""
-    assert view_enrichment(dataclasses.replace(brain, enrichment=None), "x") is None
+    none = view_enrichment(dataclasses.replace(brain, enrichment=table))
+    assert "of these" not in " ".join(none["sentences"])
+    assert len(view["terms"].rows) == MOST_TERMS
+    assert view["terms"].rows[0][3].text == "4 of 5"
+    assert view["terms"].rows[0][1].url == ""
+    assert view_enrichment(dataclasses.replace(brain, enrichment=None)) is None
 
 
 def test_clusters_are_counted_in_regions_of_their_colours(brain):
-    view = view_anatomy(brain, "contingency.csv")
-    heads = [(column.text, column.color) for column in view.contingency.columns[1:]]
+    view = view_anatomy(brain)
+    heads = [(column.text, column.color) for column in view["contingency"].columns[1:]]
     assert ("RSP", "#a84d10") in heads
     assert {label for label, _ in heads} == {"RSP", "CSP", "r1"}
-    assert view.sentence.startswith("100% of the voxels belong to the majority region")
-    whole = sum(int(cell.text or 0) for _, *cells in view.contingency.rows for cell in cells)
+    assert view["sentence"].startswith("100% of the voxels belong to the majority region")
+    whole = sum(int(cell.text or 0) for _, *cells in view["contingency"].rows for cell in cells)
     assert whole == brain.n_samples
-    assert view_anatomy(dataclasses.replace(brain, contingency=None), "x") is None
+    assert view_anatomy(dataclasses.replace(brain, contingency=None)) is None
 
 
 def test_changes_between_ages_are_counted_and_named(ages, brain):
-    ((name, *cells),) = ages.changes.rows
+    ((name, *cells),) = ages["changes"].rows
     assert name.text == "E11.5 to P4"
     assert sum(int(number.text) for number in cells[::2]) > 0
     for number, names in zip(cells[::2], cells[1::2], strict=True):
@@ -259,9 +241,9 @@ def test_genes_needed_everywhere_are_told_with_their_source_or_a_source_is_named
     line = ["dropped", "T:2", "a housekeeping gene", *numbers, "Inv5;Inv6"]
     table = pd.DataFrame([*brain.enrichment.to_numpy().tolist(), line])
     tested = dataclasses.replace(brain, enrichment=table.set_axis(brain.enrichment.columns, axis=1))
-    assert describe_needed([tested], "sets.gmt") == (
+    assert describe_needed([tested], {"path": "sets.gmt"}) == (
         "Dropped of the genes with the term “a housekeeping gene” (sets.gmt): E11.5 2 of 3 "
         "(of all genes 62%; q = 0.5)."
     )
-    assert describe_needed([brain], "sets.gmt") == ""
-    assert "HRT Atlas" in describe_needed([as_real(brain)], "sets.gmt")
+    assert describe_needed([brain], {"path": "sets.gmt"}) == ""
+    assert "HRT Atlas" in describe_needed([as_real(brain)], {"path": "sets.gmt"})

@@ -9,7 +9,7 @@ import pytest
 
 from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.annotation.enrichment import ENRICHMENT
-from sparsekm.annotation.gene_table import VERDICTS
+from sparsekm.annotation.gene_table import gene_table
 from sparsekm.atlas.phantom import FULL_COUNTS, get_size
 from sparsekm.atlas.phantom.anatomy import TISSUE, UPPER, build_geometry
 from sparsekm.io.normalised_file import write_normalised
@@ -19,6 +19,7 @@ from sparsekm.reporting.report import load_dataset_result, write_report
 
 N_GENES = 1724
 N_SPARSITIES = 15
+KEPT = (N_GENES, 1400, 700)
 AGE = "P28"  # the age of the most voxels
 LARGEST = 15e6
 SIMULATIONS = 2e6  # what their section, which does not grow with the atlas, may take of it
@@ -36,94 +37,65 @@ def atlas_age(brain_result):
     n = len(regions)
     obs = pd.DataFrame({"region": regions, **dict(zip("xyz", grid.T, strict=True))})
     scores = np.sort(rng.gamma(1, 500, N_GENES))[::-1]
-
-    def disturb(share):
-        return np.where(rng.random(n) < share, rng.integers(len(names), size=n), codes)
-
-    methods = {}
-    for name, method in brain_result.methods.items():
-        n_kept = {"kmeans": N_GENES, "l1": 1400, "l0": 700}[name]
-        gap = None
-        if method.gap is not None:
-            steps = np.linspace(2, n_kept, N_SPARSITIES)
-            gap = pd.DataFrame({c: steps + rng.normal(size=N_SPARSITIES) for c in method.gap})
-            gap = gap.assign(sparsity=steps, n_selected=steps.astype(int))
-        labels = disturb(0.1)
-        methods[name] = dataclasses.replace(
+    steps = np.linspace(2, 700, N_SPARSITIES)
+    columns = brain_result.methods["l0"].gap
+    gap = pd.DataFrame({name: steps + rng.normal(size=N_SPARSITIES) for name in columns})
+    methods = {
+        name: dataclasses.replace(
             method,
-            labels=labels,
+            labels=np.where(rng.random(n) < 0.1, rng.integers(len(names), size=n), codes),
             scores=scores,
             weights=(np.arange(N_GENES) < n_kept) * rng.random(N_GENES),
-            sparsity=float(n_kept),
             centers=rng.normal(size=(len(names), N_GENES)),
-            gap=gap,
+            gap=None if method.gap is None else gap.assign(sparsity=steps, n_selected=2),
         )
-    symbols = [f"Gene{number}rik" for number in range(N_GENES)]
+        for (name, method), n_kept in zip(brain_result.methods.items(), KEPT, strict=True)
+    }
+    var = pd.DataFrame(
+        {"entrez_id": 10**5, "gene_id": 10**5}, [f"Gene{j}rik" for j in range(N_GENES)]
+    )
+    var["name"] = [f"a gene's descriptive name of about fifty letters {name}" for name in var.index]
+    stability = {name: rng.integers(21, size=N_GENES) / 20 for name in methods}
+    further = pd.DataFrame(
+        {
+            "highest_cluster": rng.integers(20, size=N_GENES),
+            "effect_cluster": rng.random(N_GENES),
+            "highest_label": "CSP",
+            "effect_label": rng.random(N_GENES),
+            "terms": "; ".join(f"regulation of an invented process, part {k}" for k in range(5)),
+        }
+    )
+    acronyms = {"acronym": names, "name": names, "color": [UPPER[region][2] for region in names]}
+    tests = [
+        [group, f"GO:{t:07d}", f"term {t}", N_GENES, 700, 90, 60, 40.0, 1.5, 1e-5, 1e-3, 0.01]
+        for group in ("kept", "dropped", "only l1")
+        for t in range(1500)
+    ]
+    genes = ";".join(rng.choice(var.index, 60))
+    clusters = {name: method.labels for name, method in methods.items()}
     return dataclasses.replace(
         brain_result,
         name=AGE,
         obs=obs,
         spatial=grid * plan.spacing / 1000,
-        var=pd.DataFrame(index=symbols),
+        var=var,
         methods=methods,
-        genes=_gene_table(symbols, scores, rng),
-        regions=pd.DataFrame(
-            {"acronym": names, "name": names, "color": [UPPER[region][2] for region in names]}
-        ),
-        enrichment=_enrichment(symbols, rng),
-        contingency=tabulate_overlap(
-            {name: method.labels for name, method in methods.items()}, regions
-        ),
+        genes=gene_table(var, methods, stability=stability, further=further, is_atlas=True),
+        regions=pd.DataFrame(acronyms),
+        enrichment=pd.DataFrame([[*test, genes] for test in tests], columns=[*ENRICHMENT.columns]),
+        contingency=tabulate_overlap(clusters, regions),
     )
-
-
-def _gene_table(symbols, scores, rng):
-    table = pd.DataFrame(
-        {
-            "symbol": symbols,
-            "name": [f"a gene's descriptive name of about fifty letters {s}" for s in symbols],
-            "entrez_id": rng.integers(10**4, 10**6, N_GENES),
-            "gene_id": rng.integers(10**4, 10**6, N_GENES),
-            "verdict": rng.choice(VERDICTS, N_GENES),
-        }
-    )
-    for method in ("l0", "l1", "kmeans"):
-        table[f"score_{method}"] = scores
-        table[f"rank_{method}"] = np.arange(1, N_GENES + 1)
-        table[f"weight_{method}"] = rng.random(N_GENES)
-        table[f"stability_{method}"] = rng.integers(21, size=N_GENES) / 20
-    return table.assign(
-        highest_cluster=rng.integers(20, size=N_GENES),
-        effect_cluster=rng.random(N_GENES),
-        highest_label="CSP",
-        effect_label=rng.random(N_GENES),
-        terms="; ".join(f"regulation of an invented process, part {part}" for part in range(5)),
-    )
-
-
-def _enrichment(symbols, rng):
-    rows = [
-        [group, f"GO:{t:07d}", f"term {t}", N_GENES, 700, 90, 60, 40.0, 1.5, 1e-5, 1e-3, 0.01]
-        for group in ("kept", "dropped", "only l1")
-        for t in range(1500)
-    ]
-    genes = ";".join(rng.choice(symbols, 60))
-    return pd.DataFrame([[*row, genes] for row in rows], columns=list(ENRICHMENT.columns))
-
-
-def _values(result):
-    """Stand in for the file of the matrix, of which figures ask a few columns."""
-
-    def read_features(indices):
-        return np.random.default_rng(1).normal(size=(result.n_samples, len(indices)))
-
-    return read_features
 
 
 @pytest.mark.release
 def test_seven_ages_of_the_real_size_make_a_page_of_at_most_15_mb(tmp_path, atlas_age):
     assert atlas_age.n_samples == sum(FULL_COUNTS[AGE]) > 28_000
-    object.__setattr__(atlas_age, "read_features", _values(atlas_age))
+    # In place of the file of the matrix, of which figures ask a few columns.
+    values = np.random.default_rng(1)
+    n = atlas_age.n_samples
+    object.__setattr__(
+        atlas_age, "read_features", lambda which: values.normal(size=(n, len(which)))
+    )
     ages = [f"age {number}" for number in range(7)]
     kept = pd.DataFrame(
         {"symbol": atlas_age.genes["symbol"], **dict.fromkeys(ages, "kept by both")}

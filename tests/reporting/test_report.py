@@ -113,17 +113,12 @@ def test_page_loads_nothing_from_elsewhere(html, page):
     assert "@import" not in html
 
 
-def test_simulated_data_are_called_so_and_others_not(page):
+def test_the_run_is_described_and_simulated_data_are_called_so_and_others_not(page):
     assert "4 clusters of 120 simulated voxels" in page.text
     assert page.text.count("Simulated data. ") == 5
     assert "3 clusters of 12 samples" in page.text
-
-
-def test_run_is_described_by_versions_seed_and_configuration(page):
-    assert "sparsekm 9.8.7" in page.text
-    assert "2718" in page.text
-    assert "seed: 2718" in page.text
-    assert "the largest gap" in page.text
+    for words in ("sparsekm 9.8.7", "2718", "seed: 2718", "the largest gap"):
+        assert words in page.text
     assert "Smallest cluster allowed: 3." in page.text
 
 
@@ -218,13 +213,8 @@ def test_methods_name_the_normalisation_of_each_data_set_and_own_up_to_region_me
 
 
 def test_methods_describe_how_counts_were_normalised_and_filtered(matrix_result):
-    provenance = {
-        **matrix_result.provenance,
-        "normalisation": "counts",
-        "n_features_read": 20_000,
-        "n_features_filtered": 18_000,
-    }
-    counted = dataclasses.replace(matrix_result, provenance=provenance)
+    about = {"normalisation": "counts", "n_features_read": 20_000, "n_features_filtered": 18_000}
+    counted = dataclasses.replace(matrix_result, provenance=matrix_result.provenance | about)
     text = " ".join(write_methods([counted], Citations()))
     assert "Normalisation of toy: counts divided by the total of their sample" in text
     assert "Of the 20,000 features of toy, the 2,000 whose log-transformed counts vary most" in text

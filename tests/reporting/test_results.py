@@ -19,22 +19,12 @@ from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting import figures, report
 from sparsekm.reporting.answer import view_answer
 from sparsekm.reporting.clusters import class_colors, cluster_colors, view_anatomy
+from sparsekm.reporting.comparison_tables import score_table, statistics_table
 from sparsekm.reporting.methods_text import Citations, write_methods
-from sparsekm.reporting.page_tables import (
-    score_table,
-    statistics_table,
-    view_table,
-)
+from sparsekm.reporting.page_tables import view_table
 from sparsekm.reporting.report import load_dataset_result
 from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.studies import METHOD_ROWS
-
-
-def test_matrix_is_no_atlas_and_brain_is_one(matrix_result, brain_result):
-    assert not matrix_result.is_atlas
-    assert brain_result.is_atlas
-    assert brain_result.is_simulated
-    assert brain_result.planted is None
 
 
 def test_gene_table_is_made_where_no_file_is_given(matrix_files, matrix_result):
@@ -67,31 +57,26 @@ def test_every_method_of_the_registry_has_its_title_and_a_look_of_its_own():
             assert len({getattr(look, part) for look in looks}) == len(looks)
 
 
-def test_the_report_says_what_the_rival_methods_do_and_cites_them(matrix_result):
-    found = matrix_result.methods["kmeans"]
+def test_the_methods_say_what_rivals_do_and_that_data_were_tuned_on_a_sample(matrix_result):
+    found, l0 = (matrix_result.methods[name] for name in ("kmeans", "l0"))
     rivals = {name: replace(found, name=name) for name in ("ifpca", "scfs")}
+    drawn = replace(l0, attributes={**l0.attributes, "n_tuned": 8})
     citations = Citations()
     text = " ".join(write_methods([replace(matrix_result, methods=rivals)], citations))
     assert "Higher Criticism" in text
+    assert "drawn at random" not in text
     assert {"10.1214/15-AOS1423", "10.1111/biom.13665"} <= {work.doi for work in citations.cited}
+    text = " ".join(write_methods([replace(matrix_result, methods={"l0": drawn})], Citations()))
+    assert "Sparsities were tuned on 8 of the 12 samples of toy, drawn at random" in text
 
 
 def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, monkeypatch):
     monkeypatch.setattr(figures, "MOST_POINTS", 5)
-    figure = figures.answer_figure(matrix_result)
+    figure, _ = figures.answer_figure(matrix_result)
     scatter = figure.axes[-1]
     assert sum(len(points.get_offsets()) for points in scatter.collections) == 5
     captions = {drawn.name: drawn.caption for drawn in figures.draw_figures(matrix_result)}
     assert "of the features kept, 5 drawn at random." in captions["answer"]
-
-
-def test_the_methods_name_data_that_were_tuned_on_a_sample(matrix_result):
-    assert "drawn at random" not in " ".join(write_methods([matrix_result], Citations()))
-    l0 = matrix_result.methods["l0"]
-    drawn = replace(l0, attributes={**l0.attributes, "n_tuned": 8})
-    result = replace(matrix_result, methods=matrix_result.methods | {"l0": drawn})
-    text = " ".join(write_methods([result], Citations()))
-    assert "Sparsities were tuned on 8 of the 12 samples of toy, drawn at random" in text
 
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
@@ -147,40 +132,43 @@ def partly(matrix_result):
     return replace(result, contingency=tabulate_overlap(clusters, result.labels))
 
 
-def test_the_report_counts_them(partly):
+def test_samples_without_a_class_are_counted_where_there_are_any(partly, matrix_result):
+    assert "samples without a known label" not in statistics_table([matrix_result]).index
     table = statistics_table([partly])["toy"]
     assert table["number of classes"] == 2
     assert table["samples without a known label"] == 5
-    assert "These counts, CER and ARI leave out 5 samples" in view_anatomy(partly, "f").sentence
-
-
-def test_where_there_are_none_nothing_is_said(matrix_result):
-    assert "samples without a known label" not in statistics_table([matrix_result]).index
+    assert "These counts, CER and ARI leave out 5 samples" in view_anatomy(partly)["sentence"]
 
 
 def test_they_are_grey_and_so_is_a_cluster_of_nothing_else(partly):
     assert class_colors(partly)[UNKNOWN] == DROPPED
     grey = [cluster for cluster, color in cluster_colors(partly).items() if color == DROPPED]
     assert grey == [2]
-    facts = dict(view_answer(partly).facts)
+    facts = dict(view_answer(partly)["facts"])
     assert "5 samples have none" in facts["Known classes"]
 
 
 def test_method_that_was_not_run_leaves_a_gap(brain_result, matrix_result):
     fewer = replace(brain_result, methods={"kmeans": brain_result.methods["kmeans"]})
     table = score_table([fewer, matrix_result], "n_kept")
-    assert pd.isna(table.loc["ℓ₀-k-means", "E11.5"])
-    assert table.loc["ℓ₀-k-means", "toy"] == 3
+    assert pd.isna(table.loc["l0", "E11.5"])
+    assert table.loc["l0", "toy"] == 3
 
 
 def test_statistics_count_genes_voxels_regions_and_what_was_excluded(brain_result):
-    table = statistics_table([brain_result])
+    counts = dict(brain_result.provenance["counts"])
+    counts["section_data_sets"] = {"failed": 31, "no_grid": 2, "rejected": 0}
+    provenance = {**brain_result.provenance, "counts": counts, "n_genes_dropped_constant": 1}
+    table = statistics_table([replace(brain_result, provenance=provenance)])
     assert table["E11.5"].to_dict() == {
         "number of genes": 8,
         "number of voxels": 120,
         "number of regions": 3,
         "voxels excluded: ventricle": 17,
+        "section data sets excluded: failed": 31,
+        "section data sets excluded: no grid": 2,
         "genes dropped: missing values": 4,
+        "genes dropped: constant": 1,
     }
 
 
@@ -193,7 +181,7 @@ def test_statistics_count_genes_voxels_regions_and_what_was_excluded(brain_resul
     ],
 )
 def test_simulated_numbers_are_marked_once(origins, columns, whole):
-    view = view_table(pd.DataFrame({"a": [1], "b": [2]}), "", write=str, simulated=origins)
+    view = view_table(pd.DataFrame({"a": [1], "b": [2]}), "", kind="", simulated=origins)
     assert [column.simulated for column in view.columns[1:]] == columns
     assert view.simulated is whole
 

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.text import Text
 
 from sparsekm.annotation.clusters import tabulate_overlap
-from sparsekm.figures.sample_heat_map import draw_bar, order_field
+from sparsekm.figures.sample_heat_map import Bar, draw_bar, order_field
 from sparsekm.figures.style import (
     MOST_LETTERS,
     figure_svg,
@@ -65,9 +65,9 @@ def test_a_bar_shows_the_most_frequent_category_or_the_mean(table):
     X, labels = table
     field = order_field(X, labels, most=3)
     categories, bar, shares = *new_figure(3, 3).subplots(2), np.linspace(0, 1, 90)
-    draw_bar(categories, field, "a", labels, {0: "red", 1: "lime", 2: "blue"})
+    draw_bar(categories, field, "a", Bar(labels, {0: "red", 1: "lime", 2: "blue"}))
     assert categories.images[0].get_array()[0].tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
-    draw_bar(bar, field, "b", shares)
+    draw_bar(bar, field, "b", Bar(shares))
     expected = [1 - shares[labels == cluster].mean() for cluster in range(3)]
     np.testing.assert_allclose(bar.images[0].get_array()[0, :, 0], expected)
 
@@ -110,7 +110,7 @@ def test_the_legend_has_every_cluster_whatever_its_majority_class(matrix_result)
     clusters = {"l0": matrix_result.methods["l0"].labels}
     result = dataclasses.replace(matrix_result, obs=obs)
     overlap = tabulate_overlap(clusters, result.labels)
-    figure = answer_figure(dataclasses.replace(result, contingency=overlap))
+    figure, _ = answer_figure(dataclasses.replace(result, contingency=overlap))
     (legend,) = figure.legends
     shown = {text.get_text() for text in legend.get_texts()}
     assert shown == {"cluster 0: _x", "cluster 1: $\\frac$", short_name(f"cluster 2: {LONG}")}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import hsv_to_rgb, to_rgb
 
-from sparsekm.annotation.clusters import overlap_clusters
+from sparsekm.annotation.clusters import count_overlap
 from sparsekm.atlas.phantom import REGIONS
 from sparsekm.atlas.phantom.anatomy import UPPER
 from sparsekm.figures.style import (
@@ -30,27 +30,17 @@ from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.studies import METHOD_ROWS
 
 
-@pytest.fixture
-def overlap():
-    labels = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2])
-    regions = np.array(list("AABAACCCB"), dtype=object)
-    return overlap_clusters(labels, regions, ["A", "B", "C"])
-
-
-def test_cluster_belongs_to_the_region_it_overlaps_most(overlap):
-    assert overlap.best_region.to_dict() == {0: "A", 1: "A", 2: "C"}
-
-
-def test_tied_overlap_goes_to_the_first_region():
-    overlap = overlap_clusters(np.zeros(2, int), np.array(["B", "A"]), ["A", "B"])
-    assert overlap.best_region[0] == "A"
-
-
-def test_clusters_that_share_a_region_differ_in_shade_and_the_first_has_its_colour(overlap):
-    colors = color_clusters(overlap, {"A": "#0072b2", "B": "#000000", "C": "#e69f00"})
-    assert colors[2] == "#e69f00"
-    assert colors[0] == "#0072b2"
-    assert colors[1] != colors[0]
+def test_a_cluster_has_the_colour_of_its_first_best_region_in_shades_if_it_is_not_alone():
+    labels, regions = (
+        np.array([0, 0, 0, 1, 1, 2, 2, 2, 2]),
+        np.array(list("AABAACCCB"), dtype=object),
+    )
+    known = {"A": "#0072b2", "B": "#000000", "C": "#e69f00"}
+    colors = color_clusters(count_overlap(labels, regions, list(known)), known)
+    assert (colors[0], colors[2]) == ("#0072b2", "#e69f00")
+    assert colors[1] not in known.values()
+    tied = count_overlap(np.zeros(2, int), np.array(["B", "A"]), list(known))
+    assert color_clusters(tied, known) == {0: "#0072b2"}
 
 
 def test_region_colours_follow_the_atlas_and_leave_absent_regions_out(brain_result):
@@ -180,7 +170,7 @@ def test_a_split_region_adds_no_pair_that_is_closer_than_the_atlas_own_colours()
     # Twenty clusters, of which three share the largest region and two the midbrain.
     labels = np.repeat(np.arange(20), 30)
     labels[labels == 2] = rng.choice([1, 2, 20], 30)
-    found = color_clusters(overlap_clusters(labels, regions, list(REGIONS)), ATLAS_COLORS)
+    found = color_clusters(count_overlap(labels, regions, list(REGIONS)), ATLAS_COLORS)
     assert smallest_distance(list(found.values())) >= own
     # Its neighbouring hindbrain regions are why slices carry names and borders.
     assert own < NOTICEABLE

@@ -69,15 +69,11 @@ def test_neither_layout_nor_blas_threads_touch_the_bits(draw, dtype):
     assert columns.tobytes() == rows.tobytes() == X.tobytes()
 
 
-@pytest.mark.parametrize("index", [0, 7])
-def test_every_permuted_column_keeps_its_values(X, index):
-    reference = permuted_reference(X, index=index, seed=3)
-    np.testing.assert_array_equal(np.sort(reference, axis=0), np.sort(X, axis=0))
-    assert (reference != X).mean() > 0.9
-
-
-def test_columns_are_permuted_independently(X):
-    reference = permuted_reference(X, index=0, seed=3)
+def test_columns_are_permuted_independently_and_keep_their_values(X):
+    for index in (0, 7):
+        reference = permuted_reference(X, index=index, seed=3)
+        np.testing.assert_array_equal(np.sort(reference, axis=0), np.sort(X, axis=0))
+        assert (reference != X).mean() > 0.9
     # Columns 0 and 1 were equal, so one permutation for all rows would leave them so.
     assert (reference[:, 0] == reference[:, 1]).mean() < 0.2
     correlations = np.corrcoef(permuted_reference(np.tile(X[:, :1], 200), index=0, seed=3).T)
@@ -138,31 +134,21 @@ def z_score(X):
     return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
-def generator():
-    """The generator of the reference 2 of seed 3."""
-    return np.random.default_rng(np.random.SeedSequence(3, spawn_key=(2, 0)))
-
-
-def test_a_gaussian_reference_is_a_mixture_of_the_rows_by_standard_normals(factors):
-    rng = generator()
-    rows = rng.permutation(12)
-    draws = np.empty((12, 20))
-    draws[rows] = rng.standard_normal((12, 12)) @ (factors[rows] - factors.mean(axis=0))
+@pytest.mark.parametrize("shrinkage", [0.0, 1.0])
+def test_a_reference_mixes_rows_by_standard_normals_and_with_all_shrinkage_is_noise(
+    factors, shrinkage
+):
+    # The generator of the reference 2 of seed 3.
+    one, rng = (np.random.default_rng(np.random.SeedSequence(3, spawn_key=(2, 0))) for _ in "ab")
+    found, rows = mix_rows(factors, one, shrinkage), rng.permutation(12)
+    draws = rng.standard_normal((12, 12)) @ (factors[rows] - factors.mean(axis=0))
+    if shrinkage:
+        draws = rng.standard_normal((12, 20))
+    else:
+        assert found.tobytes() == gaussian_reference(factors, index=2, seed=3).tobytes()
     # Means and spreads are those of the data.
-    expected = z_score(draws) * factors.std(axis=0) + factors.mean(axis=0)
-    found = gaussian_reference(factors, index=2, seed=3)
+    expected = z_score(draws[np.argsort(rows)]) * factors.std(axis=0) + factors.mean(axis=0)
     np.testing.assert_allclose(found, expected, rtol=1e-10)
-    assert mix_rows(factors, generator(), 0.0).tobytes() == found.tobytes()
-
-
-def test_with_all_shrinkage_the_noise_alone_is_left(factors):
-    rng = generator()
-    rows = rng.permutation(12)
-    rng.standard_normal((12, 12))
-    noise = np.empty((12, 20))
-    noise[rows] = rng.standard_normal((12, 20))
-    expected = z_score(noise) * factors.std(axis=0) + factors.mean(axis=0)
-    np.testing.assert_allclose(mix_rows(factors, generator(), 1.0), expected, rtol=1e-10)
 
 
 def test_gaussian_correlations_are_those_of_the_data_on_average(monkeypatch):

@@ -6,12 +6,7 @@ from scipy.ndimage import gaussian_filter
 
 from sparsekm import SparseKMeans
 from sparsekm.annotation.stability import draw_half
-from sparsekm.tuning.sample_blocks import (
-    check_groups,
-    cut_point,
-    order_samples,
-    space_blocks,
-)
+from sparsekm.tuning.sample_blocks import check_groups, space_blocks
 
 SIDE, N_FEATURES, KEPT, K = 24, 40, 8, 4
 
@@ -41,12 +36,11 @@ def test_blocks_stay_whole_in_halves():
         assert 0 < len(part) < 20
         inside = np.isin(blocks, blocks[part])
         assert inside.sum() == len(part)
-    # The cut nearest to the size asked for.
-    order = order_samples(20, np.random.default_rng(1), blocks)
-    at = cut_point(10, order, blocks)
-    ends = np.cumsum([np.sum(blocks == b) for b in dict.fromkeys(blocks[order].tolist())])
-    assert abs(at - 10) == np.abs(ends - 10).min()
-    assert cut_point(10, np.arange(20)) == 10
+    # The cut nearest to a half.
+    for number in range(4):
+        rest = np.setdiff1d(np.arange(20), draw_half(20, number, 1, blocks))
+        assert abs(len(rest) - 10) <= np.bincount(blocks).max() // 2
+    assert len(draw_half(21, 0, 1)) == 11
 
 
 def test_sparse_k_means_takes_groups_whatever_their_names():

@@ -7,11 +7,10 @@ from scipy.sparse import csr_array
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.tuning.consensus import agreement
-from sparsekm.tuning.differing_features import count_differing
 from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.fold_fits import N_REPEATS, draw_folds
-from sparsekm.tuning.separation import MatchedFold
-from sparsekm.tuning.signature import LEAST_AGREEMENT, find_signatures
+from sparsekm.tuning.gap import count_differing
+from sparsekm.tuning.separation import LEAST_AGREEMENT, MatchedFold, find_signatures
 
 TRUTH = np.repeat([0, 1, 2], 20)
 

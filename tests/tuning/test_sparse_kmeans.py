@@ -1,14 +1,12 @@
 """SparseKMeans decides screening, start and features, on hard data too; X has its own scale."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csc_array, csr_array
 from sklearn.base import clone
 
 from sparsekm import KMeans, L0KMeans, SparseKMeans, classification_error_rate
-from sparsekm.tuning.sample_blocks import tuning_sample
+from sparsekm.metrics import matching_error_rate
 
 PENALTIES = pytest.mark.parametrize("penalty", ["l0", "l1"])
 TRUTH = np.repeat([0, 1, 2], [15, 15, 20])
@@ -64,13 +62,12 @@ def test_clusters_that_few_of_few_features_show_are_found_exactly(penalty):
 @PENALTIES
 def test_attributes_have_the_shapes_and_ranges_of_the_contract(fits, clear, penalty):
     fit = fits[penalty]
-    assert fit.labels_.shape == (50,)
-    assert fit.labels_.dtype == np.int32
-    assert fit.cluster_centers_.shape == (3, 40)
-    for k in range(3):
-        np.testing.assert_allclose(fit.cluster_centers_[k], clear[fit.labels_ == k].mean(axis=0))
+    assert (fit.labels_.shape, fit.labels_.dtype) == ((50,), np.int32)
     z = (clear - clear.mean(axis=0)) / clear.std(axis=0, ddof=1)
-    means = np.array([z[fit.labels_ == k].mean(axis=0) for k in range(3)])
+    centers, means = (
+        np.array([values[fit.labels_ == k].mean(axis=0) for k in range(3)]) for values in (clear, z)
+    )
+    np.testing.assert_allclose(fit.cluster_centers_, centers)
     scores = (np.bincount(fit.labels_)[:, None] * means**2).sum(axis=0)
     np.testing.assert_allclose(fit.feature_scores_, scores)
     assert fit.feature_weights_.shape == fit.selection_frequency_.shape == (40,)
@@ -162,17 +159,6 @@ def test_sparse_data_give_the_answer_of_dense_ones(penalty, container):
     np.testing.assert_array_equal(stored.predict(container(X)), dense.predict(X))
 
 
-def test_of_more_samples_than_the_most_some_are_drawn_and_all_are_fitted(clear):
-    fit = SparseKMeans(3, max_samples=36, random_state=4).fit(clear)
-    drawn = tuning_sample(50, 36, int(np.random.SeedSequence(4).generate_state(1)[0]))
-    known = np.flatnonzero(np.isfinite(fit.sample_reproducibility_))
-    np.testing.assert_array_equal(known, drawn)
-    assert fit.coassociation_ is None
-    assert classification_error_rate(TRUTH, fit.labels_) == 0
-    for k in range(3):
-        np.testing.assert_allclose(fit.cluster_centers_[k], clear[fit.labels_ == k].mean(axis=0))
-
-
 def test_what_is_known_of_drawn_samples_has_the_numbers_of_the_clusters_of_all(seed):
     labels = np.random.default_rng(seed).permutation(np.repeat([0, 1, 2], 100))
     X = np.random.default_rng(seed).standard_normal((300, 30))
@@ -261,24 +247,21 @@ def test_the_conclusion_is_one_sentence_that_says_what_was_found(fits, penalty):
     assert f"{fit.sample_reproducibility_.mean():.0%}" in sentence
 
 
-def test_the_fit_is_an_l0_fit(fits):
-    fit = fits["l0"]
-    assert isinstance(fit.sparsity_, int)
-    assert set(fit.feature_weights_) == {0.0, 1.0}
-    assert fit.feature_weights_.sum() == fit.sparsity_
-    kept = fit.get_support()
-    assert fit.feature_scores_[kept].min() >= fit.feature_scores_[~kept].max()
-    assert fit.objective_ == pytest.approx(fit.feature_weights_ @ fit.feature_scores_, rel=1e-12)
-
-
-def test_the_fit_is_an_l1_fit(fits):
-    fit = fits["l1"]
-    assert isinstance(fit.sparsity_, float)
-    weights = fit.feature_weights_
-    assert (weights >= 0).all()
-    assert np.linalg.norm(weights) == pytest.approx(1, rel=1e-9)
-    assert weights.sum() <= fit.sparsity_ * (1 + 1e-9)
+@PENALTIES
+def test_the_weights_are_those_of_the_penalty(fits, penalty):
+    fit, weights = fits[penalty], fits[penalty].feature_weights_
     assert fit.objective_ == pytest.approx(weights @ fit.feature_scores_, rel=1e-12)
+    if penalty == "l0":
+        assert isinstance(fit.sparsity_, int)
+        assert set(weights) == {0.0, 1.0}
+        assert weights.sum() == fit.sparsity_
+        kept = fit.get_support()
+        assert fit.feature_scores_[kept].min() >= fit.feature_scores_[~kept].max()
+    else:
+        assert isinstance(fit.sparsity_, float)
+        assert (weights >= 0).all()
+        assert np.linalg.norm(weights) == pytest.approx(1, rel=1e-9)
+        assert weights.sum() <= fit.sparsity_ * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -368,12 +351,6 @@ def test_where_factors_are_the_optimum_the_clusters_are_found_all_the_same():
     assert fit.get_support()[30:].mean() < 0.1
 
 
-def error_rate(classes, labels):
-    """Share of samples outside the class that their cluster is matched with."""
-    table = pd.crosstab(classes, labels).to_numpy()
-    return 1 - table[linear_sum_assignment(-table)].sum() / len(labels)
-
-
 @pytest.mark.slow
 def test_the_two_leukemias_are_found_where_k_means_fails(test_data):
     file = test_data / "microarray" / "leukemia_72x3571.npz"
@@ -382,6 +359,5 @@ def test_the_two_leukemias_are_found_where_k_means_fails(test_data):
     with np.load(file) as arrays:
         raw, classes = arrays["X"], arrays["y"]
     X = (raw - raw.mean(axis=0)) / raw.std(axis=0, ddof=1)
-    assert error_rate(classes, KMeans(2, random_state=0).fit(X).labels_) > 0.2
-    fit = SparseKMeans(2, random_state=0).fit(X)
-    assert error_rate(classes, fit.labels_) <= 0.06
+    assert matching_error_rate(classes, KMeans(2, random_state=0).fit(X).labels_) > 0.2
+    assert matching_error_rate(classes, SparseKMeans(2, random_state=0).fit(X).labels_) <= 0.06

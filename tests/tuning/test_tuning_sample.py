@@ -6,12 +6,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csr_array
 
-from sparsekm import (
-    GapSearch,
-    L0KMeans,
-    SparseKMeans,
-    classification_error_rate,
-)
+from sparsekm import GapSearch, L0KMeans, SparseKMeans, classification_error_rate
 from sparsekm.tuning.sample_blocks import tuning_sample
 
 TRUTH = np.repeat([0, 1, 2], 40)
@@ -130,7 +125,6 @@ SEARCHES = [
     GapSearch(
         L0KMeans(2, n_init=1), sparsities=[2, 5, 24], n_references=2, rule="auto", random_state=0
     ),
-    SparseKMeans(2, sparsity=6, random_state=0),
 ]
 
 

@@ -54,17 +54,18 @@ class Project:
         """Run snakemake in the project and return its output, stderr with stdout."""
         return run_snakemake(self.root, *arguments)
 
-    def planned(self, target: str = "results") -> set[str]:
+    def planned(self, *targets: str) -> set[str]:
         """List the jobs of a dry run as "rule dataset method" or "rule age", but the target."""
-        done = self.snakemake("--dry-run", "--cores", "1", target)
+        targets = targets or ("results",)
+        done = self.snakemake("--dry-run", "--cores", "1", *targets)
         assert done.returncode == 0, done.stdout
-        jobs = re.findall(r"^(?:local)?rule (\w+):$(.*?)^\[|\Z", done.stdout, re.M | re.S)
+        jobs = re.findall(r"^(?:local)?rule (\w+):$(.*?)(?=^\[|\Z)", done.stdout, re.M | re.S)
         named = set()
         for rule, body in jobs:
             values = re.search(r"wildcards: (.*)", body)
             names = re.findall(r"=([^,\n]+)", values[1]) if values else []
             named.add(" ".join([rule, *names]))
-        return named - {"", target}
+        return named - {*targets}
 
 
 def make_project(root: Path, source: Path) -> Project:

@@ -86,14 +86,6 @@ def test_a_run_that_is_terminated_leaves_no_process_and_no_lock(table):
     assert not any(folder.glob(".snakemake/locks/*"))
 
 
-def test_what_fails_later_says_where_its_messages_are(table, capfd):
-    (table.parent / "config.yaml").write_text("matrices: {t: {path: tumours.csv}}\nmethod: [l0]\n")
-    assert command.main(["run", "config.yaml", "--quiet"]) == 2
-    told = capfd.readouterr().err
-    assert "unknown keys ['method']" in told
-    assert "Correct config.yaml, then: sparsekm run config.yaml" in told
-
-
 def test_a_package_without_a_workflow_says_so(tmp_path):
     with pytest.raises(CommandError, match="no workflow found in .* install sparsekm from a wheel"):
         find_workflow(tmp_path / "src" / "sparsekm")
@@ -125,7 +117,7 @@ def environment():
     return {name: value for name, value in os.environ.items() if name not in ours}
 
 
-def test_the_command_and_what_it_starts_import_nothing_from_the_folder(
+def test_what_is_started_imports_nothing_from_the_folder_and_what_fails_says_what_to_do(
     tmp_path, monkeypatch, capfd
 ):
     folder = tmp_path / "run"
@@ -140,6 +132,7 @@ def test_the_command_and_what_it_starts_import_nothing_from_the_folder(
     assert not sprung.exists()
     told = capfd.readouterr().err
     assert "unknown keys ['method']" in told
+    assert "Correct config.yaml, then: sparsekm run config.yaml" in told
 
 
 @pytest.mark.release

@@ -2,12 +2,12 @@
 
 import re
 import runpy
-import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 from configuration_reader import configuration_check
+from snakemake_process import run_snakemake
 
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 
@@ -138,11 +138,10 @@ def test_make_settings_writes_a_key_that_config_yaml_lacks(place, text):
 PROFILE = yaml.safe_load((ROOT / "config" / "paper-procedure.yaml").read_text())
 
 
-def test_every_age_is_planned_and_nothing_else(tmp_path, new_project):
-    project = new_project(tmp_path, ROOT)
-    shutil.copy(ROOT / "config.yaml", project.root)
-    profile = ROOT / "config" / "paper-procedure.yaml"
-    done = project.snakemake("--dry-run", "--cores", "1", "--configfile", str(profile))
+def test_every_age_is_planned_and_nothing_else(tmp_path):
+    files = ("--configfile", str(ROOT / "config" / "paper-procedure.yaml"))
+    files += ("--snakefile", str(ROOT / "workflow" / "Snakefile"))
+    done = run_snakemake(tmp_path, *files, "--dry-run", "--cores", "1")
     assert done.returncode == 0, done.stdout
     for age in PROFILE["atlas"]["ages"]:
         for method in ("kmeans", "l1", "l0"):

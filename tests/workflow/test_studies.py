@@ -7,9 +7,14 @@ import pytest
 from sparsekm.io.store import read_fit
 
 
-@pytest.fixture
-def with_sets(fresh):
-    folder = fresh.root / "labelled"
+@pytest.fixture(scope="module")
+def project(tmp_path_factory, project_root, new_project):
+    return new_project(tmp_path_factory.mktemp("studies"), project_root)
+
+
+@pytest.fixture(scope="module")
+def with_sets(project):
+    folder = project.root / "labelled"
     folder.mkdir()
     rng = np.random.default_rng(0)
     for name, n_samples in (("one", 24), ("large", 60)):
@@ -27,12 +32,14 @@ def with_sets(fresh):
             "references": 2,
         }
 
-    fresh.configure(change)
-    return fresh
+    project.configure(change)
+    yield project
+    project.configure()
 
 
-def test_the_yardstick_without_a_folder_says_in_one_line_that_it_needs_one(fresh):
-    run = fresh.snakemake("yardstick", "--dry-run", "--cores", "1")
+def test_the_yardstick_without_a_folder_says_in_one_line_that_it_needs_one(project):
+    project.configure()
+    run = project.snakemake("yardstick", "--dry-run", "--cores", "1")
     assert run.returncode != 0
     said = [line for line in run.stdout.splitlines() if "yardstick.folder=null" in line]
     assert len(said) == 1
@@ -40,8 +47,10 @@ def test_the_yardstick_without_a_folder_says_in_one_line_that_it_needs_one(fresh
 
 
 def test_a_set_whose_name_no_path_should_have_is_named(with_sets):
-    (with_sets.root / "labelled" / "one.npz").rename(with_sets.root / "labelled" / "a b.npz")
+    file = with_sets.root / "labelled" / "one.npz"
+    odd = file.rename(file.with_name("a b.npz"))
     run = with_sets.snakemake("yardstick", "--dry-run", "--cores", "1")
+    odd.rename(file)
     assert run.returncode != 0
     assert "the names ['a b'] should consist of letters" in run.stdout
 
@@ -80,9 +89,9 @@ def test_a_picture_comes_with_its_table_and_caption(fresh):
     assert (folder / "expected_scores.txt").read_text(encoding="utf-8").startswith("Theorem 1.")
 
 
-def test_the_target_theory_plans_three_pictures(fresh):
+def test_the_target_theory_plans_three_pictures(project):
     pictures = ("expected_scores", "partition_bound", "support_recovery")
-    assert fresh.planned("theory") == {f"draw_theorem {picture}" for picture in pictures}
+    assert project.planned("theory") == {f"draw_theorem {picture}" for picture in pictures}
 
 
 @pytest.mark.release

@@ -25,7 +25,7 @@ def refuse(change):
     return "\n".join(["", *configuration_check.check_configuration(configuration)])
 
 
-def test_every_mistake_against_the_schema_is_told_in_one_line(fresh):
+def test_every_mistake_against_the_schema_is_told_in_one_line(finished):
     def change(configuration):
         configuration["n_initt"] = 3
         configuration["seed"] = "x"
@@ -40,8 +40,9 @@ def test_every_mistake_against_the_schema_is_told_in_one_line(fresh):
         configuration["atlas"]["allen"] = {"url": "ftp://x", "contact": "two\nlines"}
         configuration["tuning"]["sparsities"]["l1"] = [0.5]
 
-    fresh.configure(change)
-    done = fresh.snakemake("--dry-run")
+    finished.configure(change)
+    done = finished.snakemake("--dry-run")
+    finished.configure()
     assert done.returncode != 0
     told = done.stdout
     assert "Traceback" not in told

@@ -325,18 +325,6 @@ def test_what_is_shown_of_a_fit_belongs_to_it(finished, dataset):
     assert fit.attributes["has_clusters"] == (pairs["p_adjusted"] <= 0.05).any()
 
 
-@pytest.mark.release
-def test_threads_change_nothing(copied):
-    folder = "results/tumours/sparse/"
-    names = [folder + name for name in ("consensus.csv", "separation.csv", "tuned.h5")]
-    before = [(copied.root / name).read_bytes() for name in names]
-    for file in folder_of(copied).rglob("*.*"):
-        file.unlink()
-    done = copied.snakemake("--cores", "2", "--set-threads", "find_consensus=2", "--", *names)
-    assert done.returncode == 0, done.stdout
-    assert [(copied.root / name).read_bytes() for name in names] == before
-
-
 @pytest.fixture(scope="module")
 def found(examine_page, finished):
     return examine_page(finished.root / "results" / "report.html")

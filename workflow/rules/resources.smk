@@ -42,7 +42,7 @@ def declared_megabytes(dataset):
 
 def measured_bytes(file, layer):
     """Return the bytes of a matrix, and those that reading it takes."""
-    from sparsekm.io.readers.matrix_size import measure_matrix
+    from sparsekm.io.readers.reader import measure_matrix
 
     found = measure_matrix(file, layer)
     return found.matrix, found.memory

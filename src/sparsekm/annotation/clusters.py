@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import anndata
@@ -20,47 +18,35 @@ from scipy.stats import chi2_contingency, false_discovery_control, kruskal
 from scipy.stats.contingency import association
 
 from sparsekm.annotation.gene_table import VERDICTS, judge_features, rank_scores
-from sparsekm.io.hdf5_format import write_anndata
 from sparsekm.io.known_classes import distinct_classes, is_known
-from sparsekm.io.matrix_file import RowSource, row_blocks
+from sparsekm.io.normalised_file import RowSource, row_blocks
 from sparsekm.io.store import TunedFit
-from sparsekm.io.tables import FLAG, NUMBER, WHOLE, WORD, TableFormat
+from sparsekm.io.tables import FLAG, NUMBER, WHOLE, WORD, TableFormat, columns
 
 # The file ``contingency.csv``: a row for each method, cluster and class with samples in common.
 # Samples without a known class are left out, including from ``n_cluster``.
 OVERLAP = TableFormat(
     "match_clusters",
     {
-        **dict.fromkeys(("method",), WORD),
-        **dict.fromkeys(("cluster", "n_cluster"), WHOLE),
-        **dict.fromkeys(("label", "name", "color"), WORD),
-        **dict.fromkeys(("n_label", "n_shared"), WHOLE),
-        **dict.fromkeys(("share_of_cluster", "share_of_label"), NUMBER),
+        "method": WORD,
+        **columns(WHOLE, "cluster n_cluster"),
+        **columns(WORD, "label name color"),
+        **columns(WHOLE, "n_label n_shared"),
+        **columns(NUMBER, "share_of_cluster share_of_label"),
         "is_best": FLAG,
     },
 )
 
 
-@dataclass(frozen=True)
-class ClusterOverlap:
-    """Clusters (rows, by label) against regions (columns).
+def count_overlap(labels: np.ndarray, regions: np.ndarray, order: list[str]) -> pd.DataFrame:
+    """Count the samples of each cluster (row) in each region (column, in this order).
 
-    `counts` are the samples in both; a cluster without samples of a known region has no row.
-    `best_region` is the region with most of the cluster's samples; ties go to the first region.
+    A cluster without samples of a known region has no row.
     """
-
-    counts: pd.DataFrame
-    best_region: pd.Series
-
-
-def overlap_clusters(labels: np.ndarray, regions: np.ndarray, order: list[str]) -> ClusterOverlap:
-    """Count the samples of each cluster in each region; the `order` of columns decides ties."""
     known = is_known(regions)
-    counts = pd.crosstab(
-        pd.Series(np.asarray(labels)[known], name="cluster"),
-        pd.Series(np.asarray(regions)[known], name="region"),
-    ).reindex(columns=order, fill_value=0)
-    return ClusterOverlap(counts, counts.idxmax(axis=1))
+    clusters = pd.Series(np.asarray(labels)[known], name="cluster")
+    counts = pd.crosstab(clusters, pd.Series(np.asarray(regions)[known], name="label"))
+    return counts.reindex(columns=order, fill_value=0)
 
 
 def tabulate_overlap(
@@ -84,15 +70,14 @@ def tabulate_overlap(
     order = [a for a in known.index if a in present] + [a for a in present if a not in known.index]
     parts = []
     for method, found in clusters.items():
-        overlap = overlap_clusters(found, labels, order)
-        rows = overlap.counts.stack().rename("n_shared").reset_index()
-        rows.columns = ["cluster", "label", "n_shared"]
+        counts = count_overlap(found, labels, order)
+        rows = counts.stack().rename("n_shared").reset_index()
         rows = rows.assign(
             method=method,
-            n_cluster=rows["cluster"].map(overlap.counts.sum(axis=1)),
-            n_label=rows["label"].map(overlap.counts.sum(axis=0)),
+            n_cluster=rows["cluster"].map(counts.sum(axis=1)),
+            n_label=rows["label"].map(counts.sum(axis=0)),
             **{column: rows["label"].map(known[column]).fillna("") for column in known},
-            is_best=rows["label"] == rows["cluster"].map(overlap.best_region),
+            is_best=rows["label"] == rows["cluster"].map(counts.idxmax(axis=1)),
         )
         rows["share_of_cluster"] = rows["n_shared"] / rows["n_cluster"]
         rows["share_of_label"] = rows["n_shared"] / rows["n_label"]
@@ -113,11 +98,9 @@ class Highest(NamedTuple):
 def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> Highest:
     """Find the group in which each feature has its largest mean, its effect size and lead there.
 
-    `X`, of shape (n, p), is read twice, in blocks of samples. `codes` are groups in
-    ``range(n_groups)``, which may be empty; samples with code -1 are left out. Ties go to the
-    lowest group. The effect is Cohen's d, at least 0, or NaN if the pooled standard deviation is
-    not defined: all samples are in one group, or the feature is constant in both parts. The lead is
-    NaN if only one group has samples.
+    `X` (n, p) is read twice, in blocks of samples; samples with code -1 are left out. Ties go to
+    the lowest group. The effect is NaN if the pooled standard deviation is not defined: all samples
+    are in one group, or the feature is constant in both parts. So is the lead of a single group.
     """
     codes = np.asarray(codes, dtype=np.intp)
     sizes = np.bincount(codes[codes >= 0], minlength=n_groups)
@@ -132,7 +115,10 @@ def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> Highest:
         inside = np.take_along_axis(means, best[None], axis=0)[0]
         other_sums = sums.sum(axis=0) - np.take_along_axis(sums, best[None], axis=0)[0]
         outside = other_sums / (sizes.sum() - sizes[best])
-        squares = _sum_squares(X, codes, best, inside, outside)
+        squares = np.zeros(len(best))
+        for groups, block in _grouped_blocks(X, codes):
+            block -= np.where(groups[:, None] == best, inside, outside)
+            squares += np.square(block, out=block).sum(axis=0)
         pooled = np.sqrt(squares / (sizes.sum() - 2))
         effect = (inside - outside) / pooled
     # For a constant feature, rounding can leave a small nonzero divisor.
@@ -140,17 +126,6 @@ def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> Highest:
     np.put_along_axis(means, best[None], -np.inf, axis=0)
     second = means.max(axis=0)
     return Highest(best, effect, np.where(np.isfinite(second), inside - second, np.nan))
-
-
-def _sum_squares(
-    X: RowSource, codes: np.ndarray, best: np.ndarray, inside: np.ndarray, outside: np.ndarray
-) -> np.ndarray:
-    """Sum, for each feature, squared distances to the means inside and outside its best group."""
-    squares = np.zeros(len(best))
-    for groups, block in _grouped_blocks(X, codes):
-        block -= np.where(groups[:, None] == best, inside, outside)
-        squares += np.square(block, out=block).sum(axis=0)
-    return squares
 
 
 def _grouped_blocks(X: RowSource, codes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -171,19 +146,19 @@ def locate_features(
     Clusters are numbers from 0; samples without a cluster (-1) or a known class are left out.
     """
     clusters = np.asarray(clusters)
-    found = find_highest(X, clusters, int(clusters.max()) + 1)
-    table = pd.DataFrame(found._asdict()).set_axis(_located("cluster"), axis=1)
-    if labels is None:
-        return table
-    known, codes = is_known(labels), np.full(len(labels), -1)
-    names, codes[known] = np.unique(labels[known].astype(str), return_inverse=True)
-    highest, *measures = find_highest(X, codes, len(names))
-    values = zip(_located("label"), [names[highest].astype(object), *measures], strict=True)
-    return table.assign(**dict(values))
-
-
-def _located(what: str) -> list[str]:
-    return [f"highest_{what}", f"effect_{what}", f"lead_{what}"]
+    found = {"cluster": find_highest(X, clusters, int(clusters.max()) + 1)}
+    if labels is not None:
+        known, codes = is_known(labels), np.full(len(labels), -1)
+        names, codes[known] = np.unique(labels[known].astype(str), return_inverse=True)
+        highest = find_highest(X, codes, len(names))
+        found["label"] = highest._replace(group=names[highest.group].astype(object))
+    return pd.DataFrame(
+        {
+            f"{measure}_{what}": values
+            for what, where in found.items()
+            for measure, values in zip(("highest", "effect", "lead"), where, strict=True)
+        }
+    )
 
 
 def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
@@ -228,11 +203,6 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
     data.uns["sparsekm"] = found
 
 
-def write_clusters(file: str | Path, data: anndata.AnnData) -> None:
-    """Write a data set with its clusters atomically, compressed."""
-    write_anndata(file, data, compression="gzip", compression_opts=1)
-
-
 def tabulate_clusters(
     samples: Sequence[str], labels: Sequence[str] | None, fits: Mapping[str, TunedFit]
 ) -> pd.DataFrame:
@@ -250,8 +220,8 @@ STRONG = 0.5
 CATEGORY_EFFECT = "V"
 
 
-def associate(labels: np.ndarray, columns: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """Test for each column (n_samples,) whether it differs between clusters.
+def associate(labels: np.ndarray, annotations: Mapping[str, pd.Series]) -> pd.DataFrame:
+    """Test for each annotation (n_samples,) whether it differs between clusters.
 
     Numbers are compared by the test of Kruskal and Wallis, whose effect size is the share of the
     variance of ranks between the clusters (epsilon squared); categories by the chi-square test,
@@ -260,7 +230,7 @@ def associate(labels: np.ndarray, columns: Mapping[str, pd.Series]) -> pd.DataFr
     There is a row per column, the largest effect first: column, test, n (samples with a value),
     effect, effect_name, p, and q, the false discovery rate over the columns.
     """
-    rows = [_associate_one(str(name), labels, values) for name, values in columns.items()]
+    rows = [_associate_one(str(name), labels, values) for name, values in annotations.items()]
     names = ["column", "test", "n", "effect", "effect_name", "p"]
     table = pd.DataFrame(rows, columns=names)
     table["q"] = false_discovery_control(table["p"]) if len(table) else table["p"]
@@ -271,15 +241,14 @@ def _associate_one(name: str, labels: np.ndarray, values: pd.Series) -> tuple:
     known = values.notna().to_numpy()
     values, labels = values[known], labels[known]
     is_numeric = pd.api.types.is_numeric_dtype(values) and values.dtype != bool
-    about = ("Kruskal-Wallis", "ε²") if is_numeric else ("chi-square", CATEGORY_EFFECT)
-    n, effect, p = len(values), 0.0, 1.0
+    test, about = ("Kruskal-Wallis", "ε²") if is_numeric else ("chi-square", CATEGORY_EFFECT)
+    effect, p = 0.0, 1.0
     if values.nunique() > 1 and len(np.unique(labels)) > 1:
         if is_numeric:
-            parts = [values[labels == cluster] for cluster in np.unique(labels)]
-            statistic, p = kruskal(*parts)
-            effect = statistic / (n - 1)
+            statistic, p = kruskal(*(own for _, own in values.groupby(labels)))
+            effect = statistic / (len(values) - 1)
         else:
             table = pd.crosstab(labels, values.astype(str).to_numpy()).to_numpy()
             p = chi2_contingency(table, correction=False).pvalue
             effect = association(table, method="cramer")
-    return name, about[0], n, float(effect), about[1], float(p)
+    return name, test, len(values), float(effect), about, float(p)

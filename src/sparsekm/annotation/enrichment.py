@@ -86,8 +86,8 @@ def group_features(
 
     ``"only l1"``, kept by l1 and not by l0, exists if l0 is the method of `primary_method`.
     """
-    sparse = [method for method in ("l0", "l1", "sparse") if method in weights]
-    kept = {method: np.asarray(weights[method]) != 0 for method in sparse}
+    sparse = ("l0", "l1", "sparse")
+    kept = {m: np.asarray(weights[m]) != 0 for m in sparse if m in weights}
     if not kept:
         return {}
     primary = primary_method(kept, is_atlas=is_atlas)
@@ -114,8 +114,13 @@ def find_enriched(
     low, high = term_size
     if not 1 <= low <= high:
         raise ValueError(f"term_size={list(term_size)} should be 1 <= smallest <= largest.")
-    carried = enumerate(_members_analysed(sets, matched))
-    tested = {t: genes for t, genes in carried if low <= genes.size <= high}
+    # Of each term, the analysed genes that have it.
+    number = np.full(len(sets.genes) + 1, -1, dtype=np.int64)
+    known = np.flatnonzero(matched.positions >= 0)
+    number[matched.positions[known]] = known
+    carried = (number[members] for members in sets.members)
+    analysed = [genes[genes >= 0] for genes in carried]
+    tested = {t: genes for t, genes in enumerate(analysed) if low <= genes.size <= high}
     if not groups or not tested:
         return pd.DataFrame({column: [] for column in ENRICHMENT.columns}).astype({"genes": object})
     nulls: dict[str, list[np.ndarray]] = {"kept": [], "dropped": []}
@@ -136,15 +141,6 @@ def _choose(groups: Mapping[str, np.ndarray], matched: MatchedFeatures) -> dict[
     if "kept" in chosen and "dropped" in chosen:
         chosen["dropped"] &= ~chosen["kept"]
     return chosen
-
-
-def _members_analysed(sets: GeneSets, matched: MatchedFeatures) -> list[np.ndarray]:
-    """List, for each term, the analysed genes that have it."""
-    number = np.full(len(sets.genes) + 1, -1, dtype=np.int64)
-    known = np.flatnonzero(matched.positions >= 0)
-    number[matched.positions[known]] = known
-    found = (number[members] for members in sets.members)
-    return [genes[genes >= 0] for genes in found]
 
 
 def _test_group(

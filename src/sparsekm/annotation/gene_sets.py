@@ -51,15 +51,13 @@ def build_gene_sets(
     terms = tuple(sorted(members))
     genes = tuple(sorted({gene for found in members.values() for gene in found}))
     place = {gene: at for at, gene in enumerate(genes)}
+    found = (sorted({place[gene] for gene in members[term]}) for term in terms)
     return GeneSets(
         identifier=identifier,
         genes=genes,
         terms=terms,
         names=tuple(names.get(term) or term for term in terms),
-        members=tuple(
-            np.array(sorted({place[gene] for gene in members[term]}), dtype=np.int64)
-            for term in terms
-        ),
+        members=tuple(np.array(places, dtype=np.int64) for places in found),
     )
 
 
@@ -179,9 +177,11 @@ def match_features(var: pd.DataFrame, sets: GeneSets) -> MatchedFeatures:
     the asterisk at the end of some symbols of the atlas; and by aliases that lead to only one gene.
     """
     place = {gene: at for at, gene in enumerate(sets.genes)}
-    symbols = [str(symbol) for symbol in var.index]
+    symbols = var.index.astype(str).to_series(index=range(len(var)))
     if sets.identifier == "entrez_id":
-        keys = _entrez_ids(var)
+        ids = var["entrez_id"] if "entrez_id" in var else [None] * len(var)
+        numbers = pd.to_numeric(pd.Series(ids), errors="coerce")
+        keys = [None if pd.isna(number) else str(int(number)) for number in numbers]
     else:
         aliases = var["aliases"].astype(str) if "aliases" in var else [""] * len(var)
         keys = [
@@ -189,17 +189,9 @@ def match_features(var: pd.DataFrame, sets: GeneSets) -> MatchedFeatures:
             for symbol, other in zip(symbols, aliases, strict=True)
         ]
     gene_of, found = pd.factorize(pd.Series(keys, dtype=object))
-    _, first = np.unique(gene_of[gene_of >= 0], return_index=True)
-    first_symbols = [symbols[at] for at in np.flatnonzero(gene_of >= 0)[first]]
+    first = symbols[gene_of >= 0].groupby(gene_of[gene_of >= 0]).first()
     positions = np.array([place.get(key, -1) for key in found], dtype=np.int64)
-    return MatchedFeatures(gene_of, list(found), first_symbols, positions)
-
-
-def _entrez_ids(var: pd.DataFrame) -> list[str | None]:
-    if "entrez_id" not in var:
-        return [None] * len(var)
-    numbers = pd.to_numeric(var["entrez_id"], errors="coerce")
-    return [None if pd.isna(value) else str(int(value)) for value in numbers]
+    return MatchedFeatures(gene_of, list(found), list(first), positions)
 
 
 def _find_symbol(symbol: str, aliases: list[str], known: Container[str]) -> str:
@@ -214,10 +206,9 @@ def _find_symbol(symbol: str, aliases: list[str], known: Container[str]) -> str:
 def list_terms(sets: GeneSets, matched: MatchedFeatures, most: int = 5, largest: int = 500) -> list:
     """List the most specific terms of each feature, joined by "; ", with few enough genes."""
     by_gene: dict[int, list[str]] = {}
-    sizes = [members.size for members in sets.members]
-    for t in sorted(range(len(sets.terms)), key=lambda t: (sizes[t], sets.terms[t])):
-        if sizes[t] <= largest:
-            for gene in sets.members[t]:
-                by_gene.setdefault(int(gene), []).append(sets.names[t])
+    terms = zip(sets.members, sets.terms, sets.names, strict=True)
+    for members, _, name in sorted(terms, key=lambda term: (term[0].size, term[1])):
+        for gene in members.tolist() if members.size <= largest else ():
+            by_gene.setdefault(gene, []).append(name)
     found = ["; ".join(by_gene.get(int(at), [])[:most]) for at in matched.positions]
     return [found[gene] if gene >= 0 else "" for gene in matched.gene_of]

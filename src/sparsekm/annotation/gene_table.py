@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from sparsekm.io.tables import (
     WHOLE,
     WORD,
     TableFormat,
+    columns,
 )
 
 VERDICTS = ("kept by both", "only l0", "only l1", "neither")
@@ -49,20 +51,15 @@ GENE_TABLE = TableFormat(
 
 
 def rank_scores(scores: np.ndarray) -> np.ndarray:
-    """Rank features by descending score, the highest being 1.
-
-    Ties go to the lowest index, as in the selection of features.
-    """
+    """Rank features by descending score from 1; ties go to the lowest index, as in selection."""
     return rankdata(-np.asarray(scores, dtype=np.float64), method="ordinal")
 
 
 def judge_features(l0_weights: np.ndarray, l1_weights: np.ndarray) -> np.ndarray:
     """Return for each feature which methods give it a weight, one of `VERDICTS`."""
-    l0_keeps = np.asarray(l0_weights) != 0
-    l1_keeps = np.asarray(l1_weights) != 0
-    return np.select(
-        [l0_keeps & l1_keeps, l0_keeps, l1_keeps], list(VERDICTS[:3]), default=VERDICTS[3]
-    )
+    l0_keeps, l1_keeps = np.asarray(l0_weights) != 0, np.asarray(l1_weights) != 0
+    kept = [l0_keeps & l1_keeps, l0_keeps, l1_keeps]
+    return np.select(kept, list(VERDICTS[:3]), default=VERDICTS[3])
 
 
 def gene_table(
@@ -84,8 +81,7 @@ def gene_table(
 
     The table is sorted by rank under the method of `primary_method`.
     """
-    if not fits:
-        raise ValueError("fits={} should hold at least one method.")
+    methods = _order_methods(fits, is_atlas)
     table = pd.DataFrame({"symbol": np.asarray(var.index, dtype=object)})
     for column in _DESCRIPTIVE_COLUMNS:
         if column in var.columns:
@@ -93,50 +89,39 @@ def gene_table(
             # Missing values made integers floats.
             is_float = column in _IDENTIFIERS and pd.api.types.is_float_dtype(values)
             table[column] = (values.astype("Int64") if is_float else values).array
-    columns: dict[str, np.ndarray] = {}
-    methods = _order_methods(fits, is_atlas)
-    for method in methods:
-        fit = fits[method]
-        columns[f"score_{method}"] = np.asarray(fit.scores, dtype=np.float64)
-        columns[f"rank_{method}"] = rank_scores(fit.scores)
-        columns[f"weight_{method}"] = np.asarray(fit.weights, dtype=np.float64)
-        for name, values in (
-            ("stability", (stability or {}).get(method)),
-            ("selection_frequency", getattr(fit, "selection_frequency", None)),
-        ):
-            if values is not None:
-                columns[f"{name}_{method}"] = np.asarray(values, dtype=np.float64)
     if "l0" in fits and "l1" in fits:
         table["verdict"] = judge_features(fits["l0"].weights, fits["l1"].weights)
-    for name, values in columns.items():
-        _check_length(values, len(var), name)
-        table[name] = values
-    if further is not None:
-        _check_length(further.index, len(var), "further columns")
-        table[list(further.columns)] = further.to_numpy(dtype=object)
-        table = table.astype(further.dtypes.to_dict())
-    return table.sort_values(f"rank_{methods[0]}", kind="stable", ignore_index=True)
+    added: dict[str, Any] = {}
+    for method in methods:
+        fit = fits[method]
+        added[f"score_{method}"] = fit.scores
+        added[f"rank_{method}"] = rank_scores(fit.scores)
+        added[f"weight_{method}"] = fit.weights
+        added[f"stability_{method}"] = (stability or {}).get(method)
+        added[f"selection_frequency_{method}"] = fit.selection_frequency
+    added |= {} if further is None else {name: further[name].array for name in further}
+    for name, values in added.items():
+        if values is not None and np.shape(values) != (len(var),):
+            raise ValueError(
+                f"{name}: shape={np.shape(values)} should be ({len(var)},), one value per row of "
+                "var."
+            )
+    found = {name: values for name, values in added.items() if values is not None}
+    return table.assign(**found).sort_values(f"rank_{methods[0]}", kind="stable", ignore_index=True)
 
 
 def primary_method(methods: Iterable[str], *, is_atlas: bool = False) -> str:
     """Return the method whose clusters and features are the answer: sparse, or l0 for an atlas."""
-    methods = list(methods)
-    if not methods:
-        raise ValueError(f"methods={methods} should hold at least one method.")
     return _order_methods(methods, is_atlas)[0]
 
 
 def _order_methods(methods: Iterable[str], is_atlas: bool) -> list[str]:
+    methods = list(methods)
+    if not methods:
+        raise ValueError(f"methods={methods} should hold at least one method.")
     order = _ATLAS_ORDER if is_atlas else _PREFERRED_ORDER
     known = [method for method in order if method in methods]
     return known + [method for method in methods if method not in order]
-
-
-def _check_length(values: np.ndarray, n_features: int, what: str) -> None:
-    if np.shape(values) != (n_features,):
-        raise ValueError(
-            f"{what}: shape={np.shape(values)} should be ({n_features},), one value per row of var."
-        )
 
 
 # ``kept_by_age.csv`` has a row per gene: its verdict at each age ("kept" or "dropped" if only one
@@ -153,14 +138,12 @@ KEPT_BY_AGE = TableFormat(
     {"symbol": WORD, "n_analysed": WHOLE, "n_kept": WHOLE, "first": WORD, "last": WORD},
     others={"": WORD},
 )
-_KINDS = ("enter", "leave", "stay")
 CHANGES = TableFormat(
     _RULE,
     {
-        "earlier": WORD,
-        "later": WORD,
-        **{f"n_{kind}": WHOLE for kind in _KINDS},
-        **dict.fromkeys(_KINDS, WORD),
+        **columns(WORD, "earlier later"),
+        **columns(WHOLE, "n_enter n_leave n_stay"),
+        **columns(WORD, "enter leave stay"),
     },
 )
 
@@ -171,12 +154,9 @@ def tabulate_ages(genes: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     "Kept" refers to l0, or to l1 if l0 did not run, or to sparse if neither did. Genes are sorted
     by the number of ages at which they are kept, then by the first of these ages.
     """
-    said = {age: _judge(table) for age, table in genes.items()}
-    symbols = sorted(set().union(*(words.index for words in said.values())))
-    table = pd.DataFrame({"symbol": symbols})
-    for age, words in said.items():
-        table[age] = words.reindex(symbols).fillna("").to_numpy(dtype=object)
     ages = list(genes)
+    verdicts = pd.DataFrame({age: _judge(table) for age, table in genes.items()}, columns=ages)
+    table = verdicts.fillna("").sort_index().rename_axis("symbol").reset_index()
     kept = table[ages].isin(KEEPING).to_numpy()
     table["n_analysed"] = (table[ages] != "").sum(axis=1)
     table["n_kept"] = kept.sum(axis=1)
@@ -199,27 +179,20 @@ def _judge(genes: pd.DataFrame) -> pd.Series:
         if weights is None:
             raise ValueError(f"genes: columns should include a weight of one of {selecting}.")
         words = np.where(genes[weights] != 0, KEPT, DROPPED).astype(object)
-    said = pd.Series(words, index=genes["symbol"].astype(str))
+    found = pd.Series(words, index=genes["symbol"].astype(str))
     # Tables are sorted by rank: if a gene has several features, the best one represents it.
-    return said[~said.index.duplicated()]
+    return found[~found.index.duplicated()]
 
 
 def tabulate_changes(table: pd.DataFrame, ages: Sequence[str]) -> pd.DataFrame:
     """List the genes that enter, leave and stay between consecutive ages of `tabulate_ages`."""
     rows = []
     for earlier, later in pairwise(ages):
-        both = table[(table[earlier] != "") & (table[later] != "")]
+        both = table[(table[[earlier, later]] != "").all(axis=1)]
         before, after = both[earlier].isin(KEEPING), both[later].isin(KEEPING)
-        members = {
-            "enter": both["symbol"][~before & after],
-            "leave": both["symbol"][before & ~after],
-            "stay": both["symbol"][before & after],
-        }
-        rows.append(
-            {"earlier": earlier, "later": later}
-            | {f"n_{kind}": len(found) for kind, found in members.items()}
-            | {kind: ";".join(sorted(found)) for kind, found in members.items()}
-        )
+        members = (~before & after, before & ~after, before & after)
+        found = [sorted(both["symbol"][chosen]) for chosen in members]
+        rows.append([earlier, later, *map(len, found), *map(";".join, found)])
     return pd.DataFrame(rows, columns=list(CHANGES.columns))
 
 
@@ -227,7 +200,7 @@ def read_ages(file: str | Path) -> tuple[pd.DataFrame, list[str]]:
     """Read ``kept_by_age.csv``: the table, and its ages in their order."""
     table = KEPT_BY_AGE.read(file)
     ages = [column for column in table.columns if column not in KEPT_BY_AGE.columns]
-    said = {"", KEPT, DROPPED, *VERDICTS}
-    if not table[ages].isin(said).all(axis=None):
-        raise DamagedFileError(file, f"each verdict should be one of {sorted(said)}", _RULE)
+    verdicts = {"", KEPT, DROPPED, *VERDICTS}
+    if not table[ages].isin(verdicts).all(axis=None):
+        raise DamagedFileError(file, f"each verdict should be one of {sorted(verdicts)}", _RULE)
     return table, ages

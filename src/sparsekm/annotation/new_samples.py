@@ -20,15 +20,14 @@ from scipy.stats import gamma
 from sparsekm.annotation.gene_table import primary_method
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.input_error import InputError
-from sparsekm.io.matrix_file import MatrixFile, RowSource, row_blocks
-from sparsekm.io.normalised_file import read_normalised
+from sparsekm.io.normalised_file import MatrixFile, RowSource, read_normalised, row_blocks
 from sparsekm.io.readers.messages import shown
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.io.row_stream import RowStream
 from sparsekm.io.store import read_fit
 from sparsekm.io.tables import FLAG, NUMBER_OR_NOTHING, WHOLE_OR_NOTHING, WORD, TableFormat, columns
-from sparsekm.pipeline.raw_counts import log_counts, log_values
+from sparsekm.pipeline.scales import log_counts, log_values
 
 SCALINGS = ("run", "own")
 LEAST_SHARE = 0.5

@@ -24,10 +24,10 @@ from sparsekm.cluster.matrices.varying_features import VaryingFeatures, count_di
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.tables import NUMBER, WHOLE, WORD, TableFormat
+from sparsekm.metrics import label_codes
 from sparsekm.pipeline.provenance import derive_seed
 from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.fold_fits import screened_start
-from sparsekm.tuning.sample_blocks import cut_point, order_samples
 
 # Enough of a search for one of many fits.
 N_INIT = 2
@@ -36,14 +36,19 @@ N_INIT = 2
 def draw_half(
     n_samples: int, index: int, seed: int, blocks: np.ndarray | None = None
 ) -> np.ndarray:
-    """Draw half of the samples, rounded up, without replacement; rows are ascending.
+    """Draw half of the samples, rounded up, without replacement, blocks (n_samples,) as a whole.
 
-    Blocks (n_samples,), if given, stay whole. The draw depends only on the number of the subsample
-    and the seed, so that all methods use the same ones.
+    It depends only on the number of the subsample and the seed: all methods use the same ones.
     """
     rng = np.random.default_rng(derive_seed(seed, "half", index))
-    order = order_samples(n_samples, rng, blocks)
-    return np.sort(order[: cut_point((n_samples + 1) // 2, order, blocks)])
+    size = (n_samples + 1) // 2
+    if blocks is None:
+        return np.sort(rng.permutation(n_samples)[:size])
+    codes = label_codes(blocks, "blocks")
+    order = np.argsort(rng.permutation(codes.max() + 1)[codes], kind="stable")
+    # The cut nearest to a half that leaves blocks whole.
+    ends = np.flatnonzero(np.diff(codes[order])) + 1
+    return np.sort(order[: ends[np.abs(ends - size).argmin()] if len(ends) else size])
 
 
 def count_kept(
@@ -61,8 +66,7 @@ def count_kept(
 
     The estimator, `L0KMeans` or `L1KMeans`, searches each half as it would all samples, with
     `N_INIT` restarts, or from k-means on the features that rank first in a `screening`. The
-    smallest cluster allowed is half of that for all samples; a half with fewer distinct samples
-    than clusters has as many clusters as these. Halves consist of whole `blocks` (n_samples,).
+    smallest cluster allowed is half of that for all samples.
     """
     if n_subsamples < 1:
         raise ValueError(f"n_subsamples={n_subsamples} should be >= 1.")
@@ -79,8 +83,8 @@ def _keeps(data, estimator: Any, sparsity: float, screening: str | None, seed: i
     # A half may have features that are constant in it, which no start scores.
     features = VaryingFeatures.of_values(data.X)
     data = data.select(features.varies)
-    X = data.X
-    matrix = as_matrix(X)
+    X, matrix = data.X, as_matrix(data.X)
+    # There may be fewer distinct samples than clusters.
     n_clusters = count_distinct(matrix, estimator.n_clusters)
     smallest = -(-estimator.min_cluster_size // 2)
     search = clone(estimator).set_params(
@@ -119,11 +123,11 @@ def write_stability(
 def read_stability(file: str | Path, symbols: Sequence[str]) -> np.ndarray:
     """Read the share of subsamples, in [0, 1], that keep each feature; check the symbols."""
     table = _FORMAT.read(file)
+    kept, subsamples = table["kept"].to_numpy(), table["subsamples"].to_numpy()
     if list(table["symbol"]) != [str(s) for s in symbols]:
         problem = f"symbols should be the {len(symbols)} features of the data set"
-        raise DamagedFileError(file, problem, _FORMAT.rule)
-    kept, subsamples = table["kept"].to_numpy(), table["subsamples"].to_numpy()
-    if not ((kept >= 0) & (kept <= subsamples) & (subsamples > 0)).all():
+    elif not ((kept >= 0) & (kept <= subsamples) & (subsamples > 0)).all():
         problem = "kept should lie between 0 and subsamples in every row"
-        raise DamagedFileError(file, problem, _FORMAT.rule)
-    return kept / subsamples
+    else:
+        return kept / subsamples
+    raise DamagedFileError(file, problem, _FORMAT.rule)

@@ -23,7 +23,7 @@ import pandas as pd
 from sparsekm.atlas import NO_DATA, REGION_LEVEL, get_age, listing, retrieval
 from sparsekm.atlas.grid import GridError, read_annotation, read_energy
 from sparsekm.atlas.ontology import Ontology, RegionMap, map_regions, parse_ontology
-from sparsekm.io.hdf5_format import DamagedFileError, open_checked, read_numbers, read_parts
+from sparsekm.io.hdf5_format import DamagedFileError, find_array, open_checked, read_parts
 from sparsekm.io.input_error import InputError
 from sparsekm.io.tables import FLAG, WHOLE, WORD, TableFormat, require_columns
 from sparsekm.pipeline.provenance import package_versions
@@ -213,5 +213,5 @@ def read_expression(path: str | Path) -> anndata.AnnData:
         for part, names in _COLUMNS.items():
             require_columns(path, parts[part], names, _RULE)
         shape = (len(parts["obs"]), len(parts["var"]))
-        X = read_numbers(opened, "X", shape=shape, rule=_RULE, dtype=np.float32, finite=False)
+        X = find_array(opened, "X", kind="f", shape=shape)[()]
         return anndata.AnnData(X=X, **parts)

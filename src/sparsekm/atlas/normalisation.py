@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from sparsekm.atlas.assembly import read_expression
 from sparsekm.io.tables import FLAG, WHOLE, WORD, TableFormat
-from sparsekm.pipeline.zscore import zscore
+from sparsekm.pipeline.scales import zscore
 
 
 class Screening(NamedTuple):

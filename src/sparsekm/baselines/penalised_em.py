@@ -19,7 +19,7 @@ float64. Each sum is one thread's, in ascending order.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -39,8 +39,7 @@ LEAST_SIZE = 1e-8
 SAMPLE_BLOCK = 512
 
 
-@dataclass(frozen=True)
-class StandardisedData:
+class StandardisedData(NamedTuple):
     """Features of mean 0 and variance 1 (ddof = 0), in both orders of memory."""
 
     columns: Block  # (n_features, n_samples)
@@ -58,8 +57,7 @@ class StandardisedData:
         return cls(columns, rows, squares, n_threads)
 
 
-@dataclass(frozen=True)
-class Mixture:
+class Mixture(NamedTuple):
     """The parameters of a mixture on standardised data."""
 
     proportions: np.ndarray  # (n_components,)
@@ -67,8 +65,7 @@ class Mixture:
     variances: np.ndarray  # (n_features,)
 
 
-@dataclass(frozen=True)
-class MixtureFit:
+class MixtureFit(NamedTuple):
     """Where EM ended."""
 
     mixture: Mixture
@@ -244,7 +241,7 @@ def fit_penalties(
     effort = {"max_iter": max_iter, "tol": tol}
     fits: list[MixtureFit] = []
 
-    def go_on(fit: MixtureFit, penalty: float) -> MixtureFit:
+    def go_on(fit, penalty):
         former = fit.mixture.variances
         return run_em(data, fit.responsibilities, penalty, variances=former, **effort)
 
@@ -269,9 +266,3 @@ def modified_bic(fit: MixtureFit, n_samples: int) -> float:
     n_components, n_features = fit.mixture.means.shape
     n_parameters = n_components - 1 + n_features + np.count_nonzero(fit.mixture.means)
     return float(-2 * fit.log_likelihood + np.log(n_samples) * n_parameters)
-
-
-def choose_fit(fits: Sequence[MixtureFit], bics: np.ndarray) -> int:
-    """Return the index of the lowest BIC among fits that keep some feature (all, if none does)."""
-    keeps = np.array([fit.mixture.means.any() for fit in fits])
-    return int(np.argmin(np.where(keeps | ~keeps.any(), bics, np.inf)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsekm.baselines import penalised_em as em
 from sparsekm.baselines.baseline_estimator import BaselineEstimator, feature_totals, standardise
-from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, nearest_centers
+from sparsekm.cluster.kmeans.many_samples import nearest_centers
 from sparsekm.cluster.matrices.containers import Data
 from sparsekm.cluster.matrices.scatter import MatrixInMemory, feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, centred_block
@@ -112,7 +112,11 @@ class PenalizedGaussianMixture(BaselineEstimator):
         means = matrix.means
         deviations = np.sqrt(feature_totals(matrix.block, np.square) / matrix.n_samples)
         varying = np.flatnonzero(deviations)
-        matrix = _standardise_matrix(matrix, np.where(deviations > 0, deviations, 1.0))
+        scales = np.where(deviations > 0, deviations, 1.0)
+        if isinstance(matrix, SparseMatrix):
+            matrix = SparseMatrix(matrix.block.divide(scales).rows)
+        else:
+            matrix.columns /= scales.astype(matrix.dtype)[:, None]
         # Two arrays of the size of dense X are held, in both orders of memory.
         clustered = matrix.select(varying)
         # Threads cost more than they gain on small data.
@@ -128,7 +132,9 @@ class PenalizedGaussianMixture(BaselineEstimator):
         remember_features(self, X)
         self.penalties_ = penalties
         self.bics_ = np.array([em.modified_bic(fit, matrix.n_samples) for fit in fits])
-        chosen = em.choose_fit(fits, self.bics_)
+        # The lowest among fits that keep some feature; of all, if none does.
+        keeps = np.array([fit.mixture.means.any() for fit in fits])
+        chosen = int(np.argmin(np.where(keeps | ~keeps.any(), self.bics_, np.inf)))
         if not fits[chosen].converged:
             warn_unconverged(self, "the likelihood still gained more than tol a sample")
         self.penalty_ = float(penalties[chosen])
@@ -160,9 +166,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         shares = np.exp(joint - joint.max(axis=0))
         return (shares / shares.sum(axis=0)).T
 
-    def _draw_starts(
-        self, matrix: MatrixInMemory, n_clusters: int, n_init: int
-    ) -> list[np.ndarray]:
+    def _draw_starts(self, matrix: MatrixInMemory, n_clusters: int, n_init: int):
         """Draw partitions as responsibilities: k-means ends, and the nearest of random samples."""
         partition = KMeansPartition(
             n_clusters, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
@@ -171,7 +175,11 @@ class PenalizedGaussianMixture(BaselineEstimator):
         seeds = seed_sequence(self.random_state).spawn(2 * n_init)
         generators = [np.random.default_rng(seed) for seed in seeds]
         ends = [partition.start(matrix, equal, rng) for rng in generators[:n_init]]
-        ends += [_nearest_of_random_samples(matrix, n_clusters, rng) for rng in generators[n_init:]]
+        nowhere = np.zeros(matrix.n_samples, np.int32)
+        for rng in generators[n_init:]:
+            chosen = rng.choice(matrix.n_samples, n_clusters, replace=False)
+            centers = np.asarray(matrix.take(chosen).block, np.float64)
+            ends.append(nearest_centers(matrix.block, equal, centers, nowhere))
         distinct = {labels.tobytes(): labels for labels in ends}
         components = np.arange(n_clusters)[:, None]
         return [(labels == components).astype(np.float64) for labels in distinct.values()]
@@ -210,19 +218,3 @@ class PenalizedGaussianMixture(BaselineEstimator):
         self.converged_ = fit.converged
         self.n_iter_ = len(fit.history)
         return self
-
-
-def _standardise_matrix(matrix: MatrixInMemory, deviations: np.ndarray) -> MatrixInMemory:
-    """Standardise features; dense ones in place."""
-    if isinstance(matrix, SparseMatrix):
-        return SparseMatrix(matrix.block.divide(deviations).rows)
-    matrix.columns /= deviations.astype(matrix.dtype)[:, None]
-    return matrix
-
-
-def _nearest_of_random_samples(matrix, n_clusters, rng) -> np.ndarray:
-    """Give all samples the label of the nearest of `n_clusters` samples drawn at random."""
-    chosen = rng.choice(matrix.n_samples, n_clusters, replace=False)
-    features = WeightedFeatures.from_dense(np.ones(matrix.n_features))
-    centers = np.asarray(matrix.take(chosen).block, np.float64)
-    return nearest_centers(matrix.block, features, centers, np.zeros(matrix.n_samples, np.int32))

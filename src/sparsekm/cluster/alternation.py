@@ -1,33 +1,25 @@
 """The paper's framework: partition step and weight step in turn (its steps i to iii, Algorithm 1).
 
-Nothing here knows k-means or a penalty by name.
+Once, restarted, and along a path. Nothing here knows k-means or a penalty by name.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means, feature_variances
 from sparsekm.cluster.partition_step import PartitionStep
+from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.weight_step import WeightStep
 
 # Rounds in which labels and weights come to agree: a bound that data do not reach.
 SETTLING_ROUNDS = 1000
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A partition and the weights that are best for it."""
-
-    labels: np.ndarray  # (n_samples,), int32
-    weights: np.ndarray  # (n_features,): what the weight step answers to `scores`
-    scores: np.ndarray  # (n_features,): the contributions a_j, computed from the labels alone
-    objective: float  # ``weights @ scores``
-    n_iter: int = 0  # rounds of the search that found it
-    objectives: list[float] = field(default_factory=list)  # after every weight step: never falls
-    converged: bool = True  # false where the search ran out of rounds
+# A better objective must be better by more than rounding.
+RELATIVE_GAIN = 1e-12
 
 
 def weigh_partition(
@@ -57,15 +49,12 @@ def alternate(
     tol: float = 1e-4,
     restart: bool = True,
 ) -> Fit:
-    """Run Algorithm 1 once.
+    """Run Algorithm 1 once, from equal weights, as in the paper, or from a weighed `start`.
 
-    The weights start equal, as in the paper, or with those of `start`, a partition to go on from
-    that this weight step has weighed; without it, or with `restart`, `rng` is needed. Each
-    partition step tries the current labels and, in the first round or with `restart`, a fresh
-    start, and keeps the better, which makes the objective monotone. The weights count as settled
-    when they change by less than `tol` (the paper's criterion). At the end, also after `max_iter`,
-    labels and weights are made to agree: the labels are a fixed point of `refine` under the
-    weights.
+    Each partition step tries the current labels and, in the first round or with `restart`, a fresh
+    start, for which `rng` is needed, and keeps the better: the objective never falls. The weights
+    have settled when they change by less than `tol` (the paper's criterion). At the end, also after
+    `max_iter`, the labels are a fixed point of `refine` under the weights.
     """
     if start is None:
         weights = np.full(n_features, 1.0 / np.sqrt(n_features))
@@ -90,11 +79,10 @@ def alternate(
 def refine_until_fixed_point(
     X: Any, partition: PartitionStep, weight_step: WeightStep, fit: Fit, gain: float = 0.0
 ) -> Fit:
-    """Refine labels and weights in turn until they agree.
+    """Refine labels and weights in turn until they agree; every turn raises the objective.
 
-    Every turn raises the objective. A turn that raises it by no more than the share `gain` is the
-    last, as is that after `SETTLING_ROUNDS`. A fit that had run out of rounds has converged after
-    all if labels and weights agree already.
+    A turn that raises it by no more than the share `gain` is the last. A fit that had run out of
+    rounds has converged after all if labels and weights agree already.
     """
     for turn in range(SETTLING_ROUNDS):
         labels = partition.refine(X, fit.weights, fit.labels)
@@ -112,10 +100,7 @@ def refine_until_fixed_point(
 
 
 def _improve(X, partition, weight_step, fit, rng, restart):
-    """Take one round: the best, under the weights of `fit`, of three partitions, weighed anew.
-
-    These are the labels of `fit`, the same refined, and, with `restart`, a fresh start.
-    """
+    """Weigh the best, under the weights of `fit`, of its labels, these refined, and a restart."""
     candidates = [partition.refine(X, fit.weights, fit.labels)]
     if restart:
         candidates.append(partition.start(X, fit.weights, rng))
@@ -136,11 +121,96 @@ def _objective(weights, scores) -> float:
 
 
 def _relative_change(new, old) -> float:
-    """Return the paper's criterion, for weights scaled to the same total.
-
-    A partition step does not see the scale of the weights, so going from 1/sqrt(p) everywhere to
-    one everywhere is no change.
-    """
+    """Return the paper's criterion, of weights scaled to one total: no step sees their scale."""
     old = old / np.sum(old)
     new = new / max(float(np.sum(new)), np.finfo(float).tiny)
     return float(np.sum(np.abs(new - old)))
+
+
+def restart_everywhere(
+    X: Any,
+    partition: PartitionStep,
+    weight_steps: Sequence[WeightStep],
+    generators: Sequence[np.random.Generator],
+    *,
+    max_iter: int,
+    tol: float,
+    n_fresh: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Fit]:
+    """Run Algorithm 1 at every sparsity, from the largest down, each also from the last one's end.
+
+    Each generator is a restart. The first partition step weighs all features alike: it is the same
+    for every sparsity and done once per restart. With `n_fresh`, so many runs follow at every
+    sparsity, each from a partition step on other features (`draw_scores`); X is then an array or
+    sparse.
+    """
+    n_features = X.shape[1]
+    starts = [partition.start(X, np.ones(n_features), rng) for rng in generators]
+    fits: list[Fit] = []
+    for done, weight_step in enumerate(reversed(weight_steps), start=1):
+        problem = X, partition, weight_step
+
+        def run(start, rng, problem=problem) -> Fit:
+            limits = {"max_iter": max_iter, "tol": tol}
+            return alternate(*problem, n_features, rng=rng, start=start, **limits)
+
+        weighed = [weigh_partition(*problem, labels) for labels in starts]
+        if fits:
+            weighed.append(weigh_scores(weight_step, fits[-1].labels, fits[-1].scores))
+        best = best_fit(
+            [run(start, generators[r % len(generators)]) for r, start in enumerate(weighed)]
+        )
+        rng = generators[0]
+        for fresh in range(n_fresh):
+            scores = draw_scores(X, best.labels, rng, among_clusters=fresh % 2 == 0)
+            labels = partition.start(X, weight_step.weigh(scores), rng)
+            best = best_fit([best, run(weigh_partition(*problem, labels), rng)])
+        fits.append(best)
+        if progress is not None:
+            progress(done, len(weight_steps))
+    return fits[::-1]
+
+
+def draw_scores(
+    X: Any, labels: np.ndarray, rng: np.random.Generator, *, among_clusters: bool
+) -> np.ndarray:
+    """Score features by how far they tell two clusters, drawn at random, apart.
+
+    Or, where not `among_clusters`, by how strongly they correlate with one drawn at random.
+    """
+    n_clusters = int(labels.max()) + 1
+    if among_clusters and n_clusters > 2:
+        a, b = rng.choice(n_clusters, 2, replace=False)
+        return (feature_means(X[labels == a]) - feature_means(X[labels == b])) ** 2
+    column = as_dense(X[:, [rng.integers(X.shape[1])]])[:, 0]
+    # What is centred sums to zero, so the other features need not be centred.
+    inner = X.T @ (column - column.mean(dtype=np.float64))
+    return inner**2 / np.maximum(len(column) * feature_variances(X), np.finfo(X.dtype).tiny)
+
+
+def best_fit(fits: Sequence[Fit]) -> Fit:
+    """Return the fit of largest objective, the first where alike."""
+    return max(fits, key=lambda fit: fit.objective)
+
+
+def share_partitions(X, partition, weight_steps, fits, gain=0.0) -> list[Fit]:
+    """Start every sparsity from the best labels of all until no fit can be bettered by another.
+
+    With a `gain`, turns that raise the objective by no more than this share end a fit.
+    """
+    fits = list(fits)
+    improved = True
+    while improved:
+        improved = False
+        for i, weight_step in enumerate(weight_steps):
+            values = [np.sum(weight_step.weigh(fit.scores) * fit.scores) for fit in fits]
+            if max(values) <= fits[i].objective * (1 + RELATIVE_GAIN):
+                continue
+            best = fits[int(np.argmax(values))]
+            start = weigh_scores(weight_step, best.labels, best.scores, fits[i].n_iter)
+            better = refine_until_fixed_point(X, partition, weight_step, start, gain)
+            if better.objective > fits[i].objective:
+                fits[i] = better
+                improved = True
+    return fits

@@ -1,8 +1,8 @@
 """Batches beside clusters: the answer with and without centring within batches.
 
-Values of two batches can differ for technical reasons, and clusters can follow that. Subtracting
-the means of each batch removes such differences, but where batches hold different classes it also
-moves the classes. Neither answer is right in general, so both are given with how far they agree.
+Clusters can follow technical differences between batches. Subtracting the means of each batch
+removes these, but where batches hold different classes it also moves the classes. Neither answer is
+right in general, so both are given with how far they agree.
 """
 
 from __future__ import annotations
@@ -18,15 +18,13 @@ from scipy.stats import hypergeom
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from sparsekm.cluster.matrices.containers import StreamedMatrix
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix
+from sparsekm.cluster.matrices.matrix import FeatureMatrix
 from sparsekm.metrics import label_codes
 
 LEAST_AGREEMENT = 0.8
 """Answers that agree less by their adjusted Rand index are said to disagree."""
-# A cluster is a batch if so many of its samples are of it, no more of the other samples are, and
-# as many come together by chance at most so often.
+# A cluster is a batch if this share of its samples is of it, at most that of the other samples is,
+# and at most this share of random sets of so many samples has as many of it.
 MOSTLY = 0.9
 OTHERS = 0.5
 CHANCE = 0.01
@@ -34,17 +32,8 @@ LEAST_SAMPLES = 2
 
 
 def check_batch(batch: ArrayLike, X: Any) -> tuple[np.ndarray, pd.Index]:
-    """Check the batch of each sample; return its number, (n_samples,), and the batches' names.
-
-    Raises
-    ------
-    TypeError
-        If X is sparse or streamed: centring within batches would fill it.
-    ValueError
-        If `batch` is not one per sample, lacks a value, or has a single batch or a batch of a
-        single sample.
-    """
-    if issparse(X) or isinstance(X, StreamedMatrix | SparseMatrix | CentredMatrix):
+    """Check the batch of each sample; return its number, (n_samples,), and the batches' names."""
+    if issparse(X) or isinstance(X, FeatureMatrix):
         raise TypeError(
             f"batch: X is of type {type(X).__name__}, and centring within batches would fill it: "
             "give X as a NumPy array or a pandas DataFrame."
@@ -83,10 +72,10 @@ def centre_within(X: np.ndarray, codes: np.ndarray) -> np.ndarray:
 def compare_batches(estimator: Any, X: Any, batch: ArrayLike | None, **given: Any) -> None:
     """Fit a copy of a fitted estimator to X centred within batches; set and say what differs.
 
-    These are set on the estimator: ``batch_centred_``, the copy; ``batch_agreement_``, the adjusted
-    Rand index of its labels with those of the estimator; ``batch_shares_``, a DataFrame of
-    (n_clusters, n_batches) with the share of each batch in each cluster. `given` are the other
-    arguments of `fit`. Without batches, those of an earlier fit are removed.
+    Set are ``batch_centred_``, the copy; ``batch_agreement_``, the adjusted Rand index of its
+    labels with the estimator's; ``batch_shares_``, a DataFrame of the share of each batch in each
+    cluster. `given` are the other arguments of `fit`. Without batches, those of an earlier fit are
+    removed.
     """
     if batch is None:
         for name in ("batch_centred_", "batch_agreement_", "batch_shares_"):
@@ -96,18 +85,17 @@ def compare_batches(estimator: Any, X: Any, batch: ArrayLike | None, **given: An
     centred: Any = centre_within(X, codes)
     if isinstance(X, pd.DataFrame):
         centred = pd.DataFrame(centred, X.index, X.columns)
-    other = clone(estimator).fit(centred, **given)
-    labels = np.asarray(estimator.labels_)
+    estimator.batch_centred_ = clone(estimator).fit(centred, **given)
+    labels, others = np.asarray(estimator.labels_), estimator.batch_centred_.labels_
     # Samples that are set aside are in no cluster.
     inside = labels >= 0
     counts = np.zeros((int(labels.max()) + 1, len(names)), np.int64)
     np.add.at(counts, (labels[inside], codes[inside]), 1)
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    estimator.batch_centred_ = other
-    both = inside & (other.labels_ >= 0)
-    estimator.batch_agreement_ = float(adjusted_rand_score(labels[both], other.labels_[both]))
-    table = pd.DataFrame(shares, columns=names).rename_axis(index="cluster", columns="batch")
-    estimator.batch_shares_ = table.sort_index(axis=1, key=lambda batches: batches.astype(str))
+    both = inside & (others >= 0)
+    estimator.batch_agreement_ = float(adjusted_rand_score(labels[both], others[both]))
+    shares = pd.DataFrame(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1), columns=names)
+    shares = shares.rename_axis(index="cluster", columns="batch")
+    estimator.batch_shares_ = shares.sort_index(axis=1, key=lambda batches: batches.astype(str))
     said = describe_batches(counts, names, estimator.batch_agreement_)
     if said:
         warnings.warn(said, UserWarning, stacklevel=3)
@@ -116,9 +104,7 @@ def compare_batches(estimator: Any, X: Any, batch: ArrayLike | None, **given: An
 def clusters_of_batches(counts: np.ndarray) -> list[tuple[int, int]]:
     """Return which clusters are a batch, or part of one, and which batch each is.
 
-    `counts` (n_clusters, n_batches) are samples. At least 90 % of the samples of the cluster and at
-    most half of the others are of the batch, and at most one random set of samples of this size in
-    a hundred has as many of it.
+    `counts` (n_clusters, n_batches) are samples; see `MOSTLY`, `OTHERS` and `CHANCE`.
     """
     total, of_batch, of_cluster = counts.sum(), counts.sum(axis=0), counts.sum(axis=1)
     found = []

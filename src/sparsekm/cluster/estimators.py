@@ -2,47 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from sparsekm.cluster.alternation import Fit, weigh_partition
 from sparsekm.cluster.batches import check_batch, compare_batches
-from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples, warn_of_coinciding
+from sparsekm.cluster.kmeans.many_samples import label_samples, warn_of_coinciding
 from sparsekm.cluster.matrices.containers import Data, Seed, StreamedMatrix, compute
-from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.matrix import FeatureMatrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums
-from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
 from sparsekm.cluster.missing import imputes, label_observed
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_if_few
-from sparsekm.cluster.path import Progress, fit_path
-from sparsekm.cluster.path_estimator import (
-    PathEstimator,
-    read_data,
-    read_new,
-    remember_features,
-)
+from sparsekm.cluster.path import STARTS, Start, fit_path, make_start, run_kmeans
+from sparsekm.cluster.path_estimator import PathEstimator, read_data, read_new, remember_features
 from sparsekm.cluster.sample_weights import (
-    WeightedSamples,
+    check_sample_weight,
     describe_weighted,
     fit_weighted,
     refuse_counted,
-    spread_labels,
     with_weights,
 )
-from sparsekm.cluster.search.starts import STARTS, Start, make_start
-from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.trimming import count_trimmed, fit_trimmed, start_trimmed
 from sparsekm.cluster.validation import check_choice, check_count, check_start
 from sparsekm.cluster.weight_step import TopFeatures
-from sparsekm.runtime.random_state import draw_samples, seed_sequence
+from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import count_threads
 
 
@@ -95,24 +86,33 @@ class BaseSparseKMeans(PathEstimator):
         if batch is not None:
             check_batch(batch, X)
         if sample_weight is None:
-            super().fit(X)
+            self._fit(X)
         else:
             self._fit_weighted(X, sample_weight)
         compare_batches(self, X, batch, sample_weight=sample_weight)
         return self
 
     def _fit_weighted(self, X, sample_weight) -> None:
-        values = X if isinstance(X, StreamedMatrix) else read_data(self, X)
-        weighted, counts = WeightedSamples.of_data(values, sample_weight)
-        cut = isinstance(getattr(self, "init", None), Sequence | np.ndarray) and not counts.all()
-        if cut and not isinstance(self.init, str):
+        if isinstance(X, StreamedMatrix):
+            raise ValueError(
+                "sample_weight should be None for a StreamedMatrix: give the array in memory, or "
+                "no weights."
+            )
+        values: Any = read_data(self, X)
+        weights = check_sample_weight(sample_weight, values.shape[0])
+        counts = weights > 0
+        if self._start_labels() is not None and not counts.all():
             raise ValueError(
                 "sample_weight of 0 and labels as init should not be combined: leave those "
                 "samples out of both."
             )
-        super().fit(weighted)
+        given = as_matrix(values if counts.all() else values[counts])
+        self._fit(with_weights(given, weights[counts]))
         remember_features(self, X)
-        self.labels_ = spread_labels(self, values, self.labels_, counts)
+        if not counts.all():
+            everyone = np.empty(len(counts), np.int32)
+            everyone[counts], everyone[~counts] = self.labels_, self.predict(values[~counts])
+            self.labels_ = everyone
 
     def predict(self, X: Data) -> np.ndarray:
         """Label samples by their nearest centre under the feature weights.
@@ -138,13 +138,18 @@ class BaseSparseKMeans(PathEstimator):
         """
         check_is_fitted(self)
         values = read_new(self, X)
-        features = WeightedFeatures.from_dense(self.feature_weights_)
-        means = self._means[features.support]
-        centers = self._centred_centers[:, features.support].T
+        support = self.feature_weights_ > 0
+        of_kept = self._means[support], self._centred_centers[:, support].T
         label = label_observed if imputes(self) else label_samples
-        return label(values, features, means, centers, count_threads(self.n_jobs))
+        return label(values, self.feature_weights_, *of_kept, count_threads(self.n_jobs))
 
-    def _init(self, n_samples: int, n_clusters: int) -> str | np.ndarray | None:
+    def _start_labels(self) -> np.ndarray | None:
+        """Return the labels that the user gives as `init`, if any."""
+        init = getattr(self, "init", None)
+        named = init is None or isinstance(init, str) or hasattr(init, "propose")
+        return None if named else np.asarray(init)
+
+    def _init(self, n_samples: int, n_clusters: int) -> str | np.ndarray | Start | None:
         return check_start(self.init, n_samples, n_clusters, STARTS)
 
     def _resolve_search(self, matrix: Matrix) -> str:
@@ -155,13 +160,11 @@ class BaseSparseKMeans(PathEstimator):
         return search
 
     def _read(self, X) -> tuple[Matrix, VaryingFeatures]:
-        if isinstance(X, WeightedSamples):
-            matrix, features = self._read(X.values)
-            return with_weights(matrix, X.sample_weight), features
-        known = isinstance(X, CentredMatrix | SparseMatrix | StreamedMatrix)
-        matrix = X if known else as_matrix(read_data(self, X))
+        matrix: Any = X if isinstance(X, FeatureMatrix) else as_matrix(read_data(self, X))
         features = VaryingFeatures.of_matrix(matrix)
-        return dense_if_few(features.select(matrix)), features
+        selected = dense_if_few(features.select(matrix))
+        selected.sample_weight = matrix.sample_weight
+        return selected, features
 
     def _prepare(self, matrix: Matrix) -> tuple[Matrix, KMeansPartition]:
         n_clusters = check_count("n_clusters", self.n_clusters)
@@ -174,33 +177,33 @@ class BaseSparseKMeans(PathEstimator):
             )
         if matrix.sample_weight is not None:
             refuse_counted(self.trim, min_size)
-        partition = KMeansPartition(
-            n_clusters, min_size, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
+        n_threads = count_threads(self.n_jobs)
+        return matrix, KMeansPartition(
+            n_clusters, min_size, roughness=SMALL_GAIN, n_threads=n_threads
         )
-        return matrix, partition
 
-    def _fit_samples(self, matrix, partition, weight_steps, *rest) -> tuple[list[Fit], np.ndarray]:
+    def _fit_path(self, matrix, partition, weight_steps, *asked) -> tuple[list[Fit], np.ndarray]:
         def fit_some(sample, rows):
-            own, init = self, getattr(self, "init", None)
-            if init is not None and not isinstance(init, str) and not hasattr(init, "propose"):
-                own = clone(self).set_params(init=np.asarray(init)[rows])
-            return own._fit_path(sample, partition, weight_steps, *rest)
+            labels = self._start_labels()
+            own = self if labels is None else clone(self).set_params(init=labels[rows])
+            return own._fit_alike(sample, partition, weight_steps, *asked)
 
-        size = partition.n_clusters, partition.min_size
-        n_trimmed = count_trimmed(self.trim, matrix.n_samples, *size)
         if matrix.sample_weight is not None:
             return fit_weighted(matrix, partition, weight_steps, fit_some)
-        if n_trimmed:
-            # A grandchild: the search spawns children.
-            seeds = seed_sequence(self.random_state).spawn(1)[0].spawn(1)[0]
-            own = matrix, partition, n_trimmed, self._effort().n_init, seeds
-            start = partial(start_trimmed, *own)
-            return fit_trimmed(matrix, partition, weight_steps, n_trimmed, start, fit_some)
-        return self._fit_path(matrix, partition, weight_steps, *rest)
+        size = partition.n_clusters, partition.min_size
+        n_trimmed = count_trimmed(self.trim, matrix.n_samples, *size)
+        if n_trimmed == 0:
+            return self._fit_alike(matrix, partition, weight_steps, *asked)
+        # A grandchild: the search spawns children.
+        seeds = seed_sequence(self.random_state).spawn(1)[0].spawn(1)[0]
+        own = matrix, partition, n_trimmed, self._effort().n_init, seeds
+        start = partial(start_trimmed, *own)
+        return fit_trimmed(matrix, partition, weight_steps, n_trimmed, start, fit_some)
 
-    def _fit_path(
+    def _fit_alike(
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
     ) -> tuple[list[Fit], np.ndarray]:
+        """Fit samples that all count alike."""
         effort, seeds = self._effort(), seed_sequence(self.random_state)
         init = self._init(matrix.n_samples, partition.n_clusters)
         return fit_path(
@@ -240,53 +243,6 @@ class BaseSparseKMeans(PathEstimator):
         self.search_ = search
 
 
-def run_kmeans(
-    X: Matrix,
-    partition: KMeansPartition,
-    n_init: int,
-    seeds: np.random.SeedSequence,
-    progress: Callable[[int, int], None] | None = None,
-) -> Fit:
-    """Run k-means; `max_iter` and `tol` of the partition step end the last refinement.
-
-    `n_iter` of the fit counts the rounds of that refinement.
-    """
-    labels = _best_start(X, partition, n_init, seeds)
-    fit = _refine(X, partition.exact, labels)
-    if progress is not None:
-        progress(1, 1)
-    return fit
-
-
-def _best_start(X, partition, n_init, seeds) -> np.ndarray:
-    """Refine twice `n_init` starts, on a sample where there are many samples; return the best."""
-    generators = [np.random.default_rng(seed) for seed in seeds.spawn(n_init)]
-    sample, equal = X, np.ones(X.n_features)
-    if X.n_samples > partition.sample_size:
-        rng = np.random.default_rng(seeds.spawn(1)[0])
-        sample = X.take(draw_samples(X.n_samples, partition.sample_size, rng))
-        share = partition.min_size * sample.n_samples // X.n_samples
-        partition = replace(partition, min_size=max(1, share))
-    starts = [partition.start(sample, equal, rng) for rng in [*generators, *generators]]
-    best = max(starts, key=lambda labels: float(np.sum(partition.scores(sample, labels))))
-    return best if sample is X else partition.extend(X, equal, sample, best)
-
-
-def _refine(X, partition, labels) -> Fit:
-    """Refine until nothing moves, a round gains no more than `tol`, or the rounds run out."""
-    equal, rounds, converged = np.ones(X.n_features), 0, False
-    while not converged and rounds < partition.max_iter:
-        rest = replace(partition, max_iter=partition.max_iter - rounds)
-        refined, taken = rest.refine_counted(X, equal, labels)
-        rounds += taken
-        # With tol=0 a refinement that moved something is tried again from where it ended.
-        ended = partition.tol > 0 and taken < rest.max_iter
-        converged = ended or np.array_equal(refined, labels)
-        labels = refined
-    fit = weigh_partition(X, partition, TopFeatures(X.n_features), labels, rounds)
-    return replace(fit, converged=converged)
-
-
 @dataclass(eq=False, repr=False)
 class KMeans(BaseSparseKMeans):
     """Plain k-means with the attributes of its sparse relatives: every weight is one.
@@ -306,28 +262,13 @@ class KMeans(BaseSparseKMeans):
     tol : float, default=0
         A round that raises the objective by no more than this share is the last; with 0 the
         refinement goes on until nothing is gained at all.
-    min_cluster_size : int, default=1
-        Smallest cluster allowed.
-    random_state : None, int, RandomState or Generator, default=None
-        Controls the randomness of the starts. None draws fresh entropy, and never NumPy's global
-        generator.
-    n_jobs : int, default=None
-        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
-    verbose : int, default=0
-        Whether to print progress.
-    trim : float, default=0
-        Share of the samples, below 0.5, that is set aside as outliers: those farthest from their
-        centres. They have no part in centres, scores and weights.
-    missing : {"error", "impute"}, default="error"
-        What is done about NaN in X: "impute" fills it by what features have in common
-        (`sparsekm.cluster.missing`). `predict` takes distances over what is observed.
+    min_cluster_size, random_state, n_jobs, verbose, trim, missing
+        As in `L0KMeans`.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,), int32
-        -1 for samples that `trim` sets aside; `predict` labels these, too.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Cluster means, in the units and the dtype of X.
+    labels_, cluster_centers_, n_features_in_, feature_names_in_
+        As in `L0KMeans`.
     feature_weights_ : ndarray of shape (n_features,)
         One for every feature that varies, 0 for constant ones.
     feature_scores_ : ndarray of shape (n_features,)
@@ -338,9 +279,6 @@ class KMeans(BaseSparseKMeans):
         Rounds of the final refinement.
     search_ : str
         "alternate".
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Where X has column names.
 
     Examples
     --------
@@ -361,51 +299,23 @@ class KMeans(BaseSparseKMeans):
     trim: float = 0.0
     missing: str = "error"
 
-    def path(
-        self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
-    ) -> SparsityPath:
-        """Return the one fit there is as a path whose sparsity is the number that vary.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        sparsities : None
-            Ignored: k-means keeps every feature.
-        progress : callable, optional
-            Called with the number of steps done and their total.
-
-        Returns
-        -------
-        SparsityPath
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `fit` would.
-        """
-        return super().path(X, sparsities, progress=progress)
-
     def _grid(self, sparsities, features):
-        return np.array([features.n_features - features.n_constant])
+        return np.array([np.count_nonzero(features.varies)])
 
     def _weight_step(self, sparsity, features):
-        return TopFeatures(features.n_features - features.n_constant)
+        return TopFeatures(np.count_nonzero(features.varies))
 
     def _prepare(self, matrix):
         matrix, partition = super()._prepare(matrix)
         effort = self._effort()
         return matrix, replace(partition, max_iter=effort.max_iter, tol=effort.tol)
 
-    def _fit_path(
+    def _fit_alike(
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
     ):
-        fit = run_kmeans(
-            matrix,
-            partition,
-            self._effort().n_init,
-            seed_sequence(self.random_state),
-            progress if progress is not None else self._print_progress,
-        )
+        n_init, seeds = self._effort().n_init, seed_sequence(self.random_state)
+        progress = progress if progress is not None else self._print_progress
+        fit = run_kmeans(matrix, partition, n_init, seeds, progress)
         return [fit], np.array([fit.objective])
 
     def _resolve_search(self, matrix):

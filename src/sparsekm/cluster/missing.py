@@ -1,11 +1,9 @@
 """Missing values: filled by what features have in common, before anything is clustered.
 
-Clusters are a structure of low rank, and so are most other things that real features share. So the
-singular vectors that rise above noise predict a missing value from all the others of its sample and
-its feature, while nearest neighbours are chosen by noise where few features tell samples apart. The
-values are filled by the singular value decomposition, shrunk as Gavish & Donoho (2017,
-doi:10.1109/TIT.2017.2653801) do for the least error, which is repeated with the filled values until
-these settle.
+The singular vectors that rise above noise predict a missing value from all others of its sample and
+its feature; nearest neighbours are chosen by noise where few features tell samples apart. Singular
+values are shrunk as in Gavish & Donoho (2017, doi:10.1109/TIT.2017.2653801), again and again until
+the filled values settle.
 """
 
 from __future__ import annotations
@@ -13,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 
-from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
+from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.validation import check_choice
 from sparsekm.runtime.threads import one_blas_thread
 
@@ -70,10 +68,7 @@ def check_observed(X: np.ndarray, names: Any = None) -> np.ndarray:
 
 
 def fill_missing(X: np.ndarray) -> np.ndarray:
-    """Return data without infinite values in which NaN is filled, or X itself if there is none.
-
-    `X` is (n_samples, n_features); features are z-scored inside.
-    """
+    """Return data in which NaN is filled, or X itself if there is none; it is z-scored inside."""
     lacking = np.isnan(X)
     if not lacking.any():
         return X
@@ -84,28 +79,22 @@ def fill_missing(X: np.ndarray) -> np.ndarray:
     return np.where(lacking, filled * scale + mean, X).astype(X.dtype)
 
 
-def label_observed(
-    X: np.ndarray | csr_array,
-    features: WeightedFeatures,
-    means: np.ndarray,
-    centers: np.ndarray,
-    n_threads: int = 1,
-) -> np.ndarray:
+def label_observed(X, weights, means, centers, n_threads=1) -> np.ndarray:
     """Label samples as `label_samples` does, by what is observed of the features that count."""
-    kept = X[:, features.support]
-    rows = np.array([], int) if issparse(X) else np.flatnonzero(np.isnan(kept).any(axis=1))
-    labels = label_samples(
-        np.nan_to_num(X) if len(rows) else X, features, means, centers, n_threads
-    )
-    if len(rows):
-        differences = kept[rows, :, None] - means[:, None] - centers
-        if (empty := np.isnan(differences).all(axis=(1, 2))).any():
-            raise ValueError(
-                f"X has no value of the features that have weight in sample {rows[empty][0]}; "
-                "there should be >= 1."
-            )
-        squares = np.nansum(features.values[:, None] * np.square(differences), axis=1)
-        labels[rows] = squares.argmin(axis=1)
+    support = np.flatnonzero(weights)
+    if issparse(X) or not np.isnan(X[:, support]).any():
+        return label_samples(X, weights, means, centers, n_threads)
+    labels = label_samples(np.nan_to_num(X), weights, means, centers, n_threads)
+    kept = X[:, support]
+    rows = np.flatnonzero(np.isnan(kept).any(axis=1))
+    differences = kept[rows, :, None] - means[:, None] - centers
+    if (empty := np.isnan(differences).all(axis=(1, 2))).any():
+        raise ValueError(
+            f"X has no value of the features that have weight in sample {rows[empty][0]}; "
+            "there should be >= 1."
+        )
+    squares = np.nansum(weights[support, None] * np.square(differences), axis=1)
+    labels[rows] = squares.argmin(axis=1)
     return labels
 
 
@@ -141,8 +130,7 @@ def _fill_low_rank(Z: np.ndarray, lacking: np.ndarray) -> np.ndarray:
 def shrink(values: np.ndarray, total: float, shape: tuple[int, int]) -> np.ndarray:
     """Return the leading singular values that rise above noise, shrunk for the least error.
 
-    `total` is the sum of squares of the matrix of this `shape`. The noise is what the values that
-    rise above it leave.
+    Noise is what they leave of `total`, the sum of squares of the matrix of this `shape`.
     """
     n, p = shape
     kept = 0

@@ -1,7 +1,6 @@
-"""The partition step: clusterings whose criterion is a sum over features.
+"""The partition step: any clustering whose criterion is a sum over features (the paper's step ii).
 
-Any such clustering fits the paper's framework (its step ii). k-means is the one built in; a
-clustering that offers the three methods of `PartitionStep` runs through the same alternation.
+k-means is the one built in; others offer the three methods of `PartitionStep`.
 """
 
 from __future__ import annotations
@@ -11,10 +10,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sparsekm.cluster.kmeans.climb import nearest_seeds
-from sparsekm.cluster.kmeans.exchange import FEW_SWEEPS, exchange_until_stable
+from sparsekm.cluster.kmeans.few_samples import (
+    FEW_SWEEPS,
+    exchange_until_stable,
+    nearest_seeds,
+)
 from sparsekm.cluster.kmeans.many_samples import (
-    WeightedFeatures,
     exchange_in_batches,
     fill_clusters,
     nearest_centers,
@@ -28,7 +29,7 @@ from sparsekm.cluster.matrices.scatter import (
     feature_scores,
     matrix_sums,
 )
-from sparsekm.cluster.search.pool import canonical_labels
+from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.random_state import draw_samples
 
 # Up to here samples move one at a time, and searches take them all; beyond, samples move all at
@@ -89,22 +90,25 @@ class KMeansPartition:
         """Return the same for each of several workers that share the threads."""
         return replace(self, n_threads=max(1, self.n_threads // n_workers))
 
+    def for_sample(self, size: int, n_samples: int) -> KMeansPartition:
+        """Return the same for some of the samples, which hold their share of the guard."""
+        return replace(self, min_size=max(1, self.min_size * size // n_samples))
+
     def start(self, X: Matrix, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Run k-means from k-means++ seeds, drawn from a sample where there are many samples."""
         draws = rng.random(self.n_clusters)
         size = self.sample_size
         if X.n_samples > size:
             sample = X.take(draw_samples(X.n_samples, size, rng))
-            # All samples hold the guard; a share of them holds its share of it.
-            share = replace(self, min_size=max(1, self.min_size * size // X.n_samples))
-            found = share.refine(sample, weights, self._seed(sample, weights, draws))
+            own = self.for_sample(size, X.n_samples)
+            found = own.refine(sample, weights, self._seed(sample, weights, draws))
             labels = self.extend(X, weights, sample, found)
         else:
             labels = self._seed(X, weights, draws)
         return self.refine(X, weights, labels)
 
     def _seed(self, X, weights, draws) -> np.ndarray:
-        packed = _pack(X, WeightedFeatures.from_dense(weights))
+        packed = _pack(X, weights)
         labels = np.zeros(X.n_samples, np.int32)
         nearest_seeds(packed, self.n_clusters, draws, labels)
         exchange_until_stable(packed, labels, self.n_clusters, 1, FEW_SWEEPS, 0.0)
@@ -114,15 +118,12 @@ class KMeansPartition:
         """Run k-means from `labels`; small data end where no exchange gains."""
         return self.refine_counted(X, weights, labels)[0]
 
-    def refine_counted(
-        self, X: Matrix, weights: np.ndarray, labels: np.ndarray
-    ) -> tuple[np.ndarray, int]:
+    def refine_counted(self, X, weights, labels) -> tuple[np.ndarray, int]:
         """Run k-means as `refine` does; return the labels and the number of sweeps."""
-        features = WeightedFeatures.from_dense(weights)
         if X.n_samples > SEEDING_SAMPLE:
             labels, sweeps = exchange_in_batches(
                 X,
-                features,
+                weights,
                 labels,
                 self.n_clusters,
                 min_size=self.min_size,
@@ -130,17 +131,15 @@ class KMeansPartition:
                 tol=max(self.tol, self.roughness),
                 n_threads=self.n_threads,
             )
-            return canonical_labels(labels, self.n_clusters), sweeps
-        packed = _pack(X, features)
-        labels = labels.copy()
-        sweeps = exchange_until_stable(
-            packed, labels, self.n_clusters, self.min_size, self.max_iter, self.tol
-        )
+        else:
+            labels = labels.copy()
+            limits = self.n_clusters, self.min_size, self.max_iter, self.tol
+            sweeps = exchange_until_stable(_pack(X, weights), labels, *limits)
         return canonical_labels(labels, self.n_clusters), sweeps
 
     def admit(self, X: Matrix, labels: np.ndarray) -> np.ndarray:
         """Return given labels as a partition that is allowed: short clusters are filled."""
-        alike = WeightedFeatures.from_dense(np.ones(X.n_features))
+        alike = np.ones(X.n_features)
         labels = fill_clusters(X, alike, labels, self.n_clusters, self.min_size)
         return canonical_labels(labels, self.n_clusters)
 
@@ -148,32 +147,44 @@ class KMeansPartition:
         """Return the scores a_j."""
         return feature_scores(X, labels, self.n_clusters, self.n_threads)
 
-    def extend(
-        self, X: Matrix, weights: np.ndarray, sample: MatrixInMemory, labels: np.ndarray
-    ) -> np.ndarray:
+    def extend(self, X, weights, sample: MatrixInMemory, labels) -> np.ndarray:
         """Give all samples of X the label of the nearest centre of a labelled `sample` of them."""
-        features = WeightedFeatures.from_dense(weights)
-        sums = matrix_sums(sample.select(features.support), labels, self.n_clusters)
+        support = np.flatnonzero(weights)
+        sums = matrix_sums(sample.select(support), labels, self.n_clusters)
         centers = sums / np.maximum(cluster_sizes(labels, self.n_clusters), 1)
-        return label_everyone(X, features, centers, self.n_threads)
+        return label_everyone(X.select(support), weights[support], centers, self.n_threads)
 
 
-def label_everyone(
-    X: Matrix, features: WeightedFeatures, centers: np.ndarray, n_threads: int
-) -> np.ndarray:
+@compiled
+def canonical_labels(labels, n_clusters):
+    """Rename clusters by first appearance: equal partitions get equal labels."""
+    names = np.full(n_clusters, -1, labels.dtype)
+    renamed = np.empty_like(labels)
+    following = 0
+    for i in range(labels.shape[0]):
+        k = labels[i]
+        if names[k] < 0:
+            names[k] = following
+            following += 1
+        renamed[i] = names[k]
+    return renamed
+
+
+def label_everyone(X: Matrix, values, centers, n_threads: int) -> np.ndarray:
     """Label all samples of a matrix by their nearest centre (n_kept, n_clusters)."""
     labels = np.zeros(X.n_samples, np.int32)
     for start, columns in X.blocks():
         here = slice(start, start + columns.shape[1])
-        labels[here] = nearest_centers(columns, features, centers, labels[here], n_threads)
+        labels[here] = nearest_centers(columns, values, centers, labels[here], n_threads)
     return labels
 
 
-def _pack(X: MatrixInMemory, features: WeightedFeatures) -> Rows:
+def _pack(X: MatrixInMemory, weights: np.ndarray) -> Rows:
     """Return the weighted features of all samples, (n_samples, n_kept), float64 where dense."""
-    if len(features.support) == X.n_features and (features.values == 1.0).all():
+    if (weights == 1.0).all():
         return X.rows
-    return pack_rows(X.rows, features.support, np.sqrt(features.values))
+    support = np.flatnonzero(weights)
+    return pack_rows(X.rows, support, np.sqrt(weights[support]))
 
 
 def dense_if_few(matrix: Matrix) -> Matrix:

@@ -9,25 +9,87 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, islice
+from typing import Protocol
 
 import numpy as np
 
 from sparsekm.cluster.alternation import (
     Fit,
     alternate,
+    best_fit,
     refine_until_fixed_point,
+    restart_everywhere,
+    share_partitions,
     weigh_partition,
 )
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix
-from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
-from sparsekm.cluster.search.memetic_search import ExchangeClimb, Search
-from sparsekm.cluster.search.starts import Start, best_fit, restart_everywhere, share_partitions
-from sparsekm.cluster.weight_step import WeightStep
+from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
+from sparsekm.cluster.memetic_search import Search
+from sparsekm.cluster.partition_step import SEEDING_SAMPLE, SMALL_GAIN, KMeansPartition
+from sparsekm.cluster.screening import marginal_scores
+from sparsekm.cluster.weight_step import TopFeatures, WeightStep
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import take_turns
 
 Progress = Callable[[int, int], None]
+# What `init` may be beside labels and None.
+STARTS = ["random", "screened"]
+
+
+class Start(Protocol):
+    """What Algorithm 1 asks of a start."""
+
+    def propose(
+        self, X: Matrix, partition: KMeansPartition, weight_step: WeightStep
+    ) -> list[np.ndarray]:
+        """Return partitions, each of shape (n_samples,), to run from at this sparsity."""
+        ...
+
+
+@dataclass(frozen=True)
+class ChosenStart:
+    """The start that a user's `init` stands for: labels, "random" or "screened"."""
+
+    init: str | np.ndarray
+    n_starts: int = 1
+    seeds: np.random.SeedSequence | None = None
+    # (n_features,): how far the distributions of features are from a Gaussian, if "screened".
+    scores: np.ndarray | None = None
+
+    def propose(self, X, partition, weight_step) -> list[np.ndarray]:
+        """Return the labels, random partitions, or the best k-means on the features screened."""
+        if not isinstance(self.init, str):
+            return [partition.admit(X, self.init)]
+        # A copy of the seeds: every sparsity draws the same.
+        seeds = np.random.SeedSequence(self.seeds.entropy, spawn_key=self.seeds.spawn_key)
+        generators = [np.random.default_rng(seed) for seed in seeds.spawn(self.n_starts)]
+        if self.init == "random":
+            k, size = partition.n_clusters, X.n_samples
+            drawn = [rng.integers(k, size=size, dtype=np.int32) for rng in generators]
+            return [partition.admit(X, labels) for labels in drawn]
+        # Squared scores in place of a_j; a score of 0 is left out, unless all are.
+        weights = weight_step.weigh(self.scores**2)
+        if self.scores.any():
+            weights[self.scores == 0] = 0
+        found = [partition.start(X, weights, rng) for rng in generators]
+        return [max(found, key=lambda labels: float(partition.scores(X, labels) @ weights))]
+
+
+def make_start(init, X: Matrix, n_starts: int, seeds, n_threads: int = 1) -> Start | None:
+    """Turn a checked `init` into a start, or None for the engine's own."""
+    if init is None or hasattr(init, "propose"):
+        return init
+    if not isinstance(init, str):
+        return ChosenStart(init)
+    own, sampling = seeds.spawn(2)
+    if init == "random":
+        return ChosenStart(init, n_starts, own)
+    rng = np.random.default_rng(sampling)
+    block = X.take(draw_samples(X.n_samples, SEEDING_SAMPLE, rng)).block
+    rows = block.rows if isinstance(block, SparseBlock) else block.T
+    return ChosenStart(init, n_starts, own, marginal_scores(rows, n_jobs=n_threads))
 
 
 @dataclass(frozen=True)
@@ -53,19 +115,17 @@ def fit_path(
 ) -> tuple[list[Fit], np.ndarray]:
     """Fit every weight step of a path, in ascending order of sparsity.
 
-    From a `start` the alternation runs without restarts, at every sparsity, and from nothing else;
-    the global search takes it in among its own starts. Returns the fits, none with
-    `objectives_only`, and the first objectives: what the search came to at its stated effort, on a
-    sample where there are many samples.
+    From a `start` the alternation runs without restarts and from nothing else; the global search
+    takes it in among its own. Returns the fits, none with `objectives_only`, and what the search
+    came to at its stated effort, on a sample where there are many samples.
     """
     exact = partition.exact
     if search == "global":
-        proposed = (
-            None if start is None else [start.propose(X, exact, step)[0] for step in weight_steps]
-        )
-        return _search(
-            X, partition, weight_steps, effort, seeds, proposed, progress, objectives_only
-        )
+        proposed = None
+        if start is not None:
+            proposed = [start.propose(X, exact, step)[0] for step in weight_steps]
+        asked = proposed, progress, objectives_only
+        return _search(X, partition, weight_steps, effort, seeds, *asked)
     if start is not None:
         fits = _alternate_from(X, exact, weight_steps, effort, start, progress)
     else:
@@ -73,7 +133,6 @@ def fit_path(
             X,
             exact,
             weight_steps,
-            X.n_features,
             [np.random.default_rng(seed) for seed in seeds.spawn(effort.n_init)],
             max_iter=effort.max_iter,
             tol=effort.tol,
@@ -81,6 +140,37 @@ def fit_path(
         )
     fits = share_partitions(X, exact, weight_steps, fits)
     return fits, np.array([fit.objective for fit in fits])
+
+
+def run_kmeans(X: Matrix, partition: KMeansPartition, n_init, seeds, progress=None) -> Fit:
+    """Run k-means; `max_iter` and `tol` of the partition step end the last refinement.
+
+    Twice `n_init` starts are refined, of many samples on some. `n_iter` of the fit counts the
+    rounds in which the best is refined until nothing moves, or a round gains no more than `tol`.
+    """
+    generators = [np.random.default_rng(seed) for seed in seeds.spawn(n_init)]
+    sample, own, equal = X, partition, np.ones(X.n_features)
+    if X.n_samples > partition.sample_size:
+        rng = np.random.default_rng(seeds.spawn(1)[0])
+        sample = X.take(draw_samples(X.n_samples, partition.sample_size, rng))
+        own = partition.for_sample(sample.n_samples, X.n_samples)
+    starts = [own.start(sample, equal, rng) for rng in [*generators, *generators]]
+    labels = max(starts, key=lambda start: float(np.sum(own.scores(sample, start))))
+    if sample is not X:
+        labels = own.extend(X, equal, sample, labels)
+    partition, rounds, converged = partition.exact, 0, False
+    while not converged and rounds < partition.max_iter:
+        rest = replace(partition, max_iter=partition.max_iter - rounds)
+        refined, taken = rest.refine_counted(X, equal, labels)
+        rounds += taken
+        # With tol=0 a refinement that moved something is tried again from where it ended.
+        ended = partition.tol > 0 and taken < rest.max_iter
+        converged = ended or np.array_equal(refined, labels)
+        labels = refined
+    if progress is not None:
+        progress(1, 1)
+    fit = weigh_partition(X, partition, TopFeatures(X.n_features), labels, rounds)
+    return replace(fit, converged=converged)
 
 
 def _alternate_from(X, partition, weight_steps, effort, start, progress):
@@ -125,8 +215,7 @@ def _search(X, partition, weight_steps, effort, seeds, proposed, progress, objec
 def _search_sample(X, partition, weight_steps, effort, rng, proposed, progress, objectives_only):
     """Search a sample, from whose partitions all samples go on."""
     chosen = draw_samples(X.n_samples, partition.sample_size, rng)
-    # All samples hold the guard; a share of them holds its share of it.
-    share = replace(partition, min_size=max(1, partition.min_size * len(chosen) // X.n_samples))
+    share = partition.for_sample(len(chosen), X.n_samples)
     # The search on a sample, which is cheap, goes beyond the sparsities asked for.
     with_denser = [*weight_steps, *weight_steps[-1].denser(X.n_features)]
     # Clusters that all samples show may be hidden in fewer samples than features: then all samples
@@ -152,7 +241,7 @@ def _search_sample(X, partition, weight_steps, effort, rng, proposed, progress, 
 
 def _evolve(X, partition, weight_steps, effort, rng, proposed, report) -> tuple[Search, int]:
     """Search from drawn starts and from those proposed; give the generations that it took."""
-    search = Search(ExchangeClimb(X, partition, weight_steps), effort.n_init, rng)
+    search = Search(X, partition, weight_steps, effort.n_init, rng)
     search.start()
     if proposed:
         # At sparsities beyond those asked for, what was proposed for the densest of these.
@@ -178,7 +267,7 @@ def _go_on_with_all(X, partition, weight_steps, search, proposed, n_iter, rng=No
     begun anew on the features that it has come to keep: on these the clusters may show.
     """
     in_turn = rng is not None
-    sample, scores = search.climber.X, search.climber.partition.scores
+    sample, scores = search.X, search.partition.scores
     # Side by side, fits of a matrix larger than memory would hold twice its blocks.
     together = isinstance(X, CentredMatrix) and not in_turn
     n_workers = min(partition.n_threads if together else 1, len(weight_steps))
@@ -198,7 +287,7 @@ def _go_on_with_all(X, partition, weight_steps, search, proposed, n_iter, rng=No
         fits[place] = refine_until_fixed_point(X, alone, weight_step, start, SMALL_GAIN)
         if in_turn:
             kept = fits[place].weights
-            found = search.climber.partition.start(sample, kept, rng)
+            found = search.partition.start(sample, kept, rng)
             anew = alone.extend(X, kept, sample, found)
             anew = weigh_partition(X, alone, weight_step, alone.admit(X, anew), n_iter)
             anew = refine_until_fixed_point(X, alone, weight_step, anew, SMALL_GAIN)
@@ -211,12 +300,10 @@ def _go_on_with_all(X, partition, weight_steps, search, proposed, n_iter, rng=No
 
 def _count_steps(progress: Progress | None, total: int) -> Callable[[int], None]:
     """Give a function that tells `progress` of so many more steps done."""
-    done = 0
+    numbers = count(1)
 
     def report(steps: int) -> None:
-        nonlocal done
-        for _ in range(steps):
-            done += 1
+        for done in islice(numbers, steps):
             if progress is not None:
                 progress(done, total)
 

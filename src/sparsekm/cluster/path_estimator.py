@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -15,14 +16,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from sparsekm.cluster.alternation import Fit
-from sparsekm.cluster.batches import check_batch, compare_batches
-from sparsekm.cluster.feature_groups import FeatureGroups, WeighedGroups
-from sparsekm.cluster.matrices.containers import (
-    Data,
-    as_readable,
-    compute,
-    in_canonical_format,
-)
+from sparsekm.cluster.matrices.containers import Data, as_readable, in_canonical_format
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.missing import (
     check_observed,
@@ -41,6 +35,8 @@ from sparsekm.cluster.validation import (
 )
 from sparsekm.cluster.weight_step import (
     PENALTIES,
+    FeatureGroups,
+    WeighedGroups,
     WeightStep,
     check_sparsity,
     resolve_sparsities,
@@ -102,8 +98,20 @@ class FeatureSelector(SelectorMixin):
         return self.feature_weights_ > 0
 
 
-FLOATS = [np.float64, np.float32]
-SPARSE_FORMATS = ["csr", "csc"]
+def _rules(estimator: BaseEstimator, X) -> dict[str, Any]:
+    """Return what scikit-learn's checks of data are told."""
+    return {
+        "accept_sparse": ["csr", "csc"],
+        "dtype": [np.float64, np.float32],
+        "ensure_all_finite": how_finite(estimator, X),
+    }
+
+
+def _check_values(estimator, X) -> Any:
+    try:
+        return check_array(X, estimator=estimator, input_name="X", **_rules(estimator, X))
+    except ValueError as error:
+        raise name_the_cure(estimator, error) from None
 
 
 def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
@@ -118,20 +126,6 @@ def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
     if imputes(estimator) and not issparse(values):
         values = fill_missing(check_observed(values, getattr(X, "columns", None)))
     return in_canonical_format(values)
-
-
-def _check_values(estimator, X) -> Any:
-    try:
-        return check_array(
-            X,
-            accept_sparse=SPARSE_FORMATS,
-            dtype=FLOATS,
-            estimator=estimator,
-            input_name="X",
-            ensure_all_finite=how_finite(estimator, X),
-        )
-    except ValueError as error:
-        raise name_the_cure(estimator, error) from None
 
 
 def read_holes(estimator: BaseEstimator, X) -> np.ndarray | None:
@@ -150,17 +144,9 @@ def read_varying(estimator: BaseEstimator, X) -> tuple[np.ndarray | csr_array, V
 
 
 def read_new(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
-    """Validate data for a fitted estimator, as `read_data` does."""
+    """Validate data for a fitted estimator, of which nothing is filled."""
     X = as_readable(X)
-    values = validate_data(
-        estimator,
-        X,
-        reset=False,
-        accept_sparse=SPARSE_FORMATS,
-        dtype=FLOATS,
-        ensure_all_finite=how_finite(estimator, X),
-    )
-    return in_canonical_format(values)
+    return in_canonical_format(validate_data(estimator, X, reset=False, **_rules(estimator, X)))
 
 
 def remember_features(estimator: BaseEstimator, X) -> None:
@@ -180,24 +166,6 @@ def warn_unconverged(estimator: BaseEstimator, what: str) -> None:
     )
 
 
-def select_fit(path: SparsityPath, index: int, own: tuple[int, int, int]) -> Fit:
-    """Return a fit of a path of the estimator's `own` samples, features and clusters."""
-    fitted = (path.labels.shape[1], path.weights.shape[1], int(path.labels.max()) + 1)
-    if fitted[:2] != own[:2] or fitted[2] > own[2]:
-        raise ValueError(
-            f"path has (n_samples, n_features, n_clusters)={fitted}; should be those of X and "
-            f"of the estimator, {own}."
-        )
-    return Fit(
-        path.labels[index],
-        path.weights[index],
-        path.scores[index],
-        float(path.objectives[index]),
-        int(path.n_iter[index]),
-        converged=path.converged is None or bool(path.converged[index]),
-    )
-
-
 class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     """What the estimators of this room share: one fit, or a path of them, and selection.
 
@@ -210,47 +178,19 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     # Whether the fit at a sparsity is the same whatever else is on the path.
     independent_fits = False
 
-    def fit(self, X: Data, y: object = None, *, batch: ArrayLike | None = None) -> Self:
-        """Cluster the samples and weigh the features.
+    # Read from the signature each time, they took more than a small fit.
+    @classmethod
+    @cache
+    def _get_param_names(cls):
+        return super()._get_param_names()
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
-            CSR and CSC matrices are not made dense; float32 stays float32; arrays of dask are
-            computed. Data are never rescaled: standardise first where the features have different
-            units. `SparseClustering` takes no StreamedMatrix.
-        y : None
-            Ignored.
-        batch : array-like of shape (n_samples,), default=None
-            The batch of each sample. What is learned is that of X as given; the answer of X centred
-            within batches is set beside it: see `SparseKMeans.fit`.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        TypeError
-            If X is nothing that NumPy can read, such as an AnnData; if `batch` is given with a
-            sparse X or a StreamedMatrix.
-        ValueError
-            If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
-            is constant; if indices of a sparse X lie outside its shape; if `batch` is not one per
-            sample, or has a batch of one sample; if a parameter is out of its range.
-        """
-        X = compute(X)
-        if batch is not None:
-            check_batch(batch, X)
+    def _fit(self, X) -> None:
         data, features = self._read(X)
         data, partition = self._prepare(data)
-        weight_step = self._own_weight_step(features)
+        weight_step = self._weight_step(getattr(self, "sparsity", None), features)
         search = self._resolve_search(data)
-        (fit,), _ = self._fit_samples(data, partition, [weight_step], search)
-        fit = _put_back(fit, weight_step, features)
-        self._learn(X, data, features, fit, search)
-        compare_batches(self, X, batch)
-        return self
+        (fit,), _ = self._fit_path(data, partition, [weight_step], search)
+        self._learn(X, data, features, _put_back(fit, weight_step, features), search)
 
     def check(self, X: Data, *, searched: bool = False) -> None:
         """Refuse data and parameters that `fit` would refuse, before any work.
@@ -272,13 +212,13 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         if searched:
             check_searchable(partition.n_clusters)
         else:
-            self._own_weight_step(features)
+            self._weight_step(getattr(self, "sparsity", None), features)
         self._effort()
         self._resolve_search(data)
         check_random_state(self.random_state)
 
     def path(
-        self, X: Data, sparsities: ArrayLike | None, *, progress: Progress | None = None
+        self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
     ) -> SparsityPath:
         """Fit all sparsities in one call, each helped by the others.
 
@@ -292,6 +232,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
         sparsities : array-like of shape (n_sparsities,)
             In any order. As the parameter `sparsity`, but every value from 1 up is a count.
+            `KMeans` ignores them: its path is its one fit, at the number of features that vary.
         progress : callable, optional
             Called with the number of steps done and their total.
 
@@ -339,12 +280,11 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         order = np.argsort(sparsities, kind="stable")
         weight_steps = [self._weight_step(s, features) for s in sparsities[order]]
         search = self._resolve_search(data)
-        fits, first = self._fit_samples(
-            data, partition, weight_steps, search, progress, objectives_only
-        )
-        if fits:
-            pairs = zip(fits, weight_steps, strict=True)
-            fits = [_put_back(fit, step, features) for fit, step in pairs]
+        asked = search, progress, objectives_only
+        fits, first = self._fit_path(data, partition, weight_steps, *asked)
+        # None where only objectives are asked for.
+        pairs = zip(fits, weight_steps, strict=False)
+        fits = [_put_back(fit, step, features) for fit, step in pairs]
         places = np.argsort(order)
         return sparsities, search, [fits[place] for place in places if fits], first[places]
 
@@ -370,8 +310,14 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         """
         data, features = self._read(X)
         data, partition = self._prepare(data)
+        fitted = path.labels.shape[1], path.weights.shape[1], int(path.labels.max()) + 1
         own = data.shape[0], features.n_features, partition.n_clusters
-        return self._learn(X, data, features, select_fit(path, index, own), path.search)
+        if fitted[:2] != own[:2] or fitted[2] > own[2]:
+            raise ValueError(
+                f"path has (n_samples, n_features, n_clusters)={fitted}; should be those of X and "
+                f"of the estimator, {own}."
+            )
+        return self._learn(X, data, features, path.fit_at(index), path.search)
 
     def _read(self, X) -> tuple[Any, VaryingFeatures]:
         """Return the validated data of the features that vary, and which these are."""
@@ -380,10 +326,6 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     def _prepare(self, data) -> tuple[Any, Any]:
         """Return the data, which have a `shape`, and the partition step, once these fit."""
         raise NotImplementedError
-
-    def _fit_samples(self, *given) -> tuple[list[Fit], np.ndarray]:
-        """Fit as `_fit_path` does, where samples do not all count alike, too."""
-        return self._fit_path(*given)
 
     def _fit_path(
         self, data, partition, weight_steps, search, progress=None, objectives_only=False
@@ -409,9 +351,6 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
     def _resolve_search(self, data) -> str:
         return "alternate"
-
-    def _own_weight_step(self, features: VaryingFeatures) -> WeightStep:
-        return self._weight_step(getattr(self, "sparsity", None), features)
 
     def _weight_step(self, sparsity, features: VaryingFeatures) -> WeightStep:
         penalty = check_choice("penalty", self.penalty, PENALTIES)

@@ -1,68 +1,43 @@
 """Weights of samples: one of weight two counts as if it were given twice.
 
-So the search is given samples as often as their weights say, and needs to know nothing of weights.
-Weights that are multiples of a common unit are met exactly by that, wherever the repeated samples
-are not too many. Other weights are rounded for the search, and what it finds is refined with the
-weights themselves.
+So the search is given samples as often as their weights say, and knows nothing of weights. Weights
+that are no small multiples of a common unit are rounded for it, and what it finds is refined with
+the weights themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
 
-from sparsekm.cluster.alternation import Fit, refine_until_fixed_point, weigh_partition
-from sparsekm.cluster.kmeans.many_samples import WeightedFeatures
-from sparsekm.cluster.matrices.containers import StreamedMatrix
+from sparsekm.cluster.alternation import (
+    RELATIVE_GAIN,
+    Fit,
+    refine_until_fixed_point,
+    share_partitions,
+    weigh_partition,
+)
 from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_sizes
 from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
-from sparsekm.cluster.partition_step import SEEDING_SAMPLE, KMeansPartition, label_everyone
-from sparsekm.cluster.search.pool import canonical_labels
-from sparsekm.cluster.search.starts import share_partitions
+from sparsekm.cluster.partition_step import (
+    SEEDING_SAMPLE,
+    KMeansPartition,
+    canonical_labels,
+    label_everyone,
+)
 from sparsekm.cluster.validation import check_numbers
-from sparsekm.cluster.weight_step import WeightStep
 from sparsekm.runtime.threads import one_blas_thread
 
 # The common unit is looked for among the smallest weight and its parts, up to this one.
 MOST_PARTS = 10
 # How often samples of other weights are given, on average.
 REPEATS = 8
-# A better objective must be better by more than rounding.
-RELATIVE_GAIN = 1e-12
 # Samples whose values are made float64 at once.
 SAMPLES_AT_ONCE = 4096
-
-FitSome = Callable[[MatrixInMemory, np.ndarray], tuple[list[Fit], np.ndarray]]
-
-
-class WeightedSamples(NamedTuple):
-    """Checked data whose samples count differently: `fit` and `path` take them in place of X."""
-
-    values: np.ndarray | csr_array
-    sample_weight: np.ndarray  # (n_samples,), positive
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return self.values.shape[1]
-
-    @classmethod
-    def of_data(cls, values: Any, weights: ArrayLike) -> tuple[WeightedSamples, np.ndarray]:
-        """Return the samples whose weight is not 0, and which of all these are."""
-        if isinstance(values, StreamedMatrix):
-            raise ValueError(
-                "sample_weight should be None for a StreamedMatrix: give the array in memory, or "
-                "no weights."
-            )
-        sample_weight = check_sample_weight(weights, values.shape[0])
-        counts = sample_weight > 0
-        return cls(values if counts.all() else values[counts], sample_weight[counts]), counts
 
 
 def check_sample_weight(weights: ArrayLike, n_samples: int) -> np.ndarray:
@@ -96,18 +71,8 @@ def with_weights(matrix: Any, sample_weight: np.ndarray | None) -> Any:
     return weighted
 
 
-def spread_labels(estimator: Any, values, labels: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return labels of all samples: those of weight 0, which do not count, are predicted."""
-    if counts.all():
-        return labels
-    everyone = np.empty(len(counts), np.int32)
-    everyone[counts] = labels
-    everyone[~counts] = estimator.predict(values[~counts])
-    return everyone
-
-
 def repeat_counts(sample_weight: np.ndarray, most: int) -> tuple[np.ndarray, float]:
-    """Return how often each sample is given, at most `most` in all, and the weight of each.
+    """Return how often each sample is given, at most `most` in all, and the weight of each time.
 
     Where the weights are no multiples of a common unit, or too large ones, they are rounded so that
     running sums are met; samples of little weight may then not be given.
@@ -115,60 +80,56 @@ def repeat_counts(sample_weight: np.ndarray, most: int) -> tuple[np.ndarray, flo
     for parts in range(1, MOST_PARTS + 1):
         unit = sample_weight.min() / parts
         counts = np.rint(sample_weight / unit)
-        if counts.sum() <= most and np.allclose(counts * unit, sample_weight, rtol=1e-9, atol=0):
+        if counts.sum() <= most and _are_met(sample_weight, counts, unit):
             return counts.astype(np.int64), float(unit)
     unit = sample_weight.sum() / min(most, REPEATS * len(sample_weight))
     ends = np.rint(np.cumsum(sample_weight) / unit).astype(np.int64)
     return np.diff(ends, prepend=0), float(unit)
 
 
-def most_repeated(n_samples: int) -> int:
-    """Return how many samples may be given in place of so many."""
-    return max(2 * SEEDING_SAMPLE, 2 * n_samples)
+def _are_met(sample_weight, counts, unit) -> bool:
+    return np.allclose(counts * unit, sample_weight, rtol=1e-9, atol=0)
 
 
 def repeat_samples(weights: ArrayLike, n_samples: int) -> np.ndarray:
     """Return the samples, ascending, each as often as its weight says, about."""
     sample_weight = check_sample_weight(weights, n_samples)
     given = np.flatnonzero(sample_weight)
-    return np.repeat(given, repeat_counts(sample_weight[given], most_repeated(n_samples))[0])
+    counts, _ = repeat_counts(sample_weight[given], 2 * max(SEEDING_SAMPLE, n_samples))
+    return np.repeat(given, counts)
 
 
 def fit_weighted(
-    X: MatrixInMemory,
-    partition: KMeansPartition,
-    weight_steps: Sequence[WeightStep],
-    fit_some: FitSome,
+    X: MatrixInMemory, partition: KMeansPartition, weight_steps, fit_some
 ) -> tuple[list[Fit], np.ndarray]:
     """Fit samples by their weights.
 
     `fit_some` searches samples, given as often as they count, and returns a fit per weight step
     and the first objectives.
     """
-    weights, n_samples = X.sample_weight, X.n_samples
-    counts, unit = repeat_counts(weights, most_repeated(n_samples))
-    rows = np.repeat(np.arange(n_samples), counts)
-    alike = (counts == 1).all()
-    plain = with_weights(X, None)
-    sample = plain if alike else plain.take(rows)
+    counts, unit = repeat_counts(X.sample_weight, 2 * max(SEEDING_SAMPLE, X.n_samples))
+    rows = np.repeat(np.arange(X.n_samples), counts)
+    sample = with_weights(X, None)
+    if not (counts == 1).all():
+        sample = sample.take(rows)
     fits, first = fit_some(sample, rows)
     given, places = np.unique(rows, return_index=True)
-    if np.allclose(counts * unit, weights, rtol=1e-9, atol=0):
-        return [_scale(fit, places, unit) for fit in fits], first * unit
+    found = []
     exact = WeightedPartition(partition.n_clusters, partition.n_threads)
-    refined = []
+    are_met = _are_met(X.sample_weight, counts, unit)
     for weight_step, fit in zip(weight_steps, fits, strict=False):
+        if are_met:
+            scaled = {"scores": fit.scores * unit, "objective": fit.objective * unit}
+            found.append(replace(fit, labels=fit.labels[places], **scaled))
+            continue
         labels = partition.extend(X, fit.weights, sample, fit.labels)
         labels[given] = fit.labels[places]
         start = weigh_partition(X, exact, weight_step, partition.admit(X, labels), fit.n_iter)
-        found = refine_until_fixed_point(X, exact, weight_step, start)
-        refined.append(replace(found, converged=found.converged and fit.converged))
-    return share_partitions(X, exact, weight_steps, refined) if refined else [], first * unit
-
-
-def _scale(fit: Fit, places: np.ndarray, unit: float) -> Fit:
-    scores, objective = fit.scores * unit, fit.objective * unit
-    return replace(fit, labels=fit.labels[places], scores=scores, objective=objective)
+        refined = refine_until_fixed_point(X, exact, weight_step, start)
+        found.append(replace(refined, converged=refined.converged and fit.converged))
+    if found and not are_met:
+        found = share_partitions(X, exact, weight_steps, found)
+    return found, first * unit
 
 
 @dataclass(frozen=True)
@@ -180,17 +141,17 @@ class WeightedPartition:
 
     def refine(self, X: MatrixInMemory, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Move samples to their nearest centre while that gains and leaves no cluster empty."""
-        features = WeightedFeatures.from_dense(weights)
-        X, features = with_weights(X.select(features.support), X.sample_weight), features.alone
+        support = np.flatnonzero(weights)
+        X, values = with_weights(X.select(support), X.sample_weight), weights[support]
         centers, scores = describe_weighted(X, labels, self.n_clusters)
-        objective, gained, moved = -np.inf, features.values @ scores, labels
+        objective, gained, moved = -np.inf, values @ scores, labels
         while gained > objective * (1 + RELATIVE_GAIN):
             labels, objective = moved, gained
-            moved = label_everyone(X, features, centers, self.n_threads)
+            moved = label_everyone(X, values, centers, self.n_threads)
             if cluster_sizes(moved, self.n_clusters).min() == 0:
                 break
             centers, scores = describe_weighted(X, moved, self.n_clusters)
-            gained = features.values @ scores
+            gained = values @ scores
         return canonical_labels(labels, self.n_clusters)
 
     def scores(self, X: MatrixInMemory, labels: np.ndarray) -> np.ndarray:
@@ -199,9 +160,7 @@ class WeightedPartition:
 
 
 @one_blas_thread
-def describe_weighted(
-    X: MatrixInMemory, labels: np.ndarray, n_clusters: int
-) -> tuple[np.ndarray, np.ndarray]:
+def describe_weighted(X, labels, n_clusters) -> tuple[np.ndarray, np.ndarray]:
     """Return weighted means of all clusters, (n_features, n_clusters), of centred data, and a_j."""
     shares = np.zeros((X.n_samples, n_clusters))
     shares[np.arange(X.n_samples), labels] = X.sample_weight

@@ -1,9 +1,8 @@
 r"""Marginal screening: how far the distribution of each feature is from a Gaussian.
 
-A feature whose means differ between clusters is a mixture, and a mixture of clearly separated
-parts is not Gaussian. Each feature gets one score, computed from that feature alone. The scores are
-turned into p-values with Efron's empirical null [2]_, and Higher Criticism says how many features
-stand out, as in IF-PCA [1]_.
+A feature whose means differ between clusters is a mixture. Each gets one score, from that feature
+alone; Efron's empirical null turns scores into p-values [2]_, and Higher Criticism says how many
+features stand out, as in IF-PCA [1]_.
 
 References
 ----------
@@ -30,8 +29,7 @@ from sparsekm.runtime.threads import count_threads, run_in_slices
 # Values that are sorted at once.
 BLOCK_VALUES = 1_000_000
 
-# A null distribution is simulated from at most so many values, in at most so many columns of at
-# most so many samples.
+# The most values, columns and samples that a null distribution is simulated from.
 NULL_VALUES = 20_000_000
 NULL_COLUMNS = 100_000
 NULL_SAMPLES = 500
@@ -154,31 +152,17 @@ def marginal_p_values(scores: np.ndarray, n_samples: int) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def null_scores(n_samples: int) -> np.ndarray:
-    """Simulate the distribution of the score over standardised Gaussian features.
+    """Simulate the distribution of the score over standardised Gaussian features, ascending.
 
-    At most 100,000 features are drawn, from a fixed seed. Beyond 500 samples the distribution for
-    500 is returned, which hardly changes any more.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of samples, at least 2.
-
-    Returns
-    -------
-    ndarray of shape (n_simulated,), ascending and read-only
+    Beyond 500 samples it is that of 500, since it hardly changes any more.
     """
     size = min(check_count("n_samples", n_samples, 2), NULL_SAMPLES)
     n_columns = min(NULL_COLUMNS, NULL_VALUES // size)
     rng = np.random.default_rng(size)
     step = max(1, BLOCK_VALUES // size)
-    scores = np.concatenate(
-        [
-            _score_columns(rng.standard_normal((min(step, n_columns - first), size)))
-            for first in range(0, n_columns, step)
-        ]
-    )
-    scores.sort()
+    heights = (min(step, n_columns - first) for first in range(0, n_columns, step))
+    drawn = [_score_columns(rng.standard_normal((height, size))) for height in heights]
+    scores = np.sort(np.concatenate(drawn))
     scores.setflags(write=False)
     return scores
 

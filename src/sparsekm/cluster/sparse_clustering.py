@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 
-from sparsekm.cluster.alternation import Fit
-from sparsekm.cluster.matrices.containers import Seed
+from sparsekm.cluster.alternation import restart_everywhere, share_partitions
+from sparsekm.cluster.batches import check_batch, compare_batches
+from sparsekm.cluster.matrices.containers import Data, Seed, compute
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix, cluster_centers, feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
-from sparsekm.cluster.partition_step import PartitionStep
 from sparsekm.cluster.path_estimator import PathEstimator, read_data
-from sparsekm.cluster.search.starts import restart_everywhere, share_partitions
+from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.validation import check_count
-from sparsekm.metrics import mark_missing
+from sparsekm.metrics import label_codes, mark_missing
 from sparsekm.runtime.random_state import seed_sequence
 
 # The parameters by which clusterers name a fixed number of clusters.
@@ -30,16 +31,20 @@ NUMBERS = ("n_clusters", "n_components")
 
 @dataclass(frozen=True)
 class ClustererPartition:
-    """A scikit-learn clusterer, judged by the between-cluster sum of squares of `centred`.
+    """A clusterer as a partition step; its answers are checked.
 
-    It is cloned; its `random_state`, where it has one, is drawn for every start.
+    A scikit-learn clusterer is cloned, its `random_state`, where it has one, drawn for every start,
+    and it is judged by the between-cluster sum of squares of `centred`.
     """
 
-    clusterer: BaseEstimator
+    clusterer: Any  # a partition step may be given, too
     centred: Matrix
+    n_clusters: int  # largest number allowed
 
     def start(self, X: np.ndarray, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Cluster the kept features, scaled so that the largest weight is one."""
+        if is_step(self.clusterer):
+            return self._check_labels(X, self.clusterer.start(X, weights, rng))
         kept = np.flatnonzero(weights)
         scale = np.sqrt(weights[kept] / weights.max()).astype(X.dtype)
         clusterer = clone(self.clusterer)
@@ -47,67 +52,48 @@ class ClustererPartition:
             clusterer.set_params(random_state=int(rng.integers(2**31 - 1)))
         chosen: Any = X[:, kept]
         scaled = chosen.multiply(scale).tocsr() if issparse(chosen) else chosen * scale
-        return clusterer.fit_predict(scaled)
+        return self._check_labels(X, clusterer.fit_predict(scaled))
 
     def refine(self, X: np.ndarray, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Return `labels`: a clusterer has no start but its own."""
-        return labels
+        """Return the step's labels; a clusterer has no start but its own."""
+        if not is_step(self.clusterer):
+            return labels
+        return self._check_labels(X, self.clusterer.refine(X, weights, labels.copy()))
 
     def scores(self, X: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Return the scores a_j."""
-        return feature_scores(self.centred, labels, int(labels.max()) + 1)
-
-
-@dataclass(frozen=True)
-class CheckedPartition:
-    """A partition step whose answers are checked, and clusters numbered by first appearance."""
-
-    step: PartitionStep
-    n_clusters: int  # largest number allowed
-
-    def start(self, X: np.ndarray, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return the step's labels."""
-        return self._check_labels(X, self.step.start(X, weights, rng))
-
-    def refine(self, X: np.ndarray, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Return the step's labels."""
-        return self._check_labels(X, self.step.refine(X, weights, labels.copy()))
-
-    def scores(self, X: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Return the step's scores."""
-        scores = np.asarray(mark_missing(self.step.scores(X, labels)), dtype=np.float64)
+        """Return the step's scores, or the scores a_j."""
+        if not is_step(self.clusterer):
+            return feature_scores(self.centred, labels, int(labels.max()) + 1)
+        scores = np.asarray(mark_missing(self.clusterer.scores(X, labels)), dtype=np.float64)
         if scores.shape != X.shape[1:] or not np.all(scores >= 0) or np.isinf(scores).any():
             raise ValueError(
-                f"scores of {self._name} should be {X.shape[1]} finite numbers >= 0, one per "
+                f"scores of {self.clusterer!r} should be {X.shape[1]} finite numbers >= 0, one per "
                 f"feature; their shape is {scores.shape}, the lowest {scores.min(initial=0.0)}."
             )
         return scores
-
-    @property
-    def _name(self) -> str:
-        named = self.step.clusterer if isinstance(self.step, ClustererPartition) else self.step
-        return repr(named)
 
     def _check_labels(self, X, labels: Any) -> np.ndarray:
         labels = np.asarray(mark_missing(labels))
         if labels.shape != X.shape[:1] or labels.dtype.kind not in "iu":
             raise ValueError(
-                f"labels of {self._name} should be n_samples={X.shape[0]} integers; they are of "
-                f"shape {labels.shape} and dtype {labels.dtype}."
+                f"labels of {self.clusterer!r} should be n_samples={X.shape[0]} integers; they are "
+                f"of shape {labels.shape} and dtype {labels.dtype}."
             )
         n_noise = np.count_nonzero(labels < 0)
         if n_noise:
             raise ValueError(
-                f"{self._name} left {n_noise} of n_samples={X.shape[0]} samples without a cluster "
-                "(label < 0, noise); SparseClustering should have a partition: a cluster for "
-                "every sample."
+                f"{self.clusterer!r} left {n_noise} of n_samples={X.shape[0]} samples without a "
+                "cluster (label < 0, noise); SparseClustering should have a partition: a cluster "
+                "for every sample."
             )
-        found, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-        if len(found) > self.n_clusters:
+        # Numbered by first appearance.
+        codes = label_codes(labels, "labels").astype(np.int32)
+        found = int(codes.max()) + 1
+        if found > self.n_clusters:
             raise ValueError(
-                f"{self._name} found {len(found)} clusters; should be <= {self.n_clusters}."
+                f"{self.clusterer!r} found {found} clusters; should be <= {self.n_clusters}."
             )
-        return np.argsort(np.argsort(first))[codes].astype(np.int32)
+        return codes
 
 
 def is_step(clusterer: Any) -> bool:
@@ -123,11 +109,7 @@ def is_random(clusterer: Any) -> bool:
 
 
 def fixed_number_of_clusters(clusterer: Any) -> int:
-    """Return the number of clusters that a scikit-learn clusterer is asked for.
-
-    It is a TypeError if the object is neither a clusterer nor a partition step, a ValueError if the
-    clusterer has no fixed number of clusters.
-    """
+    """Return the number of clusters that a clusterer is asked for; refuse what has none."""
     usable = hasattr(clusterer, "fit_predict") and hasattr(clusterer, "get_params")
     if isinstance(clusterer, type) or not usable:
         raise TypeError(
@@ -142,13 +124,6 @@ def fixed_number_of_clusters(clusterer: Any) -> int:
         f"clusterer={clusterer!r} should have a number as n_clusters (or n_components): between "
         "partitions into different numbers of clusters, the sum of squares prefers the more."
     )
-
-
-class _Data(NamedTuple):
-    """The features that vary: their values, which are clustered, and the same centred."""
-
-    values: np.ndarray | csr_array
-    centred: Matrix
 
 
 @dataclass(eq=False, repr=False)
@@ -242,13 +217,42 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
     tol: float = 1e-4
     random_state: Seed = None
 
+    def fit(self, X: Data, y: object = None, *, batch: ArrayLike | None = None) -> Self:
+        """Cluster the samples and weigh the features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As in `L0KMeans.fit`.
+        y : None
+            Ignored.
+        batch : array-like of shape (n_samples,), default=None
+            As in `L0KMeans.fit`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `L0KMeans.fit`; if `clusterer` is none, or without a fixed number of clusters, or
+            what it finds is no partition into so many.
+        """
+        X = compute(X)
+        if batch is not None:
+            check_batch(batch, X)
+        self._fit(X)
+        compare_batches(self, X, batch)
+        return self
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         known = hasattr(self.clusterer, "__sklearn_tags__")
         tags.input_tags.sparse = not known or get_tags(self.clusterer).input_tags.sparse
         return tags
 
-    def _read(self, X) -> tuple[_Data, VaryingFeatures]:
+    def _read(self, X) -> tuple[Any, VaryingFeatures]:
         centred: Matrix
         if isinstance(X, CentredMatrix):
             # References of a gap come centred: the clusterer sees the units of the data.
@@ -259,16 +263,15 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
             values = read_data(self, X)
             centred = as_matrix(values)
         features = VaryingFeatures.of_matrix(centred)
-        return _Data(features.select(values), features.select(centred)), features
+        return (features.select(values), features.select(centred)), features
 
-    def _prepare(self, data: _Data) -> tuple[np.ndarray | csr_array, CheckedPartition]:
+    def _prepare(self, data: Any) -> tuple[np.ndarray | csr_array, ClustererPartition]:
         values, centred = data
-        if is_step(self.clusterer):
-            check_matrix(centred, 1, 1)
-            return values, CheckedPartition(self.clusterer, values.shape[0])
-        n_clusters = fixed_number_of_clusters(self.clusterer)
+        step = is_step(self.clusterer)
+        n_clusters = 1 if step else fixed_number_of_clusters(self.clusterer)
         check_matrix(centred, n_clusters, 1)
-        return values, CheckedPartition(ClustererPartition(self.clusterer, centred), n_clusters)
+        most = values.shape[0] if step else n_clusters
+        return values, ClustererPartition(self.clusterer, centred, most)
 
     def _fit_path(
         self, values, partition, weight_steps, search, progress=None, objectives_only=False
@@ -280,7 +283,6 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
             values,
             partition,
             weight_steps,
-            values.shape[1],
             [np.random.default_rng(seed) for seed in seeds],
             max_iter=effort.max_iter,
             tol=effort.tol,

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
-    from sparsekm.cluster.alternation import Fit
     from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A partition and the weights that are best for it."""
+
+    labels: np.ndarray  # (n_samples,), int32
+    weights: np.ndarray  # (n_features,): what the weight step answers to `scores`
+    scores: np.ndarray  # (n_features,): the contributions a_j, computed from the labels alone
+    objective: float  # ``weights @ scores``
+    n_iter: int = 0  # rounds of the search that found it
+    objectives: list[float] = field(default_factory=list)  # after every weight step: never falls
+    converged: bool = True  # false where the search ran out of rounds
 
 
 @dataclass(frozen=True)
@@ -87,14 +99,20 @@ class SparsityPath:
             converged=np.array([fit.converged for fit in fits]),
         )
 
+    def fit_at(self, index: int) -> Fit:
+        """Return one of the fits as it was found."""
+        return Fit(
+            self.labels[index],
+            self.weights[index],
+            self.scores[index],
+            float(self.objectives[index]),
+            int(self.n_iter[index]),
+            converged=self.converged is None or bool(self.converged[index]),
+        )
+
     def take(self, indices: ArrayLike) -> SparsityPath:
         """Return a path of some of the fits, in the order of `indices`."""
-        arrays = {name: getattr(self, name)[indices] for name in self._array_names()}
-        return replace(self, **arrays)
-
-    def only(self, index: int) -> SparsityPath:
-        """Return a path of one of the fits."""
-        return self.take([index])
+        return self._replace_arrays(lambda name: getattr(self, name)[indices])
 
     def put_back(self, features: VaryingFeatures) -> SparsityPath:
         """Return a path of all features, from one of those that vary: constant ones have 0."""
@@ -110,11 +128,10 @@ class SparsityPath:
     @classmethod
     def join(cls, paths: Sequence[SparsityPath]) -> SparsityPath:
         """Put paths of the same data and search one behind the other."""
-        arrays: dict[str, Any] = {
-            name: np.concatenate([getattr(path, name) for path in paths])
-            for name in paths[0]._array_names()
-        }
-        return replace(paths[0], **arrays)
+        return paths[0]._replace_arrays(
+            lambda name: np.concatenate([getattr(path, name) for path in paths])
+        )
 
-    def _array_names(self) -> list[str]:
-        return [field.name for field in fields(self) if np.ndim(getattr(self, field.name)) > 0]
+    def _replace_arrays(self, make: Callable[[str], Any]) -> SparsityPath:
+        names = [field.name for field in fields(self) if np.ndim(getattr(self, field.name)) > 0]
+        return replace(self, **{name: make(name) for name in names})

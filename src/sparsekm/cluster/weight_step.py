@@ -1,25 +1,23 @@
 r"""The weight step: which features count, and how much, given their scores.
 
-A weight step maximises :math:`\sum_j w_j a_j` over the weights its penalty allows. Nothing above it
-knows a penalty by name: the alternation asks for `weigh`, and the compiled search calls
-`weigh_into` of the same object. A new penalty is one more class in this module, with its entry in
-`PENALTIES`.
+It maximises :math:`\sum_j w_j a_j` over the weights that its penalty allows. Nothing above knows a
+penalty by name: a new one is one more class in this module, with its entry in `PENALTIES`.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Protocol
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import types
 from numba.extending import overload_method
+from numpy.typing import ArrayLike
 
-from sparsekm.cluster.validation import (
-    check_l0_sparsity,
-    check_l1_sparsity,
-    check_numbers,
-    check_unambiguous,
-)
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+from sparsekm.cluster.validation import check_numbers
+from sparsekm.metrics import label_codes
 from sparsekm.runtime.compiled import compiled
 
 # Scores this close, relative to the largest, are a tie for the soft threshold: their differences
@@ -33,27 +31,19 @@ STRIDE = 3
 SPARSEST_L1 = 1.2
 
 
-class WeightStep(Protocol):
-    """What the alternation asks of a penalty."""
+class WeightStep:
+    """What the alternation asks of a penalty: a named tuple of its parameters.
 
-    def weigh(self, scores: np.ndarray) -> np.ndarray:
-        """Return the best weights, shape (n_features,), for the scores a_j >= 0."""
-        ...
-
-
-class CompiledStep:
-    """A weight step that compiled searches can call, too: a named tuple of its parameters.
-
-    Numba types a named tuple by its class, so each kernel is compiled once per penalty. A subclass
-    writes `weigh_into` in the Python that Numba compiles, and what else depends on the penalty.
+    Numba types it by its class, so each kernel is compiled once per penalty. A subclass writes
+    `weigh_into` in the Python that Numba compiles, and what else depends on the penalty.
     """
 
     # Whether a sparsity is a whole number of features.
     counts_features: ClassVar[bool] = False
 
     @staticmethod
-    def check(sparsity: object, n_features: int, n_constant: int = 0) -> int | float:
-        """Return what a user's sparsity stands for."""
+    def check(sparsity: float | None, n_features: int, n_constant: int = 0) -> int | float:
+        """Return what a finite sparsity, or None, stands for; `n_constant` features do not vary."""
         raise NotImplementedError
 
     @staticmethod
@@ -72,21 +62,15 @@ class CompiledStep:
         return cls.bound_of(count)
 
     def weigh_into(self, scores: np.ndarray, support: np.ndarray, values: np.ndarray) -> int:
-        """Write the kept features, ascending, and their weights; return how many there are.
-
-        `support` (int64) and `values` (float64) have room for all features.
-        """
+        """Write the kept features (int64), ascending, and their weights; return how many."""
         raise NotImplementedError
 
     def keeps_all(self, n_features: int) -> bool:
         """Return whether every weight is one, whatever the scores."""
         return False
 
-    def denser(self, n_features: int) -> list[CompiledStep]:
-        """Return the same penalty at sparsities that let more and more features in.
-
-        The search for one sparsity finds better partitions along with these.
-        """
+    def denser(self, n_features: int) -> list[WeightStep]:
+        """Return the same penalty at looser sparsities, which help the search for this one."""
         return []
 
     def weigh(self, scores: np.ndarray) -> np.ndarray:
@@ -110,7 +94,7 @@ def _weigh_into(step, scores, support, values):
     return step.weigh_into(scores, support, values)
 
 
-class TopFeatures(CompiledStep, NamedTuple("TopFeatures", [("bound", float)])):
+class TopFeatures(WeightStep, NamedTuple("TopFeatures", [("bound", float)])):
     """Keep the `bound` features of largest score: l-infinity norm <= 1, l0 norm <= bound.
 
     Theorem 2 of the paper (hard thresholding): floor(bound) weights are one, the others zero. Ties
@@ -118,7 +102,22 @@ class TopFeatures(CompiledStep, NamedTuple("TopFeatures", [("bound", float)])):
     """
 
     counts_features = True
-    check = staticmethod(check_l0_sparsity)
+
+    @staticmethod
+    def check(sparsity, n_features, n_constant=0):
+        """Return a number of features: None is all that vary, below 1 is a share of these."""
+        n_varying = n_features - n_constant
+        if sparsity is None:
+            return n_varying
+        if 0 < sparsity < 1:
+            return max(1, int(sparsity * n_varying + 0.5))
+        if sparsity < 1:
+            raise ValueError(
+                f"sparsity={sparsity} should be >= 1, or a share of the features in (0, 1)."
+            )
+        if sparsity > n_features:
+            raise ValueError(f"sparsity={sparsity} should be <= n_features={n_features}.")
+        return int(sparsity)
 
     @staticmethod
     def grid_range(n_features):
@@ -127,10 +126,7 @@ class TopFeatures(CompiledStep, NamedTuple("TopFeatures", [("bound", float)])):
 
     def weigh_into(self, scores, support, values):
         """Keep the largest."""
-        size = int(self.bound)
-        if size < scores.shape[0]:
-            return _keep_top(scores, size, support, values)
-        return _keep_all(support, values)
+        return _keep_top(scores, min(int(self.bound), scores.shape[0]), support, values)
 
     def keeps_all(self, n_features):
         """Return whether there is room for every feature."""
@@ -141,7 +137,7 @@ class TopFeatures(CompiledStep, NamedTuple("TopFeatures", [("bound", float)])):
         return [TopFeatures(bound) for bound in _multiples(self.bound, STRIDE, n_features)]
 
 
-class SoftThreshold(CompiledStep, NamedTuple("SoftThreshold", [("bound", float)])):
+class SoftThreshold(WeightStep, NamedTuple("SoftThreshold", [("bound", float)])):
     r"""Unit l2 norm and l1 norm at most `bound`: the scores, soft-thresholded and scaled.
 
     The threshold :math:`\Delta` makes the l1 norm equal the bound. Between two neighbouring scores
@@ -153,7 +149,17 @@ class SoftThreshold(CompiledStep, NamedTuple("SoftThreshold", [("bound", float)]
     weights on the first floor(s^2) of them, so that both norms hold.
     """
 
-    check = staticmethod(check_l1_sparsity)
+    @staticmethod
+    def check(sparsity, n_features, n_constant=0):
+        """Return a bound: None is the root of how many features vary; none binds beyond."""
+        if sparsity is None:
+            return float(np.sqrt(n_features - n_constant))
+        if sparsity < 1:
+            raise ValueError(
+                f"sparsity={sparsity} should be >= 1: no weights of unit l2 norm have an l1 norm "
+                "below."
+            )
+        return float(sparsity)
 
     @staticmethod
     def grid_range(n_features):
@@ -193,36 +199,95 @@ def _multiples(bound, factor, largest) -> list[float]:
     return multiples
 
 
+class WeighedGroups(
+    WeightStep,
+    NamedTuple("WeighedGroups", [("step", Any), ("groups", np.ndarray), ("sizes", np.ndarray)]),
+):
+    """Choose groups of features, such as the levels of a category, by their mean scores.
+
+    Under the sum, groups that hold many features would be chosen. The weight of a group is shared
+    equally by its features: the objective stays a sum over features, and these weights are the best
+    for it. `groups` (n_features,) are numbers, `sizes` (n_groups,) floats.
+    """
+
+    def weigh_into(self, scores, support, values):
+        """Weigh the groups by their mean scores, and share each weight within its group."""
+        n_groups = self.sizes.shape[0]
+        means = np.zeros(n_groups)
+        for j in range(scores.shape[0]):
+            means[self.groups[j]] += scores[j]
+        means /= self.sizes
+        chosen = np.empty(n_groups, np.int64)
+        weights = np.empty(n_groups)
+        shares = np.zeros(n_groups)
+        for q in range(self.step.weigh_into(means, chosen, weights)):
+            shares[chosen[q]] = weights[q] / self.sizes[chosen[q]]
+        kept = 0
+        for j in range(scores.shape[0]):
+            share = shares[self.groups[j]]
+            if share > 0.0:
+                support[kept] = j
+                values[kept] = share
+                kept += 1
+        return kept
+
+    def denser(self, n_features):
+        """Return the same groups at sparsities that let more of them in."""
+        return [self._replace(step=step) for step in self.step.denser(len(self.sizes))]
+
+
+@dataclass(frozen=True)
+class FeatureGroups:
+    """The groups of the features that vary."""
+
+    groups: np.ndarray  # (n_varying,), int64: from 0, by first appearance
+    counts: tuple[int, int]  # numbers of all groups, and of those without a feature that varies
+
+    @classmethod
+    def of_labels(cls, labels: ArrayLike, features: VaryingFeatures) -> FeatureGroups:
+        """Turn the labels that a user gives, one per feature, into numbers."""
+        if np.shape(labels) != (features.n_features,):
+            raise ValueError(
+                f"feature_groups: shape={np.shape(labels)} should be "
+                f"(n_features,)=({features.n_features},)."
+            )
+        codes = label_codes(labels, "feature_groups")
+        groups = label_codes(codes[features.varies], "feature_groups")
+        n_groups = int(codes.max()) + 1
+        return cls(groups, (n_groups, n_groups - int(groups.max()) - 1))
+
+    def weigh_groups(self, step: WeightStep) -> WeighedGroups:
+        """Return the weight step that chooses groups as `step` chooses features."""
+        return WeighedGroups(step, self.groups, np.bincount(self.groups).astype(np.float64))
+
+
 PENALTIES: dict[str, type[Any]] = {"l0": TopFeatures, "l1": SoftThreshold}
 
 
 def check_sparsity(
     penalty: str, sparsity: object, n_features: int, n_constant: int = 0
 ) -> int | float:
-    """Return what a user's sparsity stands for under a penalty."""
-    if PENALTIES[penalty].counts_features:
-        check_unambiguous(sparsity)
-    return PENALTIES[penalty].check(sparsity, n_features, n_constant)
+    """Return what a user's sparsity, None or a finite number, stands for under a penalty."""
+    step: Any = PENALTIES[penalty]
+    if sparsity is not None:
+        if isinstance(sparsity, bool) or not isinstance(sparsity, Real):
+            raise TypeError(f"sparsity={sparsity!r} should be None or a number.")
+        if not np.isfinite(sparsity):
+            raise ValueError(f"sparsity={sparsity} should be finite.")
+        if step.counts_features and not isinstance(sparsity, Integral) and sparsity == 1:
+            raise ValueError(
+                f"sparsity={sparsity!r} is ambiguous: write 1 to keep one feature, None to keep "
+                "all."
+            )
+    return step.check(sparsity, n_features, n_constant)
 
 
 def resolve_sparsities(
     penalty: str, sparsities: object, n_features: int, n_constant: int = 0
 ) -> np.ndarray:
-    """Return a path's sparsities as what they stand for, in their order.
-
-    Here every value from 1 up is a count of features: 1.0 is one. For "l0" they are the numbers of
-    features to keep, int64; for "l1" the bounds, float64.
-    """
+    """Return what a path's sparsities stand for, in their order: here 1.0 is one feature."""
     values = check_numbers("sparsities", sparsities)
     return np.array([PENALTIES[penalty].check(value, n_features, n_constant) for value in values])
-
-
-@compiled
-def _keep_all(support, values):
-    for j in range(support.shape[0]):
-        support[j] = j
-        values[j] = 1.0
-    return support.shape[0]
 
 
 @compiled

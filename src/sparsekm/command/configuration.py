@@ -96,41 +96,38 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-_TEMPLATE = "__use_yte__"
-
-
 def read_configuration(file: Path) -> dict[str, Any]:
     """Return the settings in a YAML file; a mistake is named with its line and column."""
     try:
-        loader = _PlainLoader(file.read_text(encoding="utf-8"))
-        settings = loader.get_single_data()
-    except OSError as error:
-        raise InputError(f"{file}: {str(error.strerror).lower()}.") from error
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{file}: byte {error.start + 1} is not UTF-8: save the file as UTF-8."
-        ) from error
-    except RecursionError as error:
-        raise InputError(f"{file}: the settings are nested too deeply.") from error
-    except (yaml.YAMLError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or reason_of(error)
-        raise InputError(
-            f"{file}{place}: {problem}. Settings are lines of `key: value`, indented with spaces; "
-            'quote text that has special characters: "text: #1".'
-        ) from error
-    if settings is None:
-        return {}
+        settings = _PlainLoader(file.read_text(encoding="utf-8")).get_single_data()
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise InputError(f"{file}{_describe(error)}") from error
+    settings = {} if settings is None else settings
     if not isinstance(settings, dict):
-        raise InputError(
-            f"{file}: type={type(settings).__name__} should be a mapping: lines of `key: value`."
-        )
-    if _TEMPLATE in settings:
-        raise InputError(
-            f"{file}: {_TEMPLATE} should be left out: Snakemake would run code in the file."
-        )
+        kind = type(settings).__name__
+        raise InputError(f"{file}: type={kind} should be a mapping: lines of `key: value`.")
+    if "__use_yte__" in settings:
+        rule = "should be left out: Snakemake would run code in the file"
+        raise InputError(f"{file}: __use_yte__ {rule}.")
     return settings
+
+
+def _describe(error: Exception) -> str:
+    """Say what cannot be read, after the name of the file."""
+    match error:
+        case OSError():
+            return f": {str(error.strerror).lower()}."
+        case UnicodeDecodeError():
+            return f": byte {error.start + 1} is not UTF-8: save the file as UTF-8."
+        case RecursionError():
+            return ": the settings are nested too deeply."
+    mark = getattr(error, "problem_mark", None)
+    place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+    problem = getattr(error, "problem", None) or reason_of(error)
+    return (
+        f"{place}: {problem}. Settings are lines of `key: value`, indented with spaces; "
+        'quote text that has special characters: "text: #1".'
+    )
 
 
 class _PlainLoader(yaml.SafeLoader):

@@ -24,13 +24,11 @@ _FORMATS = (
 )
 _CLUSTERING = "clustering"
 _READING = "how the table is read"  # all settings that are in no other group
-_HELP_GROUPS: dict[str, tuple[str, ...]] = {
-    _CLUSTERING: ("n_clusters", "feature_groups", "trim"),
-    "what the columns are": (
-        *("labels", "groups", "samples", "ignore", "keep", "annotate", "weights", "batch"),
-    ),
-    _READING: (),
-    "how the values are prepared": ("impute", "max_missing", "normalise", "n_top_features"),
+_HELP_GROUPS = {
+    _CLUSTERING: "n_clusters feature_groups trim",
+    "what the columns are": "labels groups samples ignore keep annotate weights batch",
+    _READING: "",
+    "how the values are prepared": "impute max_missing normalise n_top_features",
 }
 
 
@@ -48,23 +46,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 raise CommandError(
                     'the workflow is not installed: pip install "sparsekm[workflow]"'
                 )
-            from sparsekm.command.predict import predict_table
-            from sparsekm.command.run import run_table
-
-            return {"run": run_table, "predict": predict_table}[options.command](options)
+            if options.command == "predict":
+                from sparsekm.command.predict import predict_table as work
+            else:
+                from sparsekm.command.run import run_table as work
+            return work(options)
     except (CommandError, ValueError, OSError) as error:
-        print(f"sparsekm: {error}{_name_options(str(error))}", file=sys.stderr)
+        # For the settings named in a message, options to be pasted.
+        named = ", or ".join(options_in(str(error)))
+        cure = f"\n  Command line options for this: {named}" if named else ""
+        print(f"sparsekm: {error}{cure}", file=sys.stderr)
         return 2
     except Stopped as stopped:
         how = f"stopped by {stopped.signal.name}; run the same command to continue."
         print(f"sparsekm: {how}", file=sys.stderr)
         return 128 + stopped.signal
-
-
-def _name_options(message: str) -> str:
-    """List the command line options for the settings named in a message, to be pasted."""
-    named = options_in(message)
-    return f"\n  Command line options for this: {', or '.join(named)}" if named else ""
 
 
 def _cores(text: str) -> str:
@@ -149,7 +145,8 @@ class _Groups:
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self.titled = {title: parser.add_argument_group(title) for title in _HELP_GROUPS}
-        self._title_of = {name: title for title, names in _HELP_GROUPS.items() for name in names}
+        groups = _HELP_GROUPS.items()
+        self._title_of = {name: title for title, names in groups for name in names.split()}
 
     def add_argument(self, flag: str, dest: str, **look: Any) -> None:
         group = self.titled[self._title_of.get(dest, _READING)]

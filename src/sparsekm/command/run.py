@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import shlex
 import subprocess
@@ -38,8 +37,8 @@ from sparsekm.command.table_summary import summarise_table, summary_lines
 from sparsekm.io.atomic import write_text
 from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.store import read_fit
-from sparsekm.io.table_description import TableDescription
 from sparsekm.io.table_settings import TABLE_SETTINGS
+from sparsekm.io.tables import SCORES
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -67,15 +66,16 @@ def run_table(options: Namespace) -> int:
     is_table = options.table.suffix not in (".yaml", ".yml")
     if is_table:
         file, text = _prepare(options, place, tell)
-        if options.dry_run:
-            return 0
+        settings = yaml.safe_load(text)
     else:
-        file = options.table
         refuse_options(options)
+        file = options.table
+        settings = read_configuration(file)
         if options.dry_run:
-            return _look_again(file, tell)
+            _look_again(file, settings, tell)
+    if options.dry_run:
+        return 0
     folder = file.resolve().parent
-    settings = yaml.safe_load(text) if is_table else read_configuration(file)
     refuse_to_write(file, settings, place, is_table=is_table, force=options.force)
     with take_turn(folder):
         _clear_stale_lock(place, folder)
@@ -115,7 +115,12 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> tuple[Path, str]:
         entry["n_clusters"] = "auto"
         tell("  No known classes and no --clusters: the run will suggest a number of clusters.")
     name = dataset_name(table, _taken_names(place))
-    smallest = _smallest_cluster(name, entry, found)
+    asked = entry.get("n_clusters", "regions")
+    # For "auto", 2 is the smallest number that can be suggested.
+    classes = None if found.classes is None else list(found.classes)
+    k = 2 if asked == "auto" else count_clusters(name, asked, classes, found.n_samples)
+    # Half-samples are clustered too.
+    smallest = max(1, min(USUAL_CLUSTER_SIZE, found.n_samples // (2 * k)))
     if smallest < USUAL_CLUSTER_SIZE:
         tell(
             f"  NOTE: half of the samples are too few for clusters of {USUAL_CLUSTER_SIZE}: "
@@ -137,25 +142,15 @@ def _prepare(options: Namespace, place: Path, tell: Any) -> tuple[Path, str]:
     )
 
 
-def _look_again(file: Path, tell: Any) -> int:
+def _look_again(file: Path, settings: Mapping[str, Any], tell: Any) -> None:
     """Summarise the tables of a configuration."""
-    matrices = read_configuration(file).get("matrices") or {}
+    matrices = settings.get("matrices") or {}
     tables = {name: entry for name, entry in matrices.items() if entry and entry.get("path")}
     if not tables:
         raise CommandError(f"{file}: matrices={list(matrices)} should name a file for --dry-run.")
     for name, entry in tables.items():
         found = summarise_table(file.resolve().parent / entry["path"], entry)
         tell(f"{name}: " + "\n".join(summary_lines(found)))
-    return 0
-
-
-def _smallest_cluster(name: str, entry: dict[str, Any], found: TableDescription) -> int:
-    """Return the smallest cluster size to allow, given that half-samples are clustered too."""
-    asked = entry.get("n_clusters", "regions")
-    # For "auto", 2 is the smallest number that can be suggested.
-    classes = None if found.classes is None else list(found.classes)
-    k = 2 if asked == "auto" else count_clusters(name, asked, classes, found.n_samples)
-    return max(1, min(USUAL_CLUSTER_SIZE, found.n_samples // (2 * k)))
 
 
 def _taken_names(place: Path) -> set[str]:
@@ -173,29 +168,19 @@ def _environment(folder: Path) -> dict[str, str]:
     would be a place in the folder of the run.
     """
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    safe = {
-        "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, entries)),
-        "PYTHONSAFEPATH": "1",
-        **_caches(folder),
-    }
-    return os.environ | dict.fromkeys(_THREAD_LIMITS, "1") | {"MPLBACKEND": "Agg"} | safe
-
-
-def _caches(folder: Path) -> dict[str, str]:
-    """Return where libraries keep their caches: where they always do, else in the run's folder.
-
-    In a container there may be no home, or one that cannot be written to.
-    """
+    own = dict.fromkeys(_THREAD_LIMITS, "1") | {"MPLBACKEND": "Agg", "PYTHONSAFEPATH": "1"}
+    own["PYTHONPATH"] = os.pathsep.join(filter(os.path.isabs, entries))
+    # In a container there may be no home, no known user, or a home that cannot be written to:
+    # then libraries keep their caches in the folder of the run.
     try:
         usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         usual.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=usual).close()
-    # Without a home, and without a known user.
     except (OSError, RuntimeError):
-        own = folder.resolve() / ".snakemake" / "sparsekm" / "cache"
-        own.mkdir(parents=True, exist_ok=True)
-        return {"XDG_CACHE_HOME": str(own), "HOME": str(own)}
-    return {}
+        cache = folder.resolve() / ".snakemake" / "sparsekm" / "cache"
+        cache.mkdir(parents=True, exist_ok=True)
+        own |= dict.fromkeys(("XDG_CACHE_HOME", "HOME"), str(cache))
+    return os.environ | own
 
 
 def _clear_stale_lock(place: Path, folder: Path) -> None:
@@ -223,7 +208,6 @@ def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -
 
 
 _RATES = {"cer": "CER", "cer_chance": "chance", "ari": "ARI", "ami": "AMI"}
-_RATES_HEAD = "".join(f"  {name:>6}" for name in _RATES.values())
 _TABLES = {
     "clusters.csv": "Clusters:",
     "genes.csv": "Features:",
@@ -243,25 +227,17 @@ def describe_results(
     lines = []
     for name in settings.get("matrices") or {}:
         place = folder / "results" / name
-        lines += ["", *_scores(place, name), *_conclusion(place)]
+        fit = place / "sparse" / "tuned.h5"
+        found = str(read_fit(fit).attributes.get("conclusion", "")) if fit.is_file() else ""
+        concluded = textwrap.wrap(found, 98, initial_indent="  ", subsequent_indent="  ")
+        lines += ["", *_scores(place, name), *concluded]
         lines += [
             f"  {title:<9} {short(place / file)}"
             for file, title in _TABLES.items()
             if (place / file).is_file()
         ]
-    return [
-        *lines,
-        "",
-        f"Report: {short(folder / 'results' / 'report.html')}",
-        f"Logs:   {short(folder / 'logs')}",
-    ]
-
-
-def _conclusion(folder: Path) -> list[str]:
-    """Say what the recommended method concluded, if it ran."""
-    file = folder / "sparse" / "tuned.h5"
-    found = str(read_fit(file).attributes.get("conclusion", "")) if file.is_file() else ""
-    return textwrap.wrap(found, 98, initial_indent="  ", subsequent_indent="  ")
+    report, logs = folder / "results" / "report.html", folder / "logs"
+    return [*lines, "", f"Report: {short(report)}", f"Logs:   {short(logs)}"]
 
 
 def _scores(folder: Path, name: str) -> list[str]:
@@ -269,23 +245,18 @@ def _scores(folder: Path, name: str) -> list[str]:
 
     The first is the answer.
     """
-    rows = {}
-    for method in METHODS:
-        file = folder / method / "scores.csv"
-        if file.is_file():
-            with file.open(encoding="utf-8", newline="") as opened:
-                rows[method] = next(csv.DictReader(opened))
+    files = {method: folder / method / "scores.csv" for method in METHODS}
+    rows = {method: SCORES.read_row(file) for method, file in files.items() if file.is_file()}
     if rows:
         answer = primary_method(rows)
         rows = {answer: rows[answer], **rows}
-    has_classes = any(row["cer"] for row in rows.values())
-    head = f"{name:<20} clusters  features kept" + (_RATES_HEAD if has_classes else "")
-    lines = [head]
+    has_classes = any(row["cer"] >= 0 for row in rows.values())
+    head = "".join(f"  {title:>6}" for title in _RATES.values()) if has_classes else ""
+    lines = [f"{name:<20} clusters  features kept{head}"]
     for method, row in rows.items():
-        rates = "".join(f"  {float(row[rate]):6.3f}" for rate in _RATES) if row["cer"] else ""
-        title = METHODS[method].title
-        kept = int(row["n_nonzero_weights"])
-        lines.append(f"  {title:<18} {int(row['n_clusters']):8d}  {kept:13,d}{rates}")
+        rates = "".join(f"  {row[rate]:6.3f}" for rate in _RATES) if has_classes else ""
+        counts = f"{row['n_clusters']:8.0f}  {row['n_nonzero_weights']:13,.0f}"
+        lines.append(f"  {METHODS[method].title:<18} {counts}{rates}")
     if has_classes:
         lines += [
             "  CER: share of pairs of samples on which clusters and classes disagree; chance: of",

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sparsekm.io.readers.matrix_size import ReadingSize, measure_matrix
+from sparsekm.io.readers.reader import ReadingSize, measure_matrix
 from sparsekm.io.table_description import TableDescription, short
 from sparsekm.io.table_settings import options_in, split_settings
 from sparsekm.pipeline.bounded_process import Limits, reading_limits, run_bounded

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PatchCollection
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 
-from sparsekm.figures.style import short_name
+from sparsekm.figures.style import DROPPED, categorical_colors, short_name
 
 # More samples are shown as means of this many bins.
 MOST_COLUMNS = 600
 # Standard deviations at which the colours end.
 FARTHEST = 2.5
+# Of more categories the colours could not be told apart.
+MOST_COLORED = 12
 # The colour of columns of samples without a value.
 UNKNOWN = "#fdf0c4"
 
@@ -104,35 +107,54 @@ def cover_columns(axes: Axes, field: OrderedField) -> None:
     )
 
 
-def draw_bar(
-    axes: Axes,
-    field: OrderedField,
-    name: str,
-    of_samples: np.ndarray,
-    colors: Mapping[Any, str] | None = None,
-) -> None:
-    """Draw a bar above the heat map: colours of categories, or shares from 0 to 1 in grey.
+class Bar(NamedTuple):
+    """What is known of samples: codes of categories with their colours, or shares from 0 to 1."""
+
+    values: np.ndarray
+    colors: Mapping[Any, str] | None = None
+    legend: Sequence[tuple[str, str]] = ()  # names and their colours
+
+
+def color_column(
+    column: pd.Series, taken: int = 0, limits: tuple[float, float] | None = None
+) -> Bar:
+    """Make a bar of a column: numbers from white to black, or categories.
+
+    The most frequent categories have the colours after the first `taken`, so that none has two
+    meanings; rarer ones are grey, and missing values pale. `limits` are those of numbers.
+    """
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        numbers = column.to_numpy(float)
+        finite = numbers[np.isfinite(numbers)]
+        low, high = limits or ((finite.min(), finite.max()) if len(finite) else (0.0, 1.0))
+        ends = [(f"{low:.3g}", "white"), (f"{high:.3g}", "black")]
+        return Bar((numbers - low) / (high - low or 1.0), legend=ends)
+    found = pd.Categorical(column).remove_unused_categories()
+    common = np.sort(pd.Series(found.codes[found.codes >= 0]).value_counts().index[:MOST_COLORED])
+    hues = dict(zip(common, categorical_colors(taken + len(common))[taken:], strict=True))
+    rare = dict.fromkeys(range(len(found.categories)), DROPPED)
+    legend = [(str(found.categories[code]), hue) for code, hue in hues.items()]
+    return Bar(found.codes, {-1: UNKNOWN, **rare, **hues}, legend)
+
+
+def draw_bar(axes: Axes, field: OrderedField, name: str, bar: Bar) -> None:
+    """Draw a bar above the heat map.
 
     A column of several samples has the colour of most of them, or the mean of those that have a
     value.
     """
-    if colors is None:
-        greys = [to_rgb(UNKNOWN)] * len(field.columns)
-        for place, those in enumerate(field.columns):
-            known = of_samples[those][np.isfinite(of_samples[those])]
-            if len(known):
-                greys[place] = (1 - float(np.clip(known.mean(), 0, 1)),) * 3
-        pixels = np.array([greys])
-    else:
-        most = [_most_frequent(of_samples[those]) for those in field.columns]
-        pixels = np.array([[to_rgb(colors[value]) for value in most]])
-    axes.imshow(pixels, aspect="auto", interpolation="none")
+    pixels = []
+    for those in field.columns:
+        values = bar.values[those]
+        if bar.colors is not None:
+            found, counts = np.unique(values, return_counts=True)
+            pixels.append(to_rgb(bar.colors[found[counts.argmax()]]))
+            continue
+        known = values[np.isfinite(values)]
+        grey = str(1 - np.clip(known.mean(), 0, 1)) if len(known) else UNKNOWN
+        pixels.append(to_rgb(grey))
+    axes.imshow([pixels], aspect="auto", interpolation="none")
     axes.set_xticks([])
-    axes.set_yticks([0], [name], fontsize=6.5)
+    axes.set_yticks([0], [name], fontsize=6.5, parse_math=False)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-
-
-def _most_frequent(values: np.ndarray) -> object:
-    found, counts = np.unique(values, return_counts=True)
-    return found[counts.argmax()]

@@ -1,17 +1,14 @@
 r"""The common style of all figures: fonts, sizes, colours, texts from data, saving.
 
-matplotlib treats text between dollar signs as a formula: ``$x_1$`` would be shown as a different
-name, and ``$\frac$`` would end the report with an error. A name of thousands of letters would make
-a figure of more pixels than memory holds, and SVG has no control characters. So figures show names
-cut and as they are; tables show them whole.
+matplotlib treats text between dollar signs as a formula: ``$\frac$`` would end the report with an
+error. A name of thousands of letters would make a figure of more pixels than memory holds, and SVG
+has no control characters. So figures show names cut and as they are; tables show them whole.
 
-Colours are such that readers with any of the common colour-vision deficiencies can tell them apart.
-They are those of Okabe and Ito (except their yellow, which is faint on white) and, for methods,
-three others of Tol. `color_distances` tells how far apart colours look.
-
-Full protan, deutan and tritan vision are simulated with the matrices of Machado et al. (2009)
-on linear RGB. Distances are Euclidean in the Oklab space, where 0.02 is about the smallest
-noticeable difference between adjacent patches.
+Colours are those of Okabe and Ito (except their yellow, which is faint on white) and, for methods,
+three others of Tol: readers with any of the common colour-vision deficiencies can tell them apart.
+Full protan, deutan and tritan vision are simulated with the matrices of Machado et al. (2009) on
+linear RGB. Distances are Euclidean in the Oklab space, where 0.02 is about the smallest noticeable
+difference between adjacent patches.
 
 References
 ----------
@@ -31,10 +28,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -99,16 +97,19 @@ def name_legend(figure: Figure, handles: Sequence[tuple[str, Artist]], **look: A
 
 def tame_texts(figure: Figure) -> None:
     """Shorten all texts of a figure, and disable formulas except in the tick labels of numbers."""
-    numbers = set()
+    numbers: list[Text] = []
     for axis in figure.findobj(Axis):
-        numbers |= {id(label) for label in _number_labels(axis)}
-        if _is_named(axis):
+        numbers += axis.get_minorticklabels()
+        formatter = axis.get_major_formatter()
+        if isinstance(formatter, FixedFormatter | FuncFormatter):
             # Drawing asks the formatter for its labels again.
-            axis.set_major_formatter(_shorten_labels(axis.get_major_formatter()))
-    for text in figure.findobj(Text):
-        if id(text) not in numbers:
-            text.set_parse_math(False)
-            text.set_text(_short_lines(text.get_text()))
+            axis.set_major_formatter(_shorten_labels(formatter))
+        else:
+            # On logarithmic axes matplotlib writes these as formulas, such as 10 to the power of 2.
+            numbers += [*axis.get_majorticklabels(), axis.get_offset_text()]
+    for text in set(figure.findobj(Text)).difference(numbers):
+        text.set_parse_math(False)
+        text.set_text(_short_lines(text.get_text()))
 
 
 def _short_lines(text: str) -> str:
@@ -120,18 +121,6 @@ def _short_lines(text: str) -> str:
 
 def _shorten_labels(formatter: Formatter) -> FuncFormatter:
     return FuncFormatter(lambda value, place: _short_lines(formatter(value, place)))
-
-
-def _is_named(axis: Axis) -> bool:
-    """Tell whether the labels of an axis were given, and not written by matplotlib."""
-    return isinstance(axis.get_major_formatter(), FixedFormatter | FuncFormatter)
-
-
-def _number_labels(axis: Axis) -> list[Text]:
-    # On logarithmic axes matplotlib writes these as formulas, such as 10 to the power of 2.
-    if _is_named(axis):
-        return list(axis.get_minorticklabels())
-    return [*axis.get_majorticklabels(), *axis.get_minorticklabels(), axis.get_offset_text()]
 
 
 _PLACES = re.compile(r' d="[^"]*"|translate\([^)]*\)')
@@ -151,15 +140,12 @@ def figure_style() -> Iterator[None]:
         yield
 
 
-class OwnFigure(Figure):
-    """A figure that records whether its texts may be formulas; names from data may not."""
-
-    has_formulas = False
-
-
 def new_figure(width: float, height: float, *, has_formulas: bool = False) -> Figure:
-    """Make a figure of the given size in inches, outside pyplot, so that it need not be closed."""
-    figure = OwnFigure(figsize=(width, height), layout="constrained")
+    """Make a figure of the given size in inches, outside pyplot, so that it need not be closed.
+
+    Its texts may be formulas only if it `has_formulas`; names from data may not.
+    """
+    figure = Figure(figsize=(width, height), layout="constrained")
     figure.has_formulas = has_formulas
     FigureCanvasAgg(figure)
     return figure
@@ -172,6 +158,56 @@ def write_near(
     axes.annotate(text, place, xytext=shift, textcoords="offset points", fontsize=size, **look)
 
 
+CHOICE_LINE = {"color": INK, "linewidth": 0.8, "linestyle": (0, (4, 2))}
+"""The look of a line at what was chosen."""
+
+
+def draw_gap(
+    axes: Axes,
+    curve: pd.DataFrame,
+    x: str,
+    *,
+    chosen: int | None = None,
+    label: str = "",
+    color: str = BLUE,
+    marker: str = "o",
+    linestyle: str | tuple = "-",
+) -> None:
+    """Draw gaps over the column `x` with a band of one standard error, and the row chosen."""
+    at, gap, se = (curve[name].to_numpy() for name in (x, "gap", "se"))
+    axes.set_xscale("log")
+    band = axes.fill_between(at, gap - se, gap + se, color=color, alpha=0.22, linewidth=0)
+    look = {"color": color, "linestyle": linestyle, "markersize": 4, "markerfacecolor": "white"}
+    (line,) = axes.plot(at, gap, marker=marker, **look)
+    if chosen is None:
+        line.set_label(label)
+        return
+    band.set_label("± 1 standard error")
+    look = {"color": color, "markersize": 8, "markeredgecolor": INK, "zorder": 3}
+    axes.plot(at[chosen], gap[chosen], marker, label=label, **look)
+
+
+_METADATA = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None},
+    "png": {"Software": None},
+}
+
+
+def render_figure(figure: Figure, kind: str) -> bytes:
+    """Render a figure as "svg", "pdf" or "png", with equal bytes for equal figures.
+
+    Later formats reuse the layout of the first.
+    """
+    stream = io.BytesIO()
+    with figure_style():
+        if figure.get_layout_engine() is not None and not getattr(figure, "has_formulas", False):
+            tame_texts(figure)
+        figure.savefig(stream, format=kind, metadata=_METADATA[kind])
+        figure.set_layout_engine(None)
+    return stream.getvalue()
+
+
 def figure_svg(figure: Figure, titles: Mapping[str, Sequence[str]] | None = None) -> str:
     """Render a figure as SVG text, with equal bytes for equal figures.
 
@@ -180,68 +216,33 @@ def figure_svg(figure: Figure, titles: Mapping[str, Sequence[str]] | None = None
     borders have thousands of corners, further decimals would be a third of the file. Lines are not
     indented.
     """
-    stream = io.StringIO()
-    _save(figure, stream, "svg", {"Date": None, "Creator": None})
-    text = _PLACES.sub(lambda place: _DECIMALS.sub(r"\1", place[0]), stream.getvalue())
+    text = render_figure(figure, "svg").decode()
+    text = _PLACES.sub(lambda place: _DECIMALS.sub(r"\1", place[0]), text)
     text = _INDENTATION.sub("\n", text)
     for gid, names in (titles or {}).items():
-        text = _add_titles(text, gid, names)
+        # A group of few samples may have none of those that are drawn.
+        text = _add_titles(text, gid, names) if names else text
     return text
 
 
 def _add_titles(svg: str, gid: str, names: Sequence[str]) -> str:
     """Put a title into each element of a group; there are as many as names."""
     before, mark, rest = svg.partition(f'<g id="{gid}">')
-    if not mark:
-        return svg
     # What markers and patches look like stands before them.
-    end = rest.find("</defs>") if rest.startswith("\n<defs>") else 0
-    definitions, drawn = rest[:end], rest[end:]
-    texts = iter(names)
+    definitions, end, drawn = (
+        rest.partition("</defs>") if rest.startswith("\n<defs>") else ("", "", rest)
+    )
+    texts = iter([escape(escape_unprintable(str(name))) for name in names])
 
     def add(found: re.Match) -> str:
-        name = next(texts, None)
-        if name is None:
-            return found[0]
-        title = escape(escape_unprintable(str(name)))
-        return f"<{found[1]}{found[2]}><title>{title}</title></{found[1]}>"
+        return f"<{found[1]}{found[2]}><title>{next(texts)}</title></{found[1]}>"
 
-    return before + mark + definitions + _ELEMENTS.sub(add, drawn, count=len(names))
-
-
-def figure_pdf(figure: Figure) -> bytes:
-    """Render a figure as PDF, with equal bytes for equal figures."""
-    stream = io.BytesIO()
-    _save(figure, stream, "pdf", {"CreationDate": None, "Creator": None})
-    return stream.getvalue()
-
-
-def figure_png(figure: Figure) -> bytes:
-    """Render a figure as PNG, with equal bytes for equal figures."""
-    stream = io.BytesIO()
-    _save(figure, stream, "png", {"Software": None})
-    return stream.getvalue()
-
-
-def _save(figure: Figure, stream: IO, kind: str, metadata: dict[str, None]) -> None:
-    """Save a figure; later formats reuse the layout of the first."""
-    with figure_style():
-        if figure.get_layout_engine() is not None and not getattr(figure, "has_formulas", False):
-            tame_texts(figure)
-        figure.savefig(stream, format=kind, metadata=metadata)
-        figure.set_layout_engine(None)
+    drawn = _ELEMENTS.sub(add, drawn, count=len(names))
+    return before + mark + definitions + end + drawn
 
 
 def place_colors(colors: Sequence, vision: str = "normal") -> np.ndarray:
-    """Return the Oklab coordinates (m, 3) of m colours as seen with one kind of vision.
-
-    The coordinates are lightness, green to red, blue to yellow.
-
-    Examples
-    --------
-    >>> place_colors(["white"]).round(3).tolist()
-    [[1.0, 0.0, -0.0]]
-    """
+    """Return the Oklab coordinates of colours: lightness, green to red, blue to yellow."""
     rgb = np.array([to_rgb(color) for color in colors]).reshape(-1, 3)
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     seen = (linear @ VISIONS[vision].T).clip(0, 1)
@@ -260,13 +261,7 @@ def color_distances(colors: Sequence, others: Sequence) -> np.ndarray:
 
 
 def categorical_colors(n_colors: int) -> list[str]:
-    """Return colours for categories: seven hues, then shades of them, far from all previous ones.
-
-    Examples
-    --------
-    >>> categorical_colors(2)
-    ['#0072b2', '#e69f00']
-    """
+    """Return colours for categories: seven hues, then shades of them, far from all previous."""
     hues = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, GREY)
     colors = [hue.lower() for hue in hues[:n_colors]]
     while len(colors) < n_colors:

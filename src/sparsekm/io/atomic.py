@@ -30,18 +30,18 @@ def atomic_path(file: str | Path, n_bytes: int = 0) -> Iterator[Path]:
     """Yield a temporary path in the same folder, which is renamed to `file` if the block succeeds.
 
     So nobody ever sees a half-written file, and after an error an existing `file` is unchanged. The
-    path has the same suffix as `file`, since some writers depend on it; the folder is created.
+    path has the suffix of `file`, since some writers depend on it; the folder is created.
 
-    `n_bytes` is the expected size of the file, for writers such as HDF5 that fail badly when the
-    disk fills up: without that much free space, writing does not start. If the disk or a quota is
-    full, the error is an OSError with ``errno.ENOSPC`` and the name of the file, whatever error the
-    library raised.
+    `n_bytes` is the expected size, for writers such as HDF5 that fail badly when the disk fills up:
+    without that much space, writing does not start. If the disk or a quota is full, the error is an
+    OSError with ``errno.ENOSPC`` and the name of the file, whatever error the library raised.
     """
     file = Path(file)
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_name(f".{os.getpid()}.partial.{file.name}")
+    full = OSError(errno.ENOSPC, "No space left on device; make space and run again", str(file))
     if n_bytes and shutil.disk_usage(file.parent).free < n_bytes + _MARGIN:
-        raise _no_space(file)
+        raise full
     try:
         yield temporary
         with temporary.open("rb") as written:
@@ -50,7 +50,7 @@ def atomic_path(file: str | Path, n_bytes: int = 0) -> Iterator[Path]:
         temporary.replace(file)
     except Exception as error:
         if _is_full(error):
-            raise _no_space(file) from error
+            raise full from error
         raise
     finally:
         temporary.unlink(missing_ok=True)
@@ -62,16 +62,11 @@ def remove_unfinished(folder: str | Path, name: str = "*") -> None:
         left.unlink(missing_ok=True)
 
 
-def _no_space(file: Path) -> OSError:
-    return OSError(errno.ENOSPC, "No space left on device; make space and run again", str(file))
-
-
 def _is_full(error: BaseException | None) -> bool:
     """Tell whether an error, or a cause, means a full disk; HDF5 says so only in its message."""
     while error is not None:
-        if getattr(error, "errno", None) in _FULL:
-            return True
-        if any(os.strerror(number) in str(error) for number in _FULL):
+        known = getattr(error, "errno", None) in _FULL
+        if known or any(os.strerror(number) in str(error) for number in _FULL):
             return True
         error = error.__cause__ or error.__context__
     return False

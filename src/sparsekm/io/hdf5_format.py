@@ -29,6 +29,16 @@ class DamagedFileError(InputError):
         )
 
 
+class _DamageError(Exception):
+    """What is wrong with an open file."""
+
+
+def require(holds: Any, problem: str) -> None:
+    """Refuse an open file; `open_checked` adds its name and the rule that wrote it."""
+    if not holds:
+        raise _DamageError(problem)
+
+
 @contextmanager
 def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
     """Open an HDF5 file written by `rule`; if it cannot be read, raise `DamagedFileError`."""
@@ -40,55 +50,37 @@ def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
             yield opened
     except (InputError, MemoryError):
         raise
+    except _DamageError as problem:
+        raise DamagedFileError(file, str(problem), rule) from problem.__cause__
     # HDF5 reports a truncated file when it is opened or only when a block is read, and damage can
     # cause almost any error anywhere inside HDF5, h5py or anndata.
     except Exception as error:
         raise DamagedFileError(file, f"truncated or damaged ({reason_of(error)})", rule) from error
 
 
-def fits_shape(found: Sequence[int], wanted: Sequence[int | None]) -> bool:
-    """Compare shapes; None stands for any length."""
-    return len(found) == len(wanted) and all(
+def require_shape(dataset: h5py.Dataset, name: str, wanted: Sequence[int | None]) -> None:
+    """Refuse an array of another shape; None stands for any length."""
+    found, shape = dataset.shape, tuple("any" if n is None else n for n in wanted)
+    is_right = len(found) == len(wanted) and all(
         length in (None, n) for n, length in zip(found, wanted, strict=True)
     )
+    require(is_right, f"{name}: shape={found} should be {shape}")
 
 
 def find_array(
-    group: h5py.Group, name: str, *, kind: str, shape: Sequence[int | None], rule: str
+    group: h5py.Group, name: str, *, kind: str, shape: Sequence[int | None]
 ) -> h5py.Dataset:
     """Return a numeric array, not yet read, after checks; `kind` is "f" or "i", None any length."""
-    file = group.file.filename
-    dataset = group.get(name)
-    if not isinstance(dataset, h5py.Dataset):
-        raise DamagedFileError(file, f"array {name!r} is missing", rule)
-    kinds, what = {"f": ("f", "floating point"), "i": ("iu", "integer")}[kind]
-    if dataset.dtype.kind not in kinds:
-        raise DamagedFileError(file, f"{name}: dtype={dataset.dtype} should be {what}", rule)
-    if not fits_shape(dataset.shape, shape):
-        wanted = tuple("any" if length is None else length for length in shape)
-        raise DamagedFileError(file, f"{name}: shape={dataset.shape} should be {wanted}", rule)
+    dataset, wanted = group.get(name), {"f": np.floating, "i": np.integer}[kind]
+    require(isinstance(dataset, h5py.Dataset), f"array {name!r} is missing")
+    is_right = np.issubdtype(dataset.dtype, wanted)
+    require(is_right, f"{name}: dtype={dataset.dtype} should be {wanted.__name__}")
+    require_shape(dataset, name, shape)
     # Writers write plain arrays. Any other layout could claim terabytes or refer to other files.
     stored = dataset.id.get_storage_size()
-    if dataset.chunks or dataset.is_virtual or dataset.external or stored != dataset.nbytes:
-        raise DamagedFileError(file, f"{name}: values are missing", rule)
+    is_plain = not (dataset.chunks or dataset.is_virtual or dataset.external)
+    require(is_plain and stored == dataset.nbytes, f"{name}: values are missing")
     return dataset
-
-
-def read_numbers(
-    group: h5py.Group,
-    name: str,
-    *,
-    shape: Sequence[int | None],
-    rule: str,
-    dtype: type = np.float64,
-    finite: bool = True,
-) -> np.ndarray:
-    """Read floating point numbers after the checks of `find_array`; they should be finite."""
-    with np.errstate(over="ignore"):
-        values = find_array(group, name, kind="f", shape=shape, rule=rule)[()].astype(dtype)
-    if finite and not np.isfinite(values).all():
-        raise DamagedFileError(group.file.filename, f"{name}: contains NaN or infinity", rule)
-    return values
 
 
 def write_anndata(file: str | Path, data: anndata.AnnData, **options: Any) -> None:

@@ -2,18 +2,20 @@
 
 An AnnData file. X is float32, an array or a sparse matrix (CSR) if the data came as one, which is
 divided by the standard deviations but not centred, since that would fill it: z-scores are X less
-``var["center"]``. var has ``mean`` and ``deviation`` (ddof = 1) of the features before they were
-z-scored, if they were, ``relevant`` (bool) if a truth was planted, and ``group`` if features are
-kept or dropped in groups. obs has ``label``, ``group`` and ``batch`` (categories of strings,
-missing where unknown) and ``weight`` if they are known; columns that start with
-"annotation " are those that the user named, such as age or sex. obsm has ``spatial`` if positions
-are known; ``uns["provenance"]`` records the source of the data and their processing.
+``var["center"]``. It is stored without chunks, so that it can be mapped into memory. var has
+``mean`` and ``deviation`` (ddof = 1) of the features before they were z-scored, if they were,
+``relevant`` (bool) if a truth was planted, and ``group`` if features are kept or dropped in groups.
+obs has ``label``, ``group`` and ``batch`` (categories of strings, missing where unknown) and
+``weight`` if they are known; columns that start with "annotation " are those that the user named,
+such as age or sex. obsm has ``spatial`` if positions are known; ``uns["provenance"]`` records the
+source of the data and their processing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,42 +25,52 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse
 
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.atomic import atomic_path
-from sparsekm.io.hdf5_format import (
-    DamagedFileError,
-    open_checked,
-    read_numbers,
-    read_part,
-    read_parts,
-)
+from sparsekm.io.hdf5_format import find_array, open_checked, read_parts, require
 from sparsekm.io.known_classes import class_column, class_names, is_known
-from sparsekm.io.matrix_file import RULE, StoredRows, file_bytes, write_rows
 from sparsekm.io.row_stream import RowStream
 
+RULE = "normalise_expression (of an age) or normalise_matrix"
 ANNOTATION = "annotation "
 """How the columns of ``obs`` begin that the user named as annotations."""
+NUMBERS_AT_ONCE = 2**22
+"""How many numbers of a matrix are processed together: 32 MB in double precision."""
 _REGION_COLUMNS = ("acronym", "name", "id", "color")
 
 
 @dataclass(frozen=True)
 class NormalisedData:
-    """The parts of a data set that the clustering uses."""
+    """A data set of n samples and p features, except the parts that only other programs use."""
 
     # (n, p), float32; a `numpy.memmap`, or of such, if it was not read into memory
     X: np.ndarray | csr_array
-    features: list[str]
-    labels: np.ndarray | None  # as `sparsekm.io.known_classes` describes them
-    relevant: np.ndarray | None  # (p,), bool
+    var: pd.DataFrame  # the table of features, p rows
     provenance: dict[str, Any]
-    center: np.ndarray | None = None  # (p,), float64: to be subtracted from a sparse X
-    positions: np.ndarray | None = None  # (n, d), float64; of an age in millimetres
+    labels: np.ndarray | None = None  # as `sparsekm.io.known_classes` describes them
     groups: np.ndarray | None = None  # (n,), object array of str
     batch: np.ndarray | None = None  # likewise
     weights: np.ndarray | None = None  # (n,), float64
-    feature_groups: np.ndarray | None = None  # (p,), object array of str
+    positions: np.ndarray | None = None  # (n, d), float64; of an age in millimetres
+    regions: pd.DataFrame | None = None  # of an age: the table of its classes
+    center: np.ndarray | None = None  # (p,), float64: to be subtracted from a sparse X
     # (p,), float64: means and standard deviations before z-scoring; None if X is as it came.
     means: np.ndarray | None = None
     deviations: np.ndarray | None = None
+    relevant: np.ndarray | None = None  # (p,), bool
+    feature_groups: np.ndarray | None = None  # (p,), object array of str
+
+    @property
+    def features(self) -> list[str]:
+        """The names of the features."""
+        return [str(name) for name in self.var.index]
+
+    def take(self, rows: np.ndarray) -> NormalisedData:
+        """Return some of the samples, or some repeatedly."""
+        of_samples = ("labels", "groups", "batch", "weights", "positions")
+        known = {name: getattr(self, name) for name in of_samples}
+        taken = {name: values[rows] for name, values in known.items() if values is not None}
+        return replace(self, X=self.X[rows], **taken)
 
 
 def write_normalised(
@@ -82,125 +94,240 @@ def write_normalised(
     uns = {**(uns or {}), "provenance": dict(provenance)}
     data = anndata.AnnData(obs=obs, var=var, obsm=dict(obsm or {}), uns=uns)
     rows = X if isinstance(X, RowStream) else RowStream.of(X)
-    with atomic_path(file, file_bytes(rows)) as temporary:
+    n_bytes = 8 * rows.n_stored.sum() if rows.is_sparse else 4 * rows.shape[0] * rows.shape[1]
+    with atomic_path(file, int(n_bytes)) as temporary:
         data.write_h5ad(temporary)
         # AnnData would cut a sparse matrix into chunks, which cannot be mapped into memory.
         with h5py.File(temporary, "a") as opened:
             opened.pop("X", None)
-            write_rows(opened, "X", rows)
+            _write_matrix(opened, rows)
 
 
-def read_normalised(file: str | Path, most_bytes: int | None = None) -> NormalisedData:
-    """Read and check the parts of a data set that the clustering uses.
+def _write_matrix(opened: h5py.File, X: RowStream) -> None:
+    """Write X block by block, a sparse one with columns ascending in a row, none twice."""
+    if not X.is_sparse:
+        array = opened.create_dataset("X", X.shape, np.float32)
+        array.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
+        for rows, block in X.blocks():
+            array[rows] = block
+        return
+    group = opened.create_group("X")
+    group.attrs.update({"encoding-type": "csr_matrix", "encoding-version": "0.1.0"})
+    group.attrs["shape"] = X.shape
+    n_stored = int(X.n_stored.sum())
+    width = np.int32 if max(n_stored, *X.shape) < 2**31 else np.int64
+    data = group.create_dataset("data", (n_stored,), np.float32)
+    indices = group.create_dataset("indices", (n_stored,), width)
+    starts = np.zeros(X.shape[0] + 1, dtype=width)
+    for rows, block in X.blocks():
+        first = starts[rows.start]
+        starts[rows.start + 1 : rows.stop + 1] = first + block.indptr[1:].astype(width)
+        stored = slice(int(first), int(starts[rows.stop]))
+        data[stored], indices[stored] = block.data, block.indices
+    group["indptr"] = starts
+
+
+def read_normalised(
+    file: str | Path, most_bytes: int | None = None, *, values: bool = True
+) -> NormalisedData:
+    """Read and check a data set, without X if `values` is false.
 
     A dense X is read into memory if it takes no more than `most_bytes`, by default always; a
     sparse one is mapped from the file.
     """
     with open_checked(file, RULE) as opened:
-        obs, var = (read_part(opened, name, RULE, pd.DataFrame) for name in ("obs", "var"))
-        provenance = read_part(opened, "uns/provenance", RULE, dict)
-        X = _read_matrix(opened, len(obs), len(var), most_bytes)
-        return NormalisedData(
-            X=X,
-            features=[str(name) for name in var.index],
-            labels=_read_labels(opened, obs),
-            relevant=_read_relevant(opened, var),
-            provenance=provenance,
-            center=_read_numbers(opened, var, "center"),
-            means=_read_numbers(opened, var, "mean"),
-            deviations=_read_numbers(opened, var, "deviation"),
-            positions=_read_positions(opened, len(obs)),
-            groups=class_names(obs["group"]) if "group" in obs else None,
-            batch=class_names(obs["batch"]) if "batch" in obs else None,
-            weights=_read_numbers(opened, obs, "weight"),
-            feature_groups=var["group"].to_numpy(object) if "group" in var else None,
-        )
+        parts = read_parts(opened, RULE)
+        X = _read_matrix(opened, parts, most_bytes) if values else None
+        return _check_parts(X, **parts)
 
 
-def read_rows(file: str | Path, rows: np.ndarray) -> np.ndarray | csr_array:
-    """Read some rows of X, ascending; the others are not held."""
-    with open_checked(file, RULE) as opened:
-        return StoredRows(opened, "X", RULE).take(rows)
+def _check_parts(
+    X: Any, obs: pd.DataFrame, var: pd.DataFrame, obsm: dict, uns: dict
+) -> NormalisedData:
+    def numbers(name: str, table: Mapping[str, Any], place: str = "var") -> np.ndarray | None:
+        if name not in table:
+            return None
+        found = np.asarray(table[name])
+        is_right = found.dtype.kind == "f" and np.isfinite(found).all()
+        require(is_right, f"{place}: {name} should be finite numbers")
+        return found.astype(np.float64)
+
+    def names(name: str) -> np.ndarray | None:
+        return class_names(obs[name]) if name in obs else None
+
+    require(isinstance(uns.get("provenance"), dict), "uns/provenance is missing or no dict")
+    labels, regions, relevant = names("label"), uns.get("regions"), var.get("relevant")
+    positions = numbers("spatial", obsm, "obsm")
+    is_table = positions is None or (positions.ndim == 2 and len(positions) == len(obs))
+    require(is_table, f"obsm: spatial should have {len(obs)} rows")
+    require(labels is None or is_known(labels).any(), "obs: no sample has a label")
+    if regions is not None:
+        absent = [name for name in _REGION_COLUMNS if name not in regions]
+        require(not absent, f"uns/regions lacks the columns {absent}")
+    if relevant is not None:
+        require(relevant.dtype == bool, f"var: relevant has dtype={relevant.dtype}")
+        relevant = relevant.to_numpy()
+    return NormalisedData(
+        X=X,
+        var=var,
+        provenance=uns["provenance"],
+        labels=labels,
+        groups=names("group"),
+        batch=names("batch"),
+        weights=numbers("weight", obs, "obs"),
+        positions=positions,
+        regions=regions,
+        center=numbers("center", var),
+        means=numbers("mean", var),
+        deviations=numbers("deviation", var),
+        relevant=relevant,
+        feature_groups=var["group"].to_numpy(object) if "group" in var else None,
+    )
 
 
 def read_anndata(file: str | Path, most_bytes: int | None = None) -> anndata.AnnData:
     """Read the whole data set; `most_bytes` is that of `read_normalised`."""
     with open_checked(file, RULE) as opened:
         parts = read_parts(opened, RULE)
-        X = _read_matrix(opened, len(parts["obs"]), len(parts["var"]), most_bytes)
+        X = _read_matrix(opened, parts, most_bytes)
         # AnnData does not write the type memmap, only what it maps.
         return anndata.AnnData(X=X if issparse(X) else np.asarray(X), **parts)
 
 
-def read_features(file: str | Path) -> pd.DataFrame:
-    """Read only the table of features, ``var``, p rows."""
-    with open_checked(file, RULE) as opened:
-        return read_part(opened, "var", RULE, pd.DataFrame)
-
-
-def read_positions(file: str | Path) -> np.ndarray | None:
-    """Read where the samples are in space, float64 of shape (n, d), or None."""
-    with open_checked(file, RULE) as opened:
-        return _read_positions(opened, len(read_part(opened, "obs", RULE, pd.DataFrame)))
-
-
-def read_relevant(file: str | Path) -> np.ndarray | None:
-    """Read which features were planted as relevant, bool of shape (p,), or None."""
-    with open_checked(file, RULE) as opened:
-        return _read_relevant(opened, read_part(opened, "var", RULE, pd.DataFrame))
-
-
-def read_classes(file: str | Path) -> tuple[np.ndarray | None, pd.DataFrame | None]:
-    """Read the samples' known classes, (n,), and the table of regions, each None if absent."""
-    with open_checked(file, RULE) as opened:
-        labels = _read_labels(opened, read_part(opened, "obs", RULE, pd.DataFrame))
-        if "uns/regions" not in opened:
-            return labels, None
-        regions = read_part(opened, "uns/regions", RULE, pd.DataFrame)
-        absent = [name for name in _REGION_COLUMNS if name not in regions]
-        if absent:
-            raise DamagedFileError(file, f"uns/regions lacks the columns {absent}", RULE)
-        return labels, regions
-
-
 def _read_matrix(
-    opened: h5py.File, n_samples: int, n_features: int, most_bytes: int | None = None
+    opened: h5py.File, parts: Mapping[str, Any], most_bytes: int | None
 ) -> np.ndarray | csr_array:
-    stored, shape = StoredRows(opened, "X", RULE), (n_samples, n_features)
-    if stored.shape != shape or min(shape) < 1:
-        problem = f"X: shape={stored.shape} should be {shape}, at least 1 x 1"
-        raise DamagedFileError(opened.filename, problem, RULE)
+    stored, shape = _StoredRows(opened), (len(parts["obs"]), len(parts["var"]))
+    is_right = stored.shape == shape and min(shape) > 0
+    require(is_right, f"X: shape={stored.shape} should be {shape}, at least 1 x 1")
     return stored.read(in_memory=most_bytes is None or stored.nbytes <= most_bytes)
 
 
-def _read_numbers(opened: h5py.File, table: pd.DataFrame, name: str) -> np.ndarray | None:
-    if name not in table:
-        return None
-    values, place = table[name].to_numpy(), "obs" if name == "weight" else "var"
-    if values.dtype.kind != "f" or not np.isfinite(values).all():
-        raise DamagedFileError(opened.filename, f"{place}: {name} should be finite numbers", RULE)
-    return values.astype(np.float64)
+class _StoredRows:
+    """X in an open file, not yet read, after checks of what the file declares.
+
+    `nbytes` is its size, in the file and in memory.
+    """
+
+    def __init__(self, opened: h5py.File) -> None:
+        group = opened.get("X")
+        self.is_sparse = isinstance(group, h5py.Group)
+        if not self.is_sparse:
+            self._array = find_array(opened, "X", kind="f", shape=(None, None))
+            self.shape, self.nbytes = self._array.shape, self._array.nbytes
+            return
+        shape = np.ravel(group.attrs.get("shape", ()))
+        is_csr = group.attrs.get("encoding-type") == "csr_matrix" and shape.size == 2
+        require(is_csr, "X is not a csr_matrix")
+        self.shape = (int(shape[0]), int(shape[1]))
+        self._data = find_array(group, "data", kind="f", shape=(None,))
+        self._indices = find_array(group, "indices", kind="i", shape=self._data.shape)
+        starts = find_array(group, "indptr", kind="i", shape=(self.shape[0] + 1,))
+        self.nbytes = self._data.nbytes + self._indices.nbytes + starts.nbytes
+        self._starts = starts[()]
+        adds_up = self._starts[0] == 0 and self._starts[-1] == len(self._data)
+        require(adds_up, "X has rows that do not add up")
+        require((np.diff(self._starts) >= 0).all(), "X has rows of negative length")
+
+    def read(self, *, in_memory: bool) -> np.ndarray | csr_array:
+        """Return the whole matrix as float32.
+
+        An array is read into memory or mapped, a sparse matrix is always mapped: a job often needs
+        only a sample of its rows, and the system keeps in memory what is used again. Values are
+        checked; those of a mapped array are checked when they are first used.
+        """
+        if self.is_sparse:
+            for rows in _cut(self.shape):
+                _check_values(self[rows].data)
+            data = _map(self._data).astype(np.float32, copy=False)
+            return csr_array((data, _map(self._indices), self._starts), shape=self.shape)
+        if not in_memory:
+            return _map(self._array)
+        X = self._array[()].astype(np.float32, copy=False)
+        _check_values(X)
+        return X
+
+    def __getitem__(self, rows: slice) -> np.ndarray | csr_array:
+        if not self.is_sparse:
+            return self._array[rows]
+        starts = self._starts[rows.start : rows.stop + 1]
+        stored = slice(int(starts[0]), int(starts[-1]))
+        indices = self._indices[stored]
+        is_inside = not indices.size or (indices.min() >= 0 and indices.max() < self.shape[1])
+        require(is_inside, f"X should have columns in [0, {self.shape[1]})")
+        parts = self._data[stored], indices, starts - starts[0]
+        found = csr_array(parts, shape=(rows.stop - rows.start, self.shape[1]))
+        require(found.has_canonical_format, "X has columns out of order")
+        return found
 
 
-def _read_labels(opened: h5py.File, obs: pd.DataFrame) -> np.ndarray | None:
-    if "label" not in obs:
-        return None
-    labels = class_names(obs["label"])
-    if not is_known(labels).any():
-        raise DamagedFileError(opened.filename, "obs: no sample has a label", RULE)
-    return labels
+def _check_values(values: np.ndarray) -> None:
+    # NaN and infinity carry through sums of the extremes, without a second array.
+    is_finite = not values.size or np.isfinite([values.min(), values.max()]).all()
+    require(is_finite, "X contains NaN or infinity")
 
 
-def _read_positions(opened: h5py.File, n_samples: int) -> np.ndarray | None:
-    if "obsm/spatial" not in opened:
-        return None
-    return read_numbers(opened["obsm"], "spatial", shape=(n_samples, None), rule=RULE)
+def _map(stored: h5py.Dataset) -> np.ndarray:
+    """Map an array of a file into memory, where what is written stays; read an empty one."""
+    offset = stored.id.get_offset()
+    if offset is None:
+        return stored[()]
+    return np.memmap(stored.file.filename, stored.dtype, "c", offset, stored.shape)
 
 
-def _read_relevant(opened: h5py.File, var: pd.DataFrame) -> np.ndarray | None:
-    if "relevant" not in var:
-        return None
-    if var["relevant"].dtype != bool:
-        problem = f"var: relevant has dtype={var['relevant'].dtype}"
-        raise DamagedFileError(opened.filename, problem, RULE)
-    return var["relevant"].to_numpy()
+def _cut(shape: tuple[int, int]) -> Iterator[slice]:
+    """Yield slices of rows, each of few enough numbers."""
+    height = max(1, NUMBERS_AT_ONCE // max(shape[1], 1))
+    for start in range(0, shape[0], height):
+        yield slice(start, min(start + height, shape[0]))
+
+
+class MatrixFile:
+    """X of a file, or some of its columns, read by rows on demand; a sparse X is centred."""
+
+    def __init__(self, file: str | Path) -> None:
+        self._file = file
+        with open_checked(file, RULE) as opened:
+            self.shape = self._whole = _StoredRows(opened).shape
+            self._center = opened["var/center"][()] if "center" in opened["var"] else None
+        self._columns: Any = slice(None)
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        start, stop, _ = rows.indices(self.shape[0])
+        values = np.empty((stop - start, self.shape[1]), dtype=np.float32)
+        with open_checked(self._file, RULE) as opened:
+            stored = _StoredRows(opened)
+            for part in _cut((stop - start, self._whole[1])):
+                block = stored[start + part.start : start + part.stop]
+                chosen = as_dense(block[:, self._columns])
+                values[part] = chosen - (0 if self._center is None else self._center[self._columns])
+        return values
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Read some rows, ascending."""
+        parts = [
+            self[part][rows[(rows >= part.start) & (rows < part.stop)] - part.start]
+            for part in _cut(self._whole)
+        ]
+        return np.concatenate(parts)
+
+    def select(self, columns: np.ndarray) -> RowSource:
+        """Select columns, in memory if they are small enough, otherwise as another `MatrixFile`."""
+        chosen = copy(self)
+        chosen._columns = np.asarray(columns, dtype=np.intp)
+        chosen.shape = (self.shape[0], chosen._columns.size)
+        return chosen[:] if chosen.shape[0] * chosen.shape[1] <= NUMBERS_AT_ONCE else chosen
+
+
+RowSource = np.ndarray | MatrixFile
+"""A matrix of shape (n, p), in memory or not: ``source[start:stop]`` returns an array."""
+
+
+def row_blocks(source: RowSource) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield a matrix in blocks: the rows, and a copy of their values as float64.
+
+    The blocks depend only on the number of features, so that sums over them are identical to the
+    last bit whether or not the matrix is in memory.
+    """
+    for rows in _cut(source.shape):
+        yield rows, np.array(source[rows], dtype=np.float64)

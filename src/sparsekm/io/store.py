@@ -11,16 +11,17 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
 
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.io.atomic import write_bytes
-from sparsekm.io.hdf5_format import DamagedFileError, fits_shape, open_checked
+from sparsekm.io.hdf5_format import DamagedFileError, open_checked, require, require_shape
 
 REQUIRED = {
     **dict.fromkeys(("method", "dataset", "search", "input_digest", "code_digest"), str),
@@ -33,28 +34,30 @@ REQUIRED = {
 """
 
 
-@dataclass(frozen=True)
-class Array:
-    """An array: its type, and names of its lengths, which mean the same throughout a file.
+class Array(NamedTuple):
+    """What an array should be: its type, the names of its lengths, and the limits of its values."""
 
-    The values of a `share` lie in [0, 1], or are NaN if they are unknown; other numbers are finite.
-    Those of positions start at the least number that `within` gives, and are below a length.
+    dtype: np.dtype
+    shape: list[str]  # names, which mean the same throughout a file
+    is_optional: bool
+    # "share" is in [0, 1], or NaN if unknown; other numbers are finite. "low..length" is from low
+    # on and below a length. "packed" is mostly 0, so it takes no space.
+    limits: str
+
+
+class Store:
+    """A kind of file: the rule that writes it, and a table of its arrays.
+
+    A line of the table has an array's name (with ``?`` if it may be absent), type, lengths joined
+    by commas, and the limits of its values, if there are any; see `Array`.
     """
 
-    dtype: type
-    shape: tuple[str, ...]
-    optional: bool = False
-    share: bool = False
-    within: tuple[int, str] | None = None
-
-
-@dataclass(frozen=True)
-class Store:
-    """A kind of file: the rule that writes it, and its arrays by name."""
-
-    kind: str
-    rule: str
-    arrays: Mapping[str, Array]
+    def __init__(self, kind: str, rule: str, table: str) -> None:
+        self.kind, self.rule = kind, rule
+        self.arrays = {}
+        for name, dtype, shape, *limits in map(str.split, table.strip().splitlines()):
+            found = np.dtype(dtype), shape.split(","), name.endswith("?"), *(limits or [""])
+            self.arrays[name.removesuffix("?")] = Array(*found)
 
     def write(
         self, file: str | Path, values: Mapping[str, Any], attributes: Mapping[str, Any]
@@ -70,13 +73,12 @@ class Store:
         image = io.BytesIO()
         with h5py.File(image, "w", libver=("v110", "v110")) as opened:
             for name, array in self.arrays.items():
-                if values[name] is None and array.optional:
-                    continue
-                data = np.asarray(values[name], dtype=array.dtype)
-                # Where most values are 0, they take no space.
-                is_empty = name in ("weights", "cluster_signatures")
-                pack = {"compression": 1, "shuffle": True} if is_empty else {}
-                opened.create_dataset(name, data=data, chunks=data.shape, fletcher32=True, **pack)
+                if values[name] is not None or not array.is_optional:
+                    data = np.asarray(values[name], dtype=array.dtype)
+                    pack = {"compression": 1, "shuffle": True} if "packed" in array.limits else {}
+                    opened.create_dataset(
+                        name, data=data, chunks=data.shape, fletcher32=True, **pack
+                    )
             for name, value in {**attributes, "kind": self.kind}.items():
                 opened.attrs[name] = _stored(value)
         write_bytes(image.getbuffer(), file)
@@ -93,55 +95,45 @@ class Store:
     def _read_array(self, opened: h5py.File, name: str, lengths: dict[str, int]) -> Any:
         array = self.arrays[name]
         if name not in opened:
-            if array.optional:
-                return None
-            raise self._damaged(opened, f"array {name!r} is missing")
+            require(array.is_optional, f"array {name!r} is missing")
+            return None
         # Not `get`, which takes a damaged array for a missing one.
         stored = opened[name]
-        if getattr(stored, "dtype", None) != array.dtype:
-            should = np.dtype(array.dtype).name
-            raise self._damaged(opened, f"{name} should be an array of {should}")
+        is_right = getattr(stored, "dtype", None) == array.dtype
+        require(is_right, f"{name} should be an array of {array.dtype.name}")
         # None stands for a length that no array before it has.
-        wanted = tuple(lengths.get(length) for length in array.shape)
-        found = stored.shape
-        if not fits_shape(found, wanted):
-            raise self._damaged(opened, f"{name}: shape={found} should be {wanted}")
-        if not stored.fletcher32 or stored.chunks != found or not stored.id.get_num_chunks():
-            raise self._damaged(opened, f"{name}: values are missing or have no checksum")
-        lengths.update(zip(array.shape, found, strict=True))
+        require_shape(stored, name, [lengths.get(length) for length in array.shape])
+        is_whole = stored.chunks == stored.shape and stored.id.get_num_chunks()
+        is_checked = stored.fletcher32 and is_whole
+        require(is_checked, f"{name}: values are missing or have no checksum")
+        lengths.update(zip(array.shape, stored.shape, strict=True))
         values = stored[()]
-        if array.share:
-            if (values < 0).any() or (values > 1).any():
-                raise self._damaged(opened, f"{name} should lie in [0, 1]")
-        elif not np.isfinite(values).all():
-            raise self._damaged(opened, f"{name}: contains NaN or infinity")
-        if array.within is not None:
-            low, high = array.within[0], lengths[array.within[1]]
-            if ((values < low) | (values >= high)).any():
-                raise self._damaged(opened, f"{name} should lie in [{low}, {high})")
+        if "share" in array.limits:
+            is_share = not ((values < 0) | (values > 1)).any()
+            require(is_share, f"{name} should lie in [0, 1]")
+            return values
+        require(np.isfinite(values).all(), f"{name}: contains NaN or infinity")
+        if ".." in array.limits:
+            low, length = array.limits.split("..")
+            is_inside = ((values >= int(low)) & (values < lengths[length])).all()
+            require(is_inside, f"{name} should lie in [{low}, {lengths[length]})")
         return values
 
     def _read_attributes(self, opened: h5py.File) -> dict[str, Any]:
-        found = {name: _restored(value) for name, value in opened.attrs.items()}
+        plain = {name: np.asarray(value).item() for name, value in opened.attrs.items()}
+        found = {key: v.decode() if isinstance(v, bytes) else v for key, v in plain.items()}
         kind = found.pop("kind", None)
-        if kind != self.kind:
-            raise self._damaged(opened, f"kind={kind!r} should be {self.kind!r}")
+        require(kind == self.kind, f"kind={kind!r} should be {self.kind!r}")
         missing = [name for name in REQUIRED if name not in found]
-        if missing:
-            raise self._damaged(opened, f"attributes {missing} are missing")
+        require(not missing, f"attributes {missing} are missing")
         for name, type_ in REQUIRED.items():
             if type_ is dict:
-                try:
+                with suppress(TypeError, ValueError, RecursionError):
                     found[name] = json.loads(found[name])
-                except (TypeError, ValueError, RecursionError) as error:
-                    raise self._damaged(opened, f"attribute {name!r} is not JSON") from error
             value = found[name]
-            if not isinstance(value, type_) or (type_ is int and value < 0):
-                raise self._damaged(opened, f"attribute {name}={value!r} is not valid")
+            is_valid = isinstance(value, type_) and (type_ is not int or value >= 0)
+            require(is_valid, f"attribute {name}={value!r} is not valid")
         return found
-
-    def _damaged(self, opened: h5py.File, problem: str) -> DamagedFileError:
-        return DamagedFileError(opened.filename, problem, self.rule)
 
 
 def _stored(value: Any) -> Any:
@@ -154,27 +146,20 @@ def _stored(value: Any) -> Any:
     return np.array(text, dtype=h5py.string_dtype("utf-8", max(len(text), 1)))
 
 
-def _restored(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return value.decode()
-    return value.item() if hasattr(value, "item") else value
-
-
 # The file ``path.h5``: a method's fits at all sparsities, see `SparsityPath`.
-_GRID, _GRID_BY_FEATURES = ("n_sparsities",), ("n_sparsities", "n_features")
 _PATH = Store(
     "path",
     "cluster_path",
-    {
-        "sparsities": Array(np.float64, _GRID),
-        "objectives": Array(np.float64, _GRID),
-        "first_objectives": Array(np.float64, _GRID),
-        "labels": Array(np.int32, ("n_sparsities", "n_samples"), within=(-1, "most_clusters")),
-        "n_iter": Array(np.int64, _GRID),
-        "scores": Array(np.float64, _GRID_BY_FEATURES),
-        "weights": Array(np.float64, _GRID_BY_FEATURES),
-        "samples": Array(np.int64, ("n_samples",), optional=True),
-    },
+    """
+    sparsities        float64  n_sparsities
+    objectives        float64  n_sparsities
+    first_objectives  float64  n_sparsities
+    labels            int32    n_sparsities,n_samples   -1..most_clusters
+    n_iter            int64    n_sparsities
+    scores            float64  n_sparsities,n_features
+    weights           float64  n_sparsities,n_features  packed
+    samples?          int64    n_samples
+    """,
 )
 
 
@@ -205,25 +190,21 @@ def read_path(file: str | Path) -> tuple[SparsityPath, dict[str, Any]]:
 _FIT = Store(
     "fit",
     "tune_sparsity",
-    {
-        "labels": Array(np.int32, ("n_samples",), within=(0, "most_clusters")),
-        "scores": Array(np.float64, ("n_features",)),
-        "centers": Array(np.float64, ("n_clusters", "n_features")),
-        "weights": Array(np.float64, ("n_features",)),
-        "trimmed": Array(np.int8, ("n_samples",), optional=True, share=True),
-        "reproducibility": Array(np.float64, ("n_samples",), optional=True, share=True),
-        "left_out": Array(np.int32, ("n_samples",), optional=True, within=(-1, "most_clusters")),
-        "batch_centred": Array(
-            np.int32, ("n_samples",), optional=True, within=(-1, "most_clusters")
-        ),
-        "partitions": Array(np.int16, ("n_fits", "n_samples"), optional=True),
-        "signature": Array(np.int64, ("n_signature",), optional=True, within=(0, "n_features")),
-        "cluster_signatures": Array(
-            np.int8, ("n_clusters", "n_features"), optional=True, share=True
-        ),
-        "cluster_agreements": Array(np.float64, ("n_clusters",), optional=True),
-        "selection_frequency": Array(np.float64, ("n_features",), optional=True, share=True),
-    },
+    """
+    labels                int32    n_samples              0..most_clusters
+    scores                float64  n_features
+    centers               float64  n_clusters,n_features
+    weights               float64  n_features             packed
+    trimmed?              int8     n_samples              share
+    reproducibility?      float64  n_samples              share
+    left_out?             int32    n_samples              -1..most_clusters
+    batch_centred?        int32    n_samples              -1..most_clusters
+    partitions?           int16    n_fits,n_samples
+    signature?            int64    n_signature            0..n_features
+    cluster_signatures?   int8     n_clusters,n_features  share,packed
+    cluster_agreements?   float64  n_clusters
+    selection_frequency?  float64  n_features             share
+    """,
 )
 _NUMBERS = ("sparsity", "objective")
 # Of more samples, the partitions of folds would take too much room.
@@ -305,49 +286,47 @@ def pick_fit(
     )
 
 
-# A file ``references/{batch}.h5``: a batch of reference data sets, computed by one job.
+# A file ``references/{batch}.h5``: the objectives of a batch of reference data sets, which one job
+# computes. ``indices`` are their numbers, from which their seeds are derived; the attribute
+# ``reference`` is their kind.
 _REFERENCES = Store(
     "references",
     "reference_path",
-    {
-        "indices": Array(np.int64, ("n_references",)),
-        "sparsities": Array(np.float64, _GRID),
-        "objectives": Array(np.float64, ("n_references", "n_sparsities")),
-    },
+    """
+    indices     int64    n_references
+    sparsities  float64  n_sparsities
+    objectives  float64  n_references,n_sparsities
+    """,
 )
 
 
-@dataclass(frozen=True)
-class References:
-    """The objectives of references; ``reference``, their kind, is an attribute."""
+def write_references(
+    file: str | Path,
+    indices: np.ndarray,
+    sparsities: np.ndarray,
+    objectives: np.ndarray,
+    attributes: Mapping[str, Any],
+) -> None:
+    """Write a batch atomically: `objectives` are (n_references, n_sparsities)."""
+    arrays = {"indices": indices, "sparsities": sparsities, "objectives": objectives}
+    _REFERENCES.write(file, arrays, attributes)
 
-    indices: np.ndarray  # (b,), the numbers of the references, from which their seeds are derived
-    sparsities: np.ndarray  # (m,)
-    objectives: np.ndarray  # (b, m)
-    attributes: Mapping[str, Any] = field(default_factory=dict)
 
-    def write(self, file: str | Path) -> None:
-        """Write a batch atomically."""
-        _REFERENCES.write(file, vars(self), self.attributes)
+def read_references(
+    files: Iterable[str | Path], sparsities: np.ndarray
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Read the objectives of batches, in the order of the references' numbers, and attributes.
 
-    @classmethod
-    def read(cls, files: Iterable[str | Path], sparsities: np.ndarray | None = None) -> References:
-        """Read batches and join them in the order of their numbers, none of which occurs twice.
-
-        All must have the same sparsities: those of a path, if they are given. The attributes are
-        those of the first file.
-        """
-        batches = []
-        for file in files:
-            arrays, attributes = _REFERENCES.read(file)
-            sparsities = arrays["sparsities"] if sparsities is None else sparsities
-            if not np.array_equal(arrays["sparsities"], sparsities):
-                problem = f"sparsity={arrays['sparsities']} should be {sparsities}"
-                raise DamagedFileError(file, problem, _REFERENCES.rule)
-            batches.append(cls(**arrays, attributes=attributes))
-        indices = np.concatenate([batch.indices for batch in batches])
-        order = np.argsort(indices)
-        if (np.diff(indices[order]) == 0).any():
-            raise DamagedFileError(file, "a reference is in two batches", _REFERENCES.rule)
-        objectives = np.concatenate([batch.objectives for batch in batches])[order]
-        return cls(indices[order], sparsities, objectives, batches[0].attributes)
+    All must have the same `sparsities`, and no number twice. The attributes are the first file's.
+    """
+    batches, attributes = zip(*map(_REFERENCES.read, files), strict=True)
+    for file, batch in zip(files, batches, strict=True):
+        if not np.array_equal(batch["sparsities"], sparsities):
+            problem = f"sparsity={batch['sparsities']} should be {sparsities}"
+            raise DamagedFileError(file, problem, _REFERENCES.rule)
+    indices = np.concatenate([batch["indices"] for batch in batches])
+    if len(np.unique(indices)) < len(indices):
+        raise DamagedFileError(file, "a reference is in two batches", _REFERENCES.rule)
+    return np.concatenate([each["objectives"] for each in batches])[
+        np.argsort(indices)
+    ], attributes[0]

@@ -11,7 +11,7 @@ import argparse
 import re
 import shlex
 import textwrap
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -241,8 +241,8 @@ def add_options(parser: Any, names: Container[str] | None = None) -> None:
 def schema_properties() -> dict[str, Any]:
     """Return the part of the schema about the settings."""
     return {
-        setting.name: {"description": f"{_sentence(setting.meaning)}.", **setting.schema}
-        for setting in TABLE_SETTINGS
+        one.name: {"description": f"{one.meaning[0].upper()}{one.meaning[1:]}.", **one.schema}
+        for one in TABLE_SETTINGS
     }
 
 
@@ -277,11 +277,7 @@ def options_in(message: str) -> list[str]:
     >>> options_in("Set ignore: [age, sex], or labels: sex for known classes.")
     ['--ignore age sex', '--labels sex']
     """
-    return list(dict.fromkeys(_options_in(message)))
-
-
-def _options_in(message: str) -> Iterator[str]:
-    settings = {setting.name: setting for setting in TABLE_SETTINGS}
+    settings, options = {setting.name: setting for setting in TABLE_SETTINGS}, []
     names = "|".join(settings)
     value = (
         r"\[(?:\"(?:[^\"\\]|\\.)*\"|[^\]\"])*\]|\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s,.:;?]+(?:\.\d+)?"
@@ -290,14 +286,12 @@ def _options_in(message: str) -> Iterator[str]:
         rf"\b(?:(?:to )?({names}): ({value})|[Ss]et ({names})\b(?!: ))", message
     ):
         setting = settings[found[1] or found[3]]
-        if not found[1]:
-            yield f"{setting.flag} {setting.metavar}" if setting.metavar else setting.flag
-            continue
-        try:
-            yield setting.shown(yaml.safe_load(found[2]))
-        except yaml.YAMLError:
-            yield setting.flag
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+        if found[1]:
+            try:
+                option = setting.shown(yaml.safe_load(found[2]))
+            except yaml.YAMLError:
+                option = setting.flag
+        else:
+            option = " ".join(filter(None, (setting.flag, setting.metavar)))
+        options.append(option)
+    return list(dict.fromkeys(options))

@@ -5,8 +5,6 @@ As for HDF5 files, anything that the writer would not have written raises `Damag
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
@@ -23,31 +21,19 @@ WORD, WHOLE, NUMBER, FLAG = "word", "whole", "number", "flag"
 """Kinds of columns: text; an integer; a finite number; True or False."""
 IDENTIFIER = "identifier"
 """Integers or empty cells (Int64) if all cells are such, otherwise text."""
-WHOLE_OR_NOTHING, NUMBER_OR_NOTHING = "whole or nothing", "number or nothing"
+WHOLE_OR_NOTHING, NUMBER_OR_NOTHING = "whole?", "number?"
 """The same, or empty."""
 
-_DIGITS = re.compile("[0-9]{0,18}")
-
-
-def _whole(cell: str) -> np.int64:
-    # Tables made of floats write 2 as 2.0.
-    return np.int64(int(cell.removesuffix(".0")))
-
-
-def _finite(cell: str) -> float:
-    value = float(cell)
-    if not math.isfinite(value):
-        raise ValueError(cell)
-    return value
-
-
-# By kind: how a cell is read, what it should be, and the dtype of the column.
+# Tables made of floats write 2 as 2.0.
+_INTEGER = r"-?[0-9]{1,18}(?:\.0)?"
+_NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
+# By kind: a pattern of its cells, what they should be, and the dtype of the column.
 _KINDS = {
-    WHOLE: (_whole, "a whole number", np.int64),
-    NUMBER: (_finite, "a finite number", np.float64),
-    FLAG: ({"True": True, "False": False}.__getitem__, "True or False", bool),
-    WHOLE_OR_NOTHING: (_whole, "a whole number or nothing", object),
-    NUMBER_OR_NOTHING: (_finite, "a finite number or nothing", np.float64),
+    WHOLE: (_INTEGER, "a whole number", np.int64),
+    NUMBER: (_NUMBER, "a finite number", np.float64),
+    FLAG: ("True|False", "True or False", bool),
+    WHOLE_OR_NOTHING: (f"(?:{_INTEGER})?", "a whole number or nothing", "Int64"),
+    NUMBER_OR_NOTHING: (f"(?:{_NUMBER})?", "a finite number or nothing", np.float64),
 }
 
 
@@ -103,26 +89,26 @@ def _read_bytes(file: str | Path, rule: str) -> bytes:
     return body
 
 
-def _convert(
-    file: str | Path, name: str, cells: list[str], kind: str, rule: str
-) -> np.ndarray | pd.api.extensions.ExtensionArray:
+def _convert(file: str | Path, cells: pd.Series, kind: str, rule: str) -> pd.Series:
+    """Return a column of cells as its kind; a cell that is none is named with its line."""
     if kind == IDENTIFIER:
-        kind = WHOLE_OR_NOTHING if all(map(_DIGITS.fullmatch, cells)) else WORD
+        kind = WHOLE_OR_NOTHING if cells.str.fullmatch("[0-9]{0,18}").all() else WORD
     if kind == WORD:
-        return np.array(cells, dtype=object)
-    read, wanted, dtype = _KINDS[kind]
-    values = np.empty(len(cells), dtype=dtype)
-    for row, cell in enumerate(cells):
-        if not cell and kind in (WHOLE_OR_NOTHING, NUMBER_OR_NOTHING):
-            values[row] = None if kind == WHOLE_OR_NOTHING else np.nan
-            continue
-        try:
-            values[row] = read(cell)
-        except (ValueError, KeyError, OverflowError):
-            raise DamagedFileError(
-                file, f"line {row + 2}, {name}={cell[:40]!r} should be {wanted}", rule
-            ) from None
-    return pd.array(values, dtype="Int64") if kind == WHOLE_OR_NOTHING else values
+        return cells
+    pattern, wanted, dtype = _KINDS[kind]
+    is_right = cells.str.fullmatch(pattern)
+    if dtype is np.float64:
+        found = cells.where(is_right & (cells != ""), "nan").astype(np.float64)
+        is_right &= ~np.isinf(found)
+    if not is_right.all():
+        row = int(np.argmin(is_right))
+        cell = f"line {row + 2}, {cells.name}={cells.iloc[row][:40]!r}"
+        raise DamagedFileError(file, f"{cell} should be {wanted}", rule)
+    if dtype is bool:
+        return cells == "True"
+    if dtype is not np.float64:
+        found = cells.str.removesuffix(".0").replace("", None).astype(dtype)
+    return found
 
 
 def columns(kind: str, names: str) -> dict[str, str]:
@@ -156,25 +142,18 @@ class TableFormat:
         elif found != list(self.columns):
             problem = f"columns={found} should be {list(self.columns)}"
             raise DamagedFileError(file, problem, self.rule)
-        kinds = {name: self._kind_of(file, name) for name in found}
-        cells = {
-            name: _convert(file, name, table[name].tolist(), kinds[name], self.rule)
-            for name in found
-        }
+        kinds = dict(self.columns)
+        for name in found:
+            starts = [start for start in self.others or () if name.startswith(start)]
+            if name not in kinds and not starts:
+                problem = f"column {name!r} should begin with one of {[*self.others]}"
+                raise DamagedFileError(file, problem, self.rule)
+            kinds.setdefault(name, self.others[starts[0]] if starts else "")
+        cells = {name: _convert(file, table[name], kinds[name], self.rule) for name in found}
         table = pd.DataFrame(cells, index=table.index)
         if "chosen" in self.columns and table["chosen"].sum() != 1:
             raise DamagedFileError(file, "there should be one chosen row", self.rule)
         return table
-
-    def _kind_of(self, file: str | Path, column: str) -> str:
-        if column in self.columns:
-            return self.columns[column]
-        for start, kind in self.others.items():
-            if column.startswith(start):
-                return kind
-        raise DamagedFileError(
-            file, f"column {column!r} should begin with one of {[*self.others]}", self.rule
-        )
 
     def write_row(self, file: str | Path, values: Mapping[str, object]) -> None:
         """Write a table of one row; unknown values are None."""
@@ -190,97 +169,98 @@ class TableFormat:
         return table.iloc[0]
 
 
-# The file ``scores.csv``: one row with the scores of a tuned fit; empty where truth is unknown.
-SCORES = TableFormat(
+def _describe(rule: str, columns: str, others: Mapping[str, str] | None = None) -> TableFormat:
+    """Describe a format by lines of a kind and the columns of this kind, in order."""
+    lines = map(str.split, columns.strip().splitlines())
+    return TableFormat(rule, {name: kind for kind, *names in lines for name in names}, others)
+
+
+# The file ``scores.csv``: one row with the scores of a tuned fit; the last seven require a known
+# truth and are empty without one.
+SCORES = _describe(
     "score_clustering",
-    {
-        **columns(WORD, "dataset method"),
-        **columns(NUMBER_OR_NOTHING, "n_samples n_features n_clusters sparsity"),
-        **columns(NUMBER_OR_NOTHING, "n_nonzero_weights objective"),
-        # These require a known truth.
-        **columns(NUMBER_OR_NOTHING, "cer cer_chance ari ami ecr pzw pnw"),
-    },
+    """
+    word     dataset method
+    number?  n_samples n_features n_clusters sparsity n_nonzero_weights objective
+    number?  cer cer_chance ari ami ecr pzw pnw
+    """,
 )
 
-
-# The file ``seeds.csv``: the scores of the fit that is shown, then of those from other seeds.
-# Seed 0 is that of the tuning.
-SEEDS = TableFormat(
+# The file ``seeds.csv``: the scores of the fit that is shown, then of those from other seeds; seed
+# 0 is that of the tuning. ``n_kept_too`` are features that the fit shown keeps too, ``agreement``
+# is the adjusted Rand index with its clusters; the last four require known classes.
+SEEDS = _describe(
     "refit_other_seeds",
-    {
-        **columns(WHOLE, "seed"),
-        **columns(NUMBER, "objective"),
-        # Features that the fit shown keeps too, and the adjusted Rand index with its clusters.
-        **columns(WHOLE, "n_nonzero_weights n_kept_too"),
-        **columns(NUMBER, "agreement"),
-        # These require known classes.
-        **columns(NUMBER_OR_NOTHING, "cer cer_chance ari ami"),
-    },
+    """
+    whole    seed
+    number   objective
+    whole    n_nonzero_weights n_kept_too
+    number   agreement
+    number?  cer cer_chance ari ami
+    """,
 )
-
 
 # The file ``gap.csv``: the gap curve of a path, ascending in sparsity, and the chosen row.
-GAP = TableFormat(
+GAP = _describe(
     "tune_sparsity",
-    {
-        "sparsity": NUMBER,
-        "n_selected": WHOLE,
-        **columns(NUMBER, "objective log_objective reference_mean reference_sd gap se"),
-        "chosen": FLAG,
-    },
+    """
+    number  sparsity
+    whole   n_selected
+    number  objective log_objective reference_mean reference_sd gap se
+    flag    chosen
+    """,
 )
-
 
 # The file ``cluster_counts.csv``: numbers of clusters tried, how many groups among them stand
 # apart, the group of each cluster, and the row of the answer.
-COUNTS = TableFormat(
+COUNTS = _describe(
     "compare_cluster_counts",
-    {
-        **columns(WHOLE, "n_clusters n_groups"),
-        "reproducibility": NUMBER,
-        "groups": WORD,
-        "chosen": FLAG,
-    },
+    """
+    whole   n_clusters n_groups
+    number  reproducibility
+    word    groups
+    flag    chosen
+    """,
 )
-
 
 # The file ``separation.csv``: neighbouring clusters, and whether there is a valley between them.
-SEPARATION = TableFormat(
+SEPARATION = _describe(
     "find_consensus",
-    {
-        **columns(WHOLE, "cluster_a cluster_b"),
-        **columns(NUMBER, "p p_adjusted"),
-        **columns(WHOLE, "n_middle n_a n_b"),
-    },
+    """
+    whole   cluster_a cluster_b
+    number  p p_adjusted
+    whole   n_middle n_a n_b
+    """,
 )
-
 
 # The file ``consensus.csv``: the kinds of start whose fits of folds the consensus is of.
-STARTS = TableFormat(
+STARTS = _describe(
     "find_consensus",
-    {"start": WORD, "n_fits": WHOLE, **columns(NUMBER, "reproducibility agreement")},
+    """
+    word    start
+    whole   n_fits
+    number  reproducibility agreement
+    """,
 )
-
 
 # The file ``clusters.csv``: every sample's known class and its cluster by each method. Columns:
 # ``sample``, ``label`` (empty if unknown), and ``cluster_m`` for each method m, counted from 0
 # as in ``tuned.h5``, -1 where a sample was set aside; if m resamples, it is followed by
 # ``reproducibility_m``, the share of the fits of folds that agree (empty if the tuning did not draw
 # the sample). Rows are in the order of the matrix.
-CLUSTERS = TableFormat(
+CLUSTERS = _describe(
     "export_clusters",
-    {"sample": WORD, "label": WORD},
+    "word sample label",
     others={"cluster_": WHOLE, "reproducibility_": NUMBER_OR_NOTHING},
 )
 
-
 # The file ``choices.csv``: the agreement of the answer with what another choice finds. Each row is
 # a choice, its value, the samples and features that were clustered, and the adjusted Rand index.
-CHOICES = TableFormat(
+CHOICES = _describe(
     "compare_choices",
-    {
-        **columns(WORD, "choice value"),
-        **columns(WHOLE, "n_samples n_features n_clusters"),
-        "agreement": NUMBER,
-    },
+    """
+    word    choice value
+    whole   n_samples n_features n_clusters
+    number  agreement
+    """,
 )

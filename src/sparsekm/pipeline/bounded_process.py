@@ -18,18 +18,19 @@ import math
 import os
 import resource
 import signal
-import sys
 import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparsekm.io.input_error import InputError, reason_of
 
 if TYPE_CHECKING:
-    from sparsekm.io.readers.matrix_size import ReadingSize
+    from sparsekm.io.readers.reader import ReadingSize
 
 BYTES_PER_SECOND = 10 * 2**20
 """The slowest rate at which a large matrix may be read."""
@@ -74,41 +75,35 @@ def run_bounded(file: str | Path, work: Callable[[], Any], limits: Limits = LEAS
     `file` is what `work` reads, for messages. An error in the child becomes an `InputError` with
     the same message; a crash or an exceeded limit becomes a `LimitError`.
     """
+    context = get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
     with (
         _forwarding() as forward,
         tempfile.TemporaryDirectory(prefix="sparsekm-", ignore_cleanup_errors=True) as scratch,
+        receiver,
     ):
-        told, tell = os.pipe()
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        child = os.fork()
-        if not child:
-            os.close(told)
-            _be_child(tell, work, limits, scratch)
-        os.close(tell)
-        forward(child)
-        with os.fdopen(told, "rb") as answers:
-            answer = answers.read(MOST_ANSWER)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if code < 0:
-        what = "took too long" if code == -signal.SIGXCPU else f"died ({_name_signal(-code)})"
-        raise LimitError(f"{file}: the process that read it {what}; {limits}. {_ADVICE}")
-    try:
-        found = json.loads(answer)
-    except ValueError as error:
-        message = f"{file}: the process that read it ended without an answer; {limits}. {_ADVICE}"
-        raise LimitError(message) from error
-    if "limit" in found:
-        raise LimitError(f"{file}: {found['limit']}; {limits}. {_ADVICE}")
-    if "error" in found:
-        raise InputError(found["error"])
-    return found["value"]
-
-
-_ADVICE = (
-    "The file is damaged or contains more than it declares (write it again), or the machine has "
-    "too little memory for it."
-)
+        child = context.Process(target=_answer, args=(sender, work, limits, scratch))
+        child.start()
+        sender.close()
+        forward(child.pid)
+        try:
+            answer = json.loads(receiver.recv_bytes(MOST_ANSWER))
+        except (EOFError, OSError, ValueError):
+            answer = {"limit": "the process that read it ended without an answer"}
+        child.join()
+    if child.exitcode < 0:
+        what = f"died ({_name_signal(-child.exitcode)})"
+        if child.exitcode == -signal.SIGXCPU:
+            what = "took too long"
+        answer = {"limit": f"the process that read it {what}"}
+    if "limit" in answer:
+        raise LimitError(
+            f"{file}: {answer['limit']}; {limits}. The file is damaged or contains more than it "
+            "declares (write it again), or the machine has too little memory for it."
+        )
+    if "error" in answer:
+        raise InputError(answer["error"])
+    return answer["value"]
 
 
 @contextlib.contextmanager
@@ -141,8 +136,8 @@ def _forwarding() -> Iterator[Callable[[int], None]]:
         os.kill(os.getpid(), number)
 
 
-def _be_child(tell: int, work: Callable[[], Any], limits: Limits, scratch: str) -> NoReturn:
-    """Work within limits, answer, and exit; never return."""
+def _answer(sender: Connection, work: Callable[[], Any], limits: Limits, scratch: str) -> None:
+    """Work within limits, and send what became of it."""
     # If not even the error can be reported, there is no memory left.
     answer: dict[str, Any] = {"limit": "reading it ran out of memory"}
     try:
@@ -164,14 +159,8 @@ def _be_child(tell: int, work: Callable[[], Any], limits: Limits, scratch: str) 
             {"limit": f"writing exceeded a limit ({reason})"} if is_limit else {"error": reason}
         )
     finally:
-        # Skip what the parent will do when it exits, but for what this process has written.
         with contextlib.suppress(BaseException):
-            logging.shutdown()
-            for stream in (sys.stdout, sys.stderr):
-                stream.flush()
-        with contextlib.suppress(BaseException), os.fdopen(tell, "wb") as answers:
-            answers.write(json.dumps(answer).encode())
-        os._exit(0)
+            sender.send_bytes(json.dumps(answer).encode())
 
 
 def _set_limits(limits: Limits) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.trimming import count_trimmed, first_kept, keep_nearest
 from sparsekm.cluster.weight_step import resolve_sparsities
 from sparsekm.io.known_classes import count_clusters
-from sparsekm.io.normalised_file import NormalisedData, read_normalised, read_rows
+from sparsekm.io.normalised_file import NormalisedData, read_normalised
 from sparsekm.io.store import TunedFit, pick_fit
 from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
 from sparsekm.pipeline.registry import Method, get_method
@@ -46,11 +47,11 @@ from sparsekm.tuning.sparse_kmeans import MOST_SAMPLES
 class ClusteringProblem:
     """The data to cluster, the estimator and its settings."""
 
-    file: str | Path  # the ``normalised.h5ad``
-    whole: NormalisedData  # its content
-    # What is clustered: `whole`, or its samples `rows`, ascending: repeated by their weights, or
-    # without outliers.
+    whole: NormalisedData  # the content of the ``normalised.h5ad``
+    # What is clustered, and its samples among those of `whole`: all, or some, ascending, repeated
+    # by their weights or without outliers.
     data: NormalisedData
+    rows: np.ndarray
     samples: np.ndarray | None  # those to tune the sparsity on, ascending; None for all
     # Not fitted. Its `random_state` is `seed` or, for a consensus, the seed of its folds.
     estimator: Any
@@ -58,53 +59,34 @@ class ClusteringProblem:
     sparsities: np.ndarray | None
     seed: int  # of the data set, the same for every method
     attributes: dict[str, Any]  # of the files of this problem
-    rows: np.ndarray | None = None
 
-    @property
-    def tuning_data(self) -> np.ndarray | csr_array:
+    @cached_property
+    def tuning(self) -> NormalisedData:
         """The samples on which the sparsity is tuned, dense if the method reads no sparse ones."""
-        X = self.data.X
-        if self.samples is not None:
-            is_whole = self.data is self.whole
-            X = read_rows(self.file, self.samples) if is_whole else X[self.samples]
-        return X if get_tags(self.estimator).input_tags.sparse else as_dense(X)
+        found = self.data if self.samples is None else self.data.take(self.samples)
+        is_ready = get_tags(self.estimator).input_tags.sparse or isinstance(found.X, np.ndarray)
+        return found if is_ready else replace(found, X=as_dense(found.X))
 
     @property
     def tuning_scaled(self) -> ScaledData:
         """The same, with the scale that features had before they were z-scored."""
-        X, data = self.tuning_data, self.data
-        if data.means is None or data.deviations is None:
-            return ScaledData(X, np.zeros(X.shape[1]), np.ones(X.shape[1]))
-        location = data.means if data.center is None else np.zeros(X.shape[1])
-        return ScaledData(X, location, data.deviations)
+        X, means, deviations = self.tuning.X, self.tuning.means, self.tuning.deviations
+        zeros = np.zeros(X.shape[1])
+        if means is None or deviations is None:
+            return ScaledData(X, zeros, np.ones(X.shape[1]))
+        return ScaledData(X, means if self.data.center is None else zeros, deviations)
 
     @property
     def tuning_blocks(self) -> np.ndarray | None:
         """The user's groups of these samples, (n,), or else blocks of space, if either is known."""
-        if self.data.groups is not None:
-            return np.unique(self._tuned(self.data.groups), return_inverse=True)[1]
-        positions = self.tuning_positions
-        if positions is None:
+        if self.tuning.groups is not None:
+            return np.unique(self.tuning.groups, return_inverse=True)[1]
+        if self.tuning.positions is None:
             return None
-        return space_blocks(positions, BLOCKS_PER_CLUSTER * self.estimator.n_clusters)
-
-    @property
-    def tuning_positions(self) -> np.ndarray | None:
-        """The positions of these samples, (n, d), if they are known."""
-        positions = self.data.positions
-        return None if positions is None else self._tuned(positions)
-
-    def _tuned(self, values):
-        return values if self.samples is None else values[self.samples]
-
-    def of_clustered(self, values: np.ndarray) -> np.ndarray:
-        """Return the values of the samples that are clustered, from those of all, (n,)."""
-        return values if self.rows is None else values[self.rows]
+        return space_blocks(self.tuning.positions, BLOCKS_PER_CLUSTER * self.estimator.n_clusters)
 
     def of_all(self, values: np.ndarray, unknown: float) -> np.ndarray:
         """Return the values of all samples, (n,), from those of the samples that are clustered."""
-        if self.rows is None:
-            return values
         given, first = np.unique(self.rows, return_index=True)
         everyone = np.full(self.whole.X.shape[0], unknown, values.dtype)
         everyone[given] = values[first]
@@ -113,29 +95,26 @@ class ClusteringProblem:
     @property
     def each_once(self) -> np.ndarray | slice:
         """Where, among the samples to tune on, each is for the first time."""
-        if self.rows is None:
-            return slice(None)
-        return np.unique(self._tuned(self.rows), return_index=True)[1]
+        rows = self.rows if self.samples is None else self.rows[self.samples]
+        first = np.unique(rows, return_index=True)[1]
+        return slice(None) if len(first) == len(rows) else first
 
     def trim_again(self, fit: SparsityPath) -> ClusteringProblem:
         """Return the problem without the samples that are farthest from the centres of a fit."""
-        found = describe_fit(self, fit, {}, int(fit.labels.max()) + 1)
-        n_trimmed = self.whole.X.shape[0] - self.data.X.shape[0]
-        centers = found.centers if self.whole.center is None else found.centers + self.whole.center
-        matrix = as_matrix(self.whole.X)
-        rows = keep_nearest(matrix, centers, fit.weights[0], n_trimmed)
+        centers = describe_fit(self, fit, {}, int(fit.labels.max()) + 1).centers
+        centers = centers if self.whole.center is None else centers + self.whole.center
+        n_trimmed = self.whole.X.shape[0] - len(self.rows)
+        rows = keep_nearest(as_matrix(self.whole.X), centers, fit.weights[0], n_trimmed)
         return replace(self, data=_take_samples(self.whole, rows), rows=rows)
 
     def centre_batches(self) -> ClusteringProblem:
         """Return the problem of values that are centred within batches."""
         codes, _ = check_batch(self.data.batch, self.data.X)
-        return replace(self, data=_standardise(self.data, centre_within(self.data.X, codes)))
+        centred = replace(self.data, X=centre_within(self.data.X, codes))
+        return replace(self, data=_standardise(centred))
 
     def fit_everyone(self, paths: Sequence[SparsityPath], sparsity: float) -> SparsityPath:
-        """Return the fit of all samples at one sparsity of paths.
-
-        It is the best of the paths' own, or a new one if they are of some of the samples.
-        """
+        """Return the best fit at a sparsity of paths, or a new one if they are of some samples."""
         if self.samples is None:
             return SparsityPath.best_at(paths, sparsity)
         return self.estimator.path(in_blocks(self.data.X), [sparsity])
@@ -157,44 +136,49 @@ def describe_fit(
     Samples that were trimmed, which have the label -1, or have weight 0 have no part in the means,
     and get the nearest cluster.
     """
-    whole, given = problem.whole, problem.of_clustered(np.arange(problem.whole.X.shape[0]))
-    inside, trim = path.labels[0] >= 0, problem.attributes["parameters"].get("trim")
-    given, labels = given[inside], path.labels[0][inside]
-    if len(given) == problem.whole.X.shape[0] and whole.weights is None:
-        return pick_fit(path, 0, cluster_means(whole, path.labels[0], n_clusters), attributes)
-    centers = cluster_means(replace(whole, X=whole.X[given]), labels, n_clusters)
+    whole, inside = problem.whole, path.labels[0] >= 0
+    given, labels = problem.rows[inside], path.labels[0][inside]
     everyone = np.full(whole.X.shape[0], -1, np.int32)
     everyone[given] = labels
     out = everyone < 0
-    others = as_dense(whole.X[out]) - (0 if whole.center is None else whole.center)
-    distances = [np.square(others - center) @ path.weights[0] for center in centers]
-    everyone[out] = np.argmin(distances, axis=0)
+    is_whole = problem.data is whole and not out.any()
+    own = whole if is_whole else whole.take(given)
+    centers = cluster_means(own, labels, n_clusters)
+    if out.any():
+        others = as_dense(whole.X[out]) - (0 if whole.center is None else whole.center)
+        distances = [np.square(others - center) @ path.weights[0] for center in centers]
+        everyone[out] = np.argmin(distances, axis=0)
+    is_trimmed = problem.attributes["parameters"].get("trim") and out.any()
     fit = pick_fit(path, 0, centers, attributes)
-    return replace(fit, labels=everyone, trimmed=out if trim else None)
+    return replace(fit, labels=everyone, trimmed=out if is_trimmed else None)
 
 
 def _take_samples(data: NormalisedData, rows: np.ndarray) -> NormalisedData:
     """Return some samples, or some repeatedly, whose copies are one group."""
-    known = {name: getattr(data, name) for name in ("labels", "positions", "groups", "batch")}
-    taken = {name: values[rows] for name, values in known.items() if values is not None}
-    repeated = {"groups": rows} if len(np.unique(rows)) < len(rows) else {}
-    return replace(_standardise(data, data.X[rows]), **(repeated | taken))
+    taken = data.take(rows)
+    if data.groups is None and len(np.unique(rows)) < len(rows):
+        taken = replace(taken, groups=rows)
+    return _standardise(taken)
 
 
-def _standardise(data: NormalisedData, X: np.ndarray | csr_array) -> NormalisedData:
-    """Return a data set with other values, made z-scores again if they were."""
+def _standardise(data: NormalisedData) -> NormalisedData:
+    """Make values z-scores again, if they were before samples were taken or values changed."""
+    X = data.X
     if data.means is None or data.deviations is None:
-        return replace(data, X=X)
+        return data
     means = feature_means(X)
     spread = np.sqrt(feature_variances(X) * X.shape[0] / (X.shape[0] - 1))
     spread = np.where(spread > 0, spread, 1.0)
-    scaled = (X - means) / spread if data.center is None else csr_array(X.multiply(1 / spread))
+    if data.center is None:
+        scaled, center, moved = (X - means) / spread, None, means
+    else:
+        scaled, center = csr_array(X.multiply(1 / spread)), means / spread
+        moved = means - data.center
     return replace(
         data,
         X=scaled.astype(np.float32),
-        center=None if data.center is None else means / spread,
-        means=data.means
-        + data.deviations * (means if data.center is None else means - data.center),
+        center=center,
+        means=data.means + data.deviations * moved,
         deviations=data.deviations * spread,
     )
 
@@ -235,13 +219,14 @@ def define_problem(
         random_state=own_seed,
         **{name: value for name, value in settings.items() if name in accepted},
     )
-    rows = None
     if data.weights is not None:
         rows = repeat_samples(data.weights, n_samples)
     elif entry.tuning == "resampling" and estimator.trim:
         smallest = int(estimator.min_cluster_size)
         n_trimmed = count_trimmed(estimator.trim, n_samples, k, smallest)
         rows = first_kept(as_matrix(data.X), k, n_trimmed, seed=own_seed)
+    else:
+        rows = None
     clustered = data if rows is None else _take_samples(data, rows)
     hidden = ("n_jobs", "feature_groups")
     described = {
@@ -252,10 +237,9 @@ def define_problem(
         max_samples = min(max_samples or MOST_SAMPLES, MOST_SAMPLES)
     samples = tuning_sample(clustered.X.shape[0], max_samples, own_seed, fewest_samples(estimator))
     return ClusteringProblem(
-        file=file,
         whole=data,
         data=clustered,
-        rows=rows,
+        rows=np.arange(n_samples) if rows is None else rows,
         samples=samples,
         estimator=estimator,
         sparsities=_sparsities(entry, n_features, **grid),
@@ -277,13 +261,13 @@ def define_problem(
 
 def _refuse_unknown(dataset: str, entry: Method, settings: Mapping, accepted: Mapping) -> None:
     """Refuse what a user asked for and a method cannot do."""
-    # What chooses no features has no use for groups.
-    cannot = {
-        "trim": "set samples aside" if settings.get("trim") else "",
-        "feature_groups": "choose groups" if "feature_groups" in settings and entry.penalty else "",
+    asked = {
+        "trim": ("set samples aside", settings.get("trim")),
+        # What chooses no features has no use for groups.
+        "feature_groups": ("choose groups", "feature_groups" in settings and entry.penalty),
     }
-    for name, verb in cannot.items():
-        if verb and name not in accepted:
+    for name, (verb, is_asked) in asked.items():
+        if is_asked and name not in accepted:
             raise ValueError(
                 f"matrices.{dataset}.{name}: {entry.name} cannot {verb}. Leave it out of methods, "
                 f"or leave out {name}."
@@ -339,7 +323,7 @@ def refit(problem: ClusteringProblem, fit: TunedFit, number: int) -> TunedFit:
         path = find_clusters(problem, n_joined=fit.attributes.get("n_joined"), seed=seed).fit
     else:
         estimator = clone(problem.estimator).set_params(random_state=seed)
-        path = estimator.path(in_blocks(problem.tuning_data), [fit.sparsity])
+        path = estimator.path(in_blocks(problem.tuning.X), [fit.sparsity])
     return describe_fit(problem, path, fit.attributes, int(path.labels.max()) + 1)
 
 

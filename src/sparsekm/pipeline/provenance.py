@@ -5,9 +5,8 @@ and starts, a single job can be repeated alone, and adding a data set does not a
 
 The digest of a script covers the code that it can run: the script, the modules in its folder that
 it imports, and the rooms (folders) of the package that these import, directly or indirectly.
-Files are compared as Python compiles them, without comments, docstrings and layout, so correcting a
-sentence reruns nothing. (Digests depend on the minor version of Python, which determines how. A
-docstring that is added below a constant can count, where the module branches after it.)
+Files are compared as Python (of one version) compiles them, without comments, docstrings and
+layout, so correcting a sentence reruns nothing.
 """
 
 from __future__ import annotations
@@ -66,25 +65,29 @@ def file_digest(file: str | Path) -> str:
     """Return the SHA-256 of a file in hexadecimal, or of all names and contents of a folder."""
     file = Path(file)
     if file.is_dir():
-        parts = sorted(part for part in file.rglob("*") if part.is_file())
-        lines = (f"{file_digest(part)} {part.relative_to(file).as_posix()}" for part in parts)
+        lines = (f"{file_digest(part)} {part.relative_to(file).as_posix()}" for part in _walk(file))
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
+def _walk(file: Path) -> list[Path]:
+    """List the files in a folder, or the file itself."""
+    return sorted(part for part in (file, *file.rglob("*")) if part.is_file())
+
+
+# Where digests are noted, so that none is taken twice.
+_NOTES = Path(".snakemake/sparsekm/digests")
 # Bytes beyond which taking a digest again takes noticeable time.
 _LARGE = 2**26
-_NOTE = re.compile("([0-9a-f]{64}) ([0-9a-f]{64})")
 
 
-def input_digest(file: str | Path, folder: str | Path = ".snakemake/sparsekm/digests") -> str:
+def input_digest(file: str | Path, folder: str | Path = _NOTES) -> str:
     """Return the `file_digest` of a file or folder.
 
     If it is large, the digest is taken once and noted in `folder`. The note holds until the size,
-    the times of modification and change, or the inode of a file is another; nobody can set the time
-    of change, so another file moved here with an old time stamp is noticed. A note that is damaged,
-    or that cannot be written, only costs the time to take the digest again.
+    the times of modification and change, or the inode of a file is another: nobody can set the time
+    of change. A note that is damaged, or cannot be written, only costs time.
     """
     file = Path(file)
     size, identity = _identify(file)
@@ -92,9 +95,9 @@ def input_digest(file: str | Path, folder: str | Path = ".snakemake/sparsekm/dig
         return file_digest(file)
     note = Path(folder) / hashlib.sha256(str(file.resolve()).encode(errors="replace")).hexdigest()
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        found = _NOTE.fullmatch(note.read_text(encoding="utf-8"))
-        if found and found[1] == identity:
-            return found[2]
+        found = re.fullmatch(f"{identity} ([0-9a-f]{{64}})", note.read_text(encoding="utf-8"))
+        if found:
+            return found[1]
     digest = file_digest(file)
     # A file that is being written has no digest to keep.
     if _identify(file)[1] == identity:
@@ -105,16 +108,13 @@ def input_digest(file: str | Path, folder: str | Path = ".snakemake/sparsekm/dig
 
 def _identify(file: Path) -> tuple[int, str]:
     """Return the bytes of a file or folder, and a digest of its state without reading it."""
-    parts = [file]
-    if file.is_dir():
-        parts = sorted(part for part in file.rglob("*") if part.is_file())
-    states = [part.stat() for part in parts]
+    states = {part: part.stat() for part in _walk(file)}
     lines = (
         f"{part} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns} {state.st_ino}"
-        for part, state in zip(parts, states, strict=True)
+        for part, state in states.items()
     )
     digest = hashlib.sha256("\n".join(lines).encode(errors="surrogateescape"))
-    return sum(state.st_size for state in states), digest.hexdigest()
+    return sum(state.st_size for state in states.values()), digest.hexdigest()
 
 
 _DATA_SUFFIXES = (".html", ".css", ".js", ".json", ".csv", ".toml", ".mplstyle")
@@ -135,9 +135,8 @@ def source_digest(script: str | Path, package_folder: str | Path = _PACKAGE_FOLD
 def source_parts(script: str | Path, package_folder: str | Path = _PACKAGE_FOLDER) -> list[Path]:
     """List a script, the neighbours that it imports, and the rooms of the package, in fixed order.
 
-    Imports are found anywhere in a file, and followed from room to room; nothing is executed. Who
-    imports the package itself may use any room. The `__init__` file of the package is in none,
-    since it only re-exports.
+    Imports are found anywhere in a file, and followed from room to room. Who imports the package
+    itself may use any room; its `__init__` file, which only re-exports, is in none.
     """
     package_folder = Path(package_folder).resolve()
     found: set[Path] = set()
@@ -177,9 +176,21 @@ def _imported_parts(part: Path, package_folder: Path) -> frozenset[Path]:
 
 @cache
 def _part_digest(part: Path) -> bytes:
+    """Digest a room; the digest is noted under that of the bytes of its files, which is fast."""
+    files = {file.relative_to(part.parent).as_posix(): file for file in files_of(part)}
+    given = hashlib.sha256(platform.python_version().encode())
+    for name, file in files.items():
+        given.update(f"\0{name}\0".encode() + file.read_bytes())
+    note = _NOTES / f"source-{given.hexdigest()}"
+    with contextlib.suppress(OSError, ValueError):
+        noted = bytes.fromhex(note.read_text(encoding="ascii"))
+        if len(noted) == given.digest_size:
+            return noted
     digest = hashlib.sha256()
-    for file in files_of(part):
-        digest.update(f"\0{file.relative_to(part.parent).as_posix()}\0".encode() + _content(file))
+    for name, file in files.items():
+        digest.update(f"\0{name}\0".encode() + _content(file))
+    with contextlib.suppress(OSError):
+        write_bytes(digest.hexdigest().encode(), note)
     return digest.digest()
 
 
@@ -188,28 +199,26 @@ def _content(file: Path) -> bytes:
     if file.suffix != ".py":
         return file.read_bytes()
     # Without docstrings.
-    found = [compile(file.read_bytes(), file.name, "exec", dont_inherit=True, optimize=2)]
-    for code in found:
-        found.extend(part for part in code.co_consts if isinstance(part, CodeType))
-    return repr([_meaning(code) for code in found]).encode()
+    code = compile(file.read_bytes(), "", "exec", dont_inherit=True, optimize=2)
+    return repr(_meaning(code)).encode()
 
 
-def _meaning(code: CodeType) -> tuple:
-    """Return all of a code object but its lines and the code objects in it."""
+_SAID = ("name", "names", "varnames", "freevars", "cellvars", "exceptiontable", "flags")
+_SAID += ("argcount", "posonlyargcount", "kwonlyargcount")
+
+
+def _meaning(code: CodeType) -> list:
+    """Return all of a code object, with those in it, but its lines."""
     instructions = code.co_code
     if _NOTHING in instructions[::2]:
         pairs = (instructions[at : at + 2] for at in range(0, len(instructions), 2))
         instructions = b"".join(pair for pair in pairs if pair[0] != _NOTHING)
     constants = [
         # A set has no order.
-        sorted(map(repr, constant)) if isinstance(constant, frozenset) else repr(constant)
-        for constant in code.co_consts
-        if not isinstance(constant, CodeType)
+        sorted(map(repr, each)) if isinstance(each, frozenset) else each
+        for each in code.co_consts
+        if not isinstance(each, CodeType)
     ]
-    return (
-        instructions,
-        code.co_exceptiontable,
-        constants,
-        (code.co_name, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars),
-        (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags),
-    )
+    inside = [_meaning(each) for each in code.co_consts if isinstance(each, CodeType)]
+    said = [getattr(code, f"co_{name}") for name in _SAID]
+    return [instructions, constants, inside, said]

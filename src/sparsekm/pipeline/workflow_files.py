@@ -1,8 +1,8 @@
 """The files of a workflow: as its rules declare them, and as its jobs recorded them.
 
-Each job has a record of its own, named like its log, so that jobs on several machines never write
-the same file. Snakemake's metadata could not serve: they lack logs and figures, lose the files of a
-job that failed, and also list the files of other workflows that ran in the folder.
+Each job has a record of its own, named like its log, so that no two jobs write the same file.
+Snakemake's metadata lack logs and figures, lose the files of a job that failed, and also list the
+files of other workflows that ran in the folder.
 """
 
 from __future__ import annotations
@@ -89,10 +89,7 @@ def record_files(log: Path, files: Iterable[str | Path]) -> None:
 
 
 def replace_recorded(log: Path, folder: str | Path, files: Iterable[str | Path]) -> None:
-    """Remove what earlier runs of a job made in a folder but this one will not, and record `files`.
-
-    Other files of the folder stay.
-    """
+    """Record files of a folder; what earlier runs of the job made there, but not this one, goes."""
     new = {Path(file).as_posix() for file in files}
     for old in _read(_RECORDS / log) - new:
         if Path(old).is_relative_to(folder):

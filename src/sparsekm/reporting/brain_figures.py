@@ -8,26 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import Normalize, to_rgba
+from matplotlib.colors import Normalize, to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 from scipy.ndimage import distance_transform_edt
 
-from sparsekm.annotation.clusters import overlap_clusters
-from sparsekm.figures.style import (
-    INK,
-    figure_style,
-    name_legend,
-    new_figure,
-    text_color_on,
-    write_near,
-)
+from sparsekm.annotation.clusters import count_overlap
+from sparsekm.figures import style
 from sparsekm.reporting.clusters import color_clusters, region_colors
 from sparsekm.reporting.results import DatasetResult
 
@@ -35,8 +29,7 @@ AXES = ("x", "y", "z")
 _MIN_VOXELS_SHOWN = 3
 
 
-@dataclass(frozen=True)
-class Plane:
+class Plane(NamedTuple):
     """A family of parallel slices: the axis it cuts, and the axes drawn right and down."""
 
     name: str
@@ -60,9 +53,7 @@ class Slice:
     index: int  # grid index along the cut axis
     position: float  # the same place in millimetres
     voxels: np.ndarray  # (v,): rows of obs that lie on the slice
-    # (v,): their pixels.
-    rows: np.ndarray
-    columns: np.ndarray
+    pixels: tuple[np.ndarray, np.ndarray]  # (v,), (v,): their rows and columns
     shape: tuple[int, int]
     spacing: tuple[float, float]  # height and width of a pixel in millimetres
 
@@ -71,18 +62,17 @@ class Slice:
         """Height and width of the image in millimetres."""
         return self.shape[0] * self.spacing[0], self.shape[1] * self.spacing[1]
 
-    def image(self, values: np.ndarray) -> np.ndarray:
-        """Lay per-voxel codes (n,) out as an int image of ``shape``; -1 is outside the brain."""
-        image = np.full(self.shape, -1, dtype=np.int64)
-        image[self.rows, self.columns] = np.asarray(values)[self.voxels]
+    def image(self, values: np.ndarray, outside: float = -1) -> np.ndarray:
+        """Lay values of voxels (n,) out as an image of ``shape``, with a value for the outside."""
+        image = np.full(self.shape, outside, dtype=np.asarray(values).dtype)
+        image[self.pixels] = np.asarray(values)[self.voxels]
         return image
 
 
 def grid_spacing(obs: pd.DataFrame, spatial: np.ndarray) -> dict[str, float]:
     """Return the millimetres per grid step along each axis, 1.0 if all voxels have one index.
 
-    `obs` has the grid indices x, y, z, and `spatial`, of shape (n, 3), the coordinates in
-    millimetres.
+    `obs` has the grid indices x, y, z, and `spatial` (n, 3) the coordinates in millimetres.
     """
     steps = np.ptp(obs[list(AXES)].to_numpy(), axis=0)
     lengths = np.ptp(spatial, axis=0)
@@ -99,26 +89,17 @@ def richest_slice(
     `grid_spacing`.
     """
     cut = obs[plane.cut].to_numpy()
-    table = pd.crosstab(cut, pd.Series(regions, index=obs.index).to_numpy())
-    shown = (table >= _MIN_VOXELS_SHOWN).sum(axis=1)
-    distance = pd.Series(np.abs(shown.index - np.median(cut)), index=shown.index)
-    best = shown[shown == shown.max()].index
-    index = int(distance[best].idxmin())
-    return _cut(obs, spatial, plane, index)
-
-
-def _cut(obs: pd.DataFrame, spatial: np.ndarray, plane: Plane, index: int) -> Slice:
-    spacing = grid_spacing(obs, spatial)
-    down, right = obs[plane.down].to_numpy(), obs[plane.right].to_numpy()
-    voxels = np.flatnonzero(obs[plane.cut].to_numpy() == index)
-    down, right = down[voxels], right[voxels]
+    shown = (pd.crosstab(cut, np.asarray(regions)) >= _MIN_VOXELS_SHOWN).sum(axis=1)
+    best = shown.index[shown == shown.max()].to_numpy()
+    index = int(best[np.abs(best - np.median(cut)).argmin()])
+    voxels, spacing = np.flatnonzero(cut == index), grid_spacing(obs, spatial)
+    down, right = (obs[axis].to_numpy()[voxels] for axis in (plane.down, plane.right))
     return Slice(
         plane=plane,
         index=index,
         position=float(spatial[voxels[0], AXES.index(plane.cut)]),
         voxels=voxels,
-        rows=down - down.min(),
-        columns=right - right.min(),
+        pixels=(down - down.min(), right - right.min()),
         shape=(int(np.ptp(down)) + 1, int(np.ptp(right)) + 1),
         spacing=(spacing[plane.down], spacing[plane.right]),
     )
@@ -147,13 +128,7 @@ def _join_edges(edges: np.ndarray) -> np.ndarray:
 
 
 def scale_bar_length(width: float) -> float:
-    """Return a round length (1, 2 or 5 times a power of ten) of about a quarter of a width.
-
-    Examples
-    --------
-    >>> scale_bar_length(9.0)
-    2.0
-    """
+    """Return a round length (1, 2 or 5 times a power of ten) of about a quarter of a width."""
     target = width / 4
     power = 10.0 ** np.floor(np.log10(target))
     return float(max(step * power for step in (1, 2, 5) if step * power <= target * (1 + 1e-9)))
@@ -181,7 +156,7 @@ def _lay_out(
     inches = width / widest
     heights = [max(1.02 * piece.size_mm[0], _LOWEST_ROW / inches) for piece in slices]
     heights[-1] += 0.13 * widest
-    figure = new_figure(
+    figure = style.new_figure(
         width * n_columns + room[0], sum(heights) * inches + 0.1 * len(slices) + room[1]
     )
     figure.get_layout_engine().set(w_pad=0.02, h_pad=0.03, wspace=0.01, hspace=0.01)
@@ -198,22 +173,24 @@ def _lay_out(
     length, level = scale_bar_length(widest), heights[-1] - 0.04 * widest
     left = grid[-1, 0].get_xlim()[0]
     bar = [left, left + length]
-    grid[-1, 0].plot(bar, [level, level], color=INK, lw=2.2, solid_capstyle="butt")
-    write_near(grid[-1, 0], f"{length:g} mm", (bar[1], level), (4, 0), size=7.5, va="center")
+    grid[-1, 0].plot(bar, [level, level], color=style.INK, lw=2.2, solid_capstyle="butt")
+    style.write_near(grid[-1, 0], f"{length:g} mm", (bar[1], level), (4, 0), size=7.5, va="center")
     return figure, grid, slices, inches
 
 
-def _show_slice(axes: Axes, piece: Slice, picture: np.ndarray, borders: np.ndarray, **look):
+def _show_slice(
+    axes: Axes, piece: Slice, picture: np.ndarray, borders: np.ndarray, **look: Any
+) -> mpl.image.AxesImage:
     """Draw a slice into its panel, with lines where the codes of neighbouring voxels differ."""
     height, width = piece.size_mm
-    limits = axes.get_xlim(), axes.get_ylim()
+    limits = {"xlim": axes.get_xlim(), "ylim": axes.get_ylim()}
     extent = (0, width, height, 0)
     image = axes.imshow(picture, extent=extent, interpolation="nearest", aspect="equal", **look)
     lines = boundary_lines(piece.image(borders), piece.spacing)
     # One path for all lines: a collection would write each as an element of its own.
     path = Path(lines.reshape(-1, 2), [Path.MOVETO, Path.LINETO] * len(lines))
-    axes.add_patch(PathPatch(path, facecolor="none", edgecolor=INK, linewidth=0.45))
-    axes.set(xlim=limits[0], ylim=limits[1])
+    axes.add_patch(PathPatch(path, facecolor="none", edgecolor=style.INK, linewidth=0.45))
+    axes.set(**limits)
     return image
 
 
@@ -227,30 +204,29 @@ def slice_figure(result: DatasetResult) -> Figure:
     """
     colors = region_colors(result)
     regions = result.obs["region"].astype(str).to_numpy(dtype=object)
-    codes = np.array([list(colors).index(region) for region in regions])
+    codes = pd.Index(colors).get_indexer(regions)
     # Of each column the title, and the codes of the voxels with their colours and names.
     columns = [("atlas regions", codes, list(colors.values()), list(colors))]
     for method in result.methods.values():
-        overlap = overlap_clusters(method.labels, regions, list(colors))
-        shades = color_clusters(overlap, colors)
-        names = [str(overlap.best_region[cluster]) for cluster in shades]
+        counts = count_overlap(method.labels, regions, list(colors))
+        shades = color_clusters(counts, colors)
+        names = list(counts.idxmax(axis=1).astype(str))
         own = np.searchsorted(list(shades), method.labels)
         columns.append((method.title, own, list(shades.values()), names))
     legend = 0.22 * (1 + (len(colors) - 1) // _LEGEND_COLUMNS)
-    with figure_style():
-        figure, grid, slices, inches = _lay_out(
-            result, codes, len(columns), _PANEL_WIDTH, (0.4, 0.25 + legend)
-        )
+    room = (0.4, 0.25 + legend)
+    with style.figure_style():
+        figure, grid, slices, inches = _lay_out(result, codes, len(columns), _PANEL_WIDTH, room)
         for axes_column, (title, own, looks, names) in zip(grid.T, columns, strict=True):
             axes_column[0].set_title(title)
-            palette = np.array([to_rgba(color) for color in looks] + [(0, 0, 0, 0)])
+            palette = np.vstack([to_rgba_array(looks), np.zeros(4)])
             for axes, piece in zip(axes_column, slices, strict=True):
                 image = piece.image(own)
                 _show_slice(axes, piece, palette[image], codes)
                 _name_regions(axes, piece, image, looks, names, inches)
-        name_legend(
+        style.name_legend(
             figure,
-            [(r, Patch(facecolor=c, edgecolor=INK, lw=0.4)) for r, c in colors.items()],
+            [(r, Patch(facecolor=c, edgecolor=style.INK, lw=0.4)) for r, c in colors.items()],
             ncols=min(len(colors), _LEGEND_COLUMNS),
             handlelength=1.2,
             handleheight=1.1,
@@ -276,7 +252,7 @@ def _name_regions(
         if half >= 0.5 * _LETTER_WIDTH * len(names[code]) + 0.01:
             place = (column + 0.5) * piece.spacing[1], (row + 0.5) * piece.spacing[0]
             look = {"fontsize": _ACRONYM_SIZE, "ha": "center", "va": "center"}
-            axes.text(*place, names[code], color=text_color_on(colors[code]), **look)
+            axes.text(*place, names[code], color=style.text_color_on(colors[code]), **look)
 
 
 def expression_figure(
@@ -287,20 +263,18 @@ def expression_figure(
     Each of the given rows of ``result.genes`` has a column, with its note as the second line of the
     title.
     """
-    symbols = [str(result.genes["symbol"].iloc[row]) for row in rows]
+    symbols = list(result.genes["symbol"].iloc[list(rows)].astype(str))
     places = result.var.index.astype(str).get_indexer(symbols)
     values = np.empty((result.n_samples, len(rows)))
     values[:, np.argsort(places)] = result.read_features(np.sort(places))
     codes = np.unique(result.obs["region"].astype(str), return_inverse=True)[1]
     colormap = mpl.colormaps["viridis"].with_extremes(bad=(0, 0, 0, 0))
     look = {"cmap": colormap, "norm": Normalize(*_LIMITS)}
-    with figure_style():
+    with style.figure_style():
         figure, grid, slices, _ = _lay_out(result, codes, len(rows), _EXPRESSION_WIDTH, (1.1, 0.45))
         for axes_row, piece in zip(grid, slices, strict=True):
             for axes, column in zip(axes_row, values.T, strict=True):
-                picture = np.full(piece.shape, np.nan)
-                picture[piece.rows, piece.columns] = column[piece.voxels]
-                shown = np.ma.masked_invalid(picture)
+                shown = np.ma.masked_invalid(piece.image(column, outside=np.nan))
                 image = _show_slice(axes, piece, shown, codes, **look)
         for number, (axes, symbol) in enumerate(zip(grid[0], symbols, strict=True)):
             axes.set_title(symbol + (f"\n{notes[number]}" if notes else ""), fontsize=8.5)

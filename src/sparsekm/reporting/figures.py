@@ -15,28 +15,26 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from pandas.api.types import is_numeric_dtype
 from sklearn.decomposition import PCA
 
 from sparsekm.figures.sample_heat_map import (
     MOST_COLUMNS,
-    OrderedField,
+    Bar,
+    color_column,
     cover_columns,
     draw_bar,
     draw_field,
     order_field,
 )
 from sparsekm.figures.style import (
-    DROPPED,
     MARKERS,
-    categorical_colors,
-    figure_pdf,
-    figure_png,
     figure_style,
     figure_svg,
     name_legend,
     new_figure,
+    render_figure,
 )
-from sparsekm.io.known_classes import UNKNOWN
 from sparsekm.reporting.brain_figures import expression_figure, slice_figure
 from sparsekm.reporting.choice_figures import (
     consensus_figure,
@@ -46,7 +44,7 @@ from sparsekm.reporting.choice_figures import (
 )
 from sparsekm.reporting.clusters import class_colors, cluster_colors
 from sparsekm.reporting.gene_tables import top_kept
-from sparsekm.reporting.page_tables import nouns, write_text
+from sparsekm.reporting.page_tables import write_text
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import one_blas_thread
@@ -68,112 +66,89 @@ def shown_features(result: DatasetResult) -> np.ndarray:
     method = result.primary
     kept = np.flatnonzero(method.weights)
     ranked = kept[np.argsort(-method.scores[kept], kind="stable")]
-    few = [] if method.signature is None else list(method.signature)
+    few = [] if method.signature is None else method.signature
     chosen = list(dict.fromkeys([*map(int, few), *map(int, ranked)]))[:MOST_FEATURES]
     return np.sort(np.array(chosen, dtype=int))
 
 
-def _order(result: DatasetResult) -> OrderedField:
-    values = result.read_features(shown_features(result)).astype(float)
-    return order_field(values, result.primary.labels)
+def answer_figure(result: DatasetResult) -> tuple[Figure, dict[str, list[str]]]:
+    """Draw the heat map; of a matrix also the scatter, as an atlas age has slices instead.
 
-
-def answer_figure(result: DatasetResult) -> Figure:
-    """Draw the heat map; of a matrix also the scatter, as an atlas age has slices instead."""
-    field, colors, bars = _order(result), cluster_colors(result), _bars(result)
-    names = [str(result.var.index[feature]) for feature in shown_features(result)]
+    Also returned are the titles of its columns and points, for `figure_svg`.
+    """
+    features, colors = shown_features(result), cluster_colors(result)
+    values = result.read_features(features).astype(float)
+    field, bars, samples = (
+        order_field(values, result.primary.labels),
+        _bars(result),
+        _titles(result),
+    )
+    names = list(result.var.index[features].astype(str))
     heights = [*[0.13] * len(bars), 0.095 * max(len(names), 16)]
-    has_scatter = not result.is_atlas
+    titles = {
+        "columns": [
+            samples[those[0]] if len(those) == 1 else f"{len(those)} of cluster {cluster}"
+            for those, cluster in zip(field.columns, field.clusters, strict=True)
+        ]
+    }
     with figure_style():
         figure = new_figure(9.6, 0.9 + sum(heights))
-        widths = [2, 1] if has_scatter else [1]
+        widths = [1] if result.is_atlas else [2, 1]
         left, *others = figure.subfigures(1, len(widths), squeeze=False, width_ratios=widths)[0]
         grid = left.subplots(len(heights), 1, height_ratios=heights)
-        for axes, (name, (values, looks)) in zip(grid, bars.items(), strict=False):
-            draw_bar(axes, field, name, values, looks)
+        for axes, (name, bar) in zip(grid, bars.items(), strict=False):
+            draw_bar(axes, field, name, bar)
         draw_field(grid[-1], field, names)
         cover_columns(grid[-1], field)
         for right in others:
-            _draw_scatter(right.subplots(), result, colors)
+            titles |= _draw_scatter(right.subplots(), result, colors, samples)
         _add_legend(figure, result, colors, bars)
-    return figure
+    return figure, titles
 
 
-def _bars(result: DatasetResult) -> dict[str, tuple[np.ndarray, Mapping | None]]:
-    """List what is known of the samples, with colours or, for numbers from 0 to 1, None."""
+def _bars(result: DatasetResult) -> dict[str, Bar]:
+    """List what is known of the samples."""
     method = result.primary
-    bars: dict[str, tuple[np.ndarray, Mapping | None]] = {
-        "cluster": (method.labels, cluster_colors(result))
-    }
+    bars = {"cluster": Bar(method.labels, cluster_colors(result))}
     if result.labels is not None:
-        bars["region" if result.is_atlas else "class"] = result.labels, class_colors(result)
-    used = len({color for _, looks in bars.values() for color in (looks or {}).values()})
+        bars[result.words.label] = Bar(result.labels, class_colors(result))
+    taken = len({color for bar in bars.values() for color in (bar.colors or {}).values()})
     for name, values in result.annotations.items():
-        if name in result.numeric_annotations:
-            numbers = values.to_numpy(dtype=float)
-            spread = np.nanmax(numbers) - np.nanmin(numbers)
-            bars[name] = np.nan_to_num((numbers - np.nanmin(numbers)) / (spread or 1)), None
-        else:
-            categories = values.astype(object).where(values.notna(), UNKNOWN).to_numpy(dtype=object)
-            common = list(values.value_counts().index[:_MOST_IN_LEGEND])
-            # No colour has two meanings.
-            colors = categorical_colors(used + len(common))[used:]
-            used += len(common)
-            looks = dict(zip(common, colors, strict=True))
-            bars[name] = categories, {**dict.fromkeys(categories, DROPPED), **looks}
+        bars[name] = color_column(values, taken)
+        taken += len(bars[name].legend) if bars[name].colors else 0
     if method.reproducibility is not None and np.isfinite(method.reproducibility).all():
-        bars["reproducibility"] = method.reproducibility, None
+        bars["reproducibility"] = Bar(method.reproducibility)
     return bars
 
 
-def _name_samples(result: DatasetResult) -> np.ndarray:
-    """Write what a pointer on a sample shows: name, cluster and known class."""
+def _titles(result: DatasetResult) -> np.ndarray:
+    """Write what a pointer on each sample shows: name, cluster and known class."""
     labels = result.labels
     known = [""] * result.n_samples if labels is None else [f", {label}" for label in labels]
     parts = zip(result.obs.index.astype(str), result.primary.labels, known, strict=True)
     return np.array([f"{name}, cluster {k}{label}" for name, k, label in parts], dtype=object)
 
 
-def column_titles(result: DatasetResult) -> list[str]:
-    """Write the titles of the columns of the heat map."""
-    names, field = _name_samples(result), _order(result)
-    return [
-        names[those[0]] if len(those) == 1 else f"{len(those)} of cluster {cluster}"
-        for those, cluster in zip(field.columns, field.clusters, strict=True)
-    ]
-
-
-def point_titles(result: DatasetResult) -> dict[str, list[str]]:
-    """Write the titles of the points of each cluster in the scatter."""
-    if result.is_atlas:
-        return {}
-    shown, names = _shown_samples(result), _name_samples(result)
-    labels = result.primary.labels[shown]
-    return {f"points_{k}": list(names[shown[labels == k]]) for k in np.unique(labels)}
-
-
-def _shown_samples(result: DatasetResult) -> np.ndarray:
-    if result.n_samples <= MOST_POINTS:
-        return np.arange(result.n_samples)
-    return draw_samples(result.n_samples, MOST_POINTS, np.random.default_rng(0))
-
-
-def _draw_scatter(axes: Axes, result: DatasetResult, colors: Mapping[int, str]) -> None:
-    shown = _shown_samples(result)
+def _draw_scatter(
+    axes: Axes, result: DatasetResult, colors: Mapping[int, str], titles: np.ndarray
+) -> dict[str, list[str]]:
+    """Draw the samples, or some of them, in a plane, and return the titles of those drawn."""
+    shown = np.arange(result.n_samples)
+    if len(shown) > MOST_POINTS:
+        shown = draw_samples(len(shown), MOST_POINTS, np.random.default_rng(0))
     points, names = project_samples(result, shown)
+    found = {}
+    dots = {"s": 6, "edgecolors": "none", "linewidths": 0}
+    marks = {"s": 20, "edgecolors": "white", "linewidths": 0.4}
     many = len(points) > _MANY_POINTS
     for place, (cluster, color) in enumerate(colors.items()):
-        axes.scatter(
-            *points[result.primary.labels[shown] == cluster].T,
-            marker="o" if many else MARKERS[place % len(MARKERS)],
-            s=6 if many else 20,
-            color=color,
-            alpha=0.8,
-            edgecolors="none" if many else "white",
-            linewidths=0 if many else 0.4,
-            gid=f"points_{cluster}",
-        )
+        own, gid = result.primary.labels[shown] == cluster, f"points_{cluster}"
+        marker = "o" if many else MARKERS[place % len(MARKERS)]
+        look = {"color": color, "alpha": 0.8, "gid": gid, **(dots if many else marks)}
+        axes.scatter(*points[own].T, marker=marker, **look)
+        found[gid] = list(titles[shown[own]])
     axes.set(xticks=[], yticks=[], xlabel=names[0], ylabel=names[1])
+    return found
 
 
 @one_blas_thread
@@ -215,25 +190,25 @@ def principal_plane(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _add_legend(
-    figure: Figure, result: DatasetResult, colors: Mapping[int, str], bars: Mapping
+    figure: Figure, result: DatasetResult, colors: Mapping[int, str], bars: Mapping[str, Bar]
 ) -> None:
-    """Name the clusters with their markers, and the categories of annotations."""
-    best, handles = result.majorities, []
+    """Name the clusters with their markers, and what the bars of annotations mean."""
+    best, entries = result.majorities, []
     has_markers = not result.is_atlas and result.n_samples <= _MANY_POINTS
     for place, (cluster, color) in enumerate(colors.items()):
         marker = MARKERS[place % len(MARKERS)] if has_markers else "o"
         name = f"cluster {cluster}" + (f": {best[cluster]}" if cluster in best else "")
-        handles.append((name, Line2D([], [], linestyle="none", marker=marker, color=color)))
+        entries.append((name, marker, color))
     for name in result.annotations:
-        looks = bars[name][1] or {}
-        handles += [
-            (f"{name}: {value}", Line2D([], [], linestyle="none", marker="s", color=color))
-            for value, color in looks.items()
-            if color != DROPPED
-        ]
-    if len(colors) > _MOST_IN_LEGEND or len(handles) > 3 * _MOST_IN_LEGEND:
+        if bars[name].colors is not None:
+            entries += [(f"{name}: {value}", "s", color) for value, color in bars[name].legend]
+    if len(colors) > _MOST_IN_LEGEND or len(entries) > 3 * _MOST_IN_LEGEND:
         return
-    longest = max(len(name) for name, _ in handles)
+    longest = max(len(name) for name, *_ in entries)
+    handles = [
+        (name, Line2D([], [], linestyle="none", marker=marker, color=color))
+        for name, marker, color in entries
+    ]
     columns = max(1, min(len(handles), 110 // (min(longest, 40) + 6)))
     name_legend(figure, handles, ncols=columns, handletextpad=0.2)
 
@@ -281,9 +256,9 @@ def caption_figure(
     titles: Mapping[str, Sequence[str]] | None = None,
 ) -> CaptionedFigure:
     """Render a figure in all formats; for `titles` see `sparsekm.figures.style.figure_svg`."""
-    caption = re.sub("[ \n]+", " ", caption)
-    svg = figure_svg(figure, titles or {})
-    return CaptionedFigure(name, title, caption, svg, figure_png(figure), figure_pdf(figure))
+    caption, svg = re.sub("[ \n]+", " ", caption), figure_svg(figure, titles or {})
+    png, pdf = (render_figure(figure, kind) for kind in ("png", "pdf"))
+    return CaptionedFigure(name, title, caption, svg, png, pdf)
 
 
 def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[CaptionedFigure]:
@@ -293,10 +268,12 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
     also slices. Then how their number was chosen, the consensus, gap curves of tuned methods,
     sorted scores, and for an atlas age the expression of single genes.
     """
-    words, has_data = nouns(result), result.normalised is not None
+    words, answer, titles = result.words, None, {}
+    if result.normalised is not None:
+        answer, titles = answer_figure(result)
     drawn = {
         "slices": ("Clusters in the brain", slice_figure(result) if result.is_atlas else None),
-        "answer": ("The clusters", answer_figure(result) if has_data else None),
+        "answer": ("The clusters", answer),
         "count": ("How many groups stand apart", count_figure(result)),
         "consensus": ("How often two samples are together", consensus_figure(result)),
         "gap": (f"How many {words.features} the gap statistic keeps", gap_figure(result)),
@@ -306,21 +283,24 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
     facts = {
         "result": result,
         "words": words,
+        "numeric": [n for n in result.annotations if is_numeric_dtype(result.annotations[n])],
         "n_shown": len(shown_features(result)),
         "n_kept": result.primary.n_kept,
         "most_columns": MOST_COLUMNS,
         "most_points": MOST_POINTS,
         "has_umap": uses_umap(result),
     }
-    figures = []
-    for name, (title, figure) in drawn.items():
-        if figure is not None:
-            caption = write_text("captions.html", name=name, **facts)
-            titles = {}
-            if name == "answer":
-                titles = {"columns": column_titles(result), **point_titles(result)}
-            figures.append(caption_figure(name, title, caption, figure, titles))
-    return figures
+    return [
+        caption_figure(
+            name,
+            title,
+            write_text("captions.html", name=name, **facts),
+            figure,
+            titles if name == "answer" else {},
+        )
+        for name, (title, figure) in drawn.items()
+        if figure is not None
+    ]
 
 
 def _draw_expression(result: DatasetResult, chosen: Sequence[int]) -> Figure | None:

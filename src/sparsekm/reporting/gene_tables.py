@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,17 +13,15 @@ from sparsekm.atlas.phantom.genes import NEEDED_EVERYWHERE
 from sparsekm.reporting.page_tables import (
     Cell,
     Column,
-    TableView,
+    caption,
     make_table,
     name_some,
-    nouns,
     write_text,
 )
 from sparsekm.reporting.results import DatasetResult
 
 ATLAS_GENES = ("Scn4b", "Neurog1")
 """The paper's examples: a channel subunit needed everywhere and a marker."""
-_PHANTOM_KINDS = ("housekeeping", "marker")
 
 
 def choose_genes(result: DatasetResult, wanted: Sequence[str] | str = "auto") -> list[int]:
@@ -37,49 +34,39 @@ def choose_genes(result: DatasetResult, wanted: Sequence[str] | str = "auto") ->
     """
     genes = result.genes
     if wanted == "auto":
-        if result.source == "allen":
-            wanted = ATLAS_GENES
-        elif "planted_kind" in genes:
-            wanted = _first_of_kinds(genes)
-        else:
-            wanted = ()
+        wanted = ATLAS_GENES if result.source == "allen" else _first_of_kinds(genes)
     symbols = genes["symbol"].astype(str)
-    bare = symbols.str.rstrip("*")
-    rows = []
-    for symbol in wanted:
-        found = symbols.index[(symbols == symbol) | (bare == symbol)]
-        rows += [int(row) for row in found[:1] if int(row) not in rows]
-    return rows
+    found = [
+        symbols.index[(symbols == name) | (symbols.str.rstrip("*") == name)] for name in wanted
+    ]
+    return list(dict.fromkeys(int(row) for rows in found for row in rows[:1]))
 
 
 def _first_of_kinds(genes: pd.DataFrame) -> list[str]:
-    chosen = []
-    for kind in _PHANTOM_KINDS:
-        group = genes[genes["planted_kind"] == kind]
-        if kind == "marker" and "relevant" in genes:
-            # It may be a marker at other ages only.
-            group = group[group["relevant"].astype(str) == "True"]
-        elif kind == "housekeeping" and "terms" in genes:
-            # Some follow the pattern of the whole tissue and so are not equally high everywhere.
-            even = group[group["terms"].str.contains(NEEDED_EVERYWHERE, regex=False)]
-            group = group if even.empty else even
-        chosen += sorted(group["symbol"].astype(str))[:1]
-    return chosen
+    if "planted_kind" not in genes:
+        return []
+    needed = genes[genes["planted_kind"] == "housekeeping"]
+    if "terms" in genes:
+        # Some follow the pattern of the whole tissue and so are not equally high everywhere.
+        even = needed[needed["terms"].str.contains(NEEDED_EVERYWHERE, regex=False)]
+        needed = needed if even.empty else even
+    markers = genes[genes["planted_kind"] == "marker"]
+    if "relevant" in genes:
+        # It may be a marker at other ages only.
+        markers = markers[markers["relevant"].astype(bool)]
+    return [name for group in (needed, markers) for name in sorted(group["symbol"].astype(str))[:1]]
 
 
 def top_kept(result: DatasetResult, n_genes: int, without: Sequence[int] = ()) -> list[int]:
     """Find the rows of the kept genes with the highest scores, at most `n_genes`."""
-    table, method = result.genes, result.primary.name
-    kept = table.index[table[f"weight_{method}"] != 0]
-    ranked = table.loc[kept, f"rank_{method}"].sort_values(kind="stable").index
-    return [int(row) for row in ranked if int(row) not in set(without)][:n_genes]
+    table, method = result.genes.drop(index=list(without)), result.primary.name
+    kept = table.loc[table[f"weight_{method}"] != 0, f"rank_{method}"]
+    return [int(row) for row in kept.sort_values(kind="stable").index[:n_genes]]
 
 
 MOST_FEATURES = 4000
 """Rows of features on the page, the highest ranks; the file has all."""
 MOST_SAMPLES = 20_000
-LONGEST_TEXT = 72
-"""Characters of a name, or of terms, shown in a cell; the search and the file use all of them."""
 _PAGES = {
     "Allen": ("gene_id", "https://developingmouse.brain-map.org/gene/show/{}"),
     "NCBI": ("entrez_id", "https://www.ncbi.nlm.nih.gov/gene/{}"),
@@ -87,7 +74,6 @@ _PAGES = {
 _TITLES = {
     "entrez_id": "Entrez id",
     "relevant": "planted",
-    "planted_kind": "planted kind",
     "highest_cluster": "highest in cluster",
     "effect_cluster": "effect there",
     "lead_cluster": "lead there",
@@ -95,118 +81,96 @@ _TITLES = {
     "lead_label": "lead there",
 }
 _WIDE = ("name", "terms")
-_SYMBOLS = (("_l0", " ℓ₀"), ("_l1", " ℓ₁"), ("_sparse", " sparse"), ("_kmeans", " k-means"))
-
-
-@dataclass(frozen=True)
-class Browser:
-    """A table that the script of the page sorts and searches; `file` has all of it."""
-
-    title: str
-    hint: str
-    file: str
-    data: dict[str, Any]
+_SYMBOLS = (("_l0", " ℓ₀"), ("_l1", " ℓ₁"), ("_kmeans", " k-means"), ("_", " "))
 
 
 def _browse(
-    columns: Mapping[str, str], rows: list[list], file: str, title: str, hint: str, **more: Any
-) -> Browser:
-    """Prepare a browser; `columns` are the titles of the fields."""
-    names = list(columns)
-    data = {"columns": list(columns.values()), "fields": names, "rows": rows}
-    data |= {"shown": [*range(len(names))], "longest": LONGEST_TEXT, "wide": [], "links": []}
-    return Browser(title, hint, file, data | more)
+    table: pd.DataFrame, titles: Sequence[str], file: str, title: str, hint: str, **more: Any
+) -> dict[str, Any]:
+    """Prepare a table that the script of the page sorts and searches; `file` has all of it."""
+    data = {
+        "columns": list(titles),
+        "fields": list(table),
+        "rows": [[_plain(value) for value in row] for row in table.itertuples(index=False)],
+        "shown": [*range(table.shape[1])],
+        "wide": [],
+        "links": [],
+    }
+    return {"title": title, "hint": hint, "file": file, "data": data | more}
 
 
-@dataclass(frozen=True)
-class GeneView:
-    """The features: those of interest, if any, and a browser of the highest ranks."""
-
-    chosen: TableView
-    browser: Browser
-
-
-def view_genes(result: DatasetResult, chosen: Sequence[int], file: str) -> GeneView:
-    """Prepare the table of genes, with those of interest; the whole table is in `file`."""
-    genes, pages, noun = result.genes, _pages(result), nouns(result).features
-    names, shown = list(genes.columns), _shown(result)
-    rows = [[_plain(value) for value in row] for row in genes.itertuples(index=False)]
-    top = rows[:MOST_FEATURES]
-    title = f"All {len(rows):,} {noun}: search and sort"
-    if len(top) < len(rows):
-        title = f"The {len(top):,} highest-ranked of {len(rows):,} {noun}: search and sort"
-    kinds = {name: "wide" if name in _WIDE else "text" for name in shown}
-    heads = [Column(_title(name, result), kind=kind) for name, kind in kinds.items()]
-    heads += [Column("links", kind="text")] if pages else []
-
-    def view_row(row: list) -> list[str | list[Cell]]:
-        cells = [_write(row[names.index(name)], name in _WIDE) for name in shown]
-        links = [
-            Cell(title, url=address.format(row[names.index(column)]))
-            for title, (column, address) in pages.items()
-            if row[names.index(column)] is not None
-        ]
-        return [*cells, links] if pages else cells
-
-    return GeneView(
-        make_table(
-            f"The chosen {noun}",
-            heads,
-            (view_row(rows[at]) for at in chosen),
-            result.is_simulated,
-            kind="genes",
-        ),
-        _browse(
-            {name: _title(name, result) for name in names},
-            top,
-            file,
-            title,
-            "symbol, name, term or verdict",
-            shown=[names.index(name) for name in shown],
-            wide=[names.index(name) for name in shown if name in _WIDE],
-            links=[
-                {"title": title, "column": names.index(column), "url": address}
-                for title, (column, address) in pages.items()
-            ],
-        ),
+def view_genes(result: DatasetResult, chosen: Sequence[int]) -> dict[str, Any]:
+    """Prepare the table of the genes of interest, if any, and a browser of the highest ranks."""
+    genes, noun = result.genes, result.words.features
+    names, shown, pages = list(genes), _shown(result), _pages(result)
+    titles = [_title(name, result) for name in names]
+    title = f"All {len(genes):,} {noun}: search and sort"
+    if len(genes) > MOST_FEATURES:
+        title = f"The {MOST_FEATURES:,} highest-ranked of {len(genes):,} {noun}: search and sort"
+    browser = _browse(
+        genes.iloc[:MOST_FEATURES],
+        titles,
+        f"{result.name}/genes.csv",
+        title,
+        "symbol, name, term or verdict",
+        shown=[names.index(name) for name in shown],
+        wide=[names.index(name) for name in shown if name in _WIDE],
+        links=[
+            {"title": page, "column": names.index(column), "url": address}
+            for page, (column, address) in pages.items()
+        ],
     )
+    columns = [
+        Column(_title(name, result), kind="wide" if name in _WIDE else "text") for name in shown
+    ]
+    columns += [Column("links", kind="text")] if pages else []
+    rows = []
+    for gene in genes.iloc[list(chosen)].to_dict("records"):
+        links = [
+            Cell(page, url=address.format(gene[column]))
+            for page, (column, address) in pages.items()
+            if pd.notna(gene[column])
+        ]
+        cells = [_short(_plain(gene[name])) for name in shown]
+        rows.append([*cells, links] if pages else cells)
+    table = make_table(f"The chosen {noun}", columns, rows, result.is_simulated, kind="genes")
+    return {"chosen": table, "browser": browser}
 
 
-def view_samples(result: DatasetResult, file: str) -> Browser | None:
-    """Prepare the table of samples; `file` has the clusters of all methods.
+def view_samples(result: DatasetResult) -> dict[str, Any] | None:
+    """Prepare the table of samples; a file has the clusters of all methods.
 
     Voxels have no names, and of very many samples the file alone has the clusters.
     """
     if result.is_atlas or result.n_samples > MOST_SAMPLES:
         return None
-    method = result.primary
     columns: dict[str, Any] = {
         "sample": result.obs.index.astype(str),
-        "cluster": method.labels,
-        "reproducibility": method.reproducibility,
+        "cluster": result.primary.labels,
+        "reproducibility": result.primary.reproducibility,
         "class": result.labels,
-        **result.annotations,
+        **{name: values.to_numpy() for name, values in result.annotations.items()},
     }
-    columns = {name: values for name, values in columns.items() if values is not None}
-    rows = [[_plain(value) for value in row] for row in zip(*columns.values(), strict=True)]
-    title = f"All {len(rows):,} samples with their clusters: search and sort"
-    return _browse({n: n for n in columns}, rows, file, title, "sample, cluster or class")
+    table = pd.DataFrame({name: of for name, of in columns.items() if of is not None}, dtype=object)
+    title = f"All {len(table):,} samples with their clusters: search and sort"
+    file = f"{result.name}/clusters.csv"
+    return _browse(table, list(table), file, title, "sample, cluster or class")
 
 
 def _pages(result: DatasetResult) -> dict[str, tuple[str, str]]:
     """List the web pages about these genes; invented genes have none."""
-    if result.is_simulated:
-        return {}
-    pages = {title: page for title, page in _PAGES.items() if page[0] in result.genes}
-    if result.source != "allen":
-        pages.pop("Allen", None)
-    return pages
+    return {
+        title: page
+        for title, page in _PAGES.items()
+        if page[0] in result.genes
+        and not result.is_simulated
+        and (title != "Allen" or result.source == "allen")
+    }
 
 
 def _shown(result: DatasetResult) -> list[str]:
     """Choose the columns to show, few enough for the width of a page."""
-    genes = result.genes
-    primary = result.primary.name
+    genes, primary = result.genes, result.primary.name
     wanted = ["symbol", "name", "verdict", f"rank_{primary}", f"score_{primary}"]
     wanted += [f"weight_{method}" for method in dict.fromkeys((primary, "l0", "l1"))]
     wanted += [f"stability_{primary}", f"selection_frequency_{primary}"]
@@ -222,37 +186,29 @@ def _shown(result: DatasetResult) -> list[str]:
 def _title(column: str, result: DatasetResult) -> str:
     """Write "score_l0" as "score ℓ₀"."""
     if column == "highest_label":
-        return "highest in region" if result.is_atlas else "highest in class"
+        return f"highest in {result.words.label}"
     if column in _TITLES:
         return _TITLES[column]
     for name, symbol in _SYMBOLS:
         column = column.replace(name, symbol)
-    return column.replace("_", " ")
+    return column
 
 
 def _plain(value: Any) -> str | float | int | None:
     """Convert a value to a JSON type; floats keep six digits."""
-    if isinstance(value, (bool, np.bool_)):
+    if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if pd.isna(value):
         return None
-    if isinstance(value, (int, np.integer)):
+    if isinstance(value, int | np.integer):
         return int(value)
-    if isinstance(value, (float, np.floating)):
-        return float(f"{value:.6g}")
-    return str(value)
+    return float(f"{value:.6g}") if isinstance(value, float | np.floating) else str(value)
 
 
-def _write(plain: str | float | int | None, is_wide: bool) -> str:
-    if plain is None:
-        return ""
-    text = str(plain)
-    if is_wide and len(text) > LONGEST_TEXT:
-        # Between two words, as in browser.html.
-        end = text.rfind(" ", 0, LONGEST_TEXT + 1)
-        return text[: end if end > 0 else LONGEST_TEXT].rstrip(" ;,") + " …"
+def _short(plain: str | float | int | None) -> str | int | None:
+    """Shorten a number as the script of the page does."""
     if not isinstance(plain, float):
-        return text
+        return "" if plain is None else plain
     return f"{plain:.3g}" if abs(plain) < 1000 else f"{plain:.0f}"
 
 
@@ -261,72 +217,55 @@ LEVEL = 0.05
 MOST_TERMS = 12
 _GENES_NAMED = 12
 _TERM_PAGE = "https://www.ebi.ac.uk/QuickGO/term/{}"
+_GROUP_TITLES = {"only l1": "kept by ℓ₁ alone"}
 
 
-@dataclass(frozen=True)
-class EnrichmentView:
-    """Sentences on every group, and the terms found up to a false discovery rate."""
-
-    sentences: list[str]
-    terms: TableView
-    file: str
-
-
-def view_enrichment(result: DatasetResult, file: str) -> EnrichmentView | None:
-    """Prepare the section if any term was tested; `file` contains all tests."""
-    table = result.enrichment
+def view_enrichment(result: DatasetResult) -> dict[str, Any] | None:
+    """Tell of every group, and list the terms found up to a false discovery rate, if any."""
+    table, words = result.enrichment, result.words
     if table is None or table.empty:
         return None
-    words, in_space = nouns(result), bool(table["p_spatial"].notna().any())
-    groups, rows = [], []
-    for group in GROUPS:
-        tests = table[table["group"] == group]
-        if tests.empty:
-            continue
-        found = tests[tests["q_value"] <= LEVEL]
-        about = {"name": _describe(group), "size": int(tests["n_group"].iloc[0])}
-        groups.append(about | {"n_found": len(found), "smallest": tests["q_value"].min()})
-        rows += [
-            _row(test, result, in_space) for test in found.head(MOST_TERMS).itertuples(index=False)
-        ]
-    found = table[(table["q_value"] <= LEVEL) & table["p_spatial"].notna()]
+    table = table[table["group"].isin(GROUPS)]
+    table = table.assign(group=table["group"].replace(_GROUP_TITLES))
+    found = table[table["q_value"] <= LEVEL]
+    groups = table.groupby("group", sort=False).agg(
+        size=("n_group", "first"), smallest=("q_value", "min")
+    )
+    groups["n_found"] = found["group"].value_counts().reindex(groups.index, fill_value=0)
+    in_space = bool(table["p_spatial"].notna().any())
     text = write_text(
         "enrichment_text.html",
         n_terms=table["term"].nunique(),
         n_analysed=int(table["n_analysed"].iloc[0]),
         features=words.features,
-        groups=groups,
-        found=list(found.itertuples()),
+        groups=list(groups.itertuples()),
+        found=list(found[found["p_spatial"].notna()].itertuples()),
         level=LEVEL,
         most=MOST_TERMS,
     )
-    caption = (
-        f"Terms with q ≤ {LEVEL:g} (one-sided hypergeometric test, Benjamini and Hochberg over the "
-        "terms tested in the group). Fold: number in the group over that expected"
+    chances = ["p_value", "q_value", *(["p_spatial"] if in_space else [])]
+    shown = found.groupby("group", sort=False).head(MOST_TERMS)
+    heads = [words.features, "term", "name", "in group", "expected", "fold", "p", "q"]
+    heads += [*(["p in space"] if in_space else []), "which"]
+    terms = make_table(
+        caption("terms", level=LEVEL),
+        {head: "wide" if head in ("name", "which") else "text" for head in heads},
+        (_row(test, chances, result) for test in shown.to_dict("records")),
+        result.is_simulated,
+        kind="genes terms",
     )
-    extra = ("p in space",) if in_space else ()
-    heads = (words.features, "term", "name", "in group", "expected", "fold", "p", "q", *extra)
-    looks = {head: "wide" if head == "name" else "text" for head in heads} | {"which": "wide"}
-    terms = make_table(caption, looks, rows, result.is_simulated, kind="genes terms")
-    return EnrichmentView(text.split("\n"), terms, file)
+    return {"sentences": text.split("\n"), "terms": terms}
 
 
-def _describe(group: str) -> str:
-    return {"only l1": "kept by ℓ₁ alone"}.get(group, group)
-
-
-def _row(test, result: DatasetResult, in_space: bool) -> list[str | Cell]:
-    is_real = test.term.startswith("GO:") and not result.is_simulated
-    numbers = (f"{test.expected:.1f}", f"{test.fold:.1f}")
-    chances = [f"{test.p_value:.2g}", f"{test.q_value:.2g}"]
-    if in_space:
-        chances.append("" if pd.isna(test.p_spatial) else f"{test.p_spatial:.2g}")
+def _row(test: Mapping[str, Any], chances: list[str], result: DatasetResult) -> list[str | Cell]:
+    is_real = test["term"].startswith("GO:") and not result.is_simulated
     return [
-        _describe(test.group),
-        Cell(test.term, url=_TERM_PAGE.format(test.term) if is_real else ""),
-        test.name,
-        f"{test.n_shared} of {test.n_term}",
-        *numbers,
-        *chances,
-        name_some(test.genes.split(";"), _GENES_NAMED),
+        test["group"],
+        Cell(test["term"], url=_TERM_PAGE.format(test["term"]) if is_real else ""),
+        test["name"],
+        f"{test['n_shared']} of {test['n_term']}",
+        f"{test['expected']:.1f}",
+        f"{test['fold']:.1f}",
+        *("" if pd.isna(test[name]) else f"{test[name]:.2g}" for name in chances),
+        name_some(test["genes"].split(";"), _GENES_NAMED),
     ]

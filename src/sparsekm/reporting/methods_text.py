@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.pipeline.registry import METHODS, get_method
-from sparsekm.reporting.page_tables import joined, write_text
+from sparsekm.reporting.page_tables import TEMPLATES, WORDS, joined, write_text
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.tuning.references import SPATIAL
 from sparsekm.tuning.separation import LEVEL
 
 
-@dataclass(frozen=True)
-class Reference:
+class Reference(NamedTuple):
     """A reference, with its DOI if it has one."""
 
     text: str
     doi: str = ""
 
-    @property
-    def url(self) -> str:
-        """The address of the DOI."""
-        return f"https://doi.org/{self.doi}"
-
 
 def _read_literature() -> dict[str, Reference]:
-    file = Path(__file__).with_name("templates") / "literature.csv"
-    with file.open(encoding="utf-8", newline="") as opened:
+    with (TEMPLATES / "literature.csv").open(encoding="utf-8", newline="") as opened:
         works = {row["key"]: Reference(row["text"], row["doi"]) for row in csv.DictReader(opened)}
     own = [method for method in METHODS.values() if method.reference]
     return works | {method.name: Reference(method.reference, method.doi) for method in own}
@@ -41,35 +32,18 @@ def _read_literature() -> dict[str, Reference]:
 LITERATURE = _read_literature()
 
 
-class Citations:
-    """Numbers references in the order of their first citation.
+class Citations(dict[str, str]):
+    """The numbers in brackets of works in `LITERATURE`, in the order of their first citation."""
 
-    Examples
-    --------
-    >>> citations = Citations()
-    >>> citations.cite("gap"), citations.cite("l0"), citations.cite("gap")
-    ('[1]', '[2]', '[1]')
-    """
-
-    def __init__(self) -> None:
-        self._keys: list[str] = []
-
-    def cite(self, key: str) -> str:
-        """Return the number in brackets of a reference in `LITERATURE`."""
+    def __missing__(self, key: str) -> str:
         if key not in LITERATURE:
             raise KeyError(f"key={key!r} should be one of {', '.join(LITERATURE)}.")
-        if key not in self._keys:
-            self._keys.append(key)
-        return f"[{self._keys.index(key) + 1}]"
+        return self.setdefault(key, f"[{len(self) + 1}]")
 
     @property
     def cited(self) -> list[Reference]:
         """The references cited so far, in order."""
-        return [LITERATURE[key] for key in self._keys]
-
-
-WORDS = json.loads((Path(__file__).with_name("templates") / "words.json").read_text("utf-8"))
-"""What the values of settings mean; names in braces are keys of the literature."""
+        return [LITERATURE[key] for key in self]
 
 
 def fits(results: Sequence[DatasetResult]) -> list[MethodResult]:
@@ -104,39 +78,37 @@ def write_methods(
     columns = set().union(*(result.genes.columns for result in results))
     enriched = [r.enrichment for r in results if r.enrichment is not None and len(r.enrichment)]
     grouped = [result.name for result in results if "group" in result.obs]
-    cite = citations.cite
+    tested = [r.name for r in results if any(m.separation is not None for m in fits([r]))]
     text = write_text(
         "methods.html",
         words=WORDS,
         described=[own.text for own in METHODS.values() if own.name in {m.name for m in every}],
-        cite=cite,
-        fill=lambda text: text.format_map(_Citing(citations)),
+        cite=citations.__getitem__,
+        fill=lambda text: text.format_map(citations),
         results=results,
-        methods=every,
         normalisations=_normalisations(results),
-        searches=_searches(every),
+        # The restarts of k-means are no search over features.
+        searches=distinct(
+            WORDS["searches"].get(name, name)
+            for method in every
+            for name in attribute([method], "search")
+            if name != "alternate" or get_method(method.name).penalty is not None
+        ),
         used=lambda name: attribute(every, name),
         tuned=tuned,
         refined=max(attribute(tuned, "n_refined"), default=0),
         rules=[WORDS["rules"].get(rule, rule) for rule in attribute(tuned, "rule")],
-        references=[
-            WORDS["references"].get(kind, kind)
-            + (f" {cite('variogram')}" if kind == SPATIAL else "")
-            for kind in attribute(tuned, "reference")
-        ],
+        references=attribute(tuned, "reference"),
+        spatial=SPATIAL,
         drawn=[
             f"{number:,} of the {result.n_samples:,} samples of {result.name}"
             for result in results
-            for number in attribute(result.methods.values(), "n_tuned")
+            for number in attribute(fits([result]), "n_tuned")
         ],
         by_region=any(_settings(result).get("fill") == "region_mean" for result in results),
         seeds=distinct(len(method.seeds) for method in seeded),
         maximising=distinct(m.title for m in seeded if get_method(m.name).maximises),
-        tested=distinct(
-            result.name
-            for result in results
-            if any(method.separation is not None for method in result.methods.values())
-        ),
+        tested=tested,
         level=LEVEL,
         counted=counted,
         numbers=distinct(joined(result.counts["n_clusters"]) for result in counted),
@@ -153,16 +125,6 @@ def write_methods(
     return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
 
 
-class _Citing(dict):
-    """The numbers of the works that a sentence cites, assigned in the order of citation."""
-
-    def __init__(self, citations: Citations) -> None:
-        self._citations = citations
-
-    def __missing__(self, key: str) -> str:
-        return self._citations.cite(key)
-
-
 def _settings(result: DatasetResult) -> Mapping[str, Any]:
     value = result.provenance.get("normalisation")
     return value if isinstance(value, Mapping) else {}
@@ -172,9 +134,8 @@ def _normalisations(results: Sequence[DatasetResult]) -> dict[str, list[str]]:
     """Describe how data were normalised, each way with the data sets concerned."""
     found: dict[str, list[str]] = {}
     for result in results:
-        value = result.provenance.get("normalisation")
-        steps = [WORDS["normalisations"].get(str(value), value)] if isinstance(value, str) else []
-        settings = _settings(result)
+        value, settings = result.provenance.get("normalisation"), _settings(result)
+        steps = [WORDS["normalisations"].get(value, value)] if isinstance(value, str) else []
         steps += [
             f"{what} of which {float(settings[limit]):.0%} or more of the values are missing are "
             "dropped"
@@ -191,43 +152,30 @@ def _normalisations(results: Sequence[DatasetResult]) -> dict[str, list[str]]:
     return found
 
 
-def _searches(methods: Iterable[MethodResult]) -> list[str]:
-    """Describe the searches; the restarts of k-means are no search over features."""
-    return distinct(
-        WORDS["searches"].get(name, name)
-        for method in methods
-        for name in attribute([method], "search")
-        if name != "alternate" or get_method(method.name).penalty is not None
-    )
-
-
 def _versions(methods: Sequence[MethodResult]) -> str:
     """Name the packages that made the fits with their versions, all if there are several."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, None]] = {}
     for method in methods:
         for name, number in method.attributes.get("versions", {}).items():
-            found.setdefault(name, []).append(number)
-    return ", ".join(f"{name} {joined(distinct(numbers))}" for name, numbers in found.items())
+            found.setdefault(name, {})[number] = None
+    return ", ".join(f"{name} {joined(numbers)}" for name, numbers in found.items())
 
 
-def run_table(results: Sequence[DatasetResult]) -> list[tuple[str, str]]:
-    """List the settings of the run as pairs of name and value."""
+def run_table(results: Sequence[DatasetResult]) -> dict[str, str]:
+    """List the settings of the run by name."""
     every = fits(results)
     sources: dict[str, list[str]] = {}
     for result in results:
         file = Path(str(result.provenance.get("file", ""))).name
         own = "simulated matrix" if result.is_simulated else f"your file {file}".rstrip()
-        source = WORDS["atlases"].get(result.source, own)
+        source = f"data: {WORDS['atlases'].get(result.source, own)}"
         sources.setdefault(source, []).append(result.name)
-    sought = [
-        f"{result.name}: {joined(attribute(result.methods.values(), 'n_clusters'))}"
-        for result in results
-    ]
-    pairs = [
-        *((f"data: {source}", ", ".join(names)) for source, names in sources.items()),
-        ("methods", joined(distinct(method.title for method in every))),
-        ("clusters sought (K)", "; ".join(sought)),
-        ("seeds", ", ".join(map(str, attribute(every, "seed")))),
-        ("versions", _versions(every)),
-    ]
-    return [(name, value) for name, value in pairs if value]
+    sought = [f"{r.name}: {joined(attribute(fits([r]), 'n_clusters'))}" for r in results]
+    pairs = {
+        **{source: ", ".join(names) for source, names in sources.items()},
+        "methods": joined(distinct(method.title for method in every)),
+        "clusters sought (K)": "; ".join(sought),
+        "seeds": ", ".join(map(str, attribute(every, "seed"))),
+        "versions": _versions(every),
+    }
+    return {name: value for name, value in pairs.items() if value}

@@ -1,18 +1,19 @@
-"""The common form of all tables on the page, and those of methods by data sets."""
+"""How the page is written: its templates, and the common form of all its tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from sparsekm.io.known_classes import distinct_classes
-from sparsekm.pipeline.registry import method_look
-from sparsekm.reporting.results import DatasetResult
+TEMPLATES = Path(__file__).with_name("templates")
+WORDS = json.loads((TEMPLATES / "words.json").read_text("utf-8"))
+"""Captions, and what the values of settings mean, where braces hold keys of the literature."""
 
 
 def _environment(autoescape: bool) -> Environment:
@@ -26,7 +27,8 @@ def _environment(autoescape: bool) -> Environment:
     )
     # Tables of genes are most of the page, so their values are not separated by blanks.
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    environment.globals["joined"] = joined
+    environment.globals |= {"joined": joined, "name_some": name_some}
+    environment.filters["count"] = "{:,}".format
     return environment
 
 
@@ -40,13 +42,33 @@ def write_text(template: str, **content: Any) -> str:
     return _environment(autoescape=False).get_template(template).render(content).strip()
 
 
+def caption(*names: str, **facts: Any) -> str:
+    """Fill in captions of ``words.json``, and join them."""
+    return ". ".join(WORDS["captions"][name].format(**facts) for name in names)
+
+
 def joined(values: Iterable[Any]) -> str:
     """Join words as a sentence does: "a", "a and b", "a, b and c"."""
     words = [str(value) for value in values]
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
+def name_some(names: Sequence[str], most: int) -> str:
+    """List the first `most` names, and the number of further ones."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def write_range(values: pd.Series) -> str:
+    """Write the least and the largest value, or one if they are the same as written."""
+    least, most = (f"{value:.2f}" for value in (values.min(), values.max()))
+    return least if least == most else f"{least} to {most}"
+
+
 MISSING = "–"
+COUNT, RATE = ",.0f", ".4f"
+"""How counts and, with four decimals as in the paper, rates are written."""
+_TEXTS = ("text", "wide")
 
 
 @dataclass(frozen=True)
@@ -68,14 +90,18 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column(Cell):
-    """The heading of a column.
+    """The heading of a column, and whether its numbers are simulated.
 
-    `kind` is "" for numbers, "text", or "wide" for long text; `simulated` marks the column as
-    simulated.
+    `kind` is "text", "wide" for long text, or the format of its numbers.
     """
 
     kind: str = ""
     simulated: bool = False
+
+    @property
+    def look(self) -> str:
+        """The CSS class of its cells."""
+        return self.kind if self.kind in _TEXTS else ""
 
 
 @dataclass(frozen=True)
@@ -95,160 +121,39 @@ class TableView:
 
 def make_table(
     caption: str,
-    columns: Mapping[str, str] | Sequence[Column],
-    rows: Iterable[Sequence[Any]],
+    columns: Mapping[str, str] | Iterable[Column],
+    rows: Iterable[Iterable[Any]],
     simulated: bool = False,
     kind: str = "numbers",
 ) -> TableView:
-    """Make a table of texts and cells; `columns` are headings with their kinds."""
+    """Make a table of cells, texts and numbers; `columns` are headings with their kinds."""
     if isinstance(columns, Mapping):
-        columns = [Column(head, kind=look) for head, look in columns.items()]
-    cells = [
-        [value if isinstance(value, Cell | list) else Cell(str(value)) for value in row]
-        for row in rows
-    ]
-    return TableView(caption, list(columns), cells, simulated, kind)
+        columns = [Column(head, kind=kind) for head, kind in columns.items()]
+    heads = list(columns)
+    cells = [[_cell(value, head) for value, head in zip(row, heads, strict=True)] for row in rows]
+    return TableView(caption, heads, cells, simulated, kind)
+
+
+def _cell(value: Any, column: Column) -> Cell | list[Cell]:
+    if isinstance(value, Cell | list):
+        return value
+    if isinstance(value, str):
+        return Cell(value)
+    return Cell(MISSING if pd.isna(value) else format(value, "" if column.look else column.kind))
 
 
 def view_table(
     table: pd.DataFrame,
     caption: str,
     *,
-    write: Callable[[Any], str],
+    kind: str,
     corner: str = "",
     simulated: Mapping[str, bool] | None = None,
 ) -> TableView:
-    """Format a table of numbers with `write`; `corner` is the heading of the row names."""
+    """Show a table of numbers of one kind; `corner` is the heading of the row names."""
     marked = [bool((simulated or {}).get(column, False)) for column in table.columns]
-    columns = [
-        Column(str(column), simulated=mark and not all(marked))
+    heads = [
+        Column(str(column), kind=kind, simulated=mark and not all(marked))
         for column, mark in zip(table.columns, marked, strict=True)
     ]
-    values = table.astype(object).to_numpy().tolist()
-    rows = [[name, *map(write, row)] for name, row in zip(table.index, values, strict=True)]
-    return make_table(caption, [Column(corner), *columns], rows, simulated=all(marked))
-
-
-def format_count(value: Any) -> str:
-    """Format a count with separators."""
-    return MISSING if pd.isna(value) else f"{int(value):,}"
-
-
-def format_rate(value: Any) -> str:
-    """Format a rate with four decimals, as in the paper."""
-    return MISSING if pd.isna(value) else f"{value:.4f}"
-
-
-def name_some(names: list[str], most: int) -> str:
-    """List the first `most` names, and the number of further ones."""
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
-
-
-_DROPPED = {
-    "n_voxels_dropped": "voxels dropped: missing values",
-    "n_genes_dropped_missing": "genes dropped: missing values",
-    "n_genes_dropped_constant": "genes dropped: constant",
-    "n_genes_dropped_not_common": "genes dropped: not common to all ages",
-    "n_features_filtered": "features left out by n_top_features",
-}
-_TAKEN_GENES = ("taken", "with_replicates", "without_delegate", "with_several_delegates")
-_KEPT_CLASSES = {"section_data_sets": (), "genes": _TAKEN_GENES}
-
-
-@dataclass(frozen=True)
-class Nouns:
-    """The words for features, samples and labels of a data set, in the plural."""
-
-    features: str
-    samples: str
-    labels: str
-
-
-ATLAS_NOUNS = Nouns("genes", "voxels", "regions")
-MATRIX_NOUNS = Nouns("features", "samples", "classes")
-
-
-def nouns(result: DatasetResult) -> Nouns:
-    """Return the words for the parts of a data set."""
-    return ATLAS_NOUNS if result.is_atlas else MATRIX_NOUNS
-
-
-def list_methods(results: Sequence[DatasetResult]) -> list[str]:
-    """List the methods of all data sets, in order of first occurrence."""
-    return list(dict.fromkeys(method for result in results for method in result.methods))
-
-
-def score_table(
-    results: Sequence[DatasetResult], score: str, methods: Sequence[str] | None = None
-) -> pd.DataFrame:
-    """Tabulate "n_kept" or a rate, methods by data sets; NaN where it is not known."""
-    methods = list_methods(results) if methods is None else methods
-    columns = {
-        result.name: [
-            None if found is None else found.n_kept if score == "n_kept" else found.rate(score)
-            for found in map(result.methods.get, methods)
-        ]
-        for result in results
-    }
-    return pd.DataFrame(columns, index=[method_look(method).title for method in methods])
-
-
-def write_range(values: pd.Series, write: Callable[[Any], str]) -> str:
-    """Write the least and the largest value, or one if they are the same as written."""
-    least, most = write(values.min()), write(values.max())
-    return least if least == most else f"{least} to {most}"
-
-
-def statistics_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
-    """Tabulate the size (Int64) of data sets of one kind, and what was left out of each.
-
-    The data sets are either all atlas ages or all matrices. The rows are "number of genes", "number
-    of voxels", "number of regions" (or features, samples, classes), then one for each kind of
-    exclusion from a data set or from comparisons with labels.
-    """
-    columns = {}
-    for result in results:
-        words = nouns(result)
-        labels = result.labels
-        columns[result.name] = {
-            f"number of {words.features}": result.n_features,
-            f"number of {words.samples}": result.n_samples,
-            f"number of {words.labels}": None if labels is None else len(distinct_classes(labels)),
-            f"{words.samples} without a known label": result.n_unlabelled,
-            **excluded_counts(result.provenance),
-        }
-    rows = dict.fromkeys(
-        row
-        for column in columns.values()
-        for row, number in column.items()
-        if number != 0 or row.startswith("number of")
-    )
-    table = pd.DataFrame(
-        {name: [column.get(row) for row in rows] for name, column in columns.items()},
-        index=list(rows),
-        dtype=object,
-    )
-    return table.astype("Int64")
-
-
-def excluded_counts(provenance: Mapping[str, Any]) -> dict[str, int]:
-    """Count the exclusions in ``uns["provenance"]``, with readable names.
-
-    For an atlas age these are voxels outside the selected tissues, unused section data sets and
-    genes, and voxels and genes dropped in quality control; for a matrix they are the features in
-    ``dropped_constant``.
-    """
-    counts: dict[str, int] = {}
-    settings, groups = provenance.get("settings", {}), provenance.get("counts", {})
-    # Voxels with unknown ids are among the unassigned ones and would count twice.
-    tissues = {"unknown_ids", *map(str, settings.get("tissue", ()))}
-    kept_classes = {"voxels": tissues, **_KEPT_CLASSES}
-    for group, classes in groups.items():
-        for name, number in classes.items():
-            if name not in kept_classes.get(group, ()):
-                counts[f"{group} excluded: {name}".replace("_", " ")] = int(number)
-    counts |= {words: int(provenance[key]) for key, words in _DROPPED.items() if key in provenance}
-    if "dropped_constant" in provenance and "n_genes_dropped_constant" not in provenance:
-        counts["features dropped: constant"] = int(np.size(provenance["dropped_constant"]))
-    return counts
+    return make_table(caption, [Column(corner), *heads], table.itertuples(), all(marked))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,45 +19,30 @@ from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
 from sparsekm.io.hdf5_format import open_checked, read_part
-from sparsekm.io.known_classes import class_names, is_known
-from sparsekm.io.matrix_file import RULE, MatrixFile
-from sparsekm.io.normalised_file import ANNOTATION
-from sparsekm.io.store import read_fit
-from sparsekm.io.tables import (
-    CHOICES,
-    COUNTS,
-    GAP,
-    SCORES,
-    SEEDS,
-    SEPARATION,
-    TableFormat,
-)
+from sparsekm.io.known_classes import class_names, distinct_classes, is_known
+from sparsekm.io.normalised_file import ANNOTATION, RULE, MatrixFile
+from sparsekm.io.store import TunedFit, read_fit
+from sparsekm.io.tables import CHOICES, COUNTS, GAP, SCORES, SEEDS, SEPARATION
 from sparsekm.pipeline.registry import method_look
 
 
-@dataclass(frozen=True)
-class MethodResult:
-    """The results of one method: its tuned fit and its tuning."""
+class Nouns(NamedTuple):
+    """The words for features, samples and labels of a data set, and for one label."""
+
+    features: str
+    samples: str
+    labels: str
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodResult(TunedFit):
+    """The tuned fit of one method, and its tuning."""
 
     name: str
-    labels: np.ndarray
-    scores: np.ndarray
-    weights: np.ndarray
-    sparsity: float
-    objective: float
-    attributes: Mapping[str, Any] = field(default_factory=dict)
     gap: pd.DataFrame | None = None
     # A row per pair of neighbouring clusters, see `sparsekm.tuning.separation`.
     separation: pd.DataFrame | None = None
-    trimmed: np.ndarray | None = None  # (n,): whether a sample was set aside
-    reproducibility: np.ndarray | None = None  # (n,): share of fits that agree on a sample
-    signature: np.ndarray | None = None  # the fewest features that tell the clusters apart
-    # (K, p) and (K,): the same for each cluster, and how well they do.
-    cluster_signatures: np.ndarray | None = None
-    cluster_agreements: np.ndarray | None = None
-    centers: np.ndarray | None = None
-    batch_centred: np.ndarray | None = None  # (n,): the clusters of values centred within batches
-    partitions: np.ndarray | None = None  # (m, n): the fits of folds, whose consensus this is
     metrics: Mapping[str, Any] = field(default_factory=dict)
     # As in ``seeds.csv``: this fit, then those from other seeds; None without any.
     seeds: pd.DataFrame | None = None
@@ -81,7 +66,7 @@ class MethodResult:
     def rate(self, name: str) -> float | None:
         """One of "cer", "cer_chance", "ari" and "ami" against the labels, None if not known."""
         value = self.metrics.get(name)
-        return None if value is None or pd.isna(value) else float(value)
+        return None if pd.isna(value) else float(value)
 
 
 @dataclass(frozen=True)
@@ -94,11 +79,11 @@ class DatasetResult:
     provenance: Mapping[str, Any]
     methods: Mapping[str, MethodResult]
     genes: pd.DataFrame
+    normalised: Path | None = None
     regions: pd.DataFrame | None = None
+    spatial: np.ndarray | None = None
     enrichment: pd.DataFrame | None = None
     contingency: pd.DataFrame | None = None
-    spatial: np.ndarray | None = None
-    normalised: Path | None = None
     counts: pd.DataFrame | None = None
     choices: pd.DataFrame | None = None
 
@@ -118,6 +103,13 @@ class DatasetResult:
         return self.regions is not None and self.spatial is not None and "region" in self.obs
 
     @property
+    def words(self) -> Nouns:
+        """What its parts are called."""
+        if self.is_atlas:
+            return Nouns("genes", "voxels", "regions", "region")
+        return Nouns("features", "samples", "classes", "class")
+
+    @property
     def source(self) -> str:
         """Where the data come from: "matrix", or a source of the atlas."""
         return str(self.provenance.get("source", ""))
@@ -128,17 +120,15 @@ class DatasetResult:
         return bool(self.provenance.get("simulated", False))
 
     @property
-    def label_column(self) -> str | None:
-        """The column of obs with which the clusters are compared."""
-        return next((name for name in ("label", "region") if name in self.obs), None)
+    def labels(self) -> np.ndarray | None:
+        """The known classes, as in `sparsekm.io.known_classes`, shape (n,), or None."""
+        column = next((name for name in ("label", "region") if name in self.obs), None)
+        return None if column is None else class_names(self.obs[column])
 
     @property
-    def labels(self) -> np.ndarray | None:
-        """The labels with which the clusters are compared, shape (n,), or None.
-
-        They are classes as in `sparsekm.io.known_classes`.
-        """
-        return None if self.label_column is None else class_names(self.obs[self.label_column])
+    def n_classes(self) -> int | None:
+        """Number of known classes, None without labels."""
+        return None if self.labels is None else len(distinct_classes(self.labels))
 
     @property
     def n_unlabelled(self) -> int:
@@ -164,7 +154,7 @@ class DatasetResult:
         if self.overlap is None:
             return {}
         best = self.overlap[self.overlap["is_best"]]
-        return {int(row.cluster): str(row.label) for row in best.itertuples()}
+        return dict(zip(best["cluster"].astype(int), best["label"].astype(str), strict=True))
 
     @property
     def batches(self) -> tuple[list[pd.DataFrame], float] | None:
@@ -186,127 +176,84 @@ class DatasetResult:
         }
 
     @property
-    def numeric_annotations(self) -> list[str]:
-        """The annotations that are numbers."""
-        known = self.annotations.items()
-        return [name for name, values in known if pd.api.types.is_numeric_dtype(values)]
-
-    @property
     def planted(self) -> np.ndarray | None:
         """Which features were planted as relevant, bool of shape (p,), or None."""
-        if "relevant" not in self.var:
-            return None
-        return self.var["relevant"].to_numpy(dtype=bool)
+        return self.var["relevant"].to_numpy(dtype=bool) if "relevant" in self.var else None
 
     def read_features(
         self, indices: Sequence[int], samples: np.ndarray | None = None
     ) -> np.ndarray:
         """Read columns of the normalised matrix, of all or some samples, ascending, as float32."""
-        chosen = self._matrix().select(indices)
+        if self.normalised is None:
+            raise ValueError(f"normalised=None should be the file of data set {self.name!r}.")
+        chosen = MatrixFile(self.normalised).select(indices)
         if samples is None or isinstance(chosen, np.ndarray):
             return chosen[:] if samples is None else chosen[samples]
         return chosen.take(samples)
 
-    def _matrix(self) -> MatrixFile:
-        if self.normalised is None:
-            raise ValueError(f"normalised=None should be the file of data set {self.name!r}.")
-        return MatrixFile(self.normalised)
+
+_OF_DATASET = {
+    "genes": GENE_TABLE,
+    "enrichment": ENRICHMENT,
+    "contingency": OVERLAP,
+    "counts": COUNTS,
+    "choices": CHOICES,
+}
+_OF_METHOD = {"gaps": GAP, "separation": SEPARATION, "seeds": SEEDS}
 
 
 def load_dataset_result(
-    dataset: str,
-    normalised: str | Path,
-    *,
-    fits: Mapping[str, str | Path],
-    genes: str | Path | None = None,
-    enrichment: str | Path | None = None,
-    contingency: str | Path | None = None,
-    counts: str | Path | None = None,
-    choices: str | Path | None = None,
-    **by_method: Mapping[str, str | Path],
+    dataset: str, normalised: str | Path, *, fits: Mapping[str, str | Path], **files: Any
 ) -> DatasetResult:
     """Read the workflow's files about one data set, except X of ``normalised.h5ad``.
 
-    The order of the methods in `fits` is their order in the report. If no table of genes is given,
-    it is made from the fits. `by_method` are further files of some methods: gaps,
-    separation, scores and seeds.
+    The order of the methods in `fits` is their order in the report. `files` are those about the
+    data set (genes, enrichment, contingency, counts, choices) and, by method, gaps, separation,
+    scores and seeds. If no table of genes is given, it is made from the fits.
     """
-    obs, var, uns, spatial = _read_annotations(Path(normalised))
-    methods = {
-        method: _load_method(
-            method,
-            file,
-            {kind: files[method] for kind, files in by_method.items() if method in files},
-        )
-        for method, file in fits.items()
-    }
-    for method, result in methods.items():
-        found, expected = (result.labels.size, result.scores.size), (len(obs), len(var))
+    with open_checked(normalised, RULE) as file:
+        obs = read_part(file, "obs", RULE, pd.DataFrame)
+        var = read_part(file, "var", RULE, pd.DataFrame)
+        uns = read_part(file, "uns", RULE, dict) if "uns" in file else {}
+        spatial = read_part(file, "obsm/spatial", RULE) if "obsm/spatial" in file else None
+    methods = {}
+    for name, fit in fits.items():
+        own = {
+            kind: of[name] for kind, of in files.items() if kind not in _OF_DATASET and name in of
+        }
+        methods[name] = _load_method(name, fit, own)
+        found = methods[name].labels.size, methods[name].scores.size
+        expected = len(obs), len(var)
         if found != expected:
             raise ValueError(
-                f"{fits[method]}: (n_samples, n_features)={found} should be {expected}, "
-                f"as in {normalised}."
+                f"{fit}: (n_samples, n_features)={found} should be {expected}, as in {normalised}."
             )
+    tables = {name: form.read(files[name]) for name, form in _OF_DATASET.items() if name in files}
     regions = uns.get("regions")
+    if "genes" not in tables:
+        tables["genes"] = gene_table(var, methods, is_atlas=regions is not None)
     return DatasetResult(
         name=dataset,
         obs=obs,
         var=var,
         provenance=uns.get("provenance", {}),
         methods=methods,
-        genes=gene_table(var, methods, is_atlas=regions is not None)
-        if genes is None
-        else GENE_TABLE.read(genes),
-        regions=None if regions is None else pd.DataFrame(regions),
-        enrichment=None if enrichment is None else ENRICHMENT.read(enrichment),
-        contingency=None if contingency is None else OVERLAP.read(contingency),
-        spatial=spatial,
         normalised=Path(normalised),
-        counts=None if counts is None else COUNTS.read(counts),
-        choices=None if choices is None else CHOICES.read(choices),
+        regions=None if regions is None else pd.DataFrame(regions),
+        spatial=spatial,
+        **tables,
     )
 
 
-def _read_annotations(
-    normalised: Path,
-) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any], np.ndarray | None]:
-    with open_checked(normalised, RULE) as file:
-        return (
-            read_part(file, "obs", RULE, pd.DataFrame),
-            read_part(file, "var", RULE, pd.DataFrame),
-            read_part(file, "uns", RULE, dict) if "uns" in file else {},
-            read_part(file, "obsm/spatial", RULE) if "obsm/spatial" in file else None,
-        )
-
-
-def _load_method(
-    method: str, fit_file: str | Path, others: Mapping[str, str | Path]
-) -> MethodResult:
-    fit = read_fit(fit_file)
-
-    def table(kind: str, form: TableFormat) -> pd.DataFrame | None:
-        return form.read(others[kind]) if kind in others else None
-
-    refits = table("seeds", SEEDS)
+def _load_method(name: str, fit: str | Path, files: Mapping[str, str | Path]) -> MethodResult:
+    read = {kind: form.read(files[kind]) for kind, form in _OF_METHOD.items() if kind in files}
+    seeds, scores = read.get("seeds"), files.get("scores")
     return MethodResult(
-        name=method,
-        labels=fit.labels,
-        scores=fit.scores,
-        weights=fit.weights,
-        sparsity=float(fit.sparsity),
-        objective=float(fit.objective),
-        attributes=fit.attributes,
-        gap=table("gaps", GAP),
-        separation=table("separation", SEPARATION),
-        trimmed=fit.trimmed,
-        reproducibility=fit.reproducibility,
-        signature=fit.signature,
-        cluster_signatures=fit.cluster_signatures,
-        cluster_agreements=fit.cluster_agreements,
-        centers=fit.centers,
-        batch_centred=fit.batch_centred,
-        partitions=fit.partitions,
-        metrics=SCORES.read_row(others["scores"]).to_dict() if "scores" in others else {},
+        **vars(read_fit(fit)),
+        name=name,
+        gap=read.get("gaps"),
+        separation=read.get("separation"),
+        metrics={} if scores is None else SCORES.read_row(scores).to_dict(),
         # Of large data there is only the tuned fit.
-        seeds=refits if refits is not None and len(refits) > 1 else None,
+        seeds=seeds if seeds is not None and len(seeds) > 1 else None,
     )

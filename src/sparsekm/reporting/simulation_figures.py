@@ -10,27 +10,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from sparsekm.figures.style import (
-    DROPPED,
-    GREEN,
-    INK,
-    PLUM,
-    VERMILION,
-    figure_style,
-    new_figure,
-    shift_lightness,
-    write_near,
-)
+from sparsekm.figures import style
 from sparsekm.pipeline.registry import METHODS, MethodLook, method_look
-from sparsekm.reporting.choice_figures import CHOICE_LINE, curve_marks
 from sparsekm.studies import METHOD_ROWS, PAPER_SETTINGS
 
 _LOOKS = {
     # The workflow's own l0; the search that is not the workflow's; and the floor.
     "l0_global": METHODS["l0"],
-    "l0_alternate": MethodLook("", VERMILION, "X", "--"),
-    "l0_printed": MethodLook("", PLUM, "d", "-."),
-    "relevant": MethodLook("", GREEN, "P", ":"),
+    "l0_alternate": MethodLook("", style.VERMILION, "X", "--"),
+    "l0_printed": MethodLook("", style.PLUM, "d", "-."),
+    "relevant": MethodLook("", style.GREEN, "P", ":"),
 }
 _FEWEST_FOR_A_BOX = 5
 _NAMES = {"relevant": "relevant features\nonly (floor)"}
@@ -54,14 +43,15 @@ def overview_figure(
     `repetitions` is as `paper_runs.tabulate` makes it; gap curves and weights are those of the l0
     rows.
     """
-    with figure_style():
-        figure = new_figure(10.4, 3.3, has_formulas=True)
-        n_weights = max(len(weights), 1)
-        left, middle, *right = _overview_axes(figure, n_weights)
-        n_relevant = int(weights[0]["relevant"].sum()) if weights else None
-        for table in gaps:
-            _draw_mean_gap(left, table)
-        _finish_gap(left, gaps, n_relevant)
+    n_relevant = int(weights[0]["relevant"].sum()) if weights else None
+    n_weights = max(len(weights), 1)
+    with style.figure_style():
+        figure = style.new_figure(10.4, 3.3, has_formulas=True)
+        # Two tall panels and, to their right, one above the other, one per table of weights.
+        grid = figure.add_gridspec(n_weights, 3, width_ratios=[1.05, 1, 1.15])
+        left, middle = (figure.add_subplot(grid[:, column]) for column in (0, 1))
+        right = grid[:, 2].subgridspec(n_weights, 1).subplots(sharex=True, squeeze=False)[:, 0]
+        _draw_gaps(left, gaps, n_relevant)
         _draw_rates(middle, repetitions, _rows_of(repetitions))
         _frame_rates([middle], repetitions)
         middle.set_title("(b) errors of the partition", loc="left")
@@ -70,17 +60,6 @@ def overview_figure(
         right[0].set_title("(c) average weight of each feature", loc="left")
         right[-1].set_xlabel("feature")
     return figure
-
-
-def _overview_axes(figure: Figure, n_weights: int) -> list[Axes]:
-    """Lay out two tall panels and, to their right, one above the other, one per weight table."""
-    grid = figure.add_gridspec(n_weights, 3, width_ratios=[1.05, 1, 1.15])
-    tall = [figure.add_subplot(grid[:, column]) for column in (0, 1)]
-    right = [figure.add_subplot(grid[0, 2])]
-    right += [figure.add_subplot(grid[r, 2], sharex=right[0]) for r in range(1, n_weights)]
-    for axes in right[:-1]:
-        axes.tick_params(labelbottom=False)
-    return [*tall, *right]
 
 
 def rate_figure(repetitions: pd.DataFrame, n_columns: int) -> Figure:
@@ -95,8 +74,8 @@ def rate_figure(repetitions: pd.DataFrame, n_columns: int) -> Figure:
     n_columns = min(n_columns, len(settings))
     n_lines = -(-len(settings) // n_columns)
     rows = _rows_of(repetitions)
-    with figure_style():
-        figure = new_figure(2.7 * n_columns + 1.3, (0.34 * len(rows) + 0.75) * n_lines)
+    with style.figure_style():
+        figure = style.new_figure(2.7 * n_columns + 1.3, (0.34 * len(rows) + 0.75) * n_lines)
         grid = figure.subplots(n_lines, n_columns, squeeze=False, sharex=True, sharey=True)
         for axes in grid.flat[len(settings) :]:
             axes.set_visible(False)
@@ -116,13 +95,11 @@ def _rows_of(repetitions: pd.DataFrame) -> list[str]:
 
 def _draw_rates(axes: Axes, repetitions: pd.DataFrame, rows: Sequence[str]) -> None:
     for place, row in enumerate(rows):
-        rates = repetitions.loc[repetitions["method"] == row, "cer"].to_numpy()
-        if not rates.size:
-            continue
-        look = row_look(row)
-        pale = shift_lightness(look.color, 0.65)
+        rates, look = repetitions.loc[repetitions["method"] == row, "cer"].to_numpy(), row_look(row)
         boxed = rates.size >= _FEWEST_FOR_A_BOX
         if boxed:
+            line = {"color": look.color, "linewidth": 0.8}
+            pale = style.shift_lightness(look.color, 0.65)
             axes.boxplot(
                 [rates],
                 positions=[place],
@@ -131,58 +108,30 @@ def _draw_rates(axes: Axes, repetitions: pd.DataFrame, rows: Sequence[str]) -> N
                 showfliers=False,
                 patch_artist=True,
                 boxprops={"facecolor": pale, "edgecolor": look.color, "linewidth": 0.8},
-                medianprops={"color": INK, "linewidth": 1.4},
-                whiskerprops={"color": look.color, "linewidth": 0.8},
-                capprops={"color": look.color, "linewidth": 0.8},
+                medianprops={"color": style.INK, "linewidth": 1.4},
+                whiskerprops=line,
+                capprops=line,
             )
         # Spread by a fixed pattern, so that equal rates stay apart and a figure has the same bytes.
         offsets = 0.22 * (np.arange(rates.size) * 0.618034 % 1 * 2 - 1)
-        axes.plot(
-            rates,
-            place + offsets,
-            linestyle="none",
-            marker=look.marker,
-            markersize=2.8 if boxed else 4.5,
-            color=look.color,
-            markeredgewidth=0,
-            alpha=0.8,
-            zorder=3,
-        )
+        size = 2.8 if boxed else 4.5
+        points = {"color": look.color, "markersize": size, "markeredgewidth": 0, "alpha": 0.8}
+        axes.plot(rates, place + offsets, look.marker, zorder=3, **points)
     axes.set_yticks(range(len(rows)), [row_name(row) for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", color=DROPPED, linewidth=0.4, alpha=0.6)
+    axes.grid(axis="x", color=style.DROPPED, linewidth=0.4, alpha=0.6)
     axes.set_axisbelow(True)
 
 
 def _frame_rates(panels: Iterable[Axes], repetitions: pd.DataFrame) -> None:
     """Frame all panels alike, from 0 to beyond the highest rate."""
-    highest = float(repetitions.loc[repetitions["method"].isin(_rows_of(repetitions)), "cer"].max())
+    shown = repetitions["method"].isin(_rows_of(repetitions))
+    highest = max(float(repetitions.loc[shown, "cer"].max()), 0.01)
     for axes in panels:
-        axes.set_xlim(-0.03 * max(highest, 0.01), 1.05 * max(highest, 0.01))
+        axes.set_xlim(-0.03 * highest, 1.05 * highest)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.set_xlabel("CER")
-
-
-def _draw_mean_gap(axes: Axes, table: pd.DataFrame) -> None:
-    """Draw the curve's mean over the repetitions, with the mean of its standard errors as band.
-
-    Sparsities of a second stage, which differ between repetitions, are left out.
-    """
-    row = table["method"].iloc[0]
-    look = row_look(row)
-    curve = shared_sparsities(table).groupby("sparsity")[["gap", "se"]].mean().reset_index()
-    axes.fill_between(
-        curve["sparsity"],
-        curve["gap"] - curve["se"],
-        curve["gap"] + curve["se"],
-        color=look.color,
-        alpha=0.2,
-        linewidth=0,
-    )
-    # All are of one method: what sets them apart stands after its name.
-    label = METHOD_ROWS[row].title.partition(", ")[2]
-    axes.plot(curve["sparsity"], curve["gap"], **curve_marks(look), label=label)
 
 
 def shared_sparsities(table: pd.DataFrame) -> pd.DataFrame:
@@ -191,34 +140,35 @@ def shared_sparsities(table: pd.DataFrame) -> pd.DataFrame:
     return table[tried == table["replicate"].nunique()]
 
 
-def _finish_gap(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None) -> None:
+def _draw_gaps(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None) -> None:
+    """Draw the mean curve of each row, with the mean of its standard errors as band.
+
+    Sparsities of a second stage, which differ between repetitions, are left out.
+    """
+    for table in gaps:
+        row = table["method"].iloc[0]
+        look = row_look(row)
+        curve = shared_sparsities(table).groupby("sparsity")[["gap", "se"]].mean().reset_index()
+        # All are of one method: what sets them apart stands after its name.
+        line = {"label": METHOD_ROWS[row].title.partition(", ")[2], "color": look.color}
+        line |= {"marker": look.marker, "linestyle": look.linestyle}
+        style.draw_gap(axes, curve, "sparsity", **line)
     axes.set_title("(a) gap statistic", loc="left")
-    axes.set_xscale("log")
-    axes.set(xlabel="features to keep, s (log scale)", ylabel="gap")
+    axes.set(xscale="log", xlabel="features to keep, s (log scale)", ylabel="gap")
     if gaps:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         axes.legend(loc="lower left", handlelength=2.4)
     if n_relevant is not None:
-        axes.axvline(n_relevant, **CHOICE_LINE)
+        axes.axvline(n_relevant, **style.CHOICE_LINE)
         near = {"xycoords": ("data", "axes fraction"), "size": 7.5}
-        write_near(axes, f"{n_relevant:,} relevant", (n_relevant, 0.97), (4, 0), **near)
+        style.write_near(axes, f"{n_relevant:,} relevant", (n_relevant, 0.97), (4, 0), **near)
 
 
 def _draw_weights(axes: Axes, table: pd.DataFrame, n_relevant: int) -> None:
     row = table["method"].iloc[0]
-    look = row_look(row)
-    axes.axvspan(1, n_relevant, color=GREEN, alpha=0.14, linewidth=0)
-    axes.plot(
-        table["feature"],
-        table["mean_weight"],
-        linestyle="none",
-        marker="o",
-        markersize=1.8,
-        color=look.color,
-        markeredgewidth=0,
-        rasterized=True,
-    )
-    write_near(axes, "relevant", (n_relevant, 0.92), (4, 0))
-    axes.set(ylabel="weight", ylim=(-0.06, 1.06))
-    axes.set_yticks([0, 0.5, 1])
+    axes.axvspan(1, n_relevant, color=style.GREEN, alpha=0.14, linewidth=0)
+    look = {"color": row_look(row).color, "markersize": 1.8, "markeredgewidth": 0}
+    axes.plot(table["feature"], table["mean_weight"], "o", rasterized=True, **look)
+    style.write_near(axes, "relevant", (n_relevant, 0.92), (4, 0))
+    axes.set(ylabel="weight", ylim=(-0.06, 1.06), yticks=[0, 0.5, 1])
     axes.text(0.98, 0.5, row_name(row), transform=axes.transAxes, ha="right", va="center")

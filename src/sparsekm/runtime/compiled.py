@@ -2,9 +2,8 @@
 
 A kernel holds the code of the kernels it calls, but Numba looks only at the kernel's own file to
 decide whether one kept on disk is still good. Here the files of a kept kernel are named after all
-the sources it can hold: those of its own folder, of `cluster` and of `runtime`. Edited sources look
-for other files, in whatever folder Numba keeps them, so an old kernel is never found and none is
-removed. Processes that start together compile each kernel once: one compiles, the others wait.
+the sources it can hold, those of its own folder, of `cluster` and of `runtime`, so an old kernel is
+never found. Processes that start together compile each kernel once: one compiles, the others wait.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Sharing the cores: a range of items among threads, and threads among searches.
 
-A BLAS that shares a product or a decomposition among threads sums in another order than one that
-does not. On one thread the same machine gives the same bits every time.
-
 The compiled kernels release the interpreter lock, so plain threads use several cores. An item is
-always computed whole by one thread, so the result does not depend on their number.
+always computed whole by one thread, and a BLAS, whose sums depend on its threads, has one: so no
+result depends on their number.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ContextDecorator
 from functools import cache
-from threading import Lock
+from threading import Lock, local
 from typing import TypeVar
 
 import scipy.linalg  # noqa: F401
@@ -25,14 +23,21 @@ from threadpoolctl import ThreadpoolController
 
 
 class _OneBlasThread(ContextDecorator):
-    """One limit for the process, which several threads can hold at once: the last one lifts it."""
+    """One limit for the process, which several threads can hold at once: the last one lifts it.
+
+    A thread that holds it already has nothing to do: to set a limit takes as long as a small fit.
+    """
 
     def __init__(self) -> None:
+        self._own = local()
         self._lock = Lock()
         self._holders = 0
         self._before = None
 
     def __enter__(self) -> None:
+        self._own.depth = getattr(self._own, "depth", 0) + 1
+        if self._own.depth > 1:
+            return
         with self._lock:
             if self._holders == 0:
                 self._before = _controller().limit()
@@ -42,6 +47,9 @@ class _OneBlasThread(ContextDecorator):
             _let_others_set()
 
     def __exit__(self, *exception) -> None:
+        self._own.depth -= 1
+        if self._own.depth:
+            return
         with self._lock:
             self._holders -= 1
             if self._holders == 0:
@@ -56,11 +64,7 @@ def _controller() -> ThreadpoolController:
 
 
 def _let_others_set() -> None:
-    """Change nothing, in a context of its own.
-
-    Since threadpoolctl 3.8 a thread that set a limit is the only one whose limits OpenBLAS obeys,
-    until it leaves a context.
-    """
+    """Leave a context: since threadpoolctl 3.8 OpenBLAS obeys no other thread before that."""
     with _controller().limit():
         pass
 
@@ -103,9 +107,8 @@ def run_side_by_side(
 ) -> Iterator[Result]:
     """Call ``work(item)`` on every item, several at once, and yield the results in order.
 
-    The calls share the threads of `n_jobs`, as in `count_threads`: `work` may count threads itself,
-    and is granted its share. Each call holds `copy_bytes`, its copy of the data; at most as many
-    run at once as hold `MOST_BYTES_OF_COPIES` together.
+    The calls share the threads of `n_jobs`, as in `count_threads`, of which `work` is granted its
+    share. Each holds `copy_bytes`: as many run at once as hold `MOST_BYTES_OF_COPIES` together.
     """
     n_threads = count_threads(n_jobs)
     at_once = max(1, min(n_threads, len(items), MOST_BYTES_OF_COPIES // max(1, copy_bytes)))
@@ -130,8 +133,7 @@ def run_in_slices(
 ) -> None:
     """Call ``work(start, stop)`` on slices that together cover ``range(n_items)``.
 
-    Slices exclude `stop`. With one thread, `work` is called directly. Slices start at multiples of
-    `multiple`: for items of little work, the number that is worth a thread.
+    Slices start at multiples of `multiple`: of items of little work, what is worth a thread.
     """
     n_slices = max(1, min(n_threads, -(-n_items // multiple)))
     if n_slices == 1:

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sparsekm.cluster.matrices.containers import in_blocks
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.sample_weights import WeightedSamples, describe_weighted, with_weights
+from sparsekm.cluster.sample_weights import describe_weighted, with_weights
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.tuning.consensus import (
@@ -26,29 +26,28 @@ from sparsekm.tuning.consensus import (
     match_clusters,
     sample_reproducibility,
 )
-from sparsekm.tuning.differing_features import count_differing
-from sparsekm.tuning.feature_limit import noise_correlation
 from sparsekm.tuning.feature_ranking import ScaledData, choose_screening
 from sparsekm.tuning.fold_fits import (
     N_REPEATS,
     FoldFit,
-    bound_of,
     fit_few,
     fit_folds,
     fit_from,
     kept_features,
     label_everyone,
 )
+from sparsekm.tuning.gap import count_differing, noise_correlation
 from sparsekm.tuning.separation import (
     LEVEL,
     MatchedFold,
+    Signature,
     are_apart,
+    find_signatures,
     join_touching,
     match_folds,
     place_left_out,
     separation,
 )
-from sparsekm.tuning.signature import Signature, find_signatures
 
 # The most clusters tried, and the fewest samples for each.
 MOST_CLUSTERS = 12
@@ -61,7 +60,7 @@ class ConsensusFit:
 
     fit: SparsityPath  # one fit: labels, weights and scores of all features
     screening: str  # how features were ranked, see `sparsekm.tuning.feature_ranking`
-    folds: list[FoldFit]
+    partitions: np.ndarray  # (m, n_samples): those of all folds
     table: pd.DataFrame  # a row per kind of start, see `_tabulate`
     separation: pd.DataFrame  # a row per pair of neighbours
     reproducibility: np.ndarray  # (n_samples,)
@@ -84,23 +83,10 @@ class ConsensusFit:
         """Whether any two clusters stand apart."""
         return are_apart(self.separation)
 
-    @property
-    def partitions(self) -> np.ndarray:
-        """The partitions of all folds, (m, n_samples)."""
-        return np.concatenate([fold.labels for fold in self.folds])
-
     def extend(self, estimator: Any, X: Any, samples: np.ndarray) -> ConsensusFit:
-        """Return the answer for all samples, given that from some.
+        """Return the answer for all samples X, given that from some: `samples`, ascending.
 
-        All samples are labelled by the nearest centre. Algorithm 1 fits all from there, unless the
-        clusters are joined ones.
-
-        Parameters
-        ----------
-        estimator : L0KMeans or L1KMeans
-        X : ndarray or csr_array of shape (n_all_samples, n_features)
-        samples : ndarray of shape (n_samples,)
-            Those of this answer, ascending.
+        All are labelled by the nearest centre, where `refit` starts.
         """
         labels = label_everyone(X, X[samples], self.labels, self.fit.weights[0])
         left_out = labels.copy()
@@ -110,160 +96,68 @@ class ConsensusFit:
         found = self.refit(estimator, X, labels)
         return replace(found, reproducibility=reproducibility, left_out_labels=left_out)
 
-    def refit(self, estimator: Any, X: Any, labels: np.ndarray) -> ConsensusFit:
+    def refit(
+        self, estimator: Any, X: Any, labels: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> ConsensusFit:
         """Return the answer with the clusters that Algorithm 1 makes from others.
 
-        Joined ones stay as they are. X are samples, or WeightedSamples.
+        Joined ones stay as they are.
         """
         n_clusters, fit = int(self.labels.max()) + 1, self.fit
-        weighted = isinstance(X, WeightedSamples)
         if not self.is_joined:
-            estimator = clone(estimator).set_params(n_clusters=n_clusters)
-            fit = fit_from(estimator, X if weighted else in_blocks(X), labels, self.fitted_sparsity)
+            given = in_blocks(X)
+            if sample_weight is not None:
+                given = with_weights(as_matrix(X), sample_weight)
+            own = clone(estimator).set_params(n_clusters=n_clusters)
+            fit = fit_from(own, given, labels, self.fitted_sparsity)
             # The fit numbers its clusters anew; what is known of them has the old numbers.
             labels = match_clusters(labels, fit.labels[0], np.arange(len(labels))).astype(np.int32)
             fit = replace(fit, labels=labels[None])
         if self.is_weighed:
-            if weighted:
-                matrix = with_weights(as_matrix(X.values), X.sample_weight)
-                scores = describe_weighted(matrix, labels, n_clusters)[1]
-            else:
+            if sample_weight is None:
                 scores = feature_scores(as_matrix(X), labels, n_clusters)
-            fit = _weigh(estimator, fit, labels, scores, int(self.fit.n_selected[0]))
+            else:
+                matrix = with_weights(as_matrix(X), sample_weight)
+                scores = describe_weighted(matrix, labels, n_clusters)[1]
+            fit = _weigh(estimator.penalty, fit, labels, scores, int(self.fit.n_selected[0]))
         return replace(self, fit=fit)
 
     def sentence(self) -> str:
         """Say what was found, and how sure it is."""
-        n_clusters, kept = int(self.labels.max()) + 1, int(self.fit.n_selected[0])
-        table, text = self.separation, []
-        if self.counts is not None:
-            text.append(describe_counts(self.counts))
-        apart = int((table["p_adjusted"] <= LEVEL).sum())
-        if not self.has_clusters:
-            text.append(
+        n_clusters, n_pairs = int(self.labels.max()) + 1, len(self.separation)
+        apart = int((self.separation["p_adjusted"] <= LEVEL).sum())
+        separate = (
+            f"{apart} of {n_pairs} pairs of neighbouring clusters stand apart; the others touch"
+        )
+        if not apart:
+            separate = (
                 f"None of the {n_clusters} clusters stands apart from its neighbours: they are "
                 "groups that shade into each other, or a gradient cut into parts"
             )
-        elif apart == len(table):
-            text.append(f"All {n_clusters} clusters stand apart from their neighbours")
-        else:
-            text.append(
-                f"{apart} of {len(table)} pairs of neighbouring clusters stand apart; the others "
-                "touch"
-            )
-        few = self.signature.features
-        agrees = f"(adjusted Rand index {self.signature.agreement:.2f})"
-        if few is None:
-            text.append(f"no small set of features tells the clusters apart {agrees}")
-        else:
-            text.append(
-                f"{len(few):,} features put left-out samples into the same clusters {agrees}"
-            )
-        text.append(
-            f"{kept:,} of {self.fit.weights.shape[1]:,} features have weight; a sample is in its "
-            f"cluster in {np.nanmean(self.reproducibility):.0%} of the fits to nine tenths of the "
-            "samples on average"
+        elif apart == n_pairs:
+            separate = f"All {n_clusters} clusters stand apart from their neighbours"
+        few = "no small set of features tells the clusters apart"
+        if self.signature.features is not None:
+            n_few = len(self.signature.features)
+            few = f"{n_few:,} features put left-out samples into the same clusters"
+        counted = "" if self.counts is None else f"{describe_counts(self.counts)}; "
+        return (
+            f"{counted}{separate}; {few} (adjusted Rand index {self.signature.agreement:.2f}); "
+            f"{self.fit.n_selected[0]:,} of {self.fit.weights.shape[1]:,} features have weight; "
+            f"a sample is in its cluster in {np.nanmean(self.reproducibility):.0%} of the fits to "
+            "nine tenths of the samples on average."
         )
-        return "; ".join(text) + "."
 
 
 def describe_counts(counts: pd.DataFrame) -> str:
     """Say how a number of clusters was chosen."""
-    chosen = counts[counts["chosen"]].iloc[0]
-    tried = f"{counts['n_clusters'].min()} to {counts['n_clusters'].max()} clusters were tried"
+    chosen, numbers = counts[counts["chosen"]].iloc[0], counts["n_clusters"]
+    groups = f"{chosen['n_groups']} groups stand apart"
     # One number alone can have had two groups.
     if chosen["n_groups"] == 1:
-        return (
-            f"{tried}: no groups stand apart, and {chosen['n_clusters']} clusters are the most "
-            "reproducible"
-        )
-    groups = int(chosen["n_groups"])
-    return f"{tried}: {groups} groups stand apart"
-
-
-def fit_consensus(
-    estimator: Any,
-    data: ScaledData,
-    *,
-    screening: str = "auto",
-    sparsity: float | None = None,
-    selection: str = "relevant",
-    join: bool = False,
-    seed: int,
-    blocks: np.ndarray | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> ConsensusFit:
-    """Cluster data by the consensus of fits of folds.
-
-    Parameters
-    ----------
-    estimator : L0KMeans or L1KMeans
-        Its number of clusters, its guard, its penalty and its threads are used.
-    data : ScaledData
-    screening : str
-        An entry of `sparsekm.tuning.feature_ranking.SCREENINGS`.
-    sparsity : float, default=None
-        That of Algorithm 1, whose features are kept. None fits with few features, see
-        `kept_features`, and `selection` says which are kept.
-    selection : {"relevant", "signature"}, default="relevant"
-        The features that differ between the clusters, or the smallest set that tells them apart
-        (the relevant ones where there is none).
-    join : bool, default=False
-        Whether neighbours without a valley between them become one, if more than one remains.
-    seed : int
-    blocks : ndarray of shape (n_samples,), default=None
-        Samples of one block are left out together.
-    progress : callable, default=None
-        ``progress(done, total)`` is called after each fold.
-    """
-    asked = _Request(_screening(screening, data), sparsity, selection, seed, blocks)
-    trial = _Trial.make(estimator, data, asked, progress)
-    return _describe(data, trial, asked, trial.groups if join else np.arange(trial.n_clusters))
-
-
-def choose_clusters(
-    estimator: Any,
-    data: ScaledData,
-    *,
-    screening: str = "auto",
-    sparsity: float | None = None,
-    selection: str = "relevant",
-    seed: int,
-    blocks: np.ndarray | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> ConsensusFit:
-    """Choose the number of clusters as well: how many groups stand apart.
-
-    Neighbouring clusters without a valley between them are joined. The number of groups that remain
-    stops growing at the number of clusters; it is the largest that two numbers tried reach, or one
-    reaches with every cluster apart beyond doubt (adjusted for the numbers tried). Where no groups
-    stand apart, the most reproducible number is shown. The arguments are those of
-    `fit_consensus`; `progress` counts the numbers of clusters.
-    """
-    asked = _Request(_screening(screening, data), sparsity, selection, seed, blocks)
-    counts = range(2, most_clusters(data.X.shape[0], int(estimator.min_cluster_size)) + 1)
-    tried = []
-    for n_clusters in counts:
-        own = clone(estimator).set_params(n_clusters=n_clusters)
-        tried.append(_Trial.make(own, data, asked))
-        if progress is not None:
-            progress(len(tried), len(counts))
-    chosen = _choose_trial(tried)
-    found = _describe(data, tried[chosen], asked, tried[chosen].groups)
-    table = pd.DataFrame(
-        {
-            "n_clusters": [trial.n_clusters for trial in tried],
-            "n_groups": [trial.n_groups for trial in tried],
-            "reproducibility": [trial.reproducibility for trial in tried],
-            "groups": ["-".join(map(str, trial.group)) for trial in tried],
-            "chosen": np.arange(len(tried)) == chosen,
-        }
-    )
-    return replace(found, counts=table)
-
-
-def _screening(screening: str, data: ScaledData) -> str:
-    return choose_screening(data) if screening == "auto" else screening
+        most = chosen["n_clusters"]
+        groups = f"no groups stand apart, and {most} clusters are the most reproducible"
+    return f"{numbers.min()} to {numbers.max()} clusters were tried: {groups}"
 
 
 def most_clusters(n_samples: int, min_cluster_size: int = 1) -> int:
@@ -272,82 +166,81 @@ def most_clusters(n_samples: int, min_cluster_size: int = 1) -> int:
     return max(2, min(MOST_CLUSTERS, room))
 
 
-@dataclass(frozen=True)
-class _Request:
-    """What was asked for beside the number of clusters."""
+def fit_consensus(
+    estimator: Any,
+    data: ScaledData,
+    *,
+    choose: bool = False,
+    join: bool = False,
+    screening: str = "auto",
+    sparsity: float | None = None,
+    selection: str = "relevant",
+    seed: int,
+    blocks: np.ndarray | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ConsensusFit:
+    """Cluster data by the consensus of fits of folds.
 
-    screening: str
-    sparsity: float | None
-    selection: str
-    seed: int
-    blocks: np.ndarray | None
+    Of the `estimator`, L0KMeans or L1KMeans, the number of clusters, the guard, the penalty and the
+    threads are used. With `choose` the number is chosen as well: how many groups stand apart. That
+    number stops growing with the number of clusters; it is the largest that two numbers tried
+    reach, or one reaches with every cluster apart beyond doubt (adjusted for the numbers tried).
+    Where no groups stand apart, the most reproducible number is shown. Neighbours without a valley
+    between them become one, if more than one remains, where the number is chosen, and with `join`.
+
+    `screening` is an entry of `sparsekm.tuning.feature_ranking.SCREENINGS`. The features of a given
+    `sparsity` of Algorithm 1 are kept. None fits with few features, see `kept_features`, and keeps
+    those that differ between the clusters or, with `selection` "signature", the smallest set that
+    tells them apart, if there is one. Samples with the same number in `blocks` are left out
+    together. ``progress(done, total)`` is called after each fold, or number of clusters.
+    """
+    screening = choose_screening(data) if screening == "auto" else screening
+    search = _Search(estimator, data, screening, sparsity, seed, blocks)
+    if not choose:
+        trial = search.fit(int(estimator.n_clusters), progress)
+        group = trial.groups if join else np.arange(trial.n_clusters)
+        return _describe(search, trial, group, selection)
+    tried = []
+    most = most_clusters(data.X.shape[0], int(estimator.min_cluster_size))
+    for n_clusters in range(2, most + 1):
+        tried.append(search.fit(n_clusters))
+        if progress is not None:
+            progress(len(tried), most - 1)
+    table = pd.DataFrame(
+        {
+            "n_clusters": [trial.n_clusters for trial in tried],
+            "n_groups": [trial.n_groups for trial in tried],
+            "reproducibility": [trial.reproducibility for trial in tried],
+            "groups": ["-".join(map(str, trial.group)) for trial in tried],
+        }
+    )
+    chosen = _choose_trial(table, [trial.worst_p for trial in tried])
+    table["chosen"] = table.index == chosen
+    found = _describe(search, tried[chosen], tried[chosen].groups, selection)
+    return replace(found, counts=table)
+
+
+def _choose_trial(table: pd.DataFrame, worst_p: Sequence[float]) -> int:
+    """Return which number of clusters gives the answer."""
+    n_groups, n_clusters = table["n_groups"].to_numpy(), table["n_clusters"].to_numpy()
+    # The largest that two reach, or one all of whose clusters stand apart beyond doubt.
+    alone = n_clusters[np.array(worst_p) * len(table) <= LEVEL]
+    target = max([np.sort(n_groups)[-2:][0], *alone])
+    able = (n_groups == target) | (target == 1)
+    direct = able & (table.index + 2 == target)
+    again = np.where(direct if direct.any() else able, table["reproducibility"], -np.inf)
+    return int(again.argmax())
 
 
 @dataclass(frozen=True)
 class _Trial:
     """The fit of one number of clusters, and the groups that its clusters join into."""
 
-    estimator: Any
     fit: SparsityPath
     folds: list[FoldFit]
     matched: list[MatchedFold]
     separation: pd.DataFrame
     group: np.ndarray  # (n_clusters,)
-
-    @classmethod
-    def make(cls, estimator, data, asked, progress=None) -> _Trial:
-        """Fit by the consensus of screens, and of what the features' correlation calls for.
-
-        Independent features have the optimum's votes as well. Where they correlate and no clusters
-        stand apart, they may follow factors: the clusters of components that count each factor once
-        take their place if some of them stand apart and the folds reproduce them better.
-        """
-
-        def fit_starts(start):
-            return fit_folds(
-                data,
-                int(estimator.n_clusters),
-                screening=asked.screening,
-                start=start,
-                min_cluster_size=int(estimator.min_cluster_size),
-                seed=asked.seed,
-                n_jobs=estimator.n_jobs,
-                blocks=asked.blocks,
-                progress=progress,
-            )
-
-        folds = fit_starts("screens")
-        fit = _fit_from(estimator, data.matrix, folds, asked)
-        noise = noise_correlation(data.X, fit.labels[0], fit.weights[0])
-        if not noise.is_beyond_chance:
-            folds = [_join(*pair) for pair in zip(folds, fit_starts("optimum"), strict=True)]
-            fit = _fit_from(estimator, data.matrix, folds, asked)
-        trial = cls._of(estimator, data, fit, folds, asked)
-        if noise.is_beyond_chance and not are_apart(trial.separation):
-            folds = fit_starts("components")
-            fit = _fit_from(estimator, data.matrix, folds, asked)
-            other = cls._of(estimator, data, fit, folds, asked)
-            if are_apart(other.separation) and other.reproducibility > trial.reproducibility:
-                trial = other
-        return trial
-
-    @classmethod
-    def _of(cls, estimator, data, fit, folds, asked) -> _Trial:
-        labels = fit.labels[0]
-        matched = match_folds(labels, folds)
-        table = separation(data.X, labels, np.flatnonzero(fit.weights[0]), matched, asked.blocks)
-        group = join_touching(table, int(labels.max()) + 1)
-        return cls(estimator, fit, folds, matched, table, group)
-
-    @property
-    def worst_p(self) -> float:
-        """The largest adjusted p over the pairs of neighbours."""
-        return float(self.separation["p_adjusted"].max()) if len(self.separation) else 1.0
-
-    @property
-    def groups(self) -> np.ndarray:
-        """The group of each cluster; where there is only one, each is its own."""
-        return np.arange(self.n_clusters) if self.n_groups == 1 else self.group
 
     @property
     def n_clusters(self) -> int:
@@ -358,69 +251,131 @@ class _Trial:
         return int(self.group.max()) + 1
 
     @property
+    def groups(self) -> np.ndarray:
+        """The group of each cluster; where there is only one, each is its own."""
+        return np.arange(self.n_clusters) if self.n_groups == 1 else self.group
+
+    @property
+    def worst_p(self) -> float:
+        """The largest adjusted p over the pairs of neighbours."""
+        return float(self.separation["p_adjusted"].max()) if len(self.separation) else 1.0
+
+    @property
     def reproducibility(self) -> float:
         """Mean adjusted Rand index of the groups, or the clusters of one group, with the folds."""
         joined = np.array([fold.join(self.groups).labels + 1 for fold in self.matched])
         return float(agreement(self.groups[self.fit.labels[0]], joined).mean())
 
 
-def _choose_trial(tried: Sequence[_Trial]) -> int:
-    """Return which number of clusters gives the answer."""
-    n_groups = [trial.n_groups for trial in tried]
-    # The largest that two reach, or one all of whose clusters stand apart beyond doubt.
-    alone = [t.n_clusters for t in tried if t.worst_p * len(tried) <= LEVEL]
-    target = max([sorted(n_groups)[-2:][0], *alone])
-    if target == 1:
-        return int(np.argmax([trial.reproducibility for trial in tried]))
-    direct = target - 2
-    if n_groups[direct] == target:
-        return direct
-    able = [number for number, groups in enumerate(n_groups) if groups == target]
-    return max(able, key=lambda number: tried[number].reproducibility)
+@dataclass(frozen=True)
+class _Search:
+    """What is fitted, and how, whatever the number of clusters."""
+
+    estimator: Any
+    data: ScaledData
+    screening: str
+    sparsity: float | None
+    seed: int
+    blocks: np.ndarray | None
+
+    def fit(self, n_clusters: int, progress: Any = None) -> _Trial:
+        """Fit by the consensus of screens, and of what the features' correlation calls for.
+
+        Independent features have the optimum's votes as well. Where they correlate and no clusters
+        stand apart, they may follow factors: the clusters of components that count each factor once
+        take their place if some of them stand apart and the folds reproduce them better.
+        """
+
+        def fit_starts(start):
+            return fit_folds(
+                self.data,
+                n_clusters,
+                screening=self.screening,
+                start=start,
+                min_cluster_size=int(self.estimator.min_cluster_size),
+                seed=self.seed,
+                n_jobs=self.estimator.n_jobs,
+                blocks=self.blocks,
+                progress=progress,
+            )
+
+        folds = fit_starts("screens")
+        fit = self._fit_from(n_clusters, folds)
+        noise = noise_correlation(self.data.X, fit.labels[0], fit.weights[0])
+        if not noise.is_beyond_chance:
+            folds = [_join(*pair) for pair in zip(folds, fit_starts("optimum"), strict=True)]
+            fit = self._fit_from(n_clusters, folds)
+        trial = self._judge(fit, folds)
+        if noise.is_beyond_chance and not are_apart(trial.separation):
+            folds = fit_starts("components")
+            other = self._judge(self._fit_from(n_clusters, folds), folds)
+            if are_apart(other.separation) and other.reproducibility > trial.reproducibility:
+                trial = other
+        return trial
+
+    def _fit_from(self, n_clusters: int, folds: Sequence[FoldFit]) -> SparsityPath:
+        """Run Algorithm 1 on all features from the consensus of the folds."""
+        matrix, guard = self.data.matrix, int(self.estimator.min_cluster_size)
+        partitions = np.concatenate([fold.labels for fold in folds])
+        start = consensus_partition(partitions, n_clusters, seed=self.seed, min_cluster_size=guard)
+        own = clone(self.estimator).set_params(n_clusters=n_clusters)
+        if self.sparsity is not None:
+            return fit_from(own, matrix, start, self.sparsity)
+        few = PENALTIES[own.penalty].bound_of(kept_features(n_clusters, matrix.n_features))
+        return fit_few(own, matrix, start, few)
+
+    def _judge(self, fit: SparsityPath, folds: list[FoldFit]) -> _Trial:
+        labels = fit.labels[0]
+        matched = match_folds(labels, folds)
+        table = self.separate(fit, labels, matched)
+        return _Trial(fit, folds, matched, table, join_touching(table, int(labels.max()) + 1))
+
+    def separate(self, fit: SparsityPath, labels, matched) -> pd.DataFrame:
+        """Test which clusters stand apart in the features of a fit."""
+        return separation(self.data.X, labels, np.flatnonzero(fit.weights[0]), matched, self.blocks)
 
 
-def _describe(data, trial, asked, group) -> ConsensusFit:
+def _describe(search: _Search, trial: _Trial, group, selection: str) -> ConsensusFit:
     """Choose the features of the clusters, joined by `group`, and measure their reproducibility."""
-    X, fit, matched, apart = data.X, trial.fit, trial.matched, trial.separation
+    X, matrix, fit = search.data.X, search.data.matrix, trial.fit
+    matched, apart = trial.matched, trial.separation
     labels = group[fit.labels[0]].astype(np.int32)
-    joined = len(group) > group.max() + 1
+    n_clusters = int(labels.max()) + 1
+    joined = len(group) > n_clusters
     if joined:
         matched = [fold.join(group) for fold in matched]
-        apart = separation(X, labels, np.flatnonzero(fit.weights[0]), matched, asked.blocks)
+        apart = search.separate(fit, labels, matched)
     signature, *of_clusters = find_signatures(X, labels, matched, N_REPEATS)
-    if asked.sparsity is None:
-        few = asked.selection == "signature" and signature.features is not None
-        scores = feature_scores(data.matrix, labels, int(labels.max()) + 1)
-        differing = count_differing(data.matrix, labels, scores)
-        count = len(signature.features) if few else differing
-        fit = _weigh(trial.estimator, fit, labels, scores, count)
-    folds = trial.folds
-    partitions = np.concatenate([fold.labels for fold in folds])
+    if search.sparsity is None:
+        scores = feature_scores(matrix, labels, n_clusters)
+        count = count_differing(matrix, labels, scores)
+        if selection == "signature" and signature.features is not None:
+            count = len(signature.features)
+        fit = _weigh(search.estimator.penalty, fit, labels, scores, count)
+    partitions = np.concatenate([fold.labels for fold in trial.folds])
     everyone = np.array([fold.labels for fold in matched]) if joined else partitions
-    starts = [start for fold in folds for start in fold.starts]
-    kept = np.concatenate([features for fold in folds for features in fold.kept])
+    kept = np.concatenate([features for fold in trial.folds for features in fold.kept])
     return ConsensusFit(
         fit,
-        asked.screening,
-        folds,
-        _tabulate(partitions, starts, labels),
+        search.screening,
+        partitions,
+        _tabulate(partitions, [start for fold in trial.folds for start in fold.starts], labels),
         apart,
         sample_reproducibility(labels, everyone),
-        place_left_out(matched, len(labels), int(labels.max()) + 1),
+        place_left_out(matched, len(labels), n_clusters),
         np.bincount(kept, minlength=X.shape[1]) / len(partitions),
         signature,
         of_clusters,
         is_joined=joined,
-        is_weighed=asked.sparsity is None,
+        is_weighed=search.sparsity is None,
         fitted_sparsity=float(trial.fit.sparsities[0]),
     )
 
 
 def _join(fold: FoldFit, other: FoldFit) -> FoldFit:
     labels = np.concatenate([fold.labels, other.labels])
-    return replace(
-        fold, labels=labels, kept=fold.kept + other.kept, starts=fold.starts + other.starts
-    )
+    kept, starts = fold.kept + other.kept, fold.starts + other.starts
+    return FoldFit(fold.drawn, fold.left_out, labels, kept, starts)
 
 
 def _tabulate(partitions: np.ndarray, starts: Sequence[str], labels: np.ndarray) -> pd.DataFrame:
@@ -432,28 +387,14 @@ def _tabulate(partitions: np.ndarray, starts: Sequence[str], labels: np.ndarray)
     rows = []
     for start in dict.fromkeys(starts):
         own = partitions[[name == start for name in starts]]
-        pairs = zip(own, np.roll(own, -1, axis=0), strict=True)
-        again = np.mean([agreement(one, other[None])[0] for one, other in pairs])
+        again = agreement(own, np.roll(own, -1, axis=0)).mean()
         rows.append((start, len(own), float(again), float(agreement(labels, own).mean())))
     return pd.DataFrame(rows, columns=["start", "n_fits", "reproducibility", "agreement"])
 
 
-def _fit_from(estimator, matrix, folds, asked) -> SparsityPath:
-    """Run Algorithm 1 on all features from the consensus of the folds."""
-    n_clusters = int(estimator.n_clusters)
-    partitions = np.concatenate([fold.labels for fold in folds])
-    start = consensus_partition(
-        partitions, n_clusters, seed=asked.seed, min_cluster_size=int(estimator.min_cluster_size)
-    )
-    if asked.sparsity is not None:
-        return fit_from(estimator, matrix, start, asked.sparsity)
-    few = bound_of(estimator.penalty, kept_features(n_clusters, matrix.n_features))
-    return fit_few(estimator, matrix, start, few)
-
-
-def _weigh(estimator, fit, labels, scores, count) -> SparsityPath:
+def _weigh(penalty: str, fit: SparsityPath, labels, scores, count: int) -> SparsityPath:
     """Return a fit with these labels, whose `count` features have the penalty's best weights."""
-    step = PENALTIES[estimator.penalty]
+    step = PENALTIES[penalty]
     sparsity = step.bound_for(scores, count)
     weights = step(sparsity).weigh(scores)
     return replace(

@@ -23,6 +23,7 @@ from sparsekm.cluster.matrices.dense_parts import (
 from sparsekm.cluster.matrices.scatter import MatrixInMemory
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.screening import marginal_scores
+from sparsekm.runtime.compiled import compiled
 
 SCREENINGS = ["auto", "trend", "variance", "marginal", "all"]
 # Screens hold so many of the features that rank first. With no more features than the smallest
@@ -56,6 +57,11 @@ class ScaledData:
         """The values in `X`, centred."""
         return as_matrix(self.X)
 
+    @cached_property
+    def ranked(self) -> dict[tuple, np.ndarray]:
+        """What the samples of each fold rank first, which is asked for more than once."""
+        return {}
+
     @classmethod
     def standardise(cls, X: np.ndarray | csr_array) -> ScaledData:
         """Bring features that vary to unit variance (ddof = 1); the dtype stays."""
@@ -68,7 +74,7 @@ class ScaledData:
             scaled.data /= scale.astype(X.dtype)[X.indices]
             return cls(scaled, np.zeros(X.shape[1]), scale)
         means = feature_means(X)
-        scaled = X - means.astype(X.dtype)
+        scaled = np.subtract(X, means.astype(X.dtype), order="C")
         scaled /= scale.astype(X.dtype)
         return cls(scaled, means, scale)
 
@@ -82,11 +88,13 @@ class ScaledData:
 
     def moments(self, samples: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return means and variances (ddof = 0) of the values as they came."""
-        part = self.X if samples is None else self.X[samples]
-        return (
-            feature_means(part) * self.scale + self.location,
-            feature_variances(part) * self.scale**2,
-        )
+        if samples is None or isinstance(self.X, csr_array):
+            part = self.X if samples is None else self.X[samples]
+            means, variances = feature_means(part), feature_variances(part)
+        else:
+            means, variances = np.zeros((2, self.X.shape[1]))
+            _moments(self.X, samples, means, variances)
+        return means * self.scale + self.location, variances * self.scale**2
 
 
 def choose_screening(data: ScaledData) -> str:
@@ -125,3 +133,18 @@ def rank_features(
         if screening == "trend":
             scores = variance_beyond_trend(means, variances)
     return np.argsort(-scores, kind="stable")
+
+
+@compiled
+def _moments(X, samples, means, variances):
+    """Add to zeros what NumPy's mean and variance are, in its order, without a copy."""
+    n, p = samples.shape[0], X.shape[1]
+    for i in samples:
+        for j in range(p):
+            means[j] += X[i, j]
+    means /= n
+    for i in samples:
+        for j in range(p):
+            difference = X[i, j] - means[j]
+            variances[j] += difference * difference
+    variances /= n

@@ -11,25 +11,23 @@ follow it. All samples are labelled by their nearest centre.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
-from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
+from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
-from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.matrix import CentredMatrix, dense_columns
 from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_centers
 from sparsekm.cluster.matrices.varying_features import count_distinct
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.threads import one_blas_thread, run_side_by_side
-from sparsekm.tuning.differing_features import count_differing
 from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, rank_features
+from sparsekm.tuning.gap import count_differing
 
 N_REPEATS = 5
 N_FOLDS = 10
@@ -50,8 +48,7 @@ MOST_COMPONENTS = 20
 SAMPLES_PER_COMPONENT = 5
 
 
-@dataclass(frozen=True)
-class FoldFit:
+class FoldFit(NamedTuple):
     """The fits of one fold: c partitions of all n samples."""
 
     drawn: np.ndarray  # (n_drawn,): samples that were fitted, ascending
@@ -62,9 +59,9 @@ class FoldFit:
 
 
 def kept_features(n_clusters: int, n_features: int) -> int:
-    """Return how many features fits keep: 25 for each cluster but the first, at least 50.
+    """Return how many features fits keep: 25 a cluster but the first, 50 to half of the features.
 
-    They keep no more than half of the features: one that keeps all selects nothing.
+    One that keeps all selects nothing.
     """
     return min(-(-n_features // 2), FEATURES_PER_CLUSTER * max(2, n_clusters - 1))
 
@@ -99,8 +96,8 @@ def fit_folds(
 ) -> list[FoldFit]:
     """Fit every fold, side by side in threads; the results do not depend on their number.
 
-    `screening` is an entry of `SCREENINGS` other than "auto", `start` one of `STARTS`, and `blocks`
-    as in `draw_folds`. ``progress(done, total)`` is called after each fold.
+    `screening` is an entry of `SCREENINGS` other than "auto", `start` one of `STARTS`, and
+    `progress` is called after each fold.
     """
     folds = draw_folds(data.X.shape[0], seed=seed, blocks=blocks)
     work = partial(_fit_fold, data, n_clusters, screening, min_cluster_size, seed, folds, start)
@@ -117,10 +114,15 @@ def fit_folds(
 def screened_start(data: ScaledData, n_clusters: int, screening: str, seed: int) -> np.ndarray:
     """Label samples by k-means on the features that rank first: (n_samples,), int32."""
     top = rank_features(data, screening)[:START_SCREEN]
-    matrix = CentredMatrix(as_dense(data.X[:, top]))
-    if not _can_cluster(matrix, n_clusters):
-        matrix = CentredMatrix(as_dense(data.X))
-    return KMeans(n_clusters, n_init=N_INIT, random_state=seed).fit(matrix).labels_
+    return cluster_top(data, top, KMeans(n_clusters, n_init=N_INIT, random_state=seed))
+
+
+def cluster_top(data: ScaledData, top: np.ndarray, means: KMeans) -> np.ndarray:
+    """Label samples by k-means on some features, or on all where those cannot be clustered."""
+    matrix: Any = data.matrix
+    if len(top) <= MOST_FEATURES:
+        matrix = CentredMatrix(as_dense(data.X[:, top]))
+    return means.fit(matrix if _can_cluster(matrix, means.n_clusters) else data.matrix).labels_
 
 
 def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start, index) -> FoldFit:
@@ -130,10 +132,8 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start,
     most = MOST_FEATURES if start == "optimum" else SCREENS[-1]
     # All samples, or at last all features, where those drawn could not be clustered.
     for samples, limit in ((drawn, most), (everyone, most), (everyone, n_features)):
-        top = rank_features(data, screening, samples)[:limit]
-        values = as_dense(data.X[:, top])
-        part = values[samples]
-        matrix = CentredMatrix(part)
+        top = _first_features(data, screening, samples, limit)
+        matrix = CentredMatrix(dense_columns(data.X, samples, top), copy=False)
         if _can_cluster(matrix, n_clusters):
             break
     seeds = np.random.SeedSequence(seed, spawn_key=(index, 7)).generate_state(1)
@@ -141,27 +141,42 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start,
     guard = max(1, int(min_cluster_size * share))
     labels, kept, starts = [], [], []
     for name, found, weights in STARTS[start](matrix, n_clusters, guard, int(seeds[0])):
-        labels.append(label_everyone(values, part, found, weights))
-        kept.append(top[np.flatnonzero(weights)])
+        places = np.flatnonzero(weights)
+        values = as_dense(data.X[:, top[places]])
+        labels.append(label_everyone(values, values[samples], found, weights[places]))
+        kept.append(top[places])
         starts.append(name)
     left_out = np.setdiff1d(everyone, samples)
     return FoldFit(samples, left_out, np.array(labels, np.int16), kept, starts)
 
 
+def _first_features(data, screening, samples, most) -> np.ndarray:
+    """Rank features by some of the samples; what is remembered are no more than `MOST_FEATURES`."""
+    if most > MOST_FEATURES:
+        return rank_features(data, screening, samples)[:most]
+    key = screening, samples.tobytes()
+    if key not in data.ranked:
+        data.ranked[key] = rank_features(data, screening, samples)[:MOST_FEATURES].copy()
+    return data.ranked[key][:most]
+
+
 def _fit_screens(matrix, n_clusters, guard, seed):
     """Yield name, labels and weights: Algorithm 1 from k-means on every screen."""
-    shared = {"min_cluster_size": guard, "random_state": seed, "n_jobs": 1}
     n_features = matrix.n_features
-    sparsity = kept_features(n_clusters, n_features)
     sizes = [size for size in SCREENS if size < n_features] + [n_features]
     for size in [size for size in sizes if size <= SCREENS[-1]] or sizes:
         screen = matrix.select(np.arange(size))
-        if not _can_cluster(screen, n_clusters):
-            continue
-        start = KMeans(n_clusters, n_init=N_INIT, **shared).fit(screen).labels_
-        estimator = L0KMeans(n_clusters, search="alternate", n_init=1, **shared)
-        path = fit_few(estimator, matrix, start, sparsity)
-        yield f"{size} features", path.labels[0], path.weights[0]
+        if _can_cluster(screen, n_clusters):
+            yield f"{size} features", *_fit_few_from(matrix, screen, n_clusters, guard, seed)
+
+
+def _fit_few_from(matrix, seen, n_clusters, guard, seed) -> tuple[np.ndarray, np.ndarray]:
+    """Run Algorithm 1 from k-means on what is seen of the samples; return labels and weights."""
+    shared = {"min_cluster_size": guard, "random_state": seed, "n_jobs": 1}
+    start = KMeans(n_clusters, n_init=N_INIT, **shared).fit(seen).labels_
+    estimator = L0KMeans(n_clusters, search="alternate", n_init=1, **shared)
+    path = fit_few(estimator, matrix, start, kept_features(n_clusters, matrix.n_features))
+    return path.labels[0], path.weights[0]
 
 
 def fit_few(
@@ -171,7 +186,8 @@ def fit_few(
     path = fit_from(estimator, matrix, labels, sparsity)
     differing = count_differing(matrix, path.labels[0], path.scores[0])
     if 2 * differing <= path.n_selected[0]:
-        path = fit_from(estimator, matrix, path.labels[0], bound_of(estimator.penalty, differing))
+        fewer = PENALTIES[estimator.penalty].bound_of(differing)
+        path = fit_from(estimator, matrix, path.labels[0], fewer)
     return path
 
 
@@ -179,11 +195,6 @@ def fit_from(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> Spa
     """Run Algorithm 1 from a partition at one sparsity."""
     estimator = clone(estimator).set_params(init=labels, search="alternate", n_init=1)
     return estimator.path(X, [sparsity])
-
-
-def bound_of(penalty: str, count: int) -> float:
-    """Return the sparsity that so many features of equal weight meet."""
-    return PENALTIES[penalty].bound_of(count)
 
 
 def _fit_optimum(matrix, n_clusters, guard, seed):
@@ -201,13 +212,9 @@ def _fit_optimum(matrix, n_clusters, guard, seed):
 
 def _fit_components(matrix, n_clusters, guard, seed):
     """Yield Algorithm 1 from k-means on principal components of equal variance."""
-    shared = {"min_cluster_size": guard, "random_state": seed, "n_jobs": 1}
     components = CentredMatrix(equal_components(matrix.columns.T, n_clusters))
     seen = components if _can_cluster(components, n_clusters) else matrix
-    start = KMeans(n_clusters, n_init=N_INIT, **shared).fit(seen).labels_
-    estimator = L0KMeans(n_clusters, search="alternate", n_init=1, **shared)
-    path = fit_few(estimator, matrix, start, kept_features(n_clusters, matrix.n_features))
-    yield "components", path.labels[0], path.weights[0]
+    yield "components", *_fit_few_from(matrix, seen, n_clusters, guard, seed)
 
 
 @one_blas_thread
@@ -230,23 +237,17 @@ def equal_components(part: np.ndarray, n_clusters: int) -> np.ndarray:
 STARTS = {"screens": _fit_screens, "optimum": _fit_optimum, "components": _fit_components}
 
 
-def _can_cluster(matrix: CentredMatrix, n_clusters: int) -> bool:
+def _can_cluster(matrix: MatrixInMemory, n_clusters: int) -> bool:
     return count_distinct(matrix, n_clusters) >= n_clusters
 
 
-def label_everyone(
-    X: np.ndarray | csr_array,
-    part: np.ndarray | csr_array,
-    labels: np.ndarray,
-    weights: np.ndarray,
-) -> np.ndarray:
+def label_everyone(X, part, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Label all samples by the nearest centre of a partition of `part`, in its kept features.
 
     `labels` are those of `part`; every label from 0 to the largest occurs.
     """
-    features = WeightedFeatures.from_dense(weights)
-    kept = part[:, features.support]
+    kept = part[:, np.flatnonzero(weights)]
     centers = cluster_centers(kept, labels, int(labels.max()) + 1)
     # Centred at the part's own means: distances do not change, and rounding stays small.
     shift = feature_means(kept)
-    return label_samples(X, features, shift, (centers - shift).T)
+    return label_samples(X, weights, shift, (centers - shift).T)

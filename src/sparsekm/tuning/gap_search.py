@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,10 +15,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.batches import check_batch, compare_batches
-from sparsekm.cluster.feature_groups import FeatureGroups
 from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes
-from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.missing import fill_missing, imputes
 from sparsekm.cluster.path_estimator import (
     FeatureSelector,
@@ -31,16 +29,24 @@ from sparsekm.cluster.path_estimator import (
 from sparsekm.cluster.sample_weights import refuse_counted, repeat_samples
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice, check_count
+from sparsekm.cluster.weight_step import FeatureGroups
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
-from sparsekm.tuning.feature_limit import FeatureLimit, feature_limit
 from sparsekm.tuning.fold_fits import draw_folds
-from sparsekm.tuning.gap import RULES, gap_curve, refined_sparsities, search_grid, select_sparsity
+from sparsekm.tuning.gap import (
+    RULES,
+    feature_limit,
+    gap_curve,
+    refined_sparsities,
+    search_grid,
+    select_sparsity,
+)
 from sparsekm.tuning.references import REFERENCES, SPATIAL, check_reference, reference_objectives
 from sparsekm.tuning.sample_blocks import check_groups, fewest_samples, take_samples, tuning_sample
 from sparsekm.tuning.separation import refit_folds, separation
 
 
+@dataclass(eq=False, repr=False)
 class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator):
     """Choose the sparsity at which the objective most exceeds that of data without clusters.
 
@@ -49,10 +55,10 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     estimator : estimator with `sparsity` and `path`
         For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used. Its `trim` holds for
         references, too, which are made of the samples kept; columns of one group of its
-        `feature_groups` are permuted together. References are searched as
-        the data are: from labels given as `init`, too, which say nothing about a reference, so that
-        the gap then also holds what the labels know. With ``missing="impute"`` as many
-        of their values are missing as of the data's, and filled likewise.
+        `feature_groups` are permuted together. References are searched as the data are: from labels
+        given as `init`, too, which say nothing about a reference, so that the gap then also holds
+        what the labels know. With ``missing="impute"`` as many of their values are missing as of
+        the data's, and filled likewise.
     sparsities : None or array-like, default=None
         The grid; None is `sparsekm.tuning.gap.default_sparsities` for the features that vary.
         Constant features have no part in the search: shares are of the others, and more features
@@ -64,7 +70,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         single Gaussian with the means and covariances of the data; "shrunk" does the same with
         shrunk correlations, without those that may be due to chance; "spatial" permutes every
         column so that its autocorrelation in space remains, which needs `positions` in `fit`. See
-        `sparsekm.tuning.references` and `sparsekm.tuning.references`.
+        `sparsekm.tuning.references`.
     rule : {"max", "one-se", "auto"}, default="max"
         "max" is the paper's rule; "auto" keeps at most a quarter of the features if they are
         correlated within clusters. See `sparsekm.tuning.gap.select_sparsity`.
@@ -104,11 +110,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         The limit found by ``rule="auto"``; None with other rules.
     conclusion_ : str or None
         With ``rule="auto"``, one sentence on what determined the number of kept features.
-    labels_ : ndarray of shape (n_samples,)
-    feature_weights_ : ndarray of shape (n_features,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Where X has column names.
+    labels_, feature_weights_, n_features_in_, feature_names_in_
+        Those of `best_estimator_`.
 
     References
     ----------
@@ -126,32 +129,17 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     5
     """
 
-    labels_: np.ndarray
-
-    def __init__(
-        self,
-        estimator: BaseEstimator,
-        *,
-        sparsities: ArrayLike | None = None,
-        n_references: int = 10,
-        reference: str = "permutation",
-        rule: str = "max",
-        n_refined: int = 0,
-        max_samples: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Seed = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.sparsities = sparsities
-        self.n_references = n_references
-        self.reference = reference
-        self.rule = rule
-        self.n_refined = n_refined
-        self.max_samples = max_samples
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: BaseEstimator
+    _: KW_ONLY
+    sparsities: ArrayLike | None = None
+    n_references: int = 10
+    reference: str = "permutation"
+    rule: str = "max"
+    n_refined: int = 0
+    max_samples: int | None = None
+    n_jobs: int | None = None
+    random_state: Seed = None
+    verbose: int = 0
 
     def fit(
         self,
@@ -205,7 +193,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         compare_batches(self, X, batch, positions=positions, sample_weight=sample_weight)
         return self
 
-    def _fit_weighted(self, X, positions, holes, sample_weight) -> None:
+    def _fit_weighted(self, X, positions, holes, sample_weight):
         """Fit samples, each given as many times as it weighs."""
         values = read_data(self, X)
         refuse_counted(getattr(self.estimator, "trim", 0))
@@ -222,7 +210,14 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         """Fit samples, some of them given more than once: those with the same number in `rows`."""
         everyone, features = read_varying(self, X)
         holes = None if holes is None else features.select(holes)
-        estimator, sparsities, seed = self._prepare(features)
+        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
+        estimator: Any = clone(self.estimator).set_params(random_state=seed)
+        counts, feature_groups = features.counts, getattr(estimator, "feature_groups", None)
+        if feature_groups is not None:
+            groups = FeatureGroups.of_labels(feature_groups, features)
+            estimator.set_params(feature_groups=groups.groups)
+            counts = groups.counts
+        sparsities = search_grid(estimator.penalty, self.sparsities, *counts)
         places = self._check_positions(positions, everyone.shape[0])
         check_reference(self.reference, everyone)
         fewest = fewest_samples(estimator)
@@ -232,44 +227,45 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         estimator.check(everyone, searched=True)
         if samples is not None:
             tuned.check(values, searched=True)
-        path, references = self._fit_paths(tuned, values, sparsities, seed, places, holes)
-        self.results_ = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
+        made = {"seed": seed, "positions": places, "holes": holes}
+        path, references = self._fit_paths(tuned, values, sparsities, made)
+        table = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
         first = path
         if self.n_refined:
-            peak = int(self.results_["gap"].argmax())
+            peak = int(table["gap"].argmax())
             refined = refined_sparsities(estimator.penalty, sparsities, peak, self.n_refined)
             added = np.setdiff1d(refined, sparsities)
             if added.size and getattr(estimator, "independent_fits", False):
                 order = np.argsort(np.concatenate([sparsities, added]))
-                further, theirs = self._fit_paths(tuned, values, added, seed, places, holes)
+                further, theirs = self._fit_paths(tuned, values, added, made)
                 path = SparsityPath.join([path, further]).take(order)
                 references = np.hstack([references, theirs])[:, order]
             elif added.size:
-                path, references = self._fit_paths(tuned, values, refined, seed, places, holes)
+                path, references = self._fit_paths(tuned, values, refined, made)
             sparsities = refined
-            self.results_ = gap_curve(
-                sparsities, path.n_selected, path.first_objectives, references
-            )
-        self.limit_ = _find_limit(values, path, rows) if self.rule == "auto" else None
-        chosen = select_sparsity(self.results_, self.rule, self.limit_)
-        if samples is None:
-            fit = SparsityPath.best_at([path, first], sparsities[chosen])
-        else:
-            with grant_threads(self.n_jobs):
-                fit = estimator.path(everyone, sparsities[[chosen]])
-        limit = self.limit_
-        self.conclusion_ = None if limit is None else limit.sentence(self.results_, chosen)
-        remember_features(self, X)
-        self.best_index_ = chosen
-        self.best_sparsity_ = sparsities[chosen].item()
-        self.path_ = path.put_back(features)
-        self.best_estimator_ = estimator.set_params(sparsity=self.best_sparsity_)
-        if getattr(self.estimator, "feature_groups", None) is not None:
-            estimator.set_params(feature_groups=self.estimator.feature_groups)
+            table = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
+        self.limit_ = self.conclusion_ = None
+        if self.rule == "auto":
+            # Samples that are given twice would make features seem to correlate.
+            once = slice(None) if rows is None else np.unique(rows, return_index=True)[1]
+            self.limit_ = feature_limit(values[once], replace(path, labels=path.labels[:, once]))
+        chosen = select_sparsity(table, self.rule, self.limit_)
+        if self.limit_ is not None:
+            self.conclusion_ = self.limit_.sentence(table, chosen)
         with grant_threads(self.n_jobs):
-            self.best_estimator_.adopt(X, fit.put_back(features), 0)
-        self.labels_ = self.best_estimator_.labels_
-        self.feature_weights_ = self.best_estimator_.feature_weights_
+            if samples is None:
+                fit = SparsityPath.best_at([path, first], sparsities[chosen])
+            else:
+                fit = estimator.path(everyone, sparsities[[chosen]])
+            remember_features(self, X)
+            self.results_, self.best_index_ = table, chosen
+            self.best_sparsity_ = sparsities[chosen].item()
+            self.path_ = path.put_back(features)
+            self.best_estimator_ = estimator.set_params(sparsity=self.best_sparsity_)
+            if feature_groups is not None:
+                estimator.set_params(feature_groups=feature_groups)
+            estimator.adopt(X, fit.put_back(features), 0)
+        self.labels_, self.feature_weights_ = estimator.labels_, estimator.feature_weights_
 
     @available_if(lambda self: hasattr(self.estimator, "predict"))
     def predict(self, X: Data) -> np.ndarray:
@@ -355,17 +351,6 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         check_choice("reference", self.reference, [*REFERENCES, SPATIAL])
         check_choice("rule", self.rule, RULES)
 
-    def _prepare(self, features: VaryingFeatures) -> tuple[Any, np.ndarray, int]:
-        """Return the seeded estimator, the grid for the features that vary, and the seed."""
-        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
-        estimator = clone(self.estimator).set_params(random_state=seed)
-        penalty, counts = self.estimator.penalty, features.counts
-        if getattr(estimator, "feature_groups", None) is not None:
-            groups = FeatureGroups.of_labels(estimator.feature_groups, features)
-            estimator.set_params(feature_groups=groups.groups)
-            counts = groups.counts
-        return estimator, search_grid(penalty, self.sparsities, *counts), seed
-
     def _check_positions(self, positions, n_samples: int) -> np.ndarray | None:
         if self.reference != SPATIAL:
             return None
@@ -379,41 +364,20 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             raise ValueError(f"positions: shape={places.shape} should have {n_samples} rows.")
         return places
 
-    def _fit_paths(
-        self, estimator, X, sparsities, seed, positions, holes
-    ) -> tuple[SparsityPath, np.ndarray]:
+    def _fit_paths(self, estimator, X, sparsities, made) -> tuple[SparsityPath, np.ndarray]:
         """Fit the data and the references side by side; the data, which take longest, first."""
+        shared: dict[str, Any] = {"reference": self.reference, **made}
 
         def fit(index):
             if index is None:
-                path = estimator.path(X, sparsities)
-                self._report("data")
-                return path
-            objectives = reference_objectives(
-                estimator,
-                X,
-                sparsities,
-                index=index,
-                seed=seed,
-                reference=self.reference,
-                positions=positions,
-                holes=holes,
-            )
-            self._report(f"reference {index + 1} of {self.n_references}")
-            return objectives
+                found, what = estimator.path(X, sparsities), "data"
+            else:
+                found = reference_objectives(estimator, X, sparsities, index=index, **shared)
+                what = f"reference {index + 1} of {self.n_references}"
+            if self.verbose:
+                print(f"GapSearch: {what} done", flush=True)  # noqa: T201 (asked for by `verbose`)
+            return found
 
         data_first = [None, *range(self.n_references)]
         path, *references = run_side_by_side(fit, data_first, self.n_jobs, stored_bytes(X))
         return path, np.array(references)
-
-    def _report(self, what: str) -> None:
-        if self.verbose:
-            print(f"GapSearch: {what} done", flush=True)  # noqa: T201 (asked for by `verbose`)
-
-
-def _find_limit(values, path: SparsityPath, rows: np.ndarray | None) -> FeatureLimit:
-    if rows is not None:
-        # Samples that are given twice would make features seem to correlate.
-        once = np.unique(rows, return_index=True)[1]
-        values, path = values[once], replace(path, labels=path.labels[:, once])
-    return feature_limit(values, path)

@@ -4,49 +4,39 @@ r"""Reference data without clusters, each made when it is needed and seeded by i
 normals and n centred rows X, the rows of :math:`G X / \sqrt{n}` are independent draws from
 :math:`N(0, X^T X / n)`: no p x p matrix is needed, which for n < p would be singular.
 
-With few samples, correlations are partly due to chance. With a share :math:`\lambda` of
+*Shrunk*: with few samples, correlations are partly due to chance. With a share :math:`\lambda` of
 independent normals :math:`\varepsilon` as spread as the features, the rows of
 :math:`\sqrt{(1 - \lambda) / n} \, G X + \sqrt\lambda \, \varepsilon` have the correlation matrix
-shrunk by :math:`\lambda` towards the identity.
-
-The share is Ledoit & Wolf's intensity: of n samples z, z-scored in p features, with correlation
-matrix R,
+shrunk by :math:`\lambda` towards the identity. Of n samples z, z-scored in p features, with
+correlation matrix R, the share is Ledoit & Wolf's intensity (2004,
+doi:10.1016/S0047-259X(03)00096-4), the chance variation of R relative to its distance from the
+identity
 
 .. math:: \lambda = \min\left(1,\;
-   \frac{\frac{1}{n^2} \sum_i \lVert z_i z_i^T - R \rVert^2}{\lVert R - I \rVert^2}\right) ,
+   \frac{\frac{1}{n^2} \sum_i \lVert z_i z_i^T - R \rVert^2}{\lVert R - I \rVert^2}\right) .
 
-the chance variation of R relative to its distance from the identity (Ledoit & Wolf 2004,
-doi:10.1016/S0047-259X(03)00096-4). Both norms are sums over pairs of samples as well as over pairs
-of features, so the smaller product is computed: for 60 samples of 20,000 features this takes a
-hundredth of the time of `sklearn.covariance.ledoit_wolf_shrinkage`, which uses all pairs of
-features.
+Both norms are sums over pairs of samples as well as over pairs of features, so the smaller product
+is computed: for 60 samples of 20,000 features this takes a hundredth of the time of
+`sklearn.covariance.ledoit_wolf_shrinkage`, which uses all pairs of features.
 
-*Spatial*: every feature keeps its values and its autocorrelation in space. Neighbours in space
-resemble each other, so features have far fewer independent values than samples, and even
-independent features differ from their permutations. Here each feature is replaced by a random field
-with a variogram like its own, which then takes the feature's values in the order of the field [1]_
-[2]_. Fields of different features are independent of each other.
-
+*Spatial*: neighbours in space resemble each other, so features have far fewer independent values
+than samples, and even independent features differ from their permutations. Here each feature is
+replaced by a random field with a variogram like its own, which then takes the feature's values in
+the order of the field (Viladomat et al. 2014, doi:10.1111/biom.12139; Burt et al. 2020,
+doi:10.1016/j.neuroimage.2020.117038). Fields of different features are independent of each other.
 A feature's normal scores have a variogram, half the mean squared difference of two samples, that
 rises with their distance :math:`h`. It is fitted by a mixture of
 :math:`1 - \exp(-h^2 / (2 \ell^2))` of several ranges :math:`\ell` and a nugget. The fields are
 white noise on a grid, filtered in its Fourier transform, and read off at the grid point nearest to
 each sample.
-
-References
-----------
-.. [1] J. Viladomat, R. Mazumder, A. McInturff, D. J. McCauley, T. Hastie (2014).
-   doi:10.1111/biom.12139
-.. [2] J. B. Burt, M. Helmer, M. Shinn, A. Anticevic, J. D. Murray (2020).
-   doi:10.1016/j.neuroimage.2020.117038
 """
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from scipy import fft
@@ -75,24 +65,30 @@ def permuted_reference(
     """Permute every column separately: margins remain, dependence between features is removed.
 
     Columns of one group, by their numbers in `groups` (n_features,), are permuted together: of
-    their dependence nothing can be learnt where they are kept or dropped as a whole.
+    their dependence nothing can be learnt where they are kept or dropped as a whole. The stored
+    values of each column of a sparse matrix are moved to random rows.
 
-    The stored values of each column of a sparse matrix are moved to random rows. The reference
-    depends only on (`seed`, `index`) and `X`, so any batch of references can be made anywhere in
-    any order; it has the shape and dtype of `X`.
+    This and the other references depend only on (`seed`, `index`) and the data, so any batch of
+    them can be made anywhere in any order; they have the shape and dtype of `X`.
     """
-    rng, n_samples = _reference_generator(seed, index), X.shape[0]
+    rng, n_samples = _generator(seed, index), X.shape[0]
+    # To which row each row goes, drawn once for every group.
+    move = cache(lambda group: rng.permutation(n_samples))
+    if issparse(X):
+        made = csc_array(X)
+        for j, (start, stop) in enumerate(pairwise(made.indptr)):
+            rows = made.indices[start:stop]
+            if groups is None:
+                rows[:] = rng.choice(n_samples, len(rows), replace=False)
+            else:
+                rows[:] = move(groups[j])[rows]
+        made.has_sorted_indices = False
+        return made.tocsr()
     if groups is not None:
-        # To which row each row goes, drawn once for every group.
-        move = cache(lambda group: rng.permutation(n_samples))
-        if issparse(X):
-            return _permute_stored(X, lambda j, rows: move(groups[j])[rows])
         made = np.empty_like(X)
         for j, group in enumerate(groups):
             made[move(group), j] = X[:, j]
         return made
-    if issparse(X):
-        return _permute_stored(X, lambda j, rows: rng.choice(n_samples, len(rows), replace=False))
     # Columns are shuffled as contiguous rows of the transpose; the result is its view.
     columns = np.ascontiguousarray(X.T)
     if np.shares_memory(columns, X):
@@ -103,23 +99,18 @@ def permuted_reference(
 
 
 def gaussian_reference(X: np.ndarray | csr_array, *, index: int, seed: int) -> np.ndarray:
-    """Draw from a single Gaussian: means, spreads and correlations remain, clusters are removed.
-
-    `index`, `seed` and the dtype are as in `permuted_reference`. This takes the memory of one more
-    matrix. See `sparsekm.tuning.references` for the method.
-    """
-    return mix_rows(X, _reference_generator(seed, index))
+    """Draw from a single Gaussian: means, spreads and correlations remain, clusters are removed."""
+    return mix_rows(X, _generator(seed, index))
 
 
 def shrunk_reference(X: np.ndarray | csr_array, *, index: int, seed: int) -> np.ndarray:
     """Draw from a single Gaussian with the data's correlations, less what may be due to chance.
 
     Correlations of n samples of independent features vary by about 1 / sqrt(n), and
-    `gaussian_reference` reproduces them. Here they are shrunk towards 0 by Ledoit & Wolf's
-    intensity, so that independent features remain independent in the reference. `index`, `seed` and
-    the dtype are as in `permuted_reference`. This takes the memory of one more matrix.
+    `gaussian_reference` reproduces them. Here they are shrunk towards 0, so that independent
+    features remain independent in the reference.
     """
-    return mix_rows(X, _reference_generator(seed, index), correlation_shrinkage(X))
+    return mix_rows(X, _generator(seed, index), correlation_shrinkage(X))
 
 
 REFERENCES: dict[str, Callable[..., np.ndarray]] = {
@@ -134,6 +125,10 @@ SPATIAL = "spatial"
 
 
 _WORTH_COLLECTING = 2**26  # bytes
+
+
+def _generator(seed: int, index: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, 0)))
 
 
 def reference_seed(seed: int, index: int) -> int:
@@ -169,15 +164,18 @@ def reference_objectives(
     estimator's own `random_state` is not used.
     """
     check_reference(reference, X)
-    trimmed = getattr(estimator, "trim", 0)
-    if trimmed:
-        kept, others = _set_aside(estimator, X, seed)
-        X, outliers = X[kept], X[others]
-        positions, holes = (None if of is None else of[kept] for of in (positions, holes))
-    # The reference is nobody else's: it is centred where it is, without another copy.
+    outliers = None
+    if getattr(estimator, "trim", 0):
+        # What trimmed k-means sets aside stays as it is: permuted with the others, every sample
+        # would have values of outliers.
+        n_trimmed = count_trimmed(estimator.trim, X.shape[0], estimator.n_clusters, 1)
+        kept = first_kept(as_matrix(X), estimator.n_clusters, n_trimmed, seed=seed)
+        outliers = X[np.setdiff1d(np.arange(X.shape[0]), kept)]
+        X, positions, holes = (None if of is None else of[kept] for of in (X, positions, holes))
+    permuted = reference == "permutation"
     if reference == SPATIAL:
         made = spatial_reference(X, positions=positions, index=index, seed=seed)
-    elif reference == "permutation":
+    elif permuted:
         groups = getattr(estimator, "feature_groups", None)
         groups = None if groups is None else label_codes(groups, "feature_groups")
         source = X if holes is None else np.where(holes, np.nan, X)
@@ -185,12 +183,12 @@ def reference_objectives(
     else:
         made = REFERENCES[reference](X, index=index, seed=seed)
     if holes is not None:
-        lacking = np.isnan(made) if reference == "permutation" else holes
-        made = fill_missing(np.where(lacking, np.nan, made))
-    if trimmed:
-        sparse = issparse(X)
-        made = csr_array(vstack([made, outliers])) if sparse else np.concatenate([made, outliers])
-    data = as_matrix(made, copy=False)
+        made = fill_missing(np.where(np.isnan(made) if permuted else holes, np.nan, made))
+    if outliers is not None:
+        join = vstack if issparse(X) else np.concatenate
+        made = join([made, outliers])
+    # The reference is nobody else's: it is centred where it is, without another copy.
+    data = as_matrix(csr_array(made) if issparse(made) else made, copy=False)
     fitted = clone(estimator).set_params(random_state=reference_seed(seed, index))
     objectives = fitted.search_objectives(data, sparsities)
     # Compiling a kernel leaves a circle of frames, which would hold these data beside those of
@@ -199,30 +197,6 @@ def reference_objectives(
     if stored_bytes(X) > _WORTH_COLLECTING:
         gc.collect()
     return objectives
-
-
-def _permute_stored(X: csr_array, move: Callable[[int, np.ndarray], np.ndarray]) -> csr_array:
-    """Move the stored values of every column, given its number and their rows, to other rows."""
-    columns = csc_array(X)
-    for j, (start, stop) in enumerate(zip(columns.indptr[:-1], columns.indptr[1:], strict=True)):
-        columns.indices[start:stop] = move(j, columns.indices[start:stop])
-    columns.has_sorted_indices = False
-    return columns.tocsr()
-
-
-def _set_aside(estimator, X, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the samples that trimmed k-means keeps, and the others, which stay as they are.
-
-    Permuted with the others, every sample would have values of outliers.
-    """
-    n_trimmed = count_trimmed(estimator.trim, X.shape[0], estimator.n_clusters, 1)
-    matrix, everyone = as_matrix(X), np.arange(X.shape[0])
-    kept = first_kept(matrix, estimator.n_clusters, n_trimmed, seed=seed)
-    return kept, np.setdiff1d(everyone, kept)
-
-
-def _reference_generator(seed: int, index: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, 0)))
 
 
 # Samples whose differences from others give the variogram: at fixed numbers of nearer samples.
@@ -235,75 +209,41 @@ MARGIN = 2
 SMALLEST_VARIOGRAM = 1e-3
 
 
-@dataclass(frozen=True)
-class FieldSpace:
-    """What the fields of all features share."""
-
-    anchors: np.ndarray  # (n_anchors,): samples
-    partners: np.ndarray  # (n_ranks, n_anchors): samples ever farther from these
-    curves: np.ndarray  # (n_ranks, n_ranges + 1): mean variogram of these pairs, the nugget last
-    spectra: np.ndarray  # (n_ranges, ...): of the filters, half of the Fourier transform
-    shape: tuple[int, ...]  # of the grid
-    points: tuple[np.ndarray, ...]  # of the grid, one for each sample
-
-    def fit(self, scores: np.ndarray) -> np.ndarray:
-        """Return the variance of each range and of the nugget, (n_ranges + 1,)."""
-        differences = scores[self.anchors] - scores[self.partners]
-        variogram = np.square(differences).mean(axis=1) / 2
-        # By relative errors: short distances matter most.
-        scale = 1 / np.maximum(variogram, SMALLEST_VARIOGRAM)
-        return nnls(self.curves * scale[:, None], variogram * scale)[0]
-
-    def draw(self, variances: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw a Gaussian field, (n_samples,)."""
-        *of_ranges, nugget = variances
-        noise = fft.rfftn(rng.standard_normal(self.shape))
-        noise *= np.sqrt(np.tensordot(np.array(of_ranges), self.spectra, 1))
-        field = fft.irfftn(noise, self.shape)[self.points]
-        return field + np.sqrt(nugget) * rng.standard_normal(len(field))
-
-
 def spatial_reference(X: np.ndarray, *, positions: np.ndarray, index: int, seed: int) -> np.ndarray:
     """Permute every column separately so that its variogram is like before.
 
-    `positions` has shape (n_samples, n_dimensions). The reference depends only on (`seed`,
-    `index`), `positions` and `X`, and has the shape and dtype of `X`.
+    `positions` has shape (n_samples, n_dimensions).
     """
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, 0)))
-    space = field_space(positions, np.random.default_rng(seed))
+    rng = _generator(seed, index)
+    anchors, partners, curves, spectra, shape, points = _field_space(positions, seed)
     n_samples, n_features = X.shape
     drawn = np.empty((n_features, n_samples), dtype=X.dtype)
     for feature in range(n_features):
         column = X[:, feature]
         scores = ndtri((rankdata(column) - 0.5) / n_samples)
-        field = space.draw(space.fit(scores), rng)
+        variogram = np.square(scores[anchors] - scores[partners]).mean(axis=1) / 2
+        # By relative errors: short distances matter most.
+        scale = 1 / np.maximum(variogram, SMALLEST_VARIOGRAM)
+        *of_ranges, nugget = nnls(curves * scale[:, None], variogram * scale)[0]
+        noise = fft.rfftn(rng.standard_normal(shape))
+        noise *= np.sqrt(np.tensordot(np.array(of_ranges), spectra, 1))
+        field = fft.irfftn(noise, shape)[points]
+        field = field + np.sqrt(nugget) * rng.standard_normal(n_samples)
         drawn[feature, np.argsort(field)] = np.sort(column)
     return drawn.T
 
 
-def field_space(positions: np.ndarray, rng: np.random.Generator) -> FieldSpace:
-    """Choose pairs of samples, ranges and a grid for samples at these positions."""
+def _field_space(positions: np.ndarray, seed: int) -> tuple:
+    """Return what the fields of all features share.
+
+    These are samples, (n_anchors,); samples ever farther from these, (n_ranks, n_anchors), and the
+    mean variogram of these pairs, (n_ranks, n_ranges + 1), for each range and last the nugget; the
+    filters of the ranges, the shape of the grid, and its points for the samples.
+    """
     positions = np.asarray(positions, dtype=np.float64)
     n_samples = len(positions)
     ranks = 2 ** np.arange(max(1, int(np.log2(n_samples - 1)) + 1))
-    anchors = rng.permutation(n_samples)[:N_ANCHORS]
-    distances, partners = _farther_and_farther(positions, anchors, ranks)
-    typical = np.median(distances, axis=1)
-    ranges = typical[typical > 0]
-    ratios = distances[:, :, None] / ranges
-    curves = (1 - np.exp(-(ratios**2) / 2)).mean(axis=1)
-    curves = np.column_stack([curves, (distances > 0).mean(axis=1)])
-    step = _grid_step(np.ptp(positions, axis=0), ranges)
-    points = np.rint((positions - positions.min(axis=0)) / step).astype(int)
-    shape = tuple(fft.next_fast_len(MARGIN * int(most) + 1, real=True) for most in points.max(0))
-    spectra = np.array([_spectrum(shape, each / step) for each in ranges])
-    return FieldSpace(anchors, partners, curves, spectra, shape, tuple(points.T))
-
-
-def _farther_and_farther(
-    positions: np.ndarray, anchors: np.ndarray, ranks: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each anchor the samples of these ranks by distance, and how far they are."""
+    anchors = np.random.default_rng(seed).permutation(n_samples)[:N_ANCHORS]
     distances = np.empty((len(ranks), len(anchors)))
     partners = np.empty((len(ranks), len(anchors)), dtype=np.int64)
     for at, anchor in enumerate(anchors):
@@ -312,15 +252,20 @@ def _farther_and_farther(
         squares[anchor] = -1
         partners[:, at] = np.argpartition(squares, ranks)[ranks]
         distances[:, at] = np.sqrt(squares[partners[:, at]])
-    return distances, partners
-
-
-def _grid_step(sides: np.ndarray, ranges: np.ndarray) -> float:
-    """Return the smallest range, or more where the grid would be too large."""
+    typical = np.median(distances, axis=1)
+    ranges = typical[typical > 0]
+    ratios = distances[:, :, None] / ranges
+    curves = (1 - np.exp(-(ratios**2) / 2)).mean(axis=1)
+    curves = np.column_stack([curves, (distances > 0).mean(axis=1)])
+    sides = np.ptp(positions, axis=0)
+    # The smallest range, or more where the grid would be too large.
     step = float(ranges.min(initial=sides.max() or 1.0))
     while np.prod(MARGIN * sides / step + 1) > MOST_POINTS:
         step *= 1.1
-    return step
+    points = np.rint((positions - positions.min(axis=0)) / step).astype(int)
+    shape = tuple(fft.next_fast_len(MARGIN * int(most) + 1, real=True) for most in points.max(0))
+    spectra = np.array([_spectrum(shape, each / step) for each in ranges])
+    return anchors, partners, curves, spectra, shape, tuple(points.T)
 
 
 def _spectrum(shape: tuple[int, ...], length: float) -> np.ndarray:
@@ -348,11 +293,9 @@ def mix_rows(
 ) -> np.ndarray:
     """Draw as many rows as `X` has from a Gaussian with its means, spreads and correlations.
 
-    `shrinkage`, between 0 and 1, is the share of independent normals; correlations are multiplied
-    by the rest. The result is an array with the shape and dtype of `X`, also where `X` is sparse.
-    Its features have exactly the means and standard deviations of `X` and, in expectation, its
-    shrunk correlations. Up to `BLOCK` samples are drawn from one Gaussian. More are drawn from one
-    per block of random rows; the covariances of the blocks average to those of the data.
+    Correlations are multiplied by 1 - `shrinkage`, in expectation; means and standard deviations
+    are exactly those of `X`. Up to `BLOCK` samples are drawn from one Gaussian, more from one per
+    block of random rows; the covariances of the blocks average to those of the data.
     """
     if not issparse(X):
         # One layout, one order of summation: the bits do not depend on how the caller's array lies.
@@ -371,11 +314,6 @@ def mix_rows(
             draws *= np.sqrt(1 - shrinkage)
             draws += np.sqrt(shrinkage) * spreads * rng.standard_normal(draws.shape)
         mixed[rows] = draws
-    return _match_spreads(mixed, means, spreads)
-
-
-def _match_spreads(mixed: np.ndarray, means: np.ndarray, spreads: np.ndarray) -> np.ndarray:
-    """Give the features of `mixed`, in place, these means and standard deviations."""
     own = np.sqrt(feature_variances(mixed))
     scales = np.divide(spreads, own, out=np.zeros_like(own), where=own > 0)
     shifts = means - feature_means(mixed) * scales
@@ -390,7 +328,13 @@ def correlation_shrinkage(X: np.ndarray | csr_array) -> float:
     At most `BLOCK` samples are used, evenly spaced: a Gaussian reference is drawn from the
     correlations of that many at a time. Constant features are left out.
     """
-    z = _z_score(X)
+    n = X.shape[0]
+    rows = np.linspace(0, n - 1, min(n, BLOCK)).round().astype(int)
+    # One layout, one order of summation: the bits do not depend on how the caller's array lies.
+    z = np.array(as_dense(X[rows]), dtype=np.float64, order="C")
+    z = np.ascontiguousarray(z[:, np.ptp(z, axis=0) > 0])
+    z -= z.mean(axis=0)
+    z /= z.std(axis=0)
     n, p = z.shape
     if p < 2:
         return 0.0
@@ -402,15 +346,3 @@ def correlation_shrinkage(X: np.ndarray | csr_array) -> float:
     chance = (np.einsum("i,i->", squares, squares) / n - norm) / n
     distance = norm - p
     return float(min(1.0, max(chance, 0.0) / distance)) if distance > 0 else 0.0
-
-
-def _z_score(X: np.ndarray | csr_array) -> np.ndarray:
-    """Z-score, with ddof = 0, the features of at most `BLOCK` samples that vary among them."""
-    n = X.shape[0]
-    rows = np.linspace(0, n - 1, min(n, BLOCK)).round().astype(int)
-    # One layout, one order of summation: the bits do not depend on how the caller's array lies.
-    z = np.array(as_dense(X[rows]), dtype=np.float64, order="C")
-    z = np.ascontiguousarray(z[:, np.ptp(z, axis=0) > 0])
-    z -= z.mean(axis=0)
-    z /= z.std(axis=0)
-    return z

@@ -57,41 +57,16 @@ def space_blocks(positions: np.ndarray, n_blocks: int) -> np.ndarray:
     positions = np.asarray(positions, dtype=np.float64)
     parts = [np.arange(len(positions))]
     while 2 * len(parts) <= min(n_blocks, len(positions)):
-        parts = [half for part in parts for half in _halve(positions, part)]
+        halves = []
+        for part in parts:
+            axis = int(np.ptp(positions[part], axis=0).argmax())
+            order = part[np.argsort(positions[part, axis], kind="stable")]
+            halves += [order[: len(order) // 2], order[len(order) // 2 :]]
+        parts = halves
     blocks = np.empty(len(positions), dtype=np.int64)
     for number, part in enumerate(parts):
         blocks[part] = number
     return blocks
-
-
-def _halve(positions: np.ndarray, part: np.ndarray) -> list[np.ndarray]:
-    axis = int(np.ptp(positions[part], axis=0).argmax())
-    order = part[np.argsort(positions[part, axis], kind="stable")]
-    return [order[: len(order) // 2], order[len(order) // 2 :]]
-
-
-def order_samples(
-    n_samples: int, rng: np.random.Generator, blocks: np.ndarray | None = None
-) -> np.ndarray:
-    """Order the samples at random, block after block; without blocks each is one of its own.
-
-    The first half of the order is a random half of the samples. The names of blocks do not matter.
-    """
-    if blocks is None:
-        return rng.permutation(n_samples)
-    codes = label_codes(blocks, "blocks")
-    return np.argsort(rng.permutation(codes.max() + 1)[codes], kind="stable")
-
-
-def cut_point(size: int, order: np.ndarray, blocks: np.ndarray | None = None) -> int:
-    """Return where to cut an order so that about `size` samples come before, and blocks stay whole.
-
-    Both sides have samples if there are two blocks or more.
-    """
-    if blocks is None:
-        return size
-    ends = np.flatnonzero(np.diff(blocks[order])) + 1
-    return size if len(ends) == 0 else int(ends[np.abs(ends - size).argmin()])
 
 
 def fewest_samples(estimator: Any) -> int:
@@ -134,28 +109,13 @@ def take_samples(
     """
     if samples is None:
         return estimator, X, *others
-    n_samples = X.shape[0]
-    # There may be as many features as samples.
-    parameters = {
-        name: held
-        for name, held in estimator.get_params().items()
-        if name != "feature_groups" and _length(held) == n_samples
-    }
-    cut = {name: _cut(held, samples) for name, held in parameters.items()}
-    return (
-        clone(estimator).set_params(**cut),
-        X[samples],
-        *(None if other is None else other[samples] for other in others),
-    )
-
-
-def _length(held: Any) -> int | None:
-    if isinstance(held, list | tuple):
-        return len(held)
-    return next(iter(getattr(held, "shape", ())), None)
-
-
-def _cut(held: Any, samples: np.ndarray) -> Any:
-    held = held.tocsr() if issparse(held) else np.asarray(held)
-    is_square = held.shape == (held.shape[0],) * 2
-    return held[samples][:, samples] if is_square else held[samples]
+    cut = {}
+    for name, held in estimator.get_params().items():
+        shape = (len(held),) if isinstance(held, list | tuple) else getattr(held, "shape", ())
+        # There may be as many features as samples.
+        if name != "feature_groups" and shape[:1] == X.shape[:1]:
+            rows = held.tocsr() if issparse(held) else np.asarray(held)
+            is_square = rows.shape == X.shape[:1] * 2
+            cut[name] = rows[samples][:, samples] if is_square else rows[samples]
+    cut_others = (None if other is None else other[samples] for other in others)
+    return clone(estimator).set_params(**cut), X[samples], *cut_others

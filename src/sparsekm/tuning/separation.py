@@ -1,30 +1,30 @@
-"""Which clusters stand apart: those with a valley between them on samples that were left out.
+"""What left-out samples tell: which clusters stand apart, and how few features tell them apart.
 
-A density with one mode has at least as much in the middle as at the emptier end. Left-out samples
-are projected on the axis between two clusters that was learnt without them, and those in the middle
-are counted against those as near to the median of either side. The nearest that one mode comes to a
-valley is a density that is as low in the middle as at its emptier end: the test's p is that of so
-few samples in the middle, beside as many at both ends, if they come from such a density. (So is the
-uniform the null of the dip test, Hartigan & Hartigan 1985, doi:10.1214/aos/1176346577.) Clusters
-that shade into each other, or a gradient that was cut in two, have no valley. The test cannot
-distinguish batches from classes.
+Clusters stand apart where there is a valley between them. A density with one mode has at least as
+much in the middle as at the emptier end. Left-out samples are projected on the axis between two
+clusters that was learnt without them, and those in the middle are counted against those as near to
+the median of either side. The nearest that one mode comes to a valley is a density that is as low
+in the middle as at its emptier end: the test's p is that of so few samples in the middle, beside as
+many at both ends, if they come from such a density. (So is the uniform the null of the dip test,
+Hartigan & Hartigan 1985, doi:10.1214/aos/1176346577.) Clusters that shade into each other, or a
+gradient that was cut in two, have no valley. The test cannot distinguish batches from classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import binom, nbinom
 from sklearn.base import clone
 from sklearn.covariance import ledoit_wolf
 
-from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.runtime.threads import one_blas_thread
 from sparsekm.tuning.consensus import agreement, match_clusters
@@ -38,8 +38,7 @@ LEVEL = 0.05
 HALF_WIDTHS = (2 / 15, 3 / 20, 1 / 6, 11 / 60, 1 / 5)
 
 
-@dataclass(frozen=True)
-class MatchedFold:
+class MatchedFold(NamedTuple):
     """A partition found without some samples, its clusters named as those of the answer."""
 
     drawn: np.ndarray
@@ -49,8 +48,7 @@ class MatchedFold:
 
     def join(self, group: np.ndarray) -> MatchedFold:
         """Return the fold with each cluster renamed after its group."""
-        joined = np.where(self.labels < 0, -1, group[self.labels])
-        return MatchedFold(self.drawn, self.left_out, joined, self.kept)
+        return self._replace(labels=np.where(self.labels < 0, -1, group[self.labels]))
 
 
 def match_folds(labels: np.ndarray, folds: Sequence[FoldFit]) -> list[MatchedFold]:
@@ -83,10 +81,7 @@ def place_left_out(folds: Sequence[MatchedFold], n_samples: int, n_clusters: int
 def refit_folds(
     estimator: Any, X: np.ndarray, labels: np.ndarray, folds: Sequence[np.ndarray]
 ) -> list[MatchedFold]:
-    """Fit an estimator again without the samples of each fold, and match its clusters.
-
-    The estimator has `predict` and `get_support`, and a seed if it is to give the same twice.
-    """
+    """Fit an estimator again without the samples of each fold, and match its clusters."""
     matched = []
     for left_out in folds:
         drawn = np.setdiff1d(np.arange(X.shape[0]), left_out)
@@ -105,26 +100,14 @@ def separation(
 ) -> pd.DataFrame:
     """Test for a valley between every two neighbouring clusters.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n_samples, n_features)
-        Features on one scale.
-    labels : ndarray of shape (n_samples,)
-        Clusters from 0.
-    kept : ndarray of shape (n_kept,)
-        Features in which clusters are neighbours: no other centre lies in the ball whose diameter
-        joins theirs.
-    folds : sequence of MatchedFold
-        The partitions found without some of the samples.
-    blocks : ndarray of shape (n_samples,), default=None
-        Samples of one block were left out together, and count once.
+    `X` (n_samples, n_features) holds features on one scale, `labels` clusters from 0, and `folds`
+    the partitions found without some of the samples. Neighbours are clusters such that no other
+    centre lies, in the features `kept`, in the ball whose diameter joins theirs. Samples with the
+    same number in `blocks` were left out together, and count once.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row per pair of neighbours: cluster_a, cluster_b, p (of a single mode), p_adjusted (by
-        Holm's method over the pairs), and the numbers of samples in the middle third and about
-        either median: n_middle, n_a, n_b.
+    The table has a row per pair of neighbours: cluster_a, cluster_b, p (of a single mode),
+    p_adjusted (by Holm's method over the pairs), and the numbers of samples in the middle third and
+    about either median: n_middle, n_a, n_b.
     """
     n_clusters = int(labels.max()) + 1
     pairs = _neighbours(cluster_centers(X[:, kept], labels, n_clusters))
@@ -197,8 +180,7 @@ def _neighbours(centers: np.ndarray) -> list[tuple[int, int]]:
 def _project(X, pairs, n_clusters, folds) -> list[np.ndarray]:
     """Return the median positions of left-out samples, (n,) a pair: 0 and 1 are the centres.
 
-    The median is over the folds that leave a sample out. They are NaN where a sample is never
-    nearest to one of the two.
+    They are NaN where a sample is never nearest to one of the two.
     """
     found: list[list[pd.Series]] = [[] for _ in pairs]
     for fold in folds if pairs else []:
@@ -234,25 +216,115 @@ def _count(positions, blocks) -> list[tuple[int, int, int]]:
     positions = positions[seen]
     if blocks is not None:
         # The samples of a block on one side count once, at their mean.
-        side = positions >= 0.5
-        _, block = np.unique(2 * blocks[seen] + side, return_inverse=True)
+        _, block = np.unique(2 * blocks[seen] + (positions >= 0.5), return_inverse=True)
         positions = np.bincount(block, positions) / np.bincount(block)
-    left, right = positions[positions < 0.5], positions[positions >= 0.5]
-    if not len(left) or not len(right):
+    is_left = positions < 0.5
+    if is_left.all() or not is_left.any():
         return [(0, 0, 0)] * len(HALF_WIDTHS)
-    low, high = np.median(left), np.median(right)
-    scaled = (positions - low) / (high - low)
-
-    def near(point, width):
-        return int(np.count_nonzero(np.abs(scaled - point) <= width))
-
-    return [(near(0.5, width), near(0, width), near(1, width)) for width in HALF_WIDTHS]
+    low, high = np.median(positions[is_left]), np.median(positions[~is_left])
+    middle, left, right = np.abs((positions - low) / (high - low) - [[0.5], [0], [1]])
+    return [
+        tuple(int(np.count_nonzero(part <= width)) for part in (middle, left, right))
+        for width in HALF_WIDTHS
+    ]
 
 
 def _adjust(p_values: np.ndarray) -> np.ndarray:
     """Adjust p-values by Holm's method."""
     order = np.argsort(p_values, kind="stable")
-    scaled = p_values[order] * np.arange(len(order), 0, -1)
-    adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(scaled))
-    return adjusted
+    scaled = np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1))
+    return np.minimum(1.0, scaled)[np.argsort(order)]
+
+
+# The smallest set that does nearly as well as the best is taken: within this difference.
+AS_GOOD = 0.05
+# Sets that agree less with the clusters are no signature of them.
+LEAST_AGREEMENT = 0.5
+# Sets of up to so many features are tried, each a quarter larger than the one before.
+MOST_FEATURES = 2000
+STEP = 1.25
+
+
+class Signature(NamedTuple):
+    """The smallest set of features that puts left-out samples where the answer puts them."""
+
+    features: np.ndarray | None  # ascending; None if no set agrees well enough
+    # Mean adjusted Rand index of left-out samples by their nearest centroid in this set, or in the
+    # best where there is no signature.
+    agreement: float
+
+
+def find_signatures(
+    X: np.ndarray | csr_array, labels: np.ndarray, folds: Sequence[MatchedFold], n_repeats: int
+) -> list[Signature]:
+    """Find the smallest sets of features that reproduce clusters on samples that did not choose.
+
+    For each fold, features are ordered by their between-cluster sums of squares a_j on the samples
+    drawn, in the clusters found without the others, and the left-out samples are put to the nearest
+    centroid in the first few. With the clusters of all samples instead, even those of noise would
+    agree: a sample left out of the choice of features would still have made the clusters. For one
+    cluster, features are ordered by the terms of a_j that involve it, and only whether a sample is
+    put into it counts.
+
+    Features of `X` are on one scale; `folds` come repeat after repeat, each of which leaves out
+    every sample once. The first signature is that of all clusters, the others those of each.
+    """
+    n_samples, n_features = X.shape
+    n_clusters = int(labels.max()) + 1
+    most = min(n_features, MOST_FEATURES)
+    steps = STEP ** np.arange(np.log(most) / np.log(STEP))
+    sizes = np.unique(np.append(np.rint(steps), most)).astype(int)
+    per_repeat = len(folds) // n_repeats
+    placed = np.zeros((1 + n_clusters, n_repeats, len(sizes), n_samples), np.int16)
+    for number, fold in enumerate(folds):
+        known = fold.drawn[fold.labels[fold.drawn] >= 0]
+        if len(fold.left_out) and len(known):
+            part, own = X[known], fold.labels[known]
+            left_out, centers = X[fold.left_out], cluster_centers(part, own, n_clusters)
+            for target, order in enumerate(_orders(part, own, centers)):
+                first = order[:most]
+                place = _place(as_dense(left_out[:, first]), centers[:, first], sizes)
+                placed[target, number // per_repeat][:, fold.left_out] = place
+    orders = _orders(X, labels, cluster_centers(X, labels, n_clusters))
+    found = [_smallest(labels, placed[0], sizes, next(orders))]
+    for cluster, order in enumerate(orders):
+        is_own, is_put = labels == cluster, placed[1 + cluster] == cluster
+        found.append(_smallest(is_own.astype(int), is_put.astype(int), sizes, order))
+    return found
+
+
+def _smallest(labels, placed, sizes, order) -> Signature:
+    """Take the smallest of the sets that does nearly as well as the best."""
+    agreements = np.mean([agreement(labels, repeat) for repeat in placed], axis=0)
+    best = agreements.max()
+    if best < LEAST_AGREEMENT:
+        return Signature(None, float(best))
+    smallest = int((agreements >= best - AS_GOOD).argmax())
+    found = float(agreements[smallest])
+    features = np.sort(order[: sizes[smallest]]) if found >= LEAST_AGREEMENT else None
+    return Signature(features, found)
+
+
+def _orders(X, labels, centers) -> Iterator[np.ndarray]:
+    """Yield the features by a_j, then for each cluster k by the sum over l of n_l (c_k - c_l)^2."""
+    sizes = np.bincount(labels, minlength=len(centers))
+    squares = np.where(sizes[:, None] > 0, centers - feature_means(X), 0.0) ** 2
+    scores = (sizes[:, None] * squares).sum(axis=0)
+    yield np.argsort(-scores, kind="stable")
+    for own in squares:
+        yield np.argsort(-(scores + len(labels) * own), kind="stable")
+
+
+@one_blas_thread
+def _place(values, centers, sizes) -> np.ndarray:
+    """Put samples to the nearest centroid in sets of growing size: (n_sizes, n_samples).
+
+    Squared distances are less the square of the sample, which is the same for all clusters.
+    """
+    distances = np.zeros((len(sizes), len(values), len(centers)))
+    for step, (start, stop) in enumerate(pairwise([0, *sizes])):
+        own = centers[:, start:stop]
+        distances[step] = np.square(own).sum(axis=1) - 2 * (values[:, start:stop] @ own.T)
+    distances = distances.cumsum(axis=0)
+    # A cluster without any sample among the others is nearest to none.
+    return np.where(np.isnan(distances), np.inf, distances).argmin(axis=2)

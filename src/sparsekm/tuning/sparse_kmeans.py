@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,49 +12,40 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
-from sparsekm.cluster.kmeans.many_samples import WeightedFeatures, label_samples
+from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.containers import Data, Seed, compute
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
 from sparsekm.cluster.missing import MISSING, imputes, label_observed
-from sparsekm.cluster.path_estimator import (
-    FeatureSelector,
-    read_data,
-    read_new,
-    read_varying,
-    remember_features,
-)
+from sparsekm.cluster.path_estimator import FeatureSelector, read_data, read_new, remember_features
 from sparsekm.cluster.sample_weights import (
-    WeightedSamples,
+    check_sample_weight,
     describe_weighted,
     refuse_counted,
     with_weights,
 )
 from sparsekm.cluster.trimming import count_trimmed, first_kept, keep_nearest
-from sparsekm.cluster.validation import (
-    check_choice,
-    check_count,
-    check_searchable,
-    check_share,
-)
+from sparsekm.cluster.validation import check_choice, check_count, check_searchable, check_share
 from sparsekm.cluster.weight_step import PENALTIES, check_sparsity
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads, grant_threads
 from sparsekm.tuning.consensus import coassociation
-from sparsekm.tuning.consensus_fit import (
-    ConsensusFit,
-    choose_clusters,
-    fit_consensus,
-    most_clusters,
-)
+from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus, most_clusters
 from sparsekm.tuning.feature_ranking import SCREENINGS, ScaledData
-from sparsekm.tuning.sample_blocks import check_groups, fewest_samples, take_samples, tuning_sample
+from sparsekm.tuning.sample_blocks import check_groups, fewest_samples, tuning_sample
 
-SELECTIONS = ["relevant", "signature"]
+CHOICES = {
+    "penalty": ESTIMATORS,
+    "selection": ["relevant", "signature"],
+    "screening": SCREENINGS,
+    "missing": MISSING,
+}
 # Of more samples, so many are drawn to find the clusters.
 MOST_SAMPLES = 2000
 
 
+@dataclass(eq=False, repr=False)
 class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     """Sparse k-means that decides everything else from the data.
 
@@ -67,15 +59,12 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     n_clusters : int or "auto", default=8
         Number of clusters K, at least 2; "auto" is the number of groups that stand apart.
     penalty : {"l0", "l1"}, default="l0"
-        How features are weighted: "l0" gives those that are kept a weight of one; "l1" weights
-        of unit l2 norm, larger for features of larger score.
+        "l0" gives features that are kept a weight of one; "l1" weights of unit l2 norm, larger for
+        features of larger score.
     sparsity : "auto", int or float, default="auto"
-        "auto" keeps the features of `selection`. A number is the sparsity of Algorithm 1, whose
-        features are kept; screening and start are still chosen. With "l0" it is the number of
-        features, 1 <= s; a float above 1 is floored, a value in (0, 1) is a share of the features
-        that vary, 1.0 is refused, and more features than vary are those that vary. With "l1" it
-        is the bound s >= 1 on the l1 norm of the weights, which does not bind at or above the
-        root of the number of features that vary.
+        "auto" keeps the features of `selection`. A number is as in `L0KMeans` or `L1KMeans`, whose
+        features are kept; screening and start are still chosen. With "l0", more features than vary
+        are those that vary.
     selection : {"relevant", "signature"}, default="relevant"
         Which features have weight if the sparsity is "auto": those that differ between the
         clusters, or those of `signature_` if there is one.
@@ -109,31 +98,25 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     ----------
     labels_ : ndarray of shape (n_samples,), int32
         -1 for samples that `trim` sets aside; `predict` labels these, too.
-    n_iter_ : int
-        Rounds of the last run of Algorithm 1.
-    search_ : str
-        The search that ran: "alternate" or "global".
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Means of the clusters, on the scale of X.
     feature_weights_, feature_scores_ : ndarray of shape (n_features,)
         Weights, and between-cluster sums of squares a_j of the z-scores.
     objective_ : float
         Sum of weight times score.
-    n_clusters_ : int
-    sparsity_ : int or float
-    screening_ : str
-        How features were ranked.
+    n_clusters_, sparsity_, screening_ : int, int or float, str
+        What was chosen, or given; `screening_` is how features were ranked.
+    search_, n_iter_ : str, int
+        The last run of Algorithm 1: "alternate" or "global", and its rounds.
     signature_ : ndarray of int, or None
         The smallest set of features whose nearest centroids put left-out samples into their
         clusters nearly as well as the best set does; None if the best agrees with an adjusted Rand
         index below 0.5.
     signature_agreement_ : float
         Adjusted Rand index of left-out samples with the clusters, by the signature.
-    cluster_signatures_ : list of length n_clusters, of ndarray of int or None
+    cluster_signatures_, cluster_signature_agreements_ : list, and ndarray of shape (n_clusters,)
         The same for each cluster: the smallest set of features whose nearest centroids tell which
-        left-out samples are in it.
-    cluster_signature_agreements_ : ndarray of shape (n_clusters,)
-        Adjusted Rand index of left-out samples in the cluster or not, by its signature.
+        left-out samples are in it, and the adjusted Rand index of being in it by these.
     separation_ : pandas.DataFrame
         A row per pair of neighbouring clusters: cluster_a, cluster_b, p (of no valley between
         them), p_adjusted (over all pairs), and the numbers of samples in the middle and near either
@@ -160,15 +143,12 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         these how far features differ, since the samples that made clusters overstate it.
     selection_frequency_ : ndarray of shape (n_features,)
         Share of the fits of folds that keep a feature.
-    batch_centred_ : SparseKMeans
-        With `batch` in `fit`: the fit of X centred within batches; all else is of X as given.
-    batch_agreement_ : float
-        With `batch`: adjusted Rand index of `labels_` with those of `batch_centred_`.
-    batch_shares_ : pandas.DataFrame of shape (n_clusters, n_batches)
-        With `batch`: the share of each batch in each cluster; rows sum to 1.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Where X has column names.
+    batch_centred_, batch_agreement_, batch_shares_ : SparseKMeans, float, pandas.DataFrame
+        With `batch` in `fit`: the fit of X centred within batches, all else being of X as given;
+        the adjusted Rand index of the labels of the two; and the share of each batch in each
+        cluster, (n_clusters, n_batches), whose rows sum to 1.
+    n_features_in_, feature_names_in_
+        As scikit-learn's; names where X has column names.
 
     See Also
     --------
@@ -201,40 +181,19 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     True
     """
 
-    labels_: np.ndarray
-    left_out_labels_: np.ndarray
-    sample_reproducibility_: np.ndarray
-    coassociation_: np.ndarray | None
-    n_clusters_: int
-
-    def __init__(
-        self,
-        n_clusters: int | str = 8,
-        *,
-        penalty: str = "l0",
-        sparsity: float | str = "auto",
-        selection: str = "relevant",
-        screening: str = "auto",
-        min_cluster_size: int = 1,
-        max_samples: int | None = None,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        missing: str = "error",
-        trim: float = 0.0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.penalty = penalty
-        self.sparsity = sparsity
-        self.selection = selection
-        self.screening = screening
-        self.min_cluster_size = min_cluster_size
-        self.max_samples = max_samples
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.missing = missing
-        self.trim = trim
+    n_clusters: int | str = 8
+    _: KW_ONLY
+    penalty: str = "l0"
+    sparsity: float | str = "auto"
+    selection: str = "relevant"
+    screening: str = "auto"
+    min_cluster_size: int = 1
+    max_samples: int | None = None
+    random_state: Seed = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    missing: str = "error"
+    trim: float = 0.0
 
     def fit(
         self,
@@ -288,83 +247,80 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         X = compute(X)
         if batch is not None:
             check_batch(batch, X)
-        if sample_weight is None and not self.trim:
-            self._fit(X, groups)
-        else:
-            self._fit_some(X, groups, sample_weight)
-        compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
-        return self
-
-    def _fit_some(self, X, groups, sample_weight) -> None:
-        """Fit the samples that are not set aside, and have weight."""
-        values = read_data(self, X)
+        values, rows = read_data(self, X), None
         blocks = check_groups(groups, values.shape[0])
         if sample_weight is not None:
             refuse_counted(self.trim, self.min_cluster_size)
-            weighted, counts = WeightedSamples.of_data(values, sample_weight)
-            rows = np.flatnonzero(counts)
-            own = None if blocks is None else blocks[rows]
-            self._fit(weighted.values, own, weighted.sample_weight)
-        else:
+            weights = check_sample_weight(sample_weight, values.shape[0])
+            rows = None if weights.all() else np.flatnonzero(weights)
+            self._fit(values, blocks, rows, weights[weights > 0])
+        elif self.trim:
             rows = self._fit_trimmed(values, blocks)
-        self._spread(values, rows)
+        else:
+            self._fit(values, blocks)
+        if rows is not None and len(rows) < values.shape[0]:
+            self._spread(values, rows)
         remember_features(self, X)
+        compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
+        return self
 
     def _fit_trimmed(self, values, blocks) -> np.ndarray:
         """Fit without the samples set aside, twice if the first fit sets aside others."""
         n_samples, auto = values.shape[0], self.n_clusters == "auto"
         n_clusters: Any = most_clusters(n_samples) if auto else self.n_clusters
         n_trimmed = count_trimmed(self.trim, n_samples, n_clusters, int(self.min_cluster_size))
-        scaled = ScaledData.standardise(read_varying(self, values)[0])
+        scaled = ScaledData.standardise(VaryingFeatures.of_values(values).select(values))
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         kept = first_kept(scaled.matrix, n_clusters, n_trimmed, seed=seed)
         for _ in range(2):
             rows = kept
-            self._fit(values[rows], None if blocks is None else blocks[rows])
+            self._fit(values, blocks, rows)
             weights = self.feature_weights_ / self._scale**2
             kept = keep_nearest(as_matrix(values), self.cluster_centers_, weights, n_trimmed)
             if np.array_equal(kept, rows):
                 break
         return rows
 
-    def _spread(self, values, rows: np.ndarray) -> None:
-        """Turn what was learnt of the samples that were given into what is known of all."""
-        n_samples = values.shape[0]
-        everyone = np.full(n_samples, -1, np.int32) if self.trim else self.predict(values)
-        left_out, reproducibility = everyone.copy(), np.full(n_samples, np.nan)
-        everyone[rows] = self.labels_
-        left_out[rows] = self.left_out_labels_
-        reproducibility[rows] = self.sample_reproducibility_
-        self.labels_, self.left_out_labels_ = everyone, left_out
-        self.sample_reproducibility_ = reproducibility
-        if len(rows) < n_samples:
-            self.coassociation_ = None
+    def _spread(self, values, rows):
+        """Turn what was learnt of the samples that were fitted into what is known of all."""
+        labels = np.full(values.shape[0], -1, np.int32) if self.trim else self._label(values)
+        known = {
+            "labels_": labels,
+            "left_out_labels_": labels.copy(),
+            "sample_reproducibility_": np.full(len(labels), np.nan),
+        }
+        for name, of_all in known.items():
+            of_all[rows] = getattr(self, name)
+            setattr(self, name, of_all)
+        self.coassociation_ = None
 
-    def _fit(
-        self, given: Any, groups: ArrayLike | None, sample_weight: np.ndarray | None = None
-    ) -> Self:
+    def _fit(self, values, blocks, rows=None, sample_weight=None):
+        """Fit some of the samples, None is all; learn of these."""
+        if rows is not None:
+            values, blocks = values[rows], None if blocks is None else blocks[rows]
+        blocks = check_groups(blocks, values.shape[0])
         estimator = self.make_estimator()
         # A number, which make_estimator drew.
         seed: Any = estimator.random_state
-        X, features = read_varying(self, given)
-        blocks = check_groups(groups, X.shape[0])
+        features = VaryingFeatures.of_values(values)
+        X = features.select(values)
         sparsity = None
         if not isinstance(self.sparsity, str):
-            counts = features.n_features, features.n_constant
-            sparsity = check_sparsity(self.penalty, self.sparsity, *counts)
+            sparsity = check_sparsity(self.penalty, self.sparsity, *features.counts)
             if PENALTIES[self.penalty].counts_features:
                 sparsity = min(sparsity, X.shape[1])
         most = MOST_SAMPLES if self.max_samples is None else self.max_samples
         samples = tuning_sample(X.shape[0], most, seed, fewest_samples(estimator))
-        estimator.check(take_samples(samples, estimator, X)[1], searched=True)
-        data = ScaledData.standardise(X)
-        drawn = data if samples is None else data.take(samples)
-        blocks = blocks if samples is None or blocks is None else blocks[samples]
-        work = choose_clusters if self.n_clusters == "auto" else fit_consensus
+        matrix = as_matrix(X if samples is None else X[samples])
+        check_matrix(matrix, estimator.n_clusters, estimator.min_cluster_size)
+        data = drawn = ScaledData.standardise(X)
+        if samples is not None:
+            drawn, blocks = data.take(samples), None if blocks is None else blocks[samples]
         with grant_threads(self.n_jobs):
-            found = work(
+            found = fit_consensus(
                 estimator,
                 drawn,
+                choose=self.n_clusters == "auto",
                 screening=self.screening,
                 sparsity=sparsity,
                 selection=self.selection,
@@ -375,20 +331,17 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             if samples is not None:
                 found = found.extend(estimator, data.X, samples)
             if sample_weight is not None:
-                found = found.refit(estimator, WeightedSamples(data.X, sample_weight), found.labels)
-        remember_features(self, given)
-        self._learn(features, found, sparsity)
+                found = found.refit(estimator, data.X, found.labels, sample_weight)
+        self._learn(features, found)
         # Of each feature on its own scale; constant features have no weight.
         self._scale = features.put_back(data.scale, 1.0)
         if sample_weight is None:
-            centers = cluster_centers(X, self.labels_, self.n_clusters_).astype(X.dtype)
+            centers = cluster_centers(X, self.labels_, self.n_clusters_)
         else:
             matrix = with_weights(as_matrix(X), sample_weight)
-            means = describe_weighted(matrix, self.labels_, self.n_clusters_)[0].T
-            centers = (means + matrix.means).astype(X.dtype)
-        self.cluster_centers_ = features.put_back(centers, features.constants)
+            centers = describe_weighted(matrix, self.labels_, self.n_clusters_)[0].T + matrix.means
+        self.cluster_centers_ = features.put_back(centers.astype(X.dtype), features.constants)
         self.coassociation_ = coassociation(found.partitions) if samples is None else None
-        return self
 
     def check_parameters(self) -> None:
         """Refuse parameters that `fit` would refuse with any data.
@@ -404,14 +357,12 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             check_searchable(check_count("n_clusters", self.n_clusters))
         check_count("min_cluster_size", self.min_cluster_size)
         check_share("trim", self.trim)
-        check_choice("penalty", self.penalty, ESTIMATORS)
-        check_choice("selection", self.selection, SELECTIONS)
-        check_choice("screening", self.screening, SCREENINGS)
+        for name, choices in CHOICES.items():
+            check_choice(name, getattr(self, name), choices)
         if self.sparsity is None or (isinstance(self.sparsity, str) and self.sparsity != "auto"):
             raise ValueError(f"sparsity={self.sparsity!r} should be 'auto' or a number.")
         if self.max_samples is not None:
             check_count("max_samples", self.max_samples)
-        check_choice("missing", self.missing, MISSING)
         check_random_state(self.random_state)
         count_threads(self.n_jobs)
 
@@ -435,13 +386,15 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             If X has another number of features than in `fit`, or holds NaN or infinity.
         """
         check_is_fitted(self)
-        values = read_new(self, X)
+        return self._label(read_new(self, X))
+
+    def _label(self, values) -> np.ndarray:
         # Distances between z-scores are distances on X's own scale with these weights.
-        features = WeightedFeatures.from_dense(self.feature_weights_ / self._scale**2)
-        centers = self.cluster_centers_[:, features.support]
+        weights = self.feature_weights_ / self._scale**2
+        centers = self.cluster_centers_[:, weights > 0]
         shift = centers.mean(axis=0)
         label = label_observed if imputes(self) else label_samples
-        return label(values, features, shift, (centers - shift).T)
+        return label(values, weights, shift, (centers - shift).T)
 
     def make_estimator(self) -> L0KMeans | L1KMeans:
         """Make the estimator that is fitted; its random state seeds the folds.
@@ -456,11 +409,10 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             If a parameter is of a wrong type or out of its range.
         """
         self.check_parameters()
-        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         return ESTIMATORS[self.penalty](
             2 if self.n_clusters == "auto" else int(self.n_clusters),
             min_cluster_size=int(self.min_cluster_size),
-            random_state=seed,
+            random_state=int(seed_sequence(self.random_state).generate_state(1)[0]),
             n_jobs=self.n_jobs,
         )
 
@@ -468,25 +420,22 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         if self.verbose:
             print(f"SparseKMeans: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
 
-    def _learn(self, features, found: ConsensusFit, sparsity: float | None) -> None:
+    def _learn(self, features: VaryingFeatures, found: ConsensusFit) -> None:
         fit = found.fit.put_back(features)
         self.labels_ = fit.labels[0]
         self.feature_weights_, self.feature_scores_ = fit.weights[0], fit.scores[0]
         self.objective_, self.n_iter_ = float(fit.objectives[0]), int(fit.n_iter[0])
-        self.search_ = fit.search
+        self.search_, self.screening_ = fit.search, found.screening
         self.n_clusters_ = int(self.labels_.max()) + 1
         bound = fit.sparsities[0]
         self.sparsity_ = int(bound) if PENALTIES[self.penalty].counts_features else float(bound)
-        self.screening_ = found.screening
+        signatures = [found.signature, *found.cluster_signatures]
         varying = np.flatnonzero(features.varies)
         self.signature_, *self.cluster_signatures_ = (
-            None if one.features is None else varying[one.features]
-            for one in (found.signature, *found.cluster_signatures)
+            None if one.features is None else varying[one.features] for one in signatures
         )
-        self.signature_agreement_ = found.signature.agreement
-        self.cluster_signature_agreements_ = np.array(
-            [one.agreement for one in found.cluster_signatures]
-        )
+        self.signature_agreement_, *of_clusters = (one.agreement for one in signatures)
+        self.cluster_signature_agreements_ = np.array(of_clusters)
         self.separation_, self.has_clusters_ = found.separation, found.has_clusters
         self.search_results_, self.cluster_counts_ = found.table, found.counts
         self.conclusion_ = found.sentence()

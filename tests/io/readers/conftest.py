@@ -26,15 +26,6 @@ def npz(tmp_path, X):
 
 
 @pytest.fixture
-def text(tmp_path):
-    def write(content, name="m.csv"):
-        (tmp_path / name).write_text(content, encoding="utf-8")
-        return tmp_path / name
-
-    return write
-
-
-@pytest.fixture
 def h5ad(tmp_path, X, frame):
     def write(X=X, obs=None, **parts):
         obs = pd.DataFrame({"kind": pd.Categorical(LABELS)}, frame.index) if obs is None else obs

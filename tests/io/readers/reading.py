@@ -12,9 +12,9 @@ from sparsekm.io.table_settings import TABLE_SETTINGS
 
 KINDS = ["a", "b", "a", "b", "a", "b"]
 GENES = ["TP53", "BRCA1", "MYC", "Xyz1"]
-
 CYTOKINES = ["IL-6", "IL-10", "TNF-a", "IFN-g", "MCP-1", "GM-CSF", "VEGF", "IL-1b"]
 PATIENTS = [f"patient{i}" for i in range(8)]
+GSM = [f"GSM{1000 + i}" for i in range(8)]
 
 
 def values(n_lines, n_columns):
@@ -22,14 +22,34 @@ def values(n_lines, n_columns):
     return rng.gamma(9, 1, size=(n_lines, n_columns)).round(3).astype(object)
 
 
-def write(header, names, cells=None, separator=",", before=()):
-    """Write a table: `before` are further columns after the names, one list of cells a line."""
-    cells = (
-        values(len(names), len(header) - 1 - len(before and before[0])) if cells is None else cells
-    )
-    before = before or [[]] * len(names)
-    lines = [[name, *more, *row] for name, more, row in zip(names, before, cells, strict=True)]
+def write(header, names, *before, cells=None, separator=",", after=()):
+    """Write a table: lines of names, further columns `before` the values, and others `after` them.
+
+    A column may be one cell, which stands in each line. Values are made up unless there are cells.
+    """
+    columns = [
+        [one] * len(names) if isinstance(one, str | int | float) else [*one]
+        for one in (names, *before, *after)
+    ]
+    first, last = columns[: 1 + len(before)], columns[1 + len(before) :]
+    cells = values(len(names), len(header) - len(columns)) if cells is None else cells
+    lines = [
+        [*(c[at] for c in first), *row, *(c[at] for c in last)] for at, row in enumerate(cells)
+    ]
     return "".join(separator.join(map(str, line)) + "\n" for line in [header, *lines])
+
+
+def genes(heading, samples, features, *about, above="", **options):
+    """Give a table with a gene in each line, under a heading, and its samples and features."""
+    header = [*heading, *samples, *options.pop("behind", ())]
+    options = {"separator": "\t", **options}
+    return above + write(header, features, *about, **options), samples, [*map(str, features)]
+
+
+def samples(heading, features, names, *about, **options):
+    """Give a table with a sample in each line, and its samples and features."""
+    content, features, names = genes(heading, features, names, *about, **options)
+    return content, names, [*map(str, features)]
 
 
 def follow(message):

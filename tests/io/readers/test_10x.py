@@ -8,8 +8,7 @@ import pytest
 from reading import refusal
 from scipy.sparse import csc_array
 
-from sparsekm.io.readers.matrix_size import measure_matrix
-from sparsekm.io.readers.reader import read_matrix
+from sparsekm.io.readers.reader import measure_matrix, read_matrix
 
 COUNTS = np.random.default_rng(0).poisson(1, size=(8, 12))
 CELLS = [f"AAACCTGAGAAACC{i}-1" for i in range(8)]

@@ -4,12 +4,11 @@ import gzip
 
 import numpy as np
 import pytest
-from reading import CYTOKINES, PATIENTS, follow, refusal, values, write
+from reading import CYTOKINES, GSM, PATIENTS, follow, genes, refusal, samples, values, write
 
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 
-GSM = [f"GSM{1000 + i}" for i in range(8)]
 SYMBOLS = ["TP53", "BRCA1", "MYC", "EGFR", "ABC1", "XYZ2", "KLM3", "QRS4"]
 WORDS = ["zork", "blim", "quax", "fnord", "grault", "waldo", "plugh", "xyzzy"]
 KINDS = {
@@ -49,43 +48,59 @@ def test_both_axes_tell_which_one_holds_the_samples(put, features, samples):
             assert (raw.samples, raw.features) == (samples, features)
 
 
+PLAIN = write(["gene", *GSM], SYMBOLS)
+OF_GENES = {
+    "a title and an empty line": "Table S3. Expression in cells\n\n" + PLAIN,
+    "a title in a sheet": f"Table S3{',' * 8}\n{',' * 8}\n{PLAIN}",
+    "comments above and below": f"# by X\n# in 2020\n{PLAIN}# end\nSource: somewhere\n",
+    "line ends of old Macs": PLAIN.replace("\n", "\r"),
+    "UTF-16 of Excel": write(["gene", *GSM], SYMBOLS, separator="\t").encode("utf-16"),
+    "Windows-1252": write(["Gen für Gen", *GSM], SYMBOLS).encode("cp1252"),
+    "GCT 1.3": "#1.3\n8\t8\t2\t1\n"
+    + write(
+        ["id", "name", "number", *GSM], ["dose"], "na", "na", cells=[[1, 2] * 4], separator="\t"
+    )
+    + write(["", "", "", *GSM], SYMBOLS, "x", 1, separator="\t").partition("\n")[2],
+    "a line of classes below the names": write(
+        ["gene", *GSM], ["group", *SYMBOLS], cells=[["A", "B"] * 4, *values(8, 8)]
+    ),
+    "a text for each feature": write(["SYMBOL", "Description", *GSM], SYMBOLS, "protein"),
+}
+OF_PATIENTS = {
+    "age and sex of patients": write(["patient", "age", "sex", *CYTOKINES], PATIENTS, 40, 1),
+    "a line of units": write(
+        ["sample", *CYTOKINES], ["unit", *PATIENTS], cells=[["pg/ml"] * 8, *values(8, 8)]
+    ),
+    "a line of means": write(["sample", *CYTOKINES], [*PATIENTS, "Mean"]),
+}
+KNOCKOUTS = ["WT_1", "WT_2", "KO_1", "KO_2"]
+LFQ = [f"LFQ intensity {sample}" for sample in "ABC"]
+PROTEINS = ["P12345;Q11111", "Q9Y6K9", "O00141"]
+PROBES = [str(7_892_501 + 3 * i) for i in range(400)]
+STRANGE = ["A1", "B1", "C1", "D1"]
 READ = {
-    "starts and ends of genes": (
-        write(
-            ["gene", "gene_start", "gene_end", "WT_1", "WT_2", "KO_1", "KO_2"],
-            SYMBOLS,
-            before=[[10_000 + i, 10_500 + i] for i in range(8)],
-        ),
-        ["WT_1", "WT_2", "KO_1", "KO_2"],
+    **{kind: (content, GSM, SYMBOLS) for kind, content in OF_GENES.items()},
+    **{kind: (content, PATIENTS, CYTOKINES) for kind, content in OF_PATIENTS.items()},
+    "starts and ends of genes": genes(
+        ["gene", "gene_start", "gene_end"],
+        KNOCKOUTS,
         SYMBOLS,
+        range(9_000, 9_008),
+        range(9_500, 9_508),
     ),
-    "scores and weights of MaxQuant": (
-        write(
-            [
-                "Protein IDs",
-                "Gene names",
-                "Score",
-                "Mol. weight [kDa]",
-                "LFQ intensity A",
-                "LFQ intensity B",
-                "LFQ intensity C",
-            ],
-            ["P12345;Q11111", "Q9Y6K9", "O00141"],
-            separator="\t",
-            before=[["ABC", 12.5, 30.2]] * 3,
-        ),
-        ["LFQ intensity A", "LFQ intensity B", "LFQ intensity C"],
-        ["P12345;Q11111", "Q9Y6K9", "O00141"],
+    "scores and weights of MaxQuant": genes(
+        ["Protein IDs", "Gene names", "Score", "Mol. weight [kDa]"],
+        LFQ,
+        PROTEINS,
+        "ABC",
+        12.5,
+        30.2,
     ),
-    "age and sex of patients": (
-        write(["patient", "age", "sex", *CYTOKINES], PATIENTS, before=[[40, 1]] * 8),
-        PATIENTS,
-        CYTOKINES,
-    ),
-    "numbers of probes": (
-        write(["Transcript Cluster ID", *GSM], [7_892_501 + 3 * i for i in range(400)]),
-        GSM,
-        [str(7_892_501 + 3 * i) for i in range(400)],
+    "numbers of probes": genes(["Transcript Cluster ID"], GSM, PROBES),
+    "numbers that name nothing": samples([""], ["sepal_length", "petal_length"], range(1, 20)),
+    "wavelengths": samples(["sample"], range(400, 440, 2), ["leaf1", "leaf2", "leaf3"]),
+    "a quotation mark on its own": genes(
+        ["metabolite", "note"], GSM, STRANGE, ["x", '"5-prime', "y", '"3-prime'], separator=","
     ),
     "a class in the last column, without a header": (
         "".join(f"{5 + i / 10},3.5,{1 + i % 3}.4,{'ab'[i % 2]}\n" for i in range(9)),
@@ -117,73 +132,6 @@ READ = {
         ["s1", "s2", "s3"],
         SYMBOLS,
     ),
-    "a title and an empty line": (
-        "Table S3. Expression in cells\n\n" + write(["gene", *GSM], SYMBOLS),
-        GSM,
-        SYMBOLS,
-    ),
-    "a title in a sheet": (
-        "Table S3" + "," * 8 + "\n" + "," * 8 + "\n" + write(["gene", *GSM], SYMBOLS),
-        GSM,
-        SYMBOLS,
-    ),
-    "comments above and below": (
-        "# by X\n# in 2020\n" + write(["gene", *GSM], SYMBOLS) + "# end\nSource: somewhere\n",
-        GSM,
-        SYMBOLS,
-    ),
-    "line ends of old Macs": (
-        write(["gene", *GSM], SYMBOLS).replace("\n", "\r"),
-        GSM,
-        SYMBOLS,
-    ),
-    "UTF-16 of Excel": (
-        write(["gene", *GSM], SYMBOLS, separator="\t").encode("utf-16"),
-        GSM,
-        SYMBOLS,
-    ),
-    "Windows-1252": (
-        write(["Gen für Gen", *GSM], SYMBOLS).encode("cp1252"),
-        GSM,
-        SYMBOLS,
-    ),
-    "GCT 1.3": (
-        "#1.3\n8\t8\t2\t1\n"
-        + write(["id", "name", "number", *GSM], ["dose"], [[1, 2] * 4], "\t", [["na", "na"]])
-        + write(["", "", "", *GSM], SYMBOLS, None, "\t", [["x", 1]] * 8).partition("\n")[2],
-        GSM,
-        SYMBOLS,
-    ),
-    "a line of classes below the names": (
-        write(["gene", *GSM], ["group", *SYMBOLS], [["A", "B"] * 4, *values(8, 8)]),
-        GSM,
-        SYMBOLS,
-    ),
-    "a line of units": (
-        write(["sample", *CYTOKINES], ["unit", *PATIENTS], [["pg/ml"] * 8, *values(8, 8)]),
-        PATIENTS,
-        CYTOKINES,
-    ),
-    "a line of means": (
-        write(["sample", *CYTOKINES], [*PATIENTS, "Mean"]),
-        PATIENTS,
-        CYTOKINES,
-    ),
-    "numbers that name nothing": (
-        write(["", "sepal_length", "petal_length"], range(1, 20)),
-        [str(i) for i in range(1, 20)],
-        ["sepal_length", "petal_length"],
-    ),
-    "wavelengths": (
-        write(["sample", *range(400, 440, 2)], ["leaf1", "leaf2", "leaf3"]),
-        ["leaf1", "leaf2", "leaf3"],
-        [str(i) for i in range(400, 440, 2)],
-    ),
-    "a text for each feature": (
-        write(["SYMBOL", "Description", *GSM], SYMBOLS, before=[["protein"]] * 8),
-        GSM,
-        SYMBOLS,
-    ),
     "probes without a gene": (
         write(["Gene Symbol", *GSM], ["TP53", "", "MYC", "---"]),
         GSM,
@@ -193,15 +141,6 @@ READ = {
         write(["metabolite", *GSM], ['"glucose, blood"', '"lactate, 2h"', '"serine ""L"""']),
         GSM,
         ["glucose, blood", "lactate, 2h", 'serine "L"'],
-    ),
-    "a quotation mark on its own": (
-        write(
-            ["metabolite", "note", *GSM],
-            ["A1", "B1", "C1", "D1"],
-            before=[["x"], ['"5-prime'], ["y"], ['"3-prime']],
-        ),
-        GSM,
-        ["A1", "B1", "C1", "D1"],
     ),
     "a class first": (
         write(["species", "bill_length", "bill_depth"], ["Adelie", "Gentoo"] * 6),
@@ -240,47 +179,30 @@ def test_a_table_is_read_as_it_is_meant(put, kind):
 def test_numbers_are_read_however_they_are_written(put, write_number, number):
     cells = [[write_number(x) for x in (12.5, 3.25, 7.75)]] * 4
     cells[1] = [write_number(x) for x in (1.5, 2.25, 9.75)]
-    raw = read_matrix(put(write(["sample", *"abc"], ["d1", "d2", "d3", "d4"], cells, ";")))
+    days = ["d1", "d2", "d3", "d4"]
+    raw = read_matrix(put(write(["sample", *"abc"], days, cells=cells, separator=";")))
     assert (raw.X.collect() + raw.offset)[0, 0] == pytest.approx(number)
 
 
-@pytest.mark.parametrize(
-    "word",
-    [
-        "NA",
-        "NaN",
-        "na",
-        "None",
-        "<NA>",
-        "?",
-        "ND",
-        "n.d.",
-        "<LOD",
-        "-",
-        ".",
-        "#DIV/0!",
-        " NA ",
-        "<0.05",
-        "-Inf",
-        "",
-    ],
-)
+MISSING = "NA|NaN|na|None|<NA>|?|ND|n.d.|<LOD|-|.|#DIV/0!| NA |<0.05|-Inf|"
+
+
+@pytest.mark.parametrize("word", MISSING.split("|"))
 def test_what_stands_for_a_missing_value_is_one(put, word):
     cells = values(9, 8)
     cells[2][3] = cells[5][1] = word
-    raw = read_matrix(put(write(["sample", *CYTOKINES], [f"d{i}" for i in range(9)], cells)))
+    raw = read_matrix(put(write(["sample", *CYTOKINES], [f"d{i}" for i in range(9)], cells=cells)))
     assert np.argwhere(np.isnan(raw.X.collect())).tolist() == [[2, 3], [5, 1]]
 
 
+QUOTED = [f'"{name}"' for name in GSM]
 GEO = (
-    '!Series_title\t"A title"\n\n!Sample_geo_accession\t'
-    + "\t".join(f'"{name}"' for name in GSM)
+    '!Series_title\t"A title"\n\n'
+    + "\t".join(["!Sample_geo_accession", *QUOTED])
     + "\n!Sample_characteristics_ch1\t"
     + "\t".join(f'"tissue: {name}"' for name in ["lung", "liver"] * 4)
     + "\n!series_matrix_table_begin\n"
-    + write(
-        ['"ID_REF"', *(f'"{name}"' for name in GSM)], [f'"{i}_at"' for i in range(9)], None, "\t"
-    )
+    + write(['"ID_REF"', *QUOTED], [f'"{i}_at"' for i in range(9)], separator="\t")
     + "!series_matrix_table_end\n"
 )
 
@@ -293,15 +215,9 @@ def test_a_series_of_geo_is_read_with_its_characteristics(put, labels):
         assert labels is None or raw.labels.tolist() == ["lung", "liver"] * 4
 
 
+TRACES = [["trace", *row[1:]] if row[0] < 9 else row for row in values(8, 8)]
 CURED = {
-    "a word that is no number": (
-        write(
-            ["sample", *CYTOKINES],
-            PATIENTS,
-            [["trace", *row[1:]] if row[0] < 9 else row for row in values(8, 8)],
-        ),
-        (8, 8),
-    ),
+    "a word that is no number": (write(["sample", *CYTOKINES], PATIENTS, cells=TRACES), (8, 8)),
     "numbers of both kinds": (
         "a;b;c\n" + "".join(f"{1 + i}.234;12.345;{3 + i}.111\n" for i in range(8)),
         (8, 3),
@@ -313,18 +229,14 @@ CURED = {
     "unknown words": (write(["", "foo", "bar", "baz"], WORDS), (8, 3)),
     "a number about each gene": (
         write(
-            ["gene", "rank_no", "WT_1", "WT_2", "KO_1", "KO_2"],
+            ["gene", "rank_no", *KNOCKOUTS],
             [f"G{i}" for i in range(40)],
-            before=[[1 + i % 7] for i in range(40)],
+            [1 + i % 7 for i in range(40)],
         ),
         (4, 40),
     ),
     "more columns than ten to leave out": (
-        write(
-            ["gene", *(f"rank_{letter}" for letter in "abcdefghijkl"), *GSM],
-            SYMBOLS,
-            before=[[*range(12)]] * 8,
-        ),
+        write(["gene", *(f"rank_{one}" for one in "abcdefghijkl"), *GSM], SYMBOLS, *range(12)),
         (8, 8),
     ),
 }
@@ -344,41 +256,38 @@ def test_the_advice_of_a_refusal_gives_the_right_reading(put, kind):
     assert shape in shapes, message
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (
-            write(["", "baseMean", "log2FoldChange", "lfcSE", "stat", "pvalue", "padj"], SYMBOLS),
-            "describe features, such as the results of a test",
-        ),
-        (
-            write(["target_id", "length", "eff_length", "est_counts", "tpm"], SYMBOLS),
-            "describe features, such as the results of a test",
-        ),
-        (
-            "sample,gene,value\n"
-            + "".join(f"s{i},g{j},{i * j / 7:.3f}\n" for i in range(4) for j in range(5)),
-            r"pivot_table\(index='sample', columns='gene', values='value'\)",
-        ),
-        ('gene,s1,s2\nTP53,1,"2\n3"\nMYC,1,2\n', "line 2: a cell in quotation marks does not end"),
-        ("a,b\n1,2\n3,4\n5,6,7\n", "line 4 has 3 cells; it should have 2"),
-    ],
-)
-def test_what_is_no_table_of_samples_is_refused_in_a_line(put, content, message):
+OF_A_TEST = ["", "baseMean", "log2FoldChange", "lfcSE", "stat", "pvalue", "padj"]
+REFUSED = {
+    "results of a test": (write(OF_A_TEST, SYMBOLS), "describe features, such as the results of a"),
+    "one sample of kallisto": (
+        write(["target_id", "length", "eff_length", "est_counts", "tpm"], SYMBOLS),
+        "describe features, such as the results of a test",
+    ),
+    "a line break": (
+        'gene,s1,s2\nTP53,1,"2\n3"\nMYC,1,2\n',
+        "line 2: a cell in quotation marks does not end",
+    ),
+    "a long line": ("a,b\n1,2\n3,4\n5,6,7\n", "line 4 has 3 cells; it should have 2"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_is_no_table_of_samples_is_refused_in_a_line(put, kind):
+    content, message = REFUSED[kind]
     with pytest.raises(MatrixError, match=message):
         read_matrix(put(content))
 
 
 @pytest.mark.parametrize(
-    ("name", "command"),
+    ("ending", "command"),
     [
-        ("x.rds", "readRDS"),
-        ("x.gctx", "gctx2gct"),
-        ("x.xls", "soffice"),
-        ("x.loom", "read_loom"),
-        ("x.zip", "unzip"),
-        ("x.tar.gz", "tar -xf"),
+        ("rds", "readRDS"),
+        ("gctx", "gctx2gct"),
+        ("xls", "soffice"),
+        ("loom", "read_loom"),
+        ("zip", "unzip"),
+        ("tar.gz", "tar -xf"),
     ],
 )
-def test_a_format_that_is_not_read_gets_the_command_that_converts_it(put, name, command):
-    assert command in refusal(put(b"anything", name))
+def test_a_format_that_is_not_read_gets_the_command_that_converts_it(put, ending, command):
+    assert command in refusal(put(b"anything", f"x.{ending}"))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sparsekm.io.readers.matrix_size import measure_matrix
 from sparsekm.io.readers.messages import MatrixError
+from sparsekm.io.readers.reader import measure_matrix
 
 
 def test_the_shape_counts_in_every_format(tmp_path, npz, h5ad):

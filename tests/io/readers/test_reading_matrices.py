@@ -1,12 +1,13 @@
-"""Every format gives the same matrix."""
+"""Every format gives the same matrix; every mistake one message: file, value, rule."""
 
+import gzip
 import warnings
 
 import anndata
 import h5py
 import numpy as np
-import pandas as pd
 import pytest
+from reading import refused
 from scipy import sparse
 
 from sparsekm.io.readers.messages import MatrixError
@@ -22,36 +23,24 @@ def assert_same(raw, X, rtol=1e-6):
     assert raw.features == GENES
 
 
-def test_npz_is_read_with_labels_and_names(npz, X):
-    raw = read_matrix(npz(relevant=np.array([True, False, False, True])))
-    assert_same(raw, X)
-    assert raw.labels.tolist() == LABELS
-    assert raw.relevant.tolist() == [True, False, False, True]
-    assert not raw.offset.any()
-
-
-@pytest.mark.parametrize("change", [np.asfortranarray, np.float64, np.float16])
-def test_npz_of_any_order_and_type_is_read(npz, X, change):
-    raw = read_matrix(npz(X=change(X)), labels="y")
-    assert_same(raw, X, rtol=1e-2)
-
-
-def test_npz_of_integers_without_names_is_read(npz):
-    raw = read_matrix(npz(X=np.arange(12).reshape(4, 3), y=None, genes=None))
-    assert raw.features == ["feature1", "feature2", "feature3"]
-    assert raw.labels is None
-    np.testing.assert_array_equal(raw.X.collect() + raw.offset, np.arange(12).reshape(4, 3))
-
-
-@pytest.mark.parametrize("names", [True, False])
-@pytest.mark.parametrize(("suffix", "separator"), [("csv", ","), ("tsv", "\t"), ("csv.gz", ",")])
-def test_text_is_read_with_and_without_sample_names(tmp_path, frame, X, names, suffix, separator):
-    file = tmp_path / f"m.{suffix}"
-    frame.assign(kind=LABELS).to_csv(file, sep=separator, index=names)
-    raw = read_matrix(file, labels="kind")
-    assert_same(raw, X)
-    assert raw.labels.tolist() == LABELS
-    assert raw.samples == (list(frame.index) if names else None)
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz"])
+def test_text_is_read_with_and_without_names_of_samples(tmp_path, frame, X, suffix):
+    file, separator = tmp_path / f"m.{suffix}", "\t" if suffix == "tsv" else ","
+    nameless = frame.reset_index(drop=True).assign(kind=LABELS)
+    texts = {
+        "names": frame.assign(kind=LABELS).to_csv(sep=separator),
+        # As R writes it.
+        "short header": frame.assign(kind=LABELS).to_csv(sep=separator).removeprefix(separator),
+        "classes last": nameless.to_csv(sep=separator, index=False),
+        "classes first": nameless[["kind", *GENES]].to_csv(sep=separator, index=False),
+    }
+    for kind, content in texts.items():
+        with gzip.open(file, "wt") if "gz" in suffix else file.open("w") as opened:
+            opened.write(content)
+        raw = read_matrix(file, labels="kind")
+        assert_same(raw, X)
+        assert raw.labels.tolist() == LABELS
+        assert raw.samples == (None if "classes" in kind else list(frame.index))
 
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in SUFFIXES if suffix not in (".mtx", ".gz")])
@@ -77,36 +66,15 @@ def test_an_ending_in_capitals_is_the_same_ending(suffix, tmp_path, npz, h5ad, f
     assert_same(read_matrix(capitals), X)
 
 
-def test_text_as_r_writes_it_has_one_header_cell_less(tmp_path, frame, X):
-    file = tmp_path / "m.csv"
-    frame.to_csv(file)
-    file.write_text(file.read_text().removeprefix(","))
-    raw = read_matrix(file)
-    assert_same(raw, X)
-    assert raw.samples == list(frame.index)
-
-
-def test_the_label_column_may_be_the_first_and_the_only_text(tmp_path, frame, X):
-    file = tmp_path / "m.csv"
-    frame.reset_index(drop=True).assign(kind=LABELS)[["kind", *GENES]].to_csv(file, index=False)
-    raw = read_matrix(file, labels="kind")
-    assert_same(raw, X)
-    assert raw.labels.tolist() == LABELS
-
-
 def test_h5ad_is_read_dense_sparse_and_by_layer(h5ad, X):
-    for matrix in (X, sparse.csr_matrix(X), sparse.csc_matrix(X)):
-        raw = read_matrix(h5ad(matrix), labels="kind")
+    for kind in (np.asarray, sparse.csr_matrix, sparse.csc_matrix):
+        raw = read_matrix(h5ad(kind(X)), labels="kind")
         assert_same(raw, X)
         assert raw.labels.tolist() == LABELS
         assert raw.samples[0] == "cell0"
-    assert_same(read_matrix(h5ad(X * 0, layers={"counts": X}), layer="counts"), X)
-
-
-def test_h5ad_layers_may_be_sparse(h5ad, X):
-    for kind in (sparse.csr_matrix, sparse.csc_matrix):
-        file = h5ad(X * 0, layers={"counts": kind(X)})
-        assert_same(read_matrix(file, layer="counts"), X)
+        assert_same(read_matrix(h5ad(X * 0, layers={"counts": kind(X)}), layer="counts"), X)
+    message = r"there is no layer='raw'\. .*\['counts'\]"
+    refused(h5ad(layers={"counts": X}), message, layer="raw")
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix])
@@ -126,31 +94,6 @@ def test_a_matrix_that_is_mostly_zero_stays_sparse(h5ad, X, kind):
     assert not raw.offset.any()
 
 
-def test_labels_from_obs_may_be_of_any_type(h5ad, frame):
-    for values, expected in (
-        (LABELS, LABELS),
-        (pd.array(LABELS, dtype="string"), LABELS),
-        ([True, False] * 3, ["True", "False"] * 3),
-        (pd.array([1, 2] * 3, dtype="Int64"), list("121212")),
-        (pd.Categorical(LABELS, categories=["z", "b", "a"], ordered=True), LABELS),
-    ):
-        obs = pd.DataFrame({"kind": values}, frame.index)
-        assert read_matrix(h5ad(obs=obs), labels="kind").labels.tolist() == expected
-
-
-def test_numeric_labels_read_as_floats_are_whole_numbers_again(npz, h5ad, frame):
-    assert read_matrix(npz(y=np.array([1.0, 2, 1, 2, 3, 3]))).labels.tolist() == list("121233")
-    assert read_matrix(npz(y=np.array([1, 2, 1, 2, 3, 3]))).labels.tolist() == list("121233")
-    obs = pd.DataFrame({"kind": pd.Categorical([1.0, 2.0] * 3)}, frame.index)
-    assert read_matrix(h5ad(obs=obs), labels="kind").labels.tolist() == list("121212")
-
-
-def test_small_variation_of_large_numbers_survives_single_precision(npz, X):
-    raw = read_matrix(npz(X=X.astype(np.float64) + 1e9))
-    values = raw.X.collect()
-    np.testing.assert_allclose(values - values[0], X - X[0], atol=1e-6)
-
-
 def test_the_real_matrices_are_as_described(test_data):
     sizes = {
         "pbmc68k_reduced_700x765": (700, 765, 10),
@@ -163,8 +106,172 @@ def test_the_real_matrices_are_as_described(test_data):
         assert len(set(raw.labels)) == n_classes
 
 
+@pytest.mark.parametrize(
+    "name", ["m.csv", "m.tsv.gz", "m.xlsx", "m.npz", "m.h5", "m.h5ad", "m.zarr"]
+)
+def test_a_folder_in_place_of_a_file_is_refused_and_the_reverse(tmp_path, name):
+    file = tmp_path / name
+    with pytest.raises(FileNotFoundError, match=rf"{name}: no such file\.$"):
+        read_matrix(file)
+    if name == "m.zarr":
+        file.touch()
+        problem = r"is a file; a \.zarr should be a folder"
+    else:
+        file.mkdir()
+        problem = r"is a folder; it should be a file, a \.zarr, or a folder of 10x \(.*\)"
+    with pytest.raises(MatrixError, match=rf"^path='.*{name}' {problem}\.$"):
+        read_matrix(file)
+
+
+@pytest.mark.parametrize("lacking", [np.nan, np.inf])
+def test_a_sparse_matrix_that_lacks_values_is_read_as_an_array(h5ad, X, lacking):
+    X[X < 0] = 0
+    X[:, 2:] = 0
+    X[3, 1] = lacking
+    raw = read_matrix(h5ad(sparse.csr_matrix(X)))
+    X[3, 1] = np.nan
+    np.testing.assert_array_equal(raw.X.collect(), X)
+    assert raw.remarks[0] == "the sparse matrix lacks values, and is read as an array."
+
+
+def test_a_number_that_stands_for_a_missing_value_does_so_in_a_sparse_matrix_too(h5ad, X):
+    X = np.where(np.arange(X.size).reshape(X.shape) % 5, 0, X)
+    X[3, 1] = -999
+    assert read_matrix(h5ad(sparse.csr_matrix(X))).X.is_sparse
+    raw = read_matrix(h5ad(sparse.csr_matrix(X)), missing_values=[-999])
+    assert np.argwhere(np.isnan(raw.X.collect())).tolist() == [[3, 1]]
+
+
+def test_infinite_values_are_missing_and_those_beyond_single_precision_refused(put, h5ad, X):
+    X[3, 1], X[4, 0] = np.nan, -np.inf
+    for file in (h5ad(X), put("a,b\n1,2\n3,NA\n-Inf,1\n5,6\n")):
+        raw = read_matrix(file)
+        assert np.isnan(raw.X.collect()).sum() == 2
+        assert "1 infinite values, such as the logarithm of zero" in raw.remarks[0]
+    refused(put("a,b\n1,2\n3,1e300\n5,6\n"), "line 3: 1e.300 in column 'b' is beyond the range")
+
+
+def test_columns_of_text_are_left_out_and_named(put):
+    content = "a,kind,tissue,b\n1,x,lung,2\n3,x,liver,4\n5,z,lung,5\n2,z,liver,5\n"
+    raw = read_matrix(put(content))
+    assert raw.features == ["a", "b"]
+    assert raw.remarks[0] == (
+        "columns [kind, tissue] hold text and are left out. Set labels: kind if it holds known "
+        "classes. Set annotate: [kind, tissue] to compare them with the clusters."
+    )
+    raw = read_matrix(put(content), labels="kind")
+    assert raw.labels.tolist() == ["x", "x", "z", "z"]
+    assert raw.remarks[0] == (
+        "columns [tissue] hold text and are left out. Set annotate: [tissue] to compare them with "
+        "the clusters."
+    )
+
+
+def test_repeated_names_of_stored_matrices_are_numbered(npz, h5ad):
+    raw = read_matrix(npz(genes=np.array(["a", "b", "a", "b"]), samples=np.array(list("abcaef"))))
+    assert raw.features == ["a", "b", "a_2", "b_2"]
+    assert raw.samples == ["a", "b", "c", "a_2", "e", "f"]
+    assert "2 feature names occur more than once" in raw.remarks[0]
+    file = h5ad()
+    with h5py.File(file, "r+") as opened:
+        opened["var/_index"][1] = opened["var/_index"][0]
+        opened["obs/_index"][1] = "cell0"
+    raw = read_matrix(file)
+    assert raw.features[:2] == ["Shh", "Shh_2"]
+    assert raw.samples[:2] == ["cell0", "cell0_2"]
+
+
+def test_features_in_rows_are_read_transposed_where_something_fits_the_other_axis(
+    npz, put, h5ad, X
+):
+    for arrays in ({"labels": "y"}, {}):
+        raw = read_matrix(npz(X=X.T, y=np.array(list("ababab"))), **arrays)
+        np.testing.assert_allclose(raw.X.collect(), X)
+        assert raw.features == ["Shh", "Pax6", "NA", "4"]
+        assert "Set transpose: false if rows are samples" in raw.remarks[0]
+    content = "name,s1,s2,s3\nShh,1,2,3\nkind,a,b,b\nPax6,5,6,7\n"
+    refused(put(content), "'kind'.* Set transpose: true", labels="kind", transpose=False)
+    file = h5ad()
+    with h5py.File(file, "r+") as opened:
+        opened.move("obs", "was_obs")
+        opened.move("var", "obs")
+        opened.move("was_obs", "var")
+    refused(file, "X looks transposed")
+    with h5py.File(file, "r+") as opened:
+        del opened["X"]
+        opened["X"] = X.T
+    refused(
+        file,
+        "It is a column of var: X looks transposed. Set transpose: true",
+        labels="kind",
+        transpose=False,
+    )
+    raw = read_matrix(file, labels="kind", transpose=True)
+    np.testing.assert_allclose(raw.X.collect(), X)
+    assert raw.labels.tolist() == list("ababab")
+
+
+def test_sparse_values_that_point_outside_are_refused(h5ad, X):
+    for kind, message in (
+        (sparse.csr_matrix, "in rows from 1 on, indices must be < 4"),
+        (sparse.csc_matrix, "not a complete .h5ad file"),
+    ):
+        file = h5ad(kind(X))
+        with h5py.File(file, "r+") as opened:
+            opened["X/indices"][6] = 10**6
+        refused(file, message)
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "message"),
+    [
+        ("indptr", lambda values: values[:-1], "indptr should begin with 0 and have 7 values"),
+        ("indptr", lambda values: values + 1, "indptr should begin with 0 and have 7 values"),
+        ("indptr", lambda values: values[[0, 2, 1, 3, 4, 5, 6]], "should ascend to the number of"),
+        ("indices", lambda values: values[:-1], "should ascend to the number of"),
+        ("indices", lambda values: values.astype(float), "indices and indptr should be integers"),
+        ("data", lambda values: values.astype("S3"), "X/data has dtype=.* should be numeric"),
+    ],
+)
+def test_sparse_rows_that_do_not_add_up_are_refused(h5ad, X, part, change, message):
+    file = h5ad(sparse.csr_matrix(X))
+    with h5py.File(file, "r+") as opened:
+        values = opened["X"][part][()]
+        del opened["X"][part]
+        opened["X"][part] = change(values)
+    refused(file, message)
+
+
+def test_a_matrix_above_the_limit_is_refused_unread(npz, h5ad, monkeypatch):
+    monkeypatch.setattr("sparsekm.io.readers.raw_matrix.HELD_LIMIT", 95)
+    monkeypatch.setattr("sparsekm.io.readers.raw_matrix.STREAMED_LIMIT", 95)
+    for file in (npz(), h5ad()):
+        refused(file, r"6 x 4 takes 0.0 GiB as dense float32; the limit is 0 GiB")
+
+
 def test_an_unknown_ending_and_a_needless_layer_are_refused(npz):
-    with pytest.raises(MatrixError, match=r"m.xls: .xls is not read. Convert it: soffice"):
-        read_matrix("m.xls")
-    with pytest.raises(MatrixError, match=r"layer='a' should be left out"):
-        read_matrix(npz(), layer="a")
+    refused("m.xls", "m.xls: .xls is not read. Convert it: soffice")
+    refused(npz(), "layer='a' should be left out", layer="a")
+
+
+@pytest.mark.parametrize("name", ["id", "Sample", "cell_id", "names", "row", "Unnamed: 0"])
+def test_a_column_of_numbers_called_like_an_id_names_the_samples(put, name):
+    rows = f",a,b\n{10**9 + 3},0.5,1\n{10**9 + 1},2,3\n{10**9 + 2},4,2\n"
+    raw = read_matrix(put(name + rows))
+    assert raw.samples == [str(10**9 + i) for i in (3, 1, 2)]
+    assert raw.features == ["a", "b"]
+    # Without a heading they may as well number features.
+    refused(put(rows), "Set transpose: true if each line is a feature")
+    assert read_matrix(put(rows), transpose=False).samples == raw.samples
+    assert read_matrix(put(f"midnight{rows}")).features == ["midnight", "a", "b"]
+    # Measured, or the same for two samples: a feature, whatever it is called.
+    for values in ("1.5,2,3", "1,1,2"):
+        lines = "".join(f"{value},{i}\n" for i, value in enumerate(values.split(",")))
+        assert read_matrix(put(f"{name},a\n{lines}")).features == [name, "a"]
+    assert read_matrix(put(name + rows), labels=name).features == ["a", "b"]
+
+
+def test_text_that_is_no_table_is_refused(put):
+    refused(put(""), "lines=0; there should be a header and samples")
+    refused(put(b"\xff\x00a,b\n1,2\n"), "not UTF-8 text")
+    refused(put(b"no gzip", "m.csv.gz"), "not UTF-8 text")

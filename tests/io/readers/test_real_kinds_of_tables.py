@@ -1,7 +1,9 @@
 """Tables as programs and archives write them, with invented values: read, or cured by advice."""
 
+from functools import partial
+
 import pytest
-from reading import follow, refusal
+from reading import follow, genes, refusal, samples, write
 
 from sparsekm.io.readers.reader import read_matrix
 
@@ -9,151 +11,103 @@ ROWS = [[1, 8, 3, 5], [70, 90, 20, 41], [400, 310, 260, 377], [9, 4, 0, 2], [55,
 DECIMALS = [[f"{value}.{at}5" for value in row] for at, row in enumerate(ROWS)]
 GENES = ["ENSG00000000003", "ENSG00000000419", "ENSG00000000457", "ENSG00000000460", "ENSG1"]
 PROTEINS = ["P12345;Q11111", "Q9Y6K9", "O00141", "CON__P00761", "P04637"]
-
-
-def table(header, before, rows=ROWS, separator="\t", after=()):
-    """Join lines: `before` and `after` are the cells around the measurements of each line."""
-    after = after or [[]] * len(rows)
-    lines = [[*first, *row, *last] for first, row, last in zip(before, rows, after, strict=True)]
-    return "".join(separator.join(map(str, line)) + "\n" for line in [header, *lines])
-
-
-def each(*columns):
-    return [list(line) for line in zip(*columns, strict=True)]
-
-
 BAMS = [f"/data/run/{name}.Aligned.out.bam" for name in ("wt1", "wt2", "ko1", "ko2")]
 TCGA = [f"TCGA-02-000{i}-01A" for i in range(1, 5)]
+DOTTED = [name.replace("-", ".") for name in TCGA]
 GSM = [f"GSM90{i}" for i in range(1, 5)]
 RUNS = [rf"C:\data\plate\run_{i}.d" for i in range(1, 5)]
+SRR = [f"SRR10395{i}" for i in ("08", "09", 12, 13)]
 WELLS = ["A4D12", "A4D15", "A6D3", "B7D9"]
 L1000 = [f"LJP005_A375_24H_X1_B19:A0{i}" for i in range(1, 5)]
+PERTURBED = [f"CELL_{i}:BRD-K9{i}:10" for i in range(5)]
+SYMBOLS = ["MAPK3", "TIE1", "CYP2C19", "CXCR5", "EPO"]
+HUGO = ["AACS", "ELMO2", "TP53", "RPS11", "PNMA1"]
+PATHWAYS = ["1,1-DDT degradation", "ABC transporters", "Cell cycle", "p53 signaling", "RNA"]
+TAXA = ["Unassigned;Other", "k__Bacteria;p__AC1", "k__Bacteria;p__WPS", "k__A;p__"]
+REFSEQ = [f"NM_02312{i}" for i in range(5)]
+WITH_IDS = [f"{name}|{100 + len(name)}" for name in ("TP53", "MYC", "A1BG", "EGFR", "KRAS")]
+LEUKAEMIAS = ["ALL_1", "ALL_2", "AML_1", "AML_2"]
+PEOPLE = ["ann", "bob", "cyd", "dan", "eve"]
+FOUR = ["TP53", "MYC", "KRAS", "RB1"]
 
+
+FEATURE_COUNTS = '# Program:featureCounts v1.6.4; Command:"featureCounts" "-p" "-a" "/data/a.gtf"\n'
+UNKNOWN, NUMBERED = [f"TEST{i}" for i in range(5)], ["s1", "s2", "s3", "s4"]
+counted, measured = partial(genes, cells=ROWS), partial(genes, cells=DECIMALS)
+of_samples = partial(samples, cells=DECIMALS)
+SPECIAL = ["N_unmapped", "N_multimapping", "N_noFeature", "N_ambiguous"]
 READ = {
-    "featureCounts with paths": (
-        '# Program:featureCounts v1.6.4; Command:"featureCounts" "-p" "-a" "/data/a.gtf"\n'
-        + table(
-            ["Geneid", "Chr", "Start", "End", "Strand", "Length", *BAMS],
-            each(GENES, ["1;1"] * 5, ["5;90"] * 5, ["40;99"] * 5, ["+;+"] * 5, range(900, 905)),
-        ),
+    "featureCounts with paths": counted(
+        ["Geneid", "Chr", "Start", "End", "Strand", "Length"],
         BAMS,
         GENES,
+        *("1;1", "5;90", "40;99", "+;+", range(900, 905)),
+        above=FEATURE_COUNTS,
     ),
-    "expression of cBioPortal": (
-        table(
-            ["Hugo_Symbol", "Entrez_Gene_Id", *TCGA],
-            each(["AACS", "ELMO2", "TP53", "RPS11", "PNMA1"], [65985, 63916, 7157, 6205, 9240]),
-            [*DECIMALS[:4], ["NA"] * 4],
-        ),
+    "expression of cBioPortal": genes(
+        ["Hugo_Symbol", "Entrez_Gene_Id"],
         TCGA,
-        ["AACS", "ELMO2", "TP53", "RPS11", "PNMA1"],
+        HUGO,
+        [65985, 63916, 7157, 6205, 9240],
+        cells=[*DECIMALS[:4], ["NA"] * 4],
     ),
     "copy numbers of cBioPortal, with a tab after the header": (
-        table(
-            ["GeneId", "Hugo_Symbol", *TCGA, ""],
-            each(range(990, 995), [f"TEST{i}" for i in range(5)]),
-        ),
+        counted(["GeneId", "Hugo_Symbol"], TCGA, range(990, 995), UNKNOWN, behind=[""])[0],
         TCGA,
-        [f"TEST{i}" for i in range(5)],
+        UNKNOWN,
     ),
-    "GCT 1.2 of Connectivity Map": (
-        "#1.2\n5\t4\n"
-        + table(
-            ["Name", "Description", *L1000],
-            each([f"20{i}_at" for i in range(5)], ["MAPK3"] * 5),
-        ),
+    "GCT 1.2 of Connectivity Map": counted(
+        ["Name", "Description"],
         L1000,
         [f"20{i}_at" for i in range(5)],
+        "MAPK3",
+        above="#1.2\n5\t4\n",
     ),
     "GCT 1.3 with numbers as names": (
-        "#1.3\n5\t4\t1\t1\n"
-        + table(
-            ["id", "rhd", 11, 12, 13, 14],
-            each(["chd", *range(301, 306)], ["na", *"abcde"]),
-            [list("wxyz"), *ROWS],
-        ),
+        "#1.3\n5\t4\t1\t1\nid\trhd\t11\t12\t13\t14\n"
+        + counted(["chd", "na"], [*"wxyz"], range(301, 306), [*"abcde"])[0],
         ["11", "12", "13", "14"],
-        [str(i) for i in range(301, 306)],
+        ["301", "302", "303", "304", "305"],
     ),
-    "GCT 1.3 without metadata, connectivities": (
-        "#1.3\n5\t4\t0\t0\n"
-        + table(["id", *L1000], each([f"CELL_{i}:BRD-K9{i}:10" for i in range(5)]), DECIMALS),
-        L1000,
-        [f"CELL_{i}:BRD-K9{i}:10" for i in range(5)],
+    "GCT 1.3 without metadata, connectivities": measured(
+        ["id"], L1000, PERTURBED, above="#1.3\n5\t4\t0\t0\n"
     ),
     "samples of GEO side by side, annotated": (
-        table(
-            ["ID_REF", *GSM, "GB_ACC"],
-            each(range(1, 6)),
-            DECIMALS,
-            after=each([f"NM_02312{i}" for i in range(5)]),
-        ),
+        measured(["ID_REF"], GSM, range(1, 6), behind=["GB_ACC"], after=[REFSEQ])[0],
         GSM,
-        [f"NM_02312{i}" for i in range(5)],
+        REFSEQ,
     ),
-    "leukaemia data of GSEA": (
-        table(
-            ["Gene", "NAME", "ALL_1", "ALL_2", "AML_1", "AML_2"],
-            each(["MAPK3", "TIE1", "CYP2C19", "CXCR5", "EPO"], [f"100{i}_at" for i in range(5)]),
-            DECIMALS,
-        ),
-        ["ALL_1", "ALL_2", "AML_1", "AML_2"],
-        ["MAPK3", "TIE1", "CYP2C19", "CXCR5", "EPO"],
+    "leukaemia data of GSEA": measured(
+        ["Gene", "NAME"], LEUKAEMIAS, SYMBOLS, [f"100{i}_at" for i in range(5)]
     ),
-    "protein groups of DIA-NN": (
-        table(
-            ["Protein.Group", "Protein.Names", "Genes", "First.Protein.Description", *RUNS],
-            each(PROTEINS, ["A_BEE"] * 5, ["Abc", "Def", "", "Ghi", "Jkl"], ["x y"] * 5),
-            [*DECIMALS[:4], [12.5, "", 8.25, 3.5]],
-        ),
+    "protein groups of DIA-NN": genes(
+        ["Protein.Group", "Protein.Names", "Genes", "First.Protein.Description"],
         RUNS,
         PROTEINS,
+        *("A_BEE", ["Abc", "Def", "", "Ghi", "Jkl"], "x y"),
+        cells=[*DECIMALS[:4], [12.5, "", 8.25, 3.5]],
     ),
-    "pathways of PICRUSt, from BIOM": (
-        "# Constructed from biom file\n"
-        + table(
-            ["#OTU ID", *WELLS, "KEGG_Pathways"],
-            each(["1,1-DDT degradation", "ABC transporters", "Cell cycle", "p53 signaling", "RNA"]),
-            after=each(["Metabolism; Xenobiotics"] * 5),
-        ),
+    "pathways of PICRUSt, from BIOM": counted(
+        ["#OTU ID"],
         WELLS,
-        ["1,1-DDT degradation", "ABC transporters", "Cell cycle", "p53 signaling", "RNA"],
+        PATHWAYS,
+        above="# Constructed from biom file\n",
+        behind=["KEGG_Pathways"],
+        after=["Metabolism; Xenobiotics"],
     ),
-    "taxa in columns": (
-        table(
-            ["Sample", "Unassigned;Other", "k__Bacteria;p__AC1", "k__Bacteria;p__WPS", "k__A;p__"],
-            each([f"X16SBV{i}" for i in range(5)]),
-            DECIMALS,
-        ),
-        [f"X16SBV{i}" for i in range(5)],
-        ["Unassigned;Other", "k__Bacteria;p__AC1", "k__Bacteria;p__WPS", "k__A;p__"],
-    ),
-    "counts of DESeq2's vignettes": (
-        table(
-            ["ensgene", "SRR1039508", "SRR1039509", "SRR1039512", "SRR1039513"],
-            each(GENES),
-            separator=",",
-        ),
-        ["SRR1039508", "SRR1039509", "SRR1039512", "SRR1039513"],
-        GENES,
-    ),
+    "taxa in columns": of_samples(["Sample"], TAXA, [f"X16SBV{i}" for i in range(5)]),
+    "counts of DESeq2's vignettes": counted(["ensgene"], SRR, GENES, separator=","),
     "a vector of R with its names": (
         '"","x"\n' + "".join(f'"sample{i}",{1 + i / 7:.3f}\n' for i in range(5)),
         [f"sample{i}" for i in range(5)],
         ["x"],
     ),
-    "diversities of samples": (
-        table(["SampleID", "richness", "chao1", "shannon", "simpson"], each("abcde"), DECIMALS),
-        list("abcde"),
-        ["richness", "chao1", "shannon", "simpson"],
+    "diversities of samples": of_samples(
+        ["SampleID"], ["richness", "chao1", "shannon", "simpson"], [*"abcde"]
     ),
     "counts of STAR, pasted side by side": (
-        table(
-            ["", "s1", "s2", "s3", "s4"],
-            each(["N_unmapped", "N_multimapping", "N_noFeature", "N_ambiguous", *GENES]),
-            [*ROWS[:4], *ROWS],
-        ),
-        ["s1", "s2", "s3", "s4"],
+        genes([""], NUMBERED, [*SPECIAL, *GENES], cells=[*ROWS[:4], *ROWS])[0],
+        NUMBERED,
         GENES,
     ),
     "irises, of which the first descends like wavelengths": (
@@ -162,30 +116,16 @@ READ = {
         None,
         ["column1", "column2", "column3", "column4"],
     ),
-    "passengers with tickets": (
-        table(
-            ["PassengerId", "Name", "Ticket", "Fare", "Age", "Cabin"],
-            each(range(1, 6), ["Doe, J"] * 5, [f"A/5 21{i}" for i in range(5)]),
-            [[7.25 + i, 30.5 - i * i, 100 + i] for i in range(5)],
-        ),
-        ["1", "2", "3", "4", "5"],
+    "passengers with tickets": samples(
+        ["PassengerId", "Name", "Ticket"],
         ["Fare", "Age", "Cabin"],
+        range(1, 6),
+        *("Doe, J", [f"A/5 21{i}" for i in range(5)]),
+        cells=[[7.25 + i, 30.5 - i * i, 100 + i] for i in range(5)],
     ),
-    "genes of TCGA with their ids, called samples": (
-        table(
-            ["sample", *(name.replace("-", ".") for name in TCGA)],
-            each([f"{name}|{100 + len(name)}" for name in ("TP53", "MYC", "A1BG", "EGFR", "KRAS")]),
-            DECIMALS,
-        ),
-        [name.replace("-", ".") for name in TCGA],
-        [f"{name}|{100 + len(name)}" for name in ("TP53", "MYC", "A1BG", "EGFR", "KRAS")],
-    ),
-    "units and deviations in cells": (
-        table(
-            ["id", "IL-6", "TNF"], each(WELLS), [["1.5 ng/ml", "2 ± 0.1"]] * 3 + [["3ng", "4 (1)"]]
-        ),
-        WELLS,
-        ["IL-6", "TNF"],
+    "genes of TCGA with their ids, called samples": measured(["sample"], DOTTED, WITH_IDS),
+    "units and deviations in cells": samples(
+        ["id"], ["IL-6", "TNF"], WELLS, cells=[["1.5 ng/ml", "2 ± 0.1"]] * 3 + [["3ng", "4 (1)"]]
     ),
     "a name with a line break": (
         'id,TP53,"BRCA1\n(log2)",MYC\n'
@@ -194,44 +134,26 @@ READ = {
         ["TP53", "BRCA1 (log2)", "MYC"],
     ),
     "numbers of lines, again as a column, and ids": (
-        table(
-            ["", "Unnamed: 0", "id", "TP53", "MYC"],
-            each(range(4), range(4), WELLS),
-            [[0.5, 2], [1.5, 9], [7, 3.5], [2, 1]],
-            ",",
-        ),
+        ",Unnamed: 0,id,TP53,MYC\n0,0,A4D12,0.5,2\n1,1,A4D15,1.5,9\n2,2,A6D3,7,3.5\n3,3,B7D9,2,1\n",
         WELLS,
         ["TP53", "MYC"],
     ),
-    "amounts of money": (
-        table(["city", "rent", "loss"], each("abcd"), [["$1.5", "(2.5)"], ["$3", 4.25]] * 2, ","),
-        list("abcd"),
-        ["rent", "loss"],
+    "amounts of money": samples(
+        ["city"], ["rent", "loss"], [*"abcd"], cells=[["$1.5", "(2.5)"], ["$3", 4.25]] * 2
     ),
-    "masses as names": (
-        table(
-            ["id", 101.52, 144.3, 150.11, 203.7, 301.2, 410.4, 512.2, 530.9],
-            each("abcde"),
-            [[at * 3.5 + i * i / 7 for i in range(8)] for at in range(5)],
-            ",",
-        ),
-        list("abcde"),
-        ["101.52", "144.3", "150.11", "203.7", "301.2", "410.4", "512.2", "530.9"],
+    "masses as names": samples(
+        ["id"],
+        [101.52, 144.3, 150.11, 203.7, 301.2, 410.4, 512.2, 530.9],
+        [*"abcde"],
+        cells=[[at * 3.5 + i * i / 7 for i in range(8)] for at in range(5)],
     ),
-    "columns of two levels, by pandas": (
-        "sample,a,a,b,b\n" + table(["", "TP53", "MYC", "KRAS", "RB1"], each(WELLS), ROWS[:4], ","),
-        WELLS,
-        ["TP53", "MYC", "KRAS", "RB1"],
+    "columns of two levels, by pandas": samples(
+        [""], FOUR, WELLS, above="sample,a,a,b,b\n", cells=ROWS[:4], separator=","
     ),
     "numbers and names of patients": (
-        table(
-            ["No.", "Patient", "TP53", "MYC", "KRAS", "RB1"],
-            each(range(1, 6), ["ann", "bob", "cyd", "dan", "eve"]),
-            DECIMALS,
-            ",",
-        ),
-        ["ann", "bob", "cyd", "dan", "eve"],
-        ["TP53", "MYC", "KRAS", "RB1"],
+        of_samples(["No.", "Patient"], FOUR, range(1, 6), PEOPLE)[0],
+        PEOPLE,
+        FOUR,
     ),
     "patients of UCI, numbered twice, by blanks and without a header": (
         "".join(
@@ -256,70 +178,57 @@ def test_a_table_of_a_known_program_is_read_as_it_is_meant(put, kind):
 
 
 MEASURES = ["Peptides", "Intensity", "LFQ intensity", "MS/MS count"]
-MAXQUANT = table(
+MAXQUANT = write(
     [
         *("Protein IDs", "Peptide counts (all)", "Score", "Sequence coverage [%]", "Intensity"),
         *(f"{measure} {sample}" for measure in MEASURES for sample in ("C1", "C2", "D1")),
         *("Reverse", "id"),
     ],
-    each(PROTEINS, ["4;4", 1, "2;1", 3, 3], [12.5] * 5, [40.1] * 5, [5e8] * 5),
-    [[at * 7 + measure * 100 + i for measure in range(4) for i in range(3)] for at in range(5)],
-    after=each([""] * 5, range(5)),
+    PROTEINS,
+    *(["4;4", 1, "2;1", 3, 3], 12.5, 40.1, 5e8),
+    cells=[
+        [at * 7 + measure * 100 + i for measure in range(4) for i in range(3)] for at in range(5)
+    ],
+    separator="\t",
+    after=["", range(5)],
 )
-MZMINE = table(
+MZ_IDS = [12, 68, 70, 99, 204]
+FILES = [f"datafile:{run}.d" for run in ("a_1", "b_1", "c_1")]
+MZMINE = write(
     [
         *("id", "mz", "mz_range:min", "rt", "area", "height", "charge"),
-        *(f"datafile:{run}.d:{what}" for run in ("a_1", "b_1", "c_1") for what in ("area", "rt")),
-        *(f"datafile:{run}.d:height" for run in ("a_1", "b_1", "c_1")),
+        *(f"{run}:{what}" for run in FILES for what in ("area", "rt")),
+        *(f"{run}:height" for run in FILES),
     ],
-    each([12, 68, 70, 99, 204], [101.5] * 5, [101.4] * 5, [2.5] * 5, [9e5] * 5, [8e4] * 5, [1] * 5),
-    [[at * 7 + i * i + 0.5 for i in range(9)] for at in range(5)],
-    separator=",",
-)
-DISTANCES = table(
-    ["bray", *WELLS], each(WELLS), [[abs(i - j) / 9 for i in range(4)] for j in range(4)]
+    MZ_IDS,
+    *(101.5, 101.4, 2.5, 9e5, 8e4, 1),
+    cells=[[at * 7 + i * i + 0.5 for i in range(9)] for at in range(5)],
 )
 CHANNELS = [f"Abundance: F1: {at}, Sample" for at in (126, 127, 128)]
-RATIO = table(
-    ["Accession", *CHANNELS, "Abundance Ratio: (127) / (126)"],
-    each([f"P1234{i}" for i in range(5)]),
-    DECIMALS,
-)
-MEAN = table(["gene_id", *GSM, "mean_tpm"], each(GENES), DECIMALS, after=each([1.5, 2, 4, 1, 3]))
+UNIPROT = [f"P1234{i}" for i in range(5)]
+CUSTOMERS = [f"C1000{i}" for i in range(5)]
+BALANCES = ["BALANCE", "PURCHASES", "CASH", "TENURE"]
 BILLS = [[400 + 9 * i, 9000 - i * i, 3.5 + i / 7, 0.12 * i] for i in range(5)]
-CUSTOMERS = table(
-    ["CUST_ID", "BALANCE", "PURCHASES", "CASH", "TENURE"],
-    each([f"C1000{i}" for i in range(5)]),
-    BILLS,
-    ",",
-)
 CURED = {
-    "a ratio next to what it was made of": (
-        RATIO,
+    "a ratio next to what it was made of": measured(
+        ["Accession"],
         CHANNELS,
-        [f"P1234{i}" for i in range(5)],
+        UNIPROT,
+        behind=["Abundance Ratio: (127) / (126)"],
     ),
-    "a mean next to the samples": (MEAN, GSM, GENES),
-    "customers with numbers like those of KEGG": (
-        CUSTOMERS,
-        [f"C1000{i}" for i in range(5)],
-        ["BALANCE", "PURCHASES", "CASH", "TENURE"],
+    "a mean next to the samples": measured(
+        ["gene_id"], GSM, GENES, behind=["mean_tpm"], after=[[1.5, 2, 4, 1, 3]]
     ),
-    "numbers on both axes": (
-        table(["", *range(4)], each(range(5)), DECIMALS, ","),
-        ["0", "1", "2", "3", "4"],
-        ["0", "1", "2", "3"],
+    "customers with numbers like those of KEGG": samples(
+        ["CUST_ID"], BALANCES, CUSTOMERS, cells=BILLS
     ),
+    "numbers on both axes": of_samples([""], range(4), range(5)),
     "protein groups of MaxQuant": (
         MAXQUANT,
-        ["LFQ intensity C1", "LFQ intensity C2", "LFQ intensity D1"],
+        [f"LFQ intensity {sample}" for sample in ("C1", "C2", "D1")],
         PROTEINS,
     ),
-    "features of MZmine": (
-        MZMINE,
-        [f"datafile:{run}.d:area" for run in ("a_1", "b_1", "c_1")],
-        ["12", "68", "70", "99", "204"],
-    ),
+    "features of MZmine": (MZMINE, [f"{run}:area" for run in FILES], [*map(str, MZ_IDS)]),
 }
 
 
@@ -338,6 +247,12 @@ def test_what_is_refused_is_read_after_the_advice(put, kind):
     assert (samples, features) in found
 
 
+QPCR = [f"A{4 * i + j}\tS{i}\tG{j}\t{i + 25.5}\n" for i in range(4) for j in range(3)]
+VISITS = [f"{at // 3},2,G{at % 3},{at * at}.5\n" for at in range(12)]
+DISTANCES = [[abs(i - j) / 9 for i in range(4)] for j in range(4)]
+TIMES = [["ctrl", "4 hours"]] * 4
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -347,15 +262,11 @@ def test_what_is_refused_is_read_after_the_advice(put, kind):
         ("1 1:0.5 2:3.5\n0 1:0.25 3:1\n", "load_svmlight_file"),
         ("a^b^c\n1^2^3\n4^5^6\n", "Separate cells by commas, semicolons or tabs"),
         (
-            "Well\tSample Name\tTarget Name\tCT\n"
-            + "".join(
-                f"A{4 * i + j}\tS{i}\tG{j}\t{i + 25.5}\n" for i in range(4) for j in range(3)
-            ),
+            "Well\tSample Name\tTarget Name\tCT\n" + "".join(QPCR),
             "pivot_table(index='Sample Name', columns='Target Name', values='CT')",
         ),
         (
-            "subject,visit,gene,level\n"
-            + "".join(f"{at // 3},2,G{at % 3},{at * at}.5\n" for at in range(12)),
+            "subject,visit,gene,level\n" + "".join(VISITS),
             "pivot_table(index='subject', columns='gene', values='level')",
         ),
         ("id,TP53,MYC\na,1,2,3\nb,2,3,4\nc,3,5,1\n", "If a name is missing, add it"),
@@ -363,15 +274,12 @@ def test_what_is_refused_is_read_after_the_advice(put, kind):
             "id;TP53;MYC\na;1.234;2\nb;2,345;3.5\nc;3.5;1\n",
             "'2,345' may have a decimal comma or thousands in groups",
         ),
-        (DISTANCES, "these are distances or correlations"),
         (
-            table(
-                ["Name", "Length", "EffectiveLength", "TPM"], each(GENES, [900] * 5), [[1, 2]] * 5
-            ),
-            "describe features, such as the results of a test or the measures of one sample",
+            write(["bray", *WELLS], WELLS, cells=DISTANCES, separator="\t"),
+            "these are distances or correlations",
         ),
         (
-            table(["Experiment", "Type", "Time"], each(GSM), [["ctrl", "4 hours"]] * 4),
+            write(["Experiment", "Type", "Time"], GSM, cells=TIMES),
             "hold text, such as '4 hours'; there should be numbers alone",
         ),
     ],

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.pipeline.normalisation import normalise
-from sparsekm.pipeline.raw_counts import remark_on_scale
+from sparsekm.pipeline.scales import remark_on_scale
 
 
 def test_samples_in_lines_are_read_without_a_remark(save, table):
@@ -32,9 +32,7 @@ class TestGenesInLines:
     @pytest.mark.parametrize("heading", ["gene_id", "Hugo_Symbol", "ID_REF", "Entrez ID", "probes"])
     def test_a_column_called_so_tells_them_even_by_numbers(self, save, table, heading):
         table.columns = pd.Index([f"{7000 + at}" for at in range(4)], name=heading)
-        [remark] = read_matrix(save(table.T)).remarks
-        assert "lines are read as features" in remark
-        assert read_matrix(save(table.T)).features == list(table.columns)
+        assert_read(read_matrix(save(table.T)), table, "lines are read as features")
 
     def test_labels_that_name_a_line_tell_them(self, save, table):
         table.columns = ["w", "x", "y", "z"]
@@ -42,9 +40,6 @@ class TestGenesInLines:
         raw = read_matrix(save(with_kinds), labels="kind")
         assert_read(raw, table, "labels names a line, 'kind'")
         assert raw.labels.tolist() == KINDS
-
-    def test_the_setting_needs_no_sign_and_makes_no_remark(self, save, table):
-        table.columns = ["w", "x", "y", "z"]
         assert_read(read_matrix(save(table.T), transpose=True), table)
 
     def test_columns_and_lines_about_genes_and_samples_are_left_out_aloud(self, save, table):
@@ -72,14 +67,16 @@ class TestGenesInLines:
         raw = read_matrix(save(lines), samples="code")
         assert raw.samples == ["P0", "P1", "P2", "P3", "P4", "P5"]
 
-    def test_empty_lines_move_nothing(self, save, table):
+    def test_missing_values_stay_at_their_place_and_empty_lines_move_nothing(self, save, table):
+        table.loc["cyd", "MYC"] = np.nan
         file = save(table.assign(ward=["n"] * 6).T)
         lines = file.read_text().splitlines()
         lines[2:2], lines[4:4] = [""], ["", ""]
         file.write_text("\n".join([*lines, "", ""]))
         assert_read(read_matrix(file, ignore=["ward"], transpose=True), table)
+        assert read_matrix(file, ignore=["MYC"]).features == ["TP53", "BRCA1", "Xyz1"]
 
-    def test_a_label_in_a_column_says_that_lines_hold_samples_whatever_they_are_called(
+    def test_a_label_in_a_column_says_that_lines_hold_samples_whatever_their_names(
         self, save, table
     ):
         table.index = [f"gene{at}" for at in range(6)]
@@ -87,8 +84,8 @@ class TestGenesInLines:
         raw = read_matrix(save(table.assign(kind=KINDS)), labels="kind")
         assert_read(raw, table, "Set transpose: true if they hold features.")
 
-    def test_a_tall_table_that_tells_nothing_asks(self, save, X):
-        values = np.tile(X[:, :3], (10, 1))
+    def test_a_tall_table_that_tells_nothing_asks(self, save):
+        values = np.random.default_rng(0).normal(size=(60, 3))
         names = [f"{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(60)]
         tall = pd.DataFrame(values, index=names, columns=["u", "v", "w"])
         message = refusal(save(tall))
@@ -96,24 +93,14 @@ class TestGenesInLines:
         assert "Set transpose: true if each line is a feature" in last_sentence(message)
         assert read_matrix(save(tall), transpose=False).X.shape == (60, 3)
         assert read_matrix(save(tall), transpose=True).X.shape == (3, 60)
-
-    @pytest.mark.parametrize("names", ["cell{}", "AACGTTGCAACGTAGG-{}", "TCGA-A1-{}"])
-    def test_tall_tables_of_samples_by_their_names_are_read_as_they_are(self, save, X, names):
-        values = np.random.default_rng(0).normal(size=(60, 3))
-        tall = pd.DataFrame(values, index=map(names.format, range(60)), columns=["u", "v", "w"])
-        raw = read_matrix(save(tall))
-        assert raw.X.shape == (60, 3)
-        assert raw.remarks == []
-
-    def test_missing_values_stay_at_their_place(self, save, table):
-        table.loc["cyd", "MYC"] = np.nan
-        raw = read_matrix(save(table.T))
-        assert np.argwhere(np.isnan(raw.X.collect())).tolist() == [[2, 2]]
-        assert read_matrix(save(table.T), ignore=["MYC"]).features == ["TP53", "BRCA1", "Xyz1"]
+        for form in ("cell{}", "AACGTTGCAACGTAGG-{}", "TCGA-A1-{}"):
+            raw = read_matrix(save(tall.set_axis(map(form.format, range(60)))))
+            assert raw.X.shape == (60, 3)
+            assert raw.remarks == []
 
 
-class TestAnIdColumn:
-    def test_it_names_the_samples_wherever_it_stands(self, save, table):
+class TestNamesOfSamples:
+    def test_an_id_names_the_samples_wherever_it_stands(self, save, table):
         plain = table.assign(patient_id=range(100, 106)).reset_index(drop=True)
         file = save(plain, index=False)
         for settings in ({}, {"samples": "patient_id"}):
@@ -127,20 +114,14 @@ class TestAnIdColumn:
         assert_read(raw, table)
         assert raw.samples == list(table.index)
 
+    def test_text_that_differs_everywhere_names_the_samples(self, save, table):
+        file = save(table.reset_index()[[*GENES, "who"]].assign(kind=KINDS), index=False)
+        raw = read_matrix(file)
+        assert_read(raw, table, "Set labels: kind if it holds known classes.")
+        assert raw.samples == list(table.index)
+
 
 class TestColumnsThatAreNoFeatures:
-    def test_columns_of_text_are_left_out_aloud_and_without_a_word_if_ignored(self, save, table):
-        file = save(table.assign(ward=["n", "s"] * 3, kind=KINDS))
-        assert_read(read_matrix(file, labels="kind"), table, "columns [ward] hold text")
-        assert_read(read_matrix(file, labels="kind", ignore=["ward"]), table)
-
-    def test_columns_called_like_a_description_are_left_out_or_kept(self, save, table):
-        described = table.assign(age=range(40, 46), survival_months=range(6))
-        raw = read_matrix(save(described))
-        assert_read(raw, table, "Set keep: [age, survival_months] to use them.")
-        raw = read_matrix(save(described), keep=["age", "survival_months"])
-        assert raw.features == list(described.columns)
-
     def test_where_most_are_descriptions_they_are_read_with_a_remark(self, save, table):
         clinic = table.set_axis(["chol", "age", "bmi", "weight"], axis=1)
         assert_read(read_matrix(save(clinic)), clinic, "Set ignore: [age, bmi, weight] to leave")
@@ -152,26 +133,6 @@ class TestColumnsThatAreNoFeatures:
         assert "labels: er" in raw.remarks[0]
         # Where many are whole numbers, so are the measurements.
         assert read_matrix(save((table * 30).round())).remarks == []
-
-    def test_text_that_differs_everywhere_names_the_samples(self, save, table):
-        file = save(table.reset_index()[[*GENES, "who"]].assign(kind=KINDS), index=False)
-        raw = read_matrix(file)
-        assert_read(raw, table, "Set labels: kind if it holds known classes.")
-        assert raw.samples == list(table.index)
-
-    def test_a_line_of_units_is_left_out(self, save, table):
-        file = save(table)
-        lines = file.read_text().splitlines()
-        file.write_text("\n".join([lines[0], "unit" + ",log2" * 4, *lines[1:]]))
-        assert_read(read_matrix(file), table, "1 lines of text are left out")
-
-    def test_empty_columns_without_a_name_are_left_out_with_a_remark(self, save, table):
-        for frame in (table, table.T):
-            file = save(frame)
-            file.write_text("".join(f"{line},,\n" for line in file.read_text().splitlines()))
-            raw = read_matrix(file)
-            assert raw.X.shape == (6, 4)
-            assert raw.remarks[0] == "2 columns without a name are empty and left out."
 
     def test_a_name_that_is_not_there_gets_the_nearest_one(self, save, table):
         file = save(table.assign(Kind=KINDS))
@@ -185,11 +146,8 @@ class TestColumnsThatAreNoFeatures:
         table.loc["dan", "MYC"] = "see below"
         message = refusal(save(table))
         assert "the first such value is 'see below' in column 'MYC', line 5" in message
-        assert last_sentence(message) == (
-            "Set missing_values: [see below] if they mean missing values, or ignore: [MYC] to "
-            "leave "
-            "the columns out"
-        )
+        advice = "Set missing_values: [see below] if they mean missing values, or ignore: [MYC] to "
+        assert last_sentence(message) == f"{advice}leave the columns out"
 
 
 class TestNumbersAsHeaders:
@@ -198,60 +156,54 @@ class TestNumbersAsHeaders:
         assert_read(read_matrix(save(table)), table)
         assert_read(read_matrix(save(table, index=False)), table)
 
-    def test_numbers_in_the_range_of_those_below_are_data(self, text):
-        for content in (
-            "1,2\n3,4\n5,6\n2,1\n",
-            "1.5,2\n3,4\n5,6\n",
-            "s0,0.1,2\ns1,1,2\ns2,3,4\ns3,4,5\n",
-        ):
-            raw = read_matrix(text(content), transpose=False)
-            assert len(raw.X.collect()) == content.count("\n")
-            assert "the first line has numbers in place of names" in raw.remarks[0]
+    @pytest.mark.parametrize(
+        "content",
+        ["1,2\n3,4\n5,6\n2,1\n", "1.5,2\n3,4\n5,6\n", "s0,0.1,2\ns1,1,2\ns2,3,4\ns3,4,5\n"],
+    )
+    def test_numbers_in_the_range_of_those_below_are_data(self, put, content):
+        raw = read_matrix(put(content), transpose=False)
+        assert len(raw.X.collect()) == content.count("\n")
+        assert "the first line has numbers in place of names" in raw.remarks[0]
 
 
-class TestDecimalCommas:
-    def test_semicolons_and_commas_are_found_and_said(self, tmp_path, table):
-        file = tmp_path / "m.csv"
+class TestSeparators:
+    def test_semicolons_and_decimal_commas_are_found_and_said(self, tmp_path, table):
+        file, comma = tmp_path / "m.csv", "numbers have a decimal comma"
         table.assign(kind=KINDS).to_csv(file, sep=";", decimal=",")
         raw = read_matrix(file, labels="kind")
-        assert_read(raw, table, "separated by semicolons", "numbers have a decimal comma")
+        assert_read(raw, table, "separated by semicolons", comma)
+        table.T.to_csv(file, sep=";", decimal=",")
+        assert_read(read_matrix(file), table, "semicolons", comma, "Set transpose: false")
+        table.to_csv(file, sep=";")
+        assert_read(read_matrix(file), table, "semicolons")
 
-    def test_they_work_with_genes_in_lines_too(self, tmp_path, table):
-        table.T.to_csv(tmp_path / "m.csv", sep=";", decimal=",")
-        raw = read_matrix(tmp_path / "m.csv")
-        assert_read(raw, table, "semicolons", "decimal comma", "Set transpose: false")
-
-    def test_semicolons_with_points_are_read(self, tmp_path, table):
-        table.to_csv(tmp_path / "m.csv", sep=";")
-        assert_read(read_matrix(tmp_path / "m.csv"), table, "semicolons")
-
-    def test_what_may_be_thousands_asks(self, text):
+    def test_what_may_be_thousands_asks(self, put):
         content = "who\tu\tv\nann\t1,234\t2,500\nbob\t1,777\t3,125\ncyd\t1,001\t9,999\n"
-        file = text(content, "m.tsv")
+        file = put(content, "m.tsv")
         message = refusal(file)
         assert "'1,234' may mean 1.234 or 1234" in message
         assert "Set decimal: ','" in message
         assert read_matrix(file, decimal=",").offset.tolist() == [1.234, 2.5]
         assert read_matrix(file, decimal=".").offset.tolist() == [1234, 2500]
 
+    @pytest.mark.parametrize("name", ["m.tsv.gz", "m.txt.gz", "m.txt", "m.TSV"])
+    def test_tabs_are_read_compressed_or_not(self, save, table, name):
+        assert_read(read_matrix(save(table, name)), table)
 
-@pytest.mark.parametrize("name", ["m.tsv.gz", "m.txt.gz", "m.txt", "m.TSV"])
-def test_tabs_are_read_compressed_or_not(save, table, name):
-    assert_read(read_matrix(save(table, name)), table)
-
-
-def test_tabs_in_a_csv_and_blanks_as_r_writes_them_are_found_and_said(tmp_path, table):
-    table.to_csv(tmp_path / "tabs.csv", sep="\t")
-    assert_read(read_matrix(tmp_path / "tabs.csv"), table, "separated by tabs")
-    lines = table.to_csv(sep=" ").removeprefix("who ")
-    with gzip.open(tmp_path / "r.txt.gz", "wt") as opened:
-        opened.write(lines)
-    assert_read(read_matrix(tmp_path / "r.txt.gz"), table, "separated by blanks")
+    def test_tabs_in_a_csv_and_blanks_as_r_writes_them_are_found_and_said(self, tmp_path, table):
+        table.to_csv(tmp_path / "tabs.csv", sep="\t")
+        assert_read(read_matrix(tmp_path / "tabs.csv"), table, "separated by tabs")
+        lines = table.to_csv(sep=" ").removeprefix("who ")
+        with gzip.open(tmp_path / "r.txt.gz", "wt") as opened:
+            opened.write(lines)
+        assert_read(read_matrix(tmp_path / "r.txt.gz"), table, "separated by blanks")
 
 
-def test_labels_may_have_gaps_of_any_spelling(save, table):
-    file = save(table.assign(kind=["a", "", "N/A", "b", "NA", "b "]))
-    assert read_matrix(file, labels="kind").labels.tolist() == ["a", "", "", "b", "", "b"]
+@pytest.mark.parametrize("missing", ["", "N/A", "NA", "NaN", "nan", " "])
+def test_labels_may_have_gaps_of_any_spelling(save, table, missing):
+    for name in ("m.csv", "m.tsv"):
+        file = save(table.assign(kind=["a", missing, missing, "b", "a", "b "]), name)
+        assert read_matrix(file, labels="kind").labels.tolist() == ["a", "", "", "b", "a", "b"]
 
 
 def test_labels_that_are_hardly_classes_make_a_remark(save, X):
@@ -262,30 +214,21 @@ def test_labels_that_are_hardly_classes_make_a_remark(save, X):
 
 
 class TestRawCounts:
-    @pytest.fixture
-    def counts(self, save, seed):
+    def test_they_are_named_and_divided_by_the_library_where_asked(self, save, seed):
         values = np.random.default_rng(seed).poisson([1, 5, 50, 400], size=(6, 4))
-        return save(pd.DataFrame(values, columns=GENES))
-
-    def test_they_are_named_with_what_to_do(self, counts):
-        [remark] = remark_on_scale(read_matrix(counts), "zscore")
+        raw = read_matrix(save(pd.DataFrame(values, columns=GENES)))
+        [remark] = remark_on_scale(raw, "zscore")
         assert "look like raw counts" in remark
         assert last_sentence(remark).startswith("Set normalise: counts")
-        assert remark_on_scale(read_matrix(counts), "counts") == []
-
-    def test_the_setting_divides_by_the_library_and_takes_logarithms(self, counts):
-        raw = read_matrix(counts)
-        values = raw.X.collect().astype(np.float64) + raw.offset
+        assert remark_on_scale(raw, "counts") == []
         library = values.sum(axis=1, keepdims=True)
         logs = np.log1p(values / library * np.median(library))
         expected = (logs - logs.mean(axis=0)) / logs.std(axis=0, ddof=1)
         np.testing.assert_allclose(normalise(raw, "counts").X.collect(), expected, atol=1e-4)
 
-    def test_negative_values_are_no_counts(self, save, table):
+    def test_what_is_no_count_is_refused_or_remarked_on(self, save, table):
         with pytest.raises(MatrixError, match=r"normalise: counts.* Set normalise: zscore"):
             normalise(read_matrix(save(table)), "counts")
-
-    def test_logarithms_of_logarithms_are_remarked_on(self, save, table):
         [remark] = remark_on_scale(read_matrix(save(np.log1p(table.abs()))), "counts")
         assert remark.startswith("normalise: counts takes logarithms of values that are not all")
         assert "set normalise: zscore" in remark

@@ -36,7 +36,7 @@ class TestWhatIsSaid:
     def test_numbers_that_stand_for_missing_values(self, put):
         cells = values(9, 8)
         cells[2][3] = cells[5][1] = -999
-        file = put(write(["sample", *CYTOKINES], [f"d{i}" for i in range(9)], cells))
+        file = put(write(["sample", *CYTOKINES], [f"d{i}" for i in range(9)], cells=cells))
         [remark] = read_matrix(file).remarks
         [settings] = follow(remark)
         assert settings == {"missing_values": [-999]}
@@ -46,13 +46,7 @@ class TestWhatIsSaid:
 
     def test_classes_that_may_be_none_and_those_that_differ_in_case(self, put):
         kinds = ["Tumor", "tumor", "null", "?", "unknown", "Tumor", "null", "-", "None"]
-        file = put(
-            write(
-                ["sample", "kind", *CYTOKINES],
-                [f"d{i}" for i in range(9)],
-                before=[[kind] for kind in kinds],
-            )
-        )
+        file = put(write(["sample", "kind", *CYTOKINES], [f"d{i}" for i in range(9)], kinds))
         raw = read_matrix(file, "kind")
         assert raw.labels.tolist() == kinds
         unknown, case = raw.remarks
@@ -65,11 +59,13 @@ class TestWhatIsSaid:
     def test_samples_that_are_the_same(self, put):
         cells = values(6, 8)
         cells[4] = cells[1]
-        raw = read_matrix(put(write(["sample", *CYTOKINES], [f"d{i}" for i in range(6)], cells)))
+        raw = read_matrix(
+            put(write(["sample", *CYTOKINES], [f"d{i}" for i in range(6)], cells=cells))
+        )
         assert "(d1 = d4)" in raw.remarks[0]
 
     def test_what_is_left_out_and_the_setting_that_keeps_it(self, put):
-        file = put(write(["patient", "age", "sex", *CYTOKINES], PATIENTS, before=[[40, 1]] * 8))
+        file = put(write(["patient", "age", "sex", *CYTOKINES], PATIENTS, 40, 1))
         [remark] = [remark for remark in read_matrix(file).remarks if "age" in remark]
         # In the order of the settings.
         compared, kept = follow(remark)

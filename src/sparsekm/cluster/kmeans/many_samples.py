@@ -1,33 +1,22 @@
 r"""k-means on many samples: nearest centres, and all exchange moves of a sweep at once.
 
-The weighted distance of sample i to centre k, less what all centres share, is
-:math:`\sum_j w_j c_{kj}^2 - 2 \sum_j (w_j c_{kj}) x_{ij}`: the weights go onto the centres, the
-data stay as they are, and dropped features are never read. A sample's products are summed in the
-same order in whatever block it is read and however many threads there are.
-
-Lloyd's iteration takes each sample to its nearest centre. But a sample draws the centre of its own
-cluster towards itself, and with more features than samples in a cluster that alone can hold it
-there: on data without structure Lloyd stops almost where it starts. So the moves are judged by
-what they gain (Hartigan & Wong 1979, doi:10.2307/2346830): staying in cluster a costs
-:math:`\frac{n_a}{n_a - 1} d_{ia}^2`, joining b :math:`\frac{n_b}{n_b + 1} d_{ib}^2`. Taken all at
-once these gains need not add up; a sweep that does not gain is undone and a plainer one tried.
-
-From sweep to sweep the centres drift the same way, so the distances are taken to centres carried
-on by their last step. That ends higher on data without structure than none of it, three quarters,
-or more.
+A sample's weighted distance to centre k, less what all centres share, is
+:math:`\sum_j w_j c_{kj}^2 - 2 \sum_j (w_j c_{kj}) x_{ij}`: the data stay as they are, dropped
+features are never read, and the order of a sum depends on neither blocks nor threads. Moves are
+judged by what they gain (`sparsekm.cluster.kmeans.few_samples`), since with few samples to a
+cluster Lloyd's iteration stops almost where it starts; a sweep that does not gain is undone and a
+plainer one tried. The centres drift the same way from sweep to sweep, so distances are taken to
+centres carried on by their last step.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
 
 from sparsekm.cluster.matrices.scatter import (
-    Block,
-    Matrix,
     cluster_sizes,
     matrix_sums,
     move_between_sums,
@@ -40,104 +29,50 @@ from sparsekm.runtime.threads import run_in_slices, worth_a_thread
 ROW_BLOCK = 512
 
 
-@dataclass(frozen=True)
-class WeightedFeatures:
-    """The features that count: their indices, ascending, and positive weights."""
-
-    support: np.ndarray
-    values: np.ndarray
-
-    @classmethod
-    def from_dense(cls, weights: np.ndarray) -> WeightedFeatures:
-        """Drop the zeros of a weight vector of shape (n_features,)."""
-        support = np.flatnonzero(weights)
-        return cls(support, np.asarray(weights, dtype=np.float64)[support])
-
-    @property
-    def alone(self) -> WeightedFeatures:
-        """The same where the other features were left out of the data."""
-        return WeightedFeatures(np.arange(len(self.support)), self.values)
-
-
-def label_samples(
-    X: np.ndarray | csr_array,
-    features: WeightedFeatures,
-    means: np.ndarray,
-    centers: np.ndarray,
-    n_threads: int = 1,
-) -> np.ndarray:
+def label_samples(X, weights, means, centers, n_threads=1) -> np.ndarray:
     """Label the samples of checked data by their nearest centre, reading a block at a time.
 
-    `X` is (n_samples, n_features); `means` (n_kept,) and `centers` (n_kept, n_clusters), which are
-    less these means, are of the kept features.
+    `means` (n_kept,) and `centers` (n_kept, n_clusters), less these, are of the features that have
+    weight.
     """
     labels = np.zeros(X.shape[0], np.int32)
-    kept = features.alone
+    support = np.flatnonzero(weights)
     for start in range(0, X.shape[0], SAMPLES_AT_ONCE):
         rows = slice(start, start + SAMPLES_AT_ONCE)
-        columns = centred_block(X[rows][:, features.support], means)
-        labels[rows] = nearest_centers(columns, kept, centers, labels[rows], n_threads)
+        columns = centred_block(X[rows][:, support], means)
+        labels[rows] = nearest_centers(columns, weights[support], centers, labels[rows], n_threads)
     return labels
 
 
 def nearest_centers(
-    columns: Block,
-    features: WeightedFeatures,
-    centers: np.ndarray,
-    labels: np.ndarray,
-    n_threads: int = 1,
+    columns, values, centers, labels, n_threads=1, squares=None, factors=None
 ) -> np.ndarray:
-    """Label every sample by its nearest centre.
+    """Label every sample by the centre of least cost: squared distance, times a factor.
 
-    `columns` is (n_features, n_samples), `centers` (n_kept, n_clusters). A sample leaves its
-    cluster in `labels` only for a strictly nearer centre; other ties go to the lowest index.
+    `columns` is (n_features, n_samples), `values` are weights and `centers` (n_features,
+    n_clusters). A sample leaves its cluster in `labels` only for a strictly lower cost; other ties
+    go to the lowest index. `factors` (2, n_clusters), for staying and for joining, need the
+    weighted squared norms, `squares`.
     """
-    even = np.ones(centers.shape[1])
-    squares = np.zeros(columns.shape[1])
-    return cheapest_centers(
-        columns, features, centers, labels, squares, stay=even, join=even, n_threads=n_threads
-    )
-
-
-def cheapest_centers(
-    columns: Block,
-    features: WeightedFeatures,
-    centers: np.ndarray,
-    labels: np.ndarray,
-    squares: np.ndarray,
-    *,
-    stay: np.ndarray,
-    join: np.ndarray,
-    n_threads: int = 1,
-) -> np.ndarray:
-    """Label every sample by the centre of least cost: squared distance times a factor.
-
-    `squares` (n_samples,) are weighted squared norms; where all factors are equal they change
-    nothing. `stay` and `join` (n_clusters,) are the factors for the own cluster and for others.
-    """
-    weighted = centers * features.values[:, None]
+    stay, join = np.ones((2, centers.shape[1])) if factors is None else factors
+    squares = np.zeros(columns.shape[1]) if squares is None else squares
+    weighted = centers * values[:, None]
     offsets = (weighted * centers).sum(axis=0)
     slopes = -2.0 * weighted
     cheapest = np.empty(columns.shape[1], np.int32)
     if isinstance(columns, SparseBlock):
-        # The products with the means are alike for all samples; a dropped feature adds nothing.
-        offsets -= columns.means[features.support] @ slopes
-        every_slope = np.zeros((columns.shape[0], centers.shape[1]))
-        every_slope[features.support] = slopes
+        # The products with the means are alike for all samples.
+        offsets -= columns.means @ slopes
         assign = _assign_stored
-        values = (columns.data, columns.indices, columns.indptr, every_slope, offsets)
-        smallest = worth_a_thread(centers.shape[1] * columns.stored_per_sample)
+        data = (*columns.stored, slopes, offsets)
+        per_sample = columns.rows.nnz // max(1, columns.shape[1])
+        smallest = worth_a_thread(centers.shape[1] * per_sample)
     else:
         assign = _assign
-        values = (
-            columns,
-            features.support,
-            slopes.astype(columns.dtype),
-            offsets.astype(columns.dtype),
-        )
+        data = (columns, slopes.astype(columns.dtype), offsets.astype(columns.dtype))
         smallest = ROW_BLOCK * -(-worth_a_thread(centers.size) // ROW_BLOCK)
     run_in_slices(
-        lambda start, stop: assign(*values, labels, squares, stay, join, start, stop, cheapest),
+        lambda start, stop: assign(*data, labels, squares, stay, join, start, stop, cheapest),
         columns.shape[1],
         n_threads,
         smallest,
@@ -146,7 +81,7 @@ def cheapest_centers(
 
 
 @compiled
-def _assign(columns, support, slopes, offsets, labels, squares, stay, join, start, stop, cheapest):
+def _assign(columns, slopes, offsets, labels, squares, stay, join, start, stop, cheapest):
     n_clusters = slopes.shape[1]
     block = np.empty((n_clusters, ROW_BLOCK), columns.dtype)
     least = np.empty(ROW_BLOCK)
@@ -154,7 +89,7 @@ def _assign(columns, support, slopes, offsets, labels, squares, stay, join, star
         size = min(ROW_BLOCK, stop - first)
         for k in range(n_clusters):
             block[k, :size] = offsets[k]
-        add_products(columns, support, slopes, first, size, block)
+        add_products(columns, slopes, first, size, block)
         square = squares[first : first + size]
         chosen = cheapest[first : first + size]
         for i in range(size):
@@ -198,15 +133,15 @@ def _assign_stored(
 
 
 @compiled
-def add_products(columns, support, slopes, first, size, block):
+def add_products(columns, slopes, first, size, block):
     """Add sum_j slopes[j, k] * x_ij; four features at a time, so that each pass does more."""
-    n_kept = support.shape[0]
+    n_kept = slopes.shape[0]
     whole = n_kept - n_kept % 4
     for q in range(0, whole, 4):
-        x0 = columns[support[q], first : first + size]
-        x1 = columns[support[q + 1], first : first + size]
-        x2 = columns[support[q + 2], first : first + size]
-        x3 = columns[support[q + 3], first : first + size]
+        x0 = columns[q, first : first + size]
+        x1 = columns[q + 1, first : first + size]
+        x2 = columns[q + 2, first : first + size]
+        x3 = columns[q + 3, first : first + size]
         for k in range(slopes.shape[1]):
             s0 = slopes[q, k]
             s1 = slopes[q + 1, k]
@@ -216,7 +151,7 @@ def add_products(columns, support, slopes, first, size, block):
             for i in range(size):
                 row[i] += (s0 * x0[i] + s1 * x1[i]) + (s2 * x2[i] + s3 * x3[i])
     for q in range(whole, n_kept):
-        x0 = columns[support[q], first : first + size]
+        x0 = columns[q, first : first + size]
         for k in range(slopes.shape[1]):
             s0 = slopes[q, k]
             row = block[k]
@@ -229,14 +164,12 @@ ROUNDING_UNITS = 16
 
 
 def warn_of_coinciding(centers: np.ndarray, dtype: np.dtype) -> None:
-    """Warn where clusters have the same centre, naming them.
-
-    `centers` (n_clusters, n_kept) are of centred data, in the features that count; the rounding of
-    their `dtype` decides what is the same.
-    """
-    groups = find_coinciding(centers, ROUNDING_UNITS * float(np.finfo(dtype).eps))
-    if groups:
-        named = "; ".join(", ".join(map(str, group)) for group in groups)
+    """Warn of clusters with the same centre (n_clusters, n_kept), to the rounding of `dtype`."""
+    reach = ROUNDING_UNITS * float(np.finfo(dtype).eps) * float(np.abs(centers).max())
+    same = cdist(centers, centers, "chebyshev") <= reach
+    groups = [np.flatnonzero(row) for k, row in enumerate(same) if row.argmax() == k]
+    named = "; ".join(", ".join(map(str, group)) for group in groups if len(group) > 1)
+    if named:
         warnings.warn(
             f"Clusters with the same centre in the {centers.shape[1]} kept features: {named}. "
             "predict cannot tell them apart and may differ from labels_ on their samples. Keep "
@@ -246,52 +179,24 @@ def warn_of_coinciding(centers: np.ndarray, dtype: np.dtype) -> None:
         )
 
 
-def find_coinciding(centers: np.ndarray, tolerance: float) -> list[list[int]]:
-    """Return the groups of two or more rows that are the same, ascending within and by their first.
-
-    `tolerance` is the largest difference in a feature, as a share of the largest absolute value.
-    """
-    reach = tolerance * float(np.abs(centers).max())
-    grouped = np.zeros(len(centers), dtype=bool)
-    groups = []
-    for k, center in enumerate(centers):
-        if grouped[k]:
-            continue
-        # The first feature rules out nearly all others.
-        near = k + 1 + np.flatnonzero(np.abs(centers[k + 1 :, 0] - center[0]) <= reach)
-        same = near[(np.abs(centers[near] - center) <= reach).all(axis=1)]
-        if len(same):
-            grouped[same] = True
-            groups.append([k, *same.tolist()])
-    return groups
-
-
 def exchange_in_batches(
-    matrix: Matrix,
-    features: WeightedFeatures,
-    labels: np.ndarray,
-    n_clusters: int,
-    *,
-    min_size: int = 1,
-    max_sweeps: int = 300,
-    tol: float = 0.0,
-    n_threads: int = 1,
+    matrix, weights, labels, n_clusters, *, min_size=1, max_sweeps=300, tol=0.0, n_threads=1
 ) -> tuple[np.ndarray, int]:
     """Sweep from `labels` until no sweep gains more than `tol`, or `max_sweeps`.
 
-    The between-cluster sum of squares never falls. With ``tol=0`` the result is a fixed point of
-    Lloyd's iteration, unless a cluster is held at `min_size`. Few samples move in most sweeps, so
-    the cluster sums are kept and changed by those that do. Returns new labels and the number of
-    sweeps; `tol` is a share of the objective.
+    The between-cluster sum of squares, of which `tol` is a share, never falls. With ``tol=0`` the
+    result is a fixed point of Lloyd's iteration, unless a cluster is held at `min_size`. Few
+    samples move in most sweeps, so cluster sums are changed by those alone. Returns new labels and
+    the number of sweeps.
     """
-    kept = matrix.select(features.support)
-    features = features.alone
-    labels = fill_clusters(kept, features, labels, n_clusters, min_size)
+    support = np.flatnonzero(weights)
+    kept, values = matrix.select(support), weights[support]
+    labels = fill_clusters(kept, values, labels, n_clusters, min_size)
     sizes = cluster_sizes(labels, n_clusters)
     sums = matrix_sums(kept, labels, n_clusters, n_threads)
-    origin = np.zeros((len(features.support), 1))
-    squares = square_distances(kept, features, origin, np.zeros(kept.n_samples, np.int32))
-    objective = _between(features, sums, sizes)
+    origin = np.zeros((len(support), 1))
+    squares = square_distances(kept, values, origin, np.zeros(kept.n_samples, np.int32))
+    objective = _between(values, sums, sizes)
     previous = None
     further, fair = False, True
     sweeps = 0
@@ -299,16 +204,19 @@ def exchange_in_batches(
         sweeps += 1
         centers = sums / np.maximum(sizes, 1)
         ahead = 2 * centers - previous if further else centers
-        stay, join = exchange_factors(sizes) if fair else (np.ones(n_clusters), np.ones(n_clusters))
-        moved, changed = _sweep(kept, features, ahead, labels, squares, stay, join, sums, n_threads)
+        # To stay in a cluster costs n / (n - 1) times the squared distance (nothing for a sample
+        # alone), to join one n / (n + 1) times.
+        factors = np.array([sizes / np.maximum(sizes - 1, 1), sizes / (sizes + 1)])
+        rest = n_threads, squares, factors if fair else None
+        moved, changed = _sweep(kept, values, ahead, labels, sums, *rest)
         counts = cluster_sizes(moved, n_clusters)
         if counts.min() < max(min_size, 1):
-            filled = fill_clusters(kept, features, moved, n_clusters, min_size, changed)
+            filled = fill_clusters(kept, values, moved, n_clusters, min_size, changed)
             for start, columns in kept.blocks():
                 here = slice(start, start + columns.shape[1])
-                _follow(columns, moved[here], filled[here], changed, n_threads)
+                move_between_sums(columns, moved[here], filled[here], changed, n_threads)
             moved, counts = filled, cluster_sizes(filled, n_clusters)
-        gained = _between(features, changed, counts)
+        gained = _between(values, changed, counts)
         little = gained <= objective * (1.0 + tol)
         plain = not further
         if gained > objective:
@@ -322,51 +230,28 @@ def exchange_in_batches(
     return labels, sweeps
 
 
-def exchange_factors(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return by what a squared distance counts for staying in a cluster and for joining it.
-
-    n / (n - 1), and 1 for a cluster of one sample, which costs nothing to keep; n / (n + 1).
-    """
-    return sizes / np.maximum(sizes - 1, 1), sizes / (sizes + 1)
-
-
-def _sweep(kept, features, centers, labels, squares, stay, join, sums, n_threads):
+def _sweep(kept, values, centers, labels, sums, n_threads, squares, factors):
     """Move every sample where it costs least; return the labels and their cluster sums."""
     moved = np.empty_like(labels)
     changed = sums.copy()
     for start, columns in kept.blocks():
         here = slice(start, start + columns.shape[1])
-        after = cheapest_centers(
-            columns,
-            features,
-            centers,
-            labels[here],
-            squares[here],
-            stay=stay,
-            join=join,
-            n_threads=n_threads,
-        )
-        _follow(columns, labels[here], after, changed, n_threads)
-        moved[here] = after
+        own = labels[here], n_threads, squares[here], factors
+        moved[here] = nearest_centers(columns, values, centers, *own)
+        move_between_sums(columns, labels[here], moved[here], changed, n_threads)
     return moved, changed
 
 
-def _follow(columns, before, after, sums, n_threads) -> None:
-    """Update cluster sums for the samples of a block that changed their cluster."""
-    movers = np.flatnonzero(after != before)
-    move_between_sums(columns, movers, before, after, sums, n_threads)
+def _between(values, sums, sizes) -> float:
+    return float(np.sum(values * scores_from_sums(sums, sizes)))
 
 
-def _between(features, sums, sizes) -> float:
-    return float(np.sum(features.values * scores_from_sums(sums, sizes)))
-
-
-def square_distances(kept, features, centers, labels) -> np.ndarray:
+def square_distances(kept, values, centers, labels) -> np.ndarray:
     """Return the weighted squared distance of every sample to the centre of its label."""
     distances = np.zeros(kept.n_samples)
     for start, columns in kept.blocks():
         here = slice(start, start + columns.shape[1])
-        place = features.values, centers, labels[here], distances[here]
+        place = values, centers, labels[here], distances[here]
         if isinstance(columns, SparseBlock):
             columns.add_distances(*place)
         else:
@@ -374,19 +259,11 @@ def square_distances(kept, features, centers, labels) -> np.ndarray:
     return distances
 
 
-def fill_clusters(
-    matrix: Matrix,
-    features: WeightedFeatures,
-    labels: np.ndarray,
-    n_clusters: int,
-    min_size: int,
-    sums: np.ndarray | None = None,
-) -> np.ndarray:
-    """Bring every cluster to `min_size` samples, at least one.
+def fill_clusters(matrix, values, labels, n_clusters, min_size, sums=None) -> np.ndarray:
+    """Bring every cluster to `min_size` samples, at least one; `labels` itself if none is short.
 
     A short cluster is filled with the samples farthest from their own centres, one at a time, out
-    of clusters that can spare them; ties go to the lowest index. `sums` are the cluster sums, where
-    they are known. Returns `labels` itself where no cluster is short.
+    of clusters that can spare them. `sums` are the cluster sums, where they are known.
     """
     min_size = max(min_size, 1)
     sizes = cluster_sizes(labels, n_clusters)
@@ -396,7 +273,7 @@ def fill_clusters(
     if sums is None:
         sums = matrix_sums(matrix, labels, n_clusters)
     centers = sums / np.maximum(sizes, 1)
-    distances = square_distances(matrix, features, centers, labels)
+    distances = square_distances(matrix, values, centers, labels)
     order = iter(np.argsort(-distances, kind="stable"))
     for k in np.flatnonzero(sizes < min_size):
         while sizes[k] < min_size:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -11,24 +12,25 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse, sparray, spmatrix
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
-from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMeans, subtract_means
+from sparsekm.cluster.matrices.matrix import (
+    CentredMatrix,
+    FeatureMatrix,
+    average_features,
+    subtract_means,
+)
 from sparsekm.cluster.validation import check_count
 from sparsekm.metrics import mark_missing
 
 
 def check_indices(X: Any) -> None:
-    """Check that the indices of a CSR or CSC matrix lie within its shape; pass anything else.
-
-    It is a ValueError if some lie outside, or the rows or columns do not divide the stored values.
-    """
+    """Refuse, by a ValueError, a CSR or CSC matrix whose indices lie outside its shape."""
     if not issparse(X) or X.format not in ("csr", "csc"):
         return
     by_rows = X.format == "csr"
     n_lines, n_places = X.shape if by_rows else X.shape[::-1]
-    n_stored = min(len(X.indices), len(X.data))
-    starts = X.indptr
-    rises = len(starts) == n_lines + 1 and starts[0] == 0 and not (np.diff(starts) < 0).any()
-    if not rises or starts[-1] > n_stored:
+    starts, n_stored = X.indptr, min(len(X.indices), len(X.data))
+    falls = (np.diff(starts, append=n_stored) < 0).any()
+    if len(starts) != n_lines + 1 or starts[0] != 0 or falls:
         raise ValueError(
             f"X.indptr should rise from 0 to at most the number of stored values, {n_stored}, in "
             f"{n_lines + 1} steps of the {X.format.upper()} format."
@@ -36,21 +38,17 @@ def check_indices(X: Any) -> None:
     used = X.indices[: starts[-1]]
     if len(used) and (used.min() < 0 or used.max() >= n_places):
         wrong = used.min() if used.min() < 0 else used.max()
-        raise ValueError(
-            f"X.indices holds {wrong}; should be >= 0 and < "
-            f"{'n_features' if by_rows else 'n_samples'}={n_places}."
-        )
+        n_what = "n_features" if by_rows else "n_samples"
+        raise ValueError(f"X.indices holds {wrong}; should be >= 0 and < {n_what}={n_places}.")
 
 
 def in_canonical_format(X: Any) -> np.ndarray | csr_array:
-    """Return checked data, a CSR or CSC matrix as a csr_array, sorted and without duplicates.
-
-    Nothing is copied that is so already, and nothing of the caller's is changed.
-    """
+    """Return checked data, a CSR or CSC matrix as a csr_array, sorted and without duplicates."""
     if not issparse(X):
         return X
     rows = X.tocsr()
     if not rows.has_canonical_format:
+        # Nothing of the caller's is changed.
         rows = rows.copy() if rows is X else rows
         rows.sum_duplicates()
     return csr_array((rows.data, rows.indices, rows.indptr), rows.shape)
@@ -103,10 +101,8 @@ def as_readable(X: Any, name: str = "X") -> Any:
             _check_numbers(X.iloc[:, place], what)
         return X
     is_plain = isinstance(X, np.ndarray | Sequence) and not isinstance(X, str | bytes)
-    if not is_plain and not hasattr(X, "__array__"):
-        raise wrong_type(name, X, INSTEAD)
     try:
-        values = np.asanyarray(X)
+        values = np.asanyarray(X if is_plain else X.__array__())
     except Exception as error:
         raise wrong_type(name, X, INSTEAD) from error
     if values.dtype.names or (values.ndim != 2 and not is_plain):
@@ -153,7 +149,7 @@ def _check_numbers(values: np.ndarray | pd.Series, what: str) -> None:
             raise type(error)(f"{what}: every value should be a number; {error}.") from None
 
 
-class StreamedMatrix:
+class StreamedMatrix(FeatureMatrix):
     """Data that stay where they are: every pass reads them again, block by block.
 
     `L0KMeans`, `L1KMeans` and `KMeans` take it in place of an array, in `fit` and `path`. Labels,
@@ -193,8 +189,6 @@ class StreamedMatrix:
     array([0, 1, 2, 3])
     """
 
-    sample_weight: None = None  # weights are not read in blocks
-
     def __init__(self, source: Any, block_size: int = 4096) -> None:
         self.block_size = check_count("block_size", block_size)
         if not hasattr(source, "dtype") or isinstance(source, StreamedMatrix):
@@ -208,12 +202,8 @@ class StreamedMatrix:
         self._features: np.ndarray | None = None
         self.n_samples, self.n_features = shape
         self.dtype = np.dtype(dtype)
-        self._average()
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of samples and features."""
-        return self.n_samples, self.n_features
+        self.largest = 0.0
+        self.means, self.constant = average_features(self._checked_blocks(), self.n_features)
 
     def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the first sample and the centred columns of each block of samples."""
@@ -225,8 +215,7 @@ class StreamedMatrix:
         """Return the matrix of some features, ascending; in memory where it fits into a block."""
         if len(features) == self.n_features:
             return self
-        chosen = object.__new__(StreamedMatrix)
-        chosen.__dict__.update(self.__dict__)
+        chosen = copy(self)
         chosen._features = features if self._features is None else self._features[features]
         chosen.n_features = len(features)
         chosen.means = self.means[features]
@@ -247,20 +236,15 @@ class StreamedMatrix:
             columns[:, first:last] = block[:, samples[first:last] - start]
         return CentredMatrix.from_columns(columns, self.means)
 
-    def _average(self) -> None:
-        means = FeatureMeans(self.n_features)
-        largest = 0.0
+    def _checked_blocks(self) -> Iterator[np.ndarray]:
         for start, columns in self._read():
             if not np.isfinite(columns).all():
                 j, i = np.argwhere(~np.isfinite(columns))[0]
                 raise ValueError(
                     f"source[{start + i}, {j}]={columns[j, i]} should be finite, as all values."
                 )
-            means.add(columns)
-            largest = max(largest, float(np.abs(columns).max()))
-        self.means = means.finish()
-        self.largest = 2.0 * largest
-        self.constant = means.constant
+            self.largest = max(self.largest, 2.0 * float(np.abs(columns).max()))
+            yield columns
 
     def _read(self) -> Iterator[tuple[int, np.ndarray]]:
         for start in range(0, self.n_samples, self.block_size):

@@ -40,13 +40,6 @@ def feature_variances(X: np.ndarray | csr_array) -> np.ndarray:
     return variances
 
 
-def varying_features(X: np.ndarray | csr_array) -> np.ndarray:
-    """Return which features take more than one value, shape (n_features,), bool."""
-    if issparse(X):
-        return X.max(axis=0).toarray() != X.min(axis=0).toarray()
-    return np.ptp(X, axis=0) != 0
-
-
 def log_variances(variances: np.ndarray) -> np.ndarray:
     """Return the logarithms of variances, -inf for constant features."""
     with np.errstate(divide="ignore"):

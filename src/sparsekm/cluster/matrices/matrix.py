@@ -1,23 +1,46 @@
-"""The data matrix as the engine wants it: centred, one contiguous block per feature.
-
-Where every feature counts alike only the inner products of the samples matter. A Cholesky factor of
-their matrix has a row for each sample with the same inner products and at most n_samples numbers.
-"""
+"""Data in memory as the engine wants them: centred, one contiguous block per feature."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
+from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.dense_parts import feature_variances
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import one_blas_thread
 
 
-class CentredMatrix:
+class FeatureMatrix:
+    """What the matrices of this room share: dense in memory, sparse, and streamed."""
+
+    # Of an estimator's data, where they differ: (n_samples,), positive.
+    sample_weight: np.ndarray | None = None
+    n_samples: int
+    n_features: int
+    dtype: np.dtype
+    means: np.ndarray  # (n_features,), float64
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of samples and features."""
+        return self.n_samples, self.n_features
+
+    @property
+    def block(self) -> Any:
+        """All samples as one block, if they are in memory."""
+        raise NotImplementedError
+
+    def blocks(self) -> Iterator[tuple[int, Any]]:
+        """Yield the first sample and the columns of each block of samples."""
+        yield 0, self.block
+
+
+class CentredMatrix(FeatureMatrix):
     """A data matrix in memory with its feature means removed.
 
     Between-cluster sums of squares do not change under a shift, and centring keeps them exact when
@@ -26,47 +49,25 @@ class CentredMatrix:
     array. With `copy` false, an `X` that is contiguous by columns is centred in place.
     """
 
-    # Of an estimator's data, where they differ: (n_samples,), positive.
-    sample_weight: np.ndarray | None = None
-
     def __init__(self, X: np.ndarray, *, copy: bool = True) -> None:
         columns = np.ascontiguousarray(X.T)
         if copy and np.shares_memory(columns, X):
             columns = columns.copy()
-        means = FeatureMeans(columns.shape[0])
-        means.add(columns)
-        self.means = means.finish()
-        subtract_means(columns, self.means)
-        self.columns = columns
-        self._constant: np.ndarray | None = means.constant
+        means, constant = average_features([columns], len(columns))
+        subtract_means(columns, means)
+        self._set(columns, means, constant)
+
+    def _set(self, columns, means, constant=None) -> None:
+        self.columns, self.means, self._constant = columns, means, constant
+        self.n_features, self.n_samples = columns.shape
+        self.dtype = columns.dtype
 
     @classmethod
     def from_columns(cls, columns: np.ndarray, means: np.ndarray) -> CentredMatrix:
         """Take an array (n_features, n_samples) that is centred already, without a copy."""
         matrix = cls.__new__(cls)
-        matrix.columns, matrix.means = columns, means
-        matrix._constant = None
+        matrix._set(columns, means)
         return matrix
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples."""
-        return self.columns.shape[1]
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return self.columns.shape[0]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of samples and features."""
-        return self.n_samples, self.n_features
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Dtype of the data."""
-        return self.columns.dtype
 
     @property
     def constant(self) -> np.ndarray:
@@ -95,10 +96,6 @@ class CentredMatrix:
         """All samples as one block."""
         return self.columns
 
-    def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the first sample and the columns of each block of samples: here, of all."""
-        yield 0, self.columns
-
     def select(self, features: np.ndarray) -> CentredMatrix:
         """Return the matrix of some features, ascending; this one where those are all."""
         if len(features) == self.n_features:
@@ -112,29 +109,23 @@ class CentredMatrix:
         return self.from_columns(columns, self.means)
 
 
-class FeatureMeans:
-    """Feature means over blocks of samples, added in the order of the samples.
+def average_features(
+    blocks: Iterable[np.ndarray], n_features: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return feature means, and which features are constant, over blocks of columns in their order.
 
     The mean of a constant feature is that constant and not a rounded quotient: its scores must be
     zero and not the square of a rounding error.
     """
-
-    def __init__(self, n_features: int) -> None:
-        self.n_samples = 0
-        self.totals = np.zeros(n_features)
-        self.first = np.zeros(n_features)
-        self.constant = np.ones(n_features, np.bool_)
-
-    def add(self, columns: np.ndarray) -> None:
-        """Add a block (n_features, n_samples)."""
-        if self.n_samples == 0:
-            self.first[:] = columns[:, 0]
-        self.n_samples += columns.shape[1]
-        _add_columns(columns, self.totals, self.first, self.constant)
-
-    def finish(self) -> np.ndarray:
-        """Return the means."""
-        return np.where(self.constant, self.first, self.totals / self.n_samples)
+    totals, first = np.zeros((2, n_features))
+    constant = np.ones(n_features, np.bool_)
+    n_samples = 0
+    for columns in blocks:
+        if n_samples == 0:
+            first[:] = columns[:, 0]
+        n_samples += columns.shape[1]
+        _add_columns(columns, totals, first, constant)
+    return np.where(constant, first, totals / n_samples), constant
 
 
 @compiled
@@ -163,6 +154,30 @@ def subtract_means(columns, means):
             column[i] = column[i] - mean
 
 
+# Samples whose values of a feature are written together.
+ROWS_AT_ONCE = 16
+
+
+def dense_columns(X: np.ndarray | csr_array, samples: np.ndarray, features: np.ndarray):
+    """Return some samples and features as an array, contiguous by columns."""
+    if issparse(X):
+        return np.asfortranarray(X[:, features].toarray()[samples])
+    columns = np.empty((len(features), len(samples)), X.dtype)
+    _take_columns(X, samples, features, columns)
+    return columns.T
+
+
+@compiled
+def _take_columns(X, samples, features, columns):
+    n = samples.shape[0]
+    for first in range(0, n, ROWS_AT_ONCE):
+        last = min(n, first + ROWS_AT_ONCE)
+        for q in range(features.shape[0]):
+            j = features[q]
+            for i in range(first, last):
+                columns[q, i] = X[samples[i], j]
+
+
 # What is left of a squared norm when only rounding is left of it, as a share of the largest.
 ROUNDING = 1e-13
 
@@ -170,8 +185,8 @@ ROUNDING = 1e-13
 def embed_samples(rows: np.ndarray) -> np.ndarray:
     """Embed samples, rows in float64, isometrically in (n_samples, rank).
 
-    The result is the pivoted Cholesky factor of ``rows @ rows.T``: equal inner products up to
-    rounding.
+    Where every feature counts alike only the inner products of the samples matter: the result is
+    the pivoted Cholesky factor of ``rows @ rows.T``.
     """
     with one_blas_thread:
         products = rows @ rows.T

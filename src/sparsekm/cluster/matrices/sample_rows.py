@@ -1,8 +1,7 @@
 """What the moves of k-means ask of samples: rows of an array, or the stored values of rows.
 
-Kernels call these functions with either. *Points* are sums or means of rows. Those of sparse rows
-hold two numbers more: a factor of all others, and the squared norm. With these, distances and moves
-read the stored values alone.
+*Points* are sums or means of rows. Those of sparse rows hold two numbers more, a factor of all
+others and the squared norm: distances and moves then read the stored values alone.
 """
 
 from __future__ import annotations
@@ -34,10 +33,7 @@ Rows = np.ndarray | SparseRows
 
 
 def _either(of_array: Callable) -> Callable[[Callable], Any]:
-    """Return a decorator: kernels then call `of_array` with arrays, what it decorates with others.
-
-    Python, too, calls the decorated function with SparseRows.
-    """
+    """Return a decorator: `of_array` is called with arrays, what it decorates with SparseRows."""
 
     def pair(of_sparse: Callable) -> Callable:
         def choose(rows, *others):
@@ -190,10 +186,7 @@ def _pack(rows, support, factors):
 
 @_either(_pack)
 def pack(rows, support, factors):
-    """Return the features `support`, each times its factor, as rows of the same kind.
-
-    Arrays have the dtype of the factors.
-    """
+    """Return the features `support`, each times its factor, as rows of the same kind."""
     places = np.full(rows.shape[1], -1)
     for q in range(support.shape[0]):
         places[support[q]] = q
@@ -227,10 +220,7 @@ def _replace(rows, support, factors, held, packed):
 
 @_either(_replace)
 def replace_features(rows, support, factors, held, packed):
-    """Pack other features, as many as are `held`, with one factor for all; in place of an array.
-
-    They need not be in ascending order: `held` tells which are where.
-    """
+    """Pack other features, as many, with one factor for all; `held` tells which are where."""
     held[:] = support
     return pack(rows, support, factors)
 

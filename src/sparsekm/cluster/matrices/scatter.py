@@ -5,9 +5,8 @@ of the cluster, the between-cluster sum of squares of feature j is
 
 .. math:: a_j = \sum_k S_{jk}^2 / n_k - (\sum_k S_{jk})^2 / n ,
 
-which is half of the paper's defining double sum (its Lemma 1). Every sum runs over the samples in
-ascending order in float64, one feature at a time, so the bits do not depend on the number of
-threads or on how the rows were cut into blocks.
+half of the paper's defining double sum (its Lemma 1). Every sum runs over the samples in ascending
+order in float64: the bits depend on neither threads nor blocks.
 """
 
 from __future__ import annotations
@@ -26,57 +25,19 @@ Matrix = MatrixInMemory | StreamedMatrix
 Block = np.ndarray | SparseBlock
 
 
-def cluster_sums(
-    columns: Block, labels: np.ndarray, n_clusters: int, n_threads: int = 1
-) -> np.ndarray:
-    """Sum every feature over every cluster, float64 of shape (n_features, n_clusters).
-
-    `columns` are data of shape (n_features, n_samples), `labels` int32 in ``range(n_clusters)``.
-    """
-    sums = np.zeros((columns.shape[0], n_clusters))
-    add_to_sums(columns, labels, sums, n_threads)
-    return sums
+def cluster_sizes(labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Count the samples of every cluster, shape (n_clusters,)."""
+    return np.bincount(labels, minlength=n_clusters)
 
 
 def matrix_sums(
     matrix: Matrix, labels: np.ndarray, n_clusters: int, n_threads: int = 1
 ) -> np.ndarray:
-    """Sum every feature of a matrix over every cluster, block after block of its samples.
-
-    Returns an ndarray of shape (n_features, n_clusters), float64.
-    """
+    """Sum every feature over every cluster, float64 of shape (n_features, n_clusters)."""
     sums = np.zeros((matrix.n_features, n_clusters))
     for start, columns in matrix.blocks():
         add_to_sums(columns, labels[start : start + columns.shape[1]], sums, n_threads)
     return sums
-
-
-def move_between_sums(
-    columns: Block,
-    movers: np.ndarray,
-    before: np.ndarray,
-    after: np.ndarray,
-    sums: np.ndarray,
-    n_threads: int = 1,
-) -> None:
-    """Update cluster sums, in place, for the samples that changed their cluster.
-
-    `movers` are these samples, ascending; `before` and `after` the labels of all samples.
-    """
-    if isinstance(columns, SparseBlock):
-        columns.move_between_sums(movers, before, after, sums)
-        return
-    run_in_slices(
-        lambda start, stop: _move_columns(columns, movers, before, after, start, stop, sums),
-        columns.shape[0],
-        n_threads,
-        worth_a_thread(len(movers)),
-    )
-
-
-def cluster_sizes(labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Count the samples of every cluster, shape (n_clusters,)."""
-    return np.bincount(labels, minlength=n_clusters)
 
 
 def scores_from_sums(sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -89,10 +50,7 @@ def scores_from_sums(sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 def feature_scores(
     matrix: Matrix, labels: np.ndarray, n_clusters: int, n_threads: int = 1
 ) -> np.ndarray:
-    """Compute the scores a_j of a centred matrix under a partition.
-
-    Parameters are those of `matrix_sums`; returns an ndarray of shape (n_features,), float64.
-    """
+    """Compute the scores a_j, shape (n_features,), of a centred matrix under a partition."""
     sums = matrix_sums(matrix, labels, n_clusters, n_threads)
     return scores_from_sums(sums, cluster_sizes(labels, n_clusters))
 
@@ -107,6 +65,20 @@ def add_to_sums(columns: Block, labels: np.ndarray, sums: np.ndarray, n_threads:
         columns.shape[0],
         n_threads,
         worth_a_thread(len(labels)),
+    )
+
+
+def move_between_sums(columns: Block, before, after, sums: np.ndarray, n_threads: int = 1) -> None:
+    """Update cluster sums, in place, for the samples of a block that changed their cluster."""
+    movers = np.flatnonzero(after != before)
+    if isinstance(columns, SparseBlock):
+        columns.move_between_sums(movers, before, after, sums)
+        return
+    run_in_slices(
+        lambda start, stop: _move_columns(columns, movers, before, after, start, stop, sums),
+        columns.shape[0],
+        n_threads,
+        worth_a_thread(len(movers)),
     )
 
 
@@ -131,6 +103,14 @@ def _sum_columns(columns, labels, start, stop, sums):
         s0 = sums[j]
         for i in range(labels.shape[0]):
             s0[labels[i]] += x0[i]
+
+
+@compiled
+def _sum_rows(rows, labels, totals):
+    for i in range(rows.shape[0]):
+        total = totals[labels[i]]
+        for j in range(rows.shape[1]):
+            total[j] += rows[i, j]
 
 
 @compiled
@@ -178,19 +158,21 @@ ROWS_AT_ONCE = 4096
 
 
 def cluster_centers(X: np.ndarray | csr_array, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Average the samples of every cluster, float64 of shape (n_clusters, n_features).
-
-    A cluster without samples has NaN.
-    """
+    """Average every cluster, float64 of shape (n_clusters, n_features); an empty one has NaN."""
     sizes = cluster_sizes(labels, n_clusters).astype(float)
     sizes[sizes == 0] = np.nan
     if issparse(X):
-        sums = cluster_sums(SparseBlock(X, np.zeros(X.shape[1])), labels, n_clusters)
-    else:
         sums = np.zeros((X.shape[1], n_clusters))
+        add_to_sums(SparseBlock(X, np.zeros(X.shape[1])), labels, sums)
+    else:
+        totals = np.zeros((n_clusters, X.shape[1]))
         # An array on disk is read once, row after row.
         height = ROWS_AT_ONCE if isinstance(X, np.memmap) else max(1, len(X))
         for start in range(0, len(X), height):
-            rows = np.asarray(X[start : start + height])
-            add_to_sums(rows.T, labels[start : start + height], sums)
+            rows, own = np.asarray(X[start : start + height]), labels[start : start + height]
+            if rows.flags.c_contiguous:
+                _sum_rows(rows, own, totals)
+            else:
+                add_to_sums(rows.T, own, totals.T)
+        sums = np.ascontiguousarray(totals.T)
     return (sums / sizes).T

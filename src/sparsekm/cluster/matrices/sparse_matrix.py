@@ -1,31 +1,30 @@
-"""A sparse matrix, centred without being made dense.
+"""A sparse matrix, centred without being made dense: only stored values are read.
 
-All take the arrays `data`, `indices` and `indptr`, of which `indptr` may be a part of that of a
-larger matrix; sums run over the samples in ascending order, in float64.
-
-Only stored values are read. What centring adds is the same for all samples of a cluster, so that
-sums, norms and distances are those of the stored values and a correction by the feature means.
+What centring adds is the same for all samples of a cluster: sums, norms and distances are those of
+the stored values and a correction by the feature means. Sums run over the samples in ascending
+order, in float64.
 """
 
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from copy import copy
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from sparsekm.cluster.matrices.dense_parts import feature_variances
-from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.dense_parts import feature_variances, stored_bytes
+from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix
 from sparsekm.cluster.matrices.sample_rows import SparseRows, sparse_rows
 from sparsekm.runtime.compiled import compiled
 
 
 @compiled
 def summarise_columns(data, indices, indptr, totals, counts, first, same):
-    """Sum and count every column's stored values, in place; return the largest absolute one.
+    """Write sum, count and first of every column's values, and whether all are the same.
 
-    `first` becomes the first of them and `same` whether all are alike.
+    Returns the largest absolute value.
     """
     largest = 0.0
     for q in range(indptr[0], indptr[-1]):
@@ -75,10 +74,7 @@ def move_samples(data, indices, indptr, movers, before, after, sums):
 
 @compiled
 def add_distances(data, indices, indptr, points, values, labels, distances):
-    """Add what stored values contribute to the weighted squared distance of each sample to a point.
-
-    `labels` tell which of the points (n_features, n_points); `distances` hold those of zeros.
-    """
+    """Add what stored values contribute to the distances, which are those of zeros, to points."""
     for i in range(len(distances)):
         k = labels[i]
         total = distances[i]
@@ -104,55 +100,31 @@ class SparseBlock:
     """Some samples of a sparse matrix, centred implicitly by subtracting `means` from each.
 
     Where the engine takes a block it takes this as well as an array (n_features, n_samples), which
-    ``numpy.asarray`` makes of it.
+    ``numpy.asarray`` makes of it. `rows` are the samples as they are stored.
     """
 
     def __init__(self, rows: csr_array, means: np.ndarray) -> None:
-        self.data, self.indices, self.indptr = rows.data, rows.indices, rows.indptr
-        self.means = means
-        self.dtype = rows.dtype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of features and samples."""
-        return len(self.means), len(self.indptr) - 1
-
-    @property
-    def rows(self) -> csr_array:
-        """The samples as they are stored."""
-        first, last = self.indptr[0], self.indptr[-1]
-        stored = self.data[first:last], self.indices[first:last], self.indptr - first
-        return csr_array(stored, self.shape[::-1])
-
-    @property
-    def stored_per_sample(self) -> int:
-        """Mean number of stored values."""
-        return int(self.indptr[-1] - self.indptr[0]) // max(1, len(self.indptr) - 1)
-
-    def cut(self, start: int, stop: int) -> SparseBlock:
-        """Return the block of consecutive samples, without a copy."""
-        block = object.__new__(SparseBlock)
-        block.__dict__.update(self.__dict__)
-        block.indptr = self.indptr[start : stop + 1]
-        return block
+        self.rows, self.means, self.dtype = rows, means, rows.dtype
+        self.shape = len(means), rows.shape[0]
+        self.stored = rows.data, rows.indices, rows.indptr
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         columns = np.empty(self.shape, self.dtype)
         columns[:] = 0.0 - self.means[:, None]
         places = np.arange(self.shape[0])
-        fill_columns(self.data, self.indices, self.indptr, self.means, places, columns)
+        fill_columns(*self.stored, self.means, places, columns)
         return columns if dtype is None else columns.astype(dtype, copy=False)
 
     def add_to_sums(self, labels: np.ndarray, sums: np.ndarray) -> None:
         """Add every sample to the sums (n_features, n_clusters) of its cluster, in place."""
-        sum_samples(self.data, self.indices, self.indptr, labels, sums)
+        sum_samples(*self.stored, labels, sums)
         sums -= self.means[:, None] * np.bincount(labels, minlength=sums.shape[1])
 
     def move_between_sums(
         self, movers: np.ndarray, before: np.ndarray, after: np.ndarray, sums: np.ndarray
     ) -> None:
         """Move samples from the sums of one cluster to those of another, in place."""
-        move_samples(self.data, self.indices, self.indptr, movers, before, after, sums)
+        move_samples(*self.stored, movers, before, after, sums)
         n_clusters = sums.shape[1]
         gained = np.bincount(after[movers], minlength=n_clusters)
         gained -= np.bincount(before[movers], minlength=n_clusters)
@@ -160,10 +132,11 @@ class SparseBlock:
 
     def divide(self, scales: np.ndarray) -> SparseBlock:
         """Return the block with every feature divided by its scale; the dtype stays."""
-        rows = self.rows
-        values = rows.data / scales.astype(self.dtype)[rows.indices]
-        divided = csr_array((values, rows.indices, rows.indptr), rows.shape)
-        return SparseBlock(divided, self.means / scales)
+        data, indices, indptr = self.stored
+        values = data / scales.astype(self.dtype)[indices]
+        return SparseBlock(
+            csr_array((values, indices, indptr), self.rows.shape), self.means / scales
+        )
 
     def add_distances(
         self, values: np.ndarray, centers: np.ndarray, labels: np.ndarray, distances: np.ndarray
@@ -171,19 +144,15 @@ class SparseBlock:
         """Add the weighted squared distances of the samples to their centres, in place."""
         points = self.means[:, None] + centers
         distances += (values @ points**2)[labels]
-        add_distances(self.data, self.indices, self.indptr, points, values, labels, distances)
+        add_distances(*self.stored, points, values, labels, distances)
 
 
-class SparseMatrix:
+class SparseMatrix(FeatureMatrix):
     """A sparse data matrix in canonical format, not changed, with its means removed implicitly.
 
-    It answers as `CentredMatrix` does: `constant` tells which features take one value only, and no
-    value is farther than `largest` from the mean of its feature. A few samples, and features of
-    which many values are stored, are handed out dense, with the bits of those of the dense matrix.
+    It answers as `CentredMatrix` does. A few samples, and features of which many values are stored,
+    are handed out dense, with the bits of those of the dense matrix.
     """
-
-    # Of an estimator's data, where they differ: (n_samples,), positive.
-    sample_weight: np.ndarray | None = None
 
     def __init__(self, X: csr_array) -> None:
         self.n_samples, self.n_features = X.shape
@@ -207,40 +176,26 @@ class SparseMatrix:
         self._shift = np.where(constant, 0.0, self.means)
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of samples and features."""
-        return self.n_samples, self.n_features
-
-    @property
     def block(self) -> SparseBlock:
         """All samples; features that are constant are 0 there."""
         return SparseBlock(self._rows, self._shift)
 
-    def blocks(self) -> Iterator[tuple[int, SparseBlock]]:
-        """Yield the first sample and the block of all samples, as in `CentredMatrix`."""
-        yield 0, self.block
-
     def select(self, features: np.ndarray) -> CentredMatrix | SparseMatrix:
-        """Return the matrix of some features, ascending.
-
-        It is dense where that is faster and takes no more memory than this matrix.
-        """
-        n_values = self.n_samples * len(features)
-        stored = self._counts[features].sum()
+        """Return the matrix of some features, ascending; dense if faster and no larger."""
         if len(features) == self.n_features:
             return self
-        means = self.means[features]
-        if stored >= DENSE_SHARE * n_values and n_values * self.dtype.itemsize <= self._nbytes:
+        n_values, means = self.n_samples * len(features), self.means[features]
+        dense_enough = self._counts[features].sum() >= DENSE_SHARE * n_values
+        if dense_enough and n_values * self.dtype.itemsize <= stored_bytes(self._rows):
             return CentredMatrix.from_columns(self._fill(self._rows, features), means)
-        chosen = object.__new__(SparseMatrix)
-        chosen.__dict__.update(self.__dict__)
-        chosen._rows = self._copy_columns(features)
-        chosen._shift = self._shift[features]
-        chosen._counts = self._counts[features]
-        chosen.constant = self.constant[features]
-        chosen.means = means
-        chosen.n_features = len(features)
-        return chosen
+        return self._derive(
+            n_features=len(features),
+            means=means,
+            constant=self.constant[features],
+            _rows=self._copy_columns(features),
+            _shift=self._shift[features],
+            _counts=self._counts[features],
+        )
 
     def keep(self, features: np.ndarray) -> SparseMatrix:
         """Return the sparse matrix of some features, ascending, as if only those had been given."""
@@ -254,11 +209,13 @@ class SparseMatrix:
         if n_values <= FEW_VALUES or dense_enough:
             columns = self._fill(rows, np.arange(self.n_features))
             return CentredMatrix.from_columns(columns, self.means)
-        some = object.__new__(SparseMatrix)
-        some.__dict__.update(self.__dict__)
-        some._rows, some.n_samples = rows, len(samples)
-        some._counts = np.bincount(rows.indices, minlength=self.n_features)
-        return some
+        counts = np.bincount(rows.indices, minlength=self.n_features)
+        return self._derive(n_samples=len(samples), _rows=rows, _counts=counts)
+
+    def _derive(self, **others: Any) -> SparseMatrix:
+        derived = copy(self)
+        derived.__dict__.update(others)
+        return derived
 
     @property
     def squares(self) -> np.ndarray:
@@ -296,10 +253,6 @@ class SparseMatrix:
                 values = values.base
             if isinstance(values, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
                 values.madvise(mmap.MADV_DONTNEED)
-
-    @property
-    def _nbytes(self) -> int:
-        return sum(part.nbytes for part in (self._rows.data, self._rows.indices))
 
     def _fill(self, rows: csr_array, features: np.ndarray) -> np.ndarray:
         columns = np.empty((len(features), rows.shape[0]), self.dtype)

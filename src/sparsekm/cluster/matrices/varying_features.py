@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.containers import StreamedMatrix
-from sparsekm.cluster.matrices.dense_parts import as_dense, varying_features
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scatter import Matrix
 from sparsekm.cluster.matrices.sparse_matrix import SparseBlock, SparseMatrix
@@ -31,7 +31,10 @@ class VaryingFeatures:
     @classmethod
     def of_values(cls, X: np.ndarray | csr_array) -> VaryingFeatures:
         """Tell the features of checked data apart."""
-        varies = varying_features(X)
+        largest, smallest = X.max(axis=0), X.min(axis=0)
+        if issparse(X):
+            largest, smallest = largest.toarray(), smallest.toarray()
+        varies = largest != smallest
         return cls(varies | ~varies.any(), as_dense(X[:1])[0])
 
     @property
@@ -61,10 +64,7 @@ class VaryingFeatures:
         return X[:, places] if isinstance(X, csr_array) else np.take(X, places, axis=1)
 
     def put_back(self, values: np.ndarray, constants: float | np.ndarray = 0.0) -> np.ndarray:
-        """Return values of all features, (..., n_features), from those of the features that vary.
-
-        `constants` is the value for constant features, or an array of all features with theirs.
-        """
+        """Return values of all features, (..., n_features), from those of the ones that vary."""
         if self.n_constant == 0:
             return values
         everywhere = np.empty((*values.shape[:-1], self.n_features), values.dtype)
@@ -79,11 +79,7 @@ VALUES_AT_ONCE = 2**20
 
 
 def check_matrix(X: Matrix, n_clusters: int, min_cluster_size: int) -> None:
-    """Refuse a finite matrix that cannot be split into the clusters asked for, by a ValueError.
-
-    There may be too few samples, or distinct ones; every feature may be constant; or sums of
-    squares may leave the range of the dtype.
-    """
+    """Refuse a finite matrix that cannot be split into the clusters asked for, by a ValueError."""
     n_samples = X.n_samples
     if n_samples < n_clusters:
         raise ValueError(f"n_samples={n_samples} should be >= n_clusters={n_clusters}.")
@@ -110,29 +106,29 @@ def count_distinct(X: Matrix, enough: int) -> int:
     at_once = max(1, min(SAMPLES_AT_ONCE, VALUES_AT_ONCE // X.n_features))
     for _, columns in X.blocks():
         for start in range(0, columns.shape[1], at_once):
-            stop = min(start + at_once, columns.shape[1])
-            sparse = isinstance(columns, SparseBlock)
-            some = columns.cut(start, stop) if sparse else columns[:, start:stop]
-            for row in np.asarray(some).T:
-                # Adding 0.0 makes the two zeros one.
-                seen.add((row + 0.0).tobytes())
-                if len(seen) >= enough:
-                    return enough
+            part = slice(start, start + at_once)
+            if isinstance(columns, SparseBlock):
+                some = np.asarray(SparseBlock(columns.rows[part], columns.means))
+            else:
+                some = columns[:, part]
+            # Adding 0.0 makes the two zeros one.
+            seen.update((row + 0.0).tobytes() for row in some.T)
+            if len(seen) >= enough:
+                return enough
     return len(seen)
 
 
 def _check_range(X) -> None:
     """Check that no sum of squares is infinite, and that those of the largest values are exact."""
-    bound = float(np.sqrt(np.finfo(X.dtype).max / (4.0 * X.n_samples * X.n_features)))
-    if not X.largest <= bound:
-        raise ValueError(
-            f"X has values up to {X.largest:.1e} from their means; should be <= {bound:.1e}, so "
-            f"that sums of squares stay finite in {X.dtype}. Rescale the data."
-        )
-    limits = np.finfo(X.dtype)
+    limits, largest = np.finfo(X.dtype), X.largest
+    highest = float(np.sqrt(limits.max / (4.0 * X.n_samples * X.n_features)))
     lowest = float(np.sqrt(limits.tiny / limits.eps))
-    if 0 < X.largest < lowest:
-        raise ValueError(
-            f"X has values up to {X.largest:.1e} from their means; should be >= {lowest:.1e}, so "
-            f"that their squares do not vanish in {X.dtype}. Rescale the data."
-        )
+    for fails, rule, aim in (
+        (not largest <= highest, f"<= {highest:.1e}", "sums of squares stay finite"),
+        (0 < largest < lowest, f">= {lowest:.1e}", "their squares do not vanish"),
+    ):
+        if fails:
+            raise ValueError(
+                f"X has values up to {largest:.1e} from their means; should be {rule}, so that "
+                f"{aim} in {X.dtype}. Rescale the data."
+            )

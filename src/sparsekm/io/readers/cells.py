@@ -1,7 +1,4 @@
-"""Cells of a text table: numbers in any way of writing, missing values, and text.
-
-This module does not know what a line or a column means.
-"""
+"""Cells of a text table: numbers in any way of writing, missing values, and text."""
 
 from __future__ import annotations
 
@@ -12,8 +9,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from sparsekm.io.readers.messages import MatrixError, say
-from sparsekm.io.readers.names import KNOWN
+from sparsekm.io.readers.axes import KNOWN
+from sparsekm.io.readers.messages import refusal
 
 # Text that means a missing class or group, as do None and NaN, or a measurement, in any case.
 MISSING_LABELS = frozenset(("", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"))
@@ -21,17 +18,14 @@ MISSING = frozenset(KNOWN["missing"])
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _PLAIN = re.compile(rf"{_NUMBER}|(?i:[+-]?inf(inity)?)")
 _BEYOND = re.compile(r"[<>≤≥]=?\s*[\d.,]+")
-_WITH_COMMA = re.compile(r"[+-]?(\d*,\d+([eE][+-]?\d+)?|\d{1,3}(\.\d{3})+,\d+)")
-_WITH_POINT = re.compile(r"[+-]?(\d*\.\d+([eE][+-]?\d+)?|\d{1,3}(,\d{3})+\.\d*)")
-# 1,234 means different numbers in English and in German.
-_THOUSANDS = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+") for mark in ",."}
 _WITH_UNIT = re.compile(r"([+-]?\d[\d.,]*)\s*(±.*|\(.*\)|[^\W\d_]\S*|[°%‰]\S*)")
 _BLANKS = str.maketrans(dict.fromkeys("\u00a0\u202f\u2009", ""))
+_MINUS = re.compile(r"[−–‐‑]")
 # Unusual ways of writing a number: the form, what is read, and how that is said.
 _WAYS = [
     (re.compile(form), read, what)
     for form, read, what in (
-        (r"[−–‐‑]", "-", "another minus sign"),
+        (_MINUS, "-", "another minus sign"),
         (r"^([$€£¥]|EUR|USD|GBP|CHF)\s*", "", "a currency, which is left out"),
         (rf"^({_NUMBER})-$", r"-\1", "a minus behind the number"),
         (rf"^\(({_NUMBER})\)$", r"-\1", "parentheses for a minus"),
@@ -83,15 +77,15 @@ class CellParser:
         except ValueError:
             return self._odd(cell)
 
+    def is_text(self, cell: str) -> bool:
+        """Tell whether a cell contains text other than a missing value."""
+        return self.number(cell) is None
+
     def _read_plain(self, cell: str) -> float:
         # Python reads 1_000 as a number.
         if "_" in cell or (self.decimal == "," and "." in cell):
             raise ValueError(cell)
         return float(cell.replace(",", ".") if self.decimal == "," else cell)
-
-    def is_text(self, cell: str) -> bool:
-        """Tell whether a cell contains text other than a missing value."""
-        return self.number(cell) is None
 
     def _read(self, cell: str) -> float | None:
         text = cell.strip()
@@ -100,13 +94,12 @@ class CellParser:
         plain, changed = text.translate(_BLANKS), {}
         for form, read, what in _WAYS:
             if form.search(plain):
-                plain = form.sub(read, plain)
-                changed[what] = text
+                plain, changed[what] = form.sub(read, plain), text
         measured = _WITH_UNIT.fullmatch(plain) if self.units else None
         if measured:
-            plain = measured[1]
             # Every unit is shown, since they may differ.
             self._units.setdefault("±" if "±" in text else measured[2], text)
+            plain, units = measured[1], ", ".join([*self._units.values()][:6])
         group = self._groups.fullmatch(plain)
         if group and (group[2] or self.decimal)[0] == self.decimal:
             plain = re.sub(r"[.,' ]", "", group[1]) + (group[2] or "")
@@ -119,33 +112,30 @@ class CellParser:
             return None
         self.changed = changed | self.changed
         if measured:
-            shown = ", ".join([*self._units.values()][:6])
-            self.changed["units or deviations, which are left out"] = shown
+            self.changed["units or deviations, which are left out"] = units
         return float(plain)
 
 
-def find_decimal(cells: Iterable[str], separator: str) -> tuple[str, str | None]:
+def find_decimal(file: object, cells: Iterable[str], separator: str) -> tuple[str, str | None]:
     """Return the decimal separator of some cells, and an example if it is not the point."""
-    plain = [_WAYS[0][0].sub("-", cell.translate(_BLANKS)).strip("% ") for cell in cells]
-    commas = [cell for cell in plain if _WITH_COMMA.fullmatch(cell)]
-    points = [cell for cell in plain if _WITH_POINT.fullmatch(cell)]
-    sure_comma = [cell for cell in commas if not _THOUSANDS[","].fullmatch(cell)]
-    if any(not _THOUSANDS["."].fullmatch(cell) for cell in points):
-        return ".", None
-    if sure_comma:
-        return ",", sure_comma[0]
-    for mark, thousands in ((",", "."), (".", ",")):
-        groups = re.compile(rf"[+-]?[1-9]\d{{0,2}}(\{thousands}\d{{3}}){{2,}}")
-        sure = next(filter(groups.fullmatch, plain), None)
-        if sure:
-            return mark, sure if mark == "," else None
-    unsure = commas if commas and not points else points if separator == ";" and not commas else []
-    if unsure:
-        mark, other = (",", ".") if commas else (".", ",")
+    plain = [_MINUS.sub("-", cell.translate(_BLANKS)).strip("% ") for cell in cells]
+    found, sure, grouped = {}, {}, {}
+    for mark, other in ((".", ","), (",", ".")):
+        form = rf"[+-]?(\d*\{mark}\d+([eE][+-]?\d+)?|\d{{1,3}}(\{other}\d{{3}})+\{mark}\d*)"
+        found[mark] = [cell for cell in plain if re.fullmatch(form, cell)]
+        # 1,234 means different numbers in English and in German.
+        thousands = rf"[+-]?[1-9]\d{{0,2}}(\{mark}\d{{3}})"
+        sure[mark] = [one for one in found[mark] if not re.fullmatch(f"{thousands}+", one)]
+        grouped[other] = [one for one in plain if re.fullmatch(f"{thousands}{{2,}}", one)]
+    for mark, examples in ((".", sure), (",", sure), (",", grouped), (".", grouped)):
+        if examples[mark]:
+            return mark, examples[mark][0] if mark == "," else None
+    unsure = found[","] or (found["."] if separator == ";" else [])
+    if unsure and not (found[","] and found["."]):
+        mark, other = (",", ".") if found[","] else (".", ",")
         one, thousand = unsure[0].replace(",", "."), re.sub("[.,]", "", unsure[0])
-        raise MatrixError(
-            say("decimal", cell=unsure[0], one=one, thousand=thousand, mark=mark, other=other)
-        )
+        about = {"one": one, "thousand": thousand, "mark": mark, "other": other}
+        raise refusal("decimal", file, cell=unsure[0], **about)
     return ".", None
 
 

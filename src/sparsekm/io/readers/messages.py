@@ -81,9 +81,8 @@ def suggest(key: str, name: str, names: Iterable[str]) -> str:
 
 def refuse_format(file: Path, kind: str, ending: str) -> NoReturn:
     """Refuse a file of a known format with the command that converts it."""
-    command = KNOWN_FORMATS[kind].replace("{file}", str(file))
-    command = command.replace("{path}", shlex.quote(str(file)))
-    command = command.replace("{stem}", str(file.with_name(file.name[: -len(ending)])))
+    path, stem = shlex.quote(str(file)), file.with_name(file.name[: -len(ending)])
+    command = KNOWN_FORMATS[kind].format(file=file, path=path, stem=stem)
     raise refusal("format", file, kind=ending if kind.startswith(".") else kind, command=command)
 
 

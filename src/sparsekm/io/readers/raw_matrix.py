@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -173,22 +173,50 @@ def assemble(
     raw.features = _check_names(file, raw.features, "feature", raw.remarks)
     if raw.samples is not None:
         raw.samples = _check_names(file, raw.samples, "sample", raw.remarks)
-    words = MISSING_LABELS | set(map(str, settings.missing_values))
     label, n = settings.labels or label, raw.X.shape[0]
-    if label is not None:
-        raw.labels = _read_classes(file, "label", label, _known(about[label], words))
-        n_known = int((raw.labels != UNKNOWN).sum())
-        if n_known < MIN_LABELS:
-            raise refusal("few_labels", file, name=label, n=n_known, of=n, least=MIN_LABELS)
-    for key in ("groups", "batch"):
-        if (name := getattr(settings, key)) is not None:
-            setattr(raw, key, _read_groups(file, key, name, _known(about[name], words)))
-    if settings.weights is not None:
-        raw.weights = _read_weights(file, settings.weights, _known(about[settings.weights], words))
-    for name in settings.annotate:
-        raw.annotations[name] = _as_numbers(_known(about[name], words))
+    words = MISSING_LABELS | set(map(str, settings.missing_values))
+    for key, name in {**settings.named, **({"labels": label} if label else {})}.items():
+        if key == "samples":
+            continue
+        known = _known(about[name], words)
+        found = known.fillna(UNKNOWN).to_numpy(dtype=object)
+        n_known = int((found != UNKNOWN).sum())
+        if key in ("labels", "groups", "batch"):
+            _check_storable(file, f"{'label' if key == 'labels' else 'group'} of {name!r}:", found)
+        if key == "labels" and n_known < MIN_LABELS:
+            raise refusal("few_labels", file, name=name, n=n_known, of=n, least=MIN_LABELS)
+        if key in ("groups", "batch"):
+            if n_known < n:
+                raise refusal("no_group", file, key=key, name=name, n=n - n_known, of=n)
+            if len(set(found)) < 2:
+                raise refusal("one_group", file, key=key, name=name, group=found[0])
+        numbers = pd.to_numeric(known.str.replace(",", "."), errors="coerce").astype(float)
+        if key == "weights":
+            wrong = found[~(np.isfinite(numbers) & (numbers >= 0))]
+            if len(wrong) or not numbers.any():
+                raise refusal("weights", file, name=name, value=[*wrong, 0][0])
+            found = numbers.to_numpy()
+        if key.startswith("annotate"):
+            is_number = numbers.notna().sum() == n_known
+            raw.annotations[name] = (numbers if is_number else known).to_numpy()
+        else:
+            setattr(raw, key, found)
     raw.remarks += _list_remarks(raw, label or "labels", settings.missing_values)
     return raw
+
+
+def _known(values: Iterable[Any], words: frozenset[str]) -> pd.Series:
+    """Return a column as text, None if missing; integers that were read as floats are integers."""
+    floats = [one for one in values if isinstance(one, float | np.floating) and not pd.isna(one)]
+    whole = all(float(one).is_integer() for one in floats)
+
+    def write(value: Any) -> str:
+        is_whole = whole and isinstance(value, float | np.floating)
+        # Surrounding blanks would make a different class of the same word.
+        return str(int(value) if is_whole else value).strip()
+
+    texts = pd.Series([*values], dtype=object).map(write, na_action="ignore")
+    return texts.where(texts.notna() & ~texts.isin(words), None)
 
 
 def _check_names(file: Path, values: Sequence[object], kind: str, remarks: list[str]) -> list[str]:
@@ -207,67 +235,10 @@ def _check_names(file: Path, values: Sequence[object], kind: str, remarks: list[
     return names.tolist()
 
 
-def _check_storable(file: Path, what: str, texts: Sequence[str]) -> None:
-    odd = next((text for text in texts if not is_storable(text)), None)
-    if odd is not None:
-        raise refusal("not_storable", file, what=what, text=odd)
-
-
-def _known(values: Sequence[Any], words: frozenset[str]) -> list[str | None]:
-    """Return a column as text, None if missing; integers that were read as floats are integers."""
-    is_float = [isinstance(value, float | np.floating) for value in values]
-    numbers = [value for value, found in zip(values, is_float, strict=True) if found]
-    whole = all(np.isnan(number) or float(number).is_integer() for number in numbers)
-    texts = [
-        None
-        if pd.isna(value)
-        # Otherwise surrounding blanks would make a different class of the same word.
-        else str(int(value) if whole else float(value))
-        if found
-        else str(value).strip()
-        for value, found in zip(values, is_float, strict=True)
-    ]
-    return [None if text in words else text for text in texts]
-
-
-def _read_classes(file: Path, kind: str, name: str, known: list[str | None]) -> np.ndarray:
-    """Return classes or groups, `UNKNOWN` where they are missing."""
-    texts = [UNKNOWN if text is None else text for text in known]
-    _check_storable(file, f"{kind} of {name!r}:", texts)
-    return np.array(texts, dtype=object)
-
-
-def _read_groups(file: Path, key: str, name: str, known: list[str | None]) -> np.ndarray:
-    """Return the group of each sample, of at least two."""
-    found = _read_classes(file, "group", name, known)
-    n_missing = int((found == UNKNOWN).sum())
-    if n_missing:
-        raise refusal("no_group", file, key=key, name=name, n=n_missing, of=len(found))
-    if len(set(found)) < 2:
-        raise refusal("one_group", file, key=key, name=name, group=found[0])
-    return found
-
-
-def _as_numbers(known: list[str | None]) -> np.ndarray:
-    """Return float64 if each known text is a number, else the texts."""
-    texts = pd.Series(known, dtype=object)
-    try:
-        return texts.str.replace(",", ".").astype(float).to_numpy()
-    except ValueError:
-        return texts.to_numpy()
-
-
-def _read_weights(file: Path, name: str, known: list[str | None]) -> np.ndarray:
-    found = _as_numbers(known)
-    is_number = found.dtype != object
-    wrong = [
-        text
-        for text, weight in zip(known, found, strict=True)
-        if not (is_number and np.isfinite(weight) and weight >= 0)
-    ]
-    if wrong or not found.any():
-        raise refusal("weights", file, name=name, value=(wrong[0] or "") if wrong else 0)
-    return found
+def _check_storable(file: Path, what: str, texts: Iterable[str]) -> None:
+    for text in texts:
+        if not is_storable(text):
+            raise refusal("not_storable", file, what=what, text=text)
 
 
 def merge_features(
@@ -292,28 +263,23 @@ def merge_features(
 
 
 def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> list[str]:
-    """List all remarks on a matrix; `labels` is the name of its known classes."""
-    remarks = [] if raw.labels is None else _on_labels(labels, raw.labels, missing)
-    dates = [name for name in raw.features if _DATE.fullmatch(name)]
-    if dates:
-        remarks.append(say("dates", n=len(dates), example=dates[0], names=dates))
-    return [*remarks, *_on_values(raw, missing)]
-
-
-def _on_labels(name: str, labels: np.ndarray, missing: Sequence[object]) -> list[str]:
-    """List remarks on classes that may be none, that differ in case only, or are too many."""
-    classes, remarks = distinct_classes(labels), []
+    """List remarks on classes, called `labels`, that may be none or too many, names and values."""
+    remarks, n = [], raw.X.shape[0]
+    classes = [] if raw.labels is None else distinct_classes(raw.labels)
     unknown = [word for word in classes if word.casefold() in _UNKNOWN]
     if unknown:
-        remarks.append(say("unknown", words=unknown, name=name, missing=[*missing, *unknown]))
+        remarks.append(say("unknown", words=unknown, name=labels, missing=[*missing, *unknown]))
     folded: dict[str, list[str]] = {}
     for word in classes:
         folded.setdefault(" ".join(word.casefold().split()), []).append(word)
     alike = (words for words in folded.values() if len(words) > 1)
-    remarks += [say("case", words=words, name=name, n=len(words)) for words in alike]
-    if len(classes) > max(_FEW_DISTINCT, len(labels) // 5):
-        remarks.append(say("many_classes", name=name, n=len(classes), of=len(labels)))
-    return remarks
+    remarks += [say("case", words=words, name=labels, n=len(words)) for words in alike]
+    if len(classes) > max(_FEW_DISTINCT, n // 5):
+        remarks.append(say("many_classes", name=labels, n=len(classes), of=n))
+    dates = [name for name in raw.features if _DATE.fullmatch(name)]
+    if dates:
+        remarks.append(say("dates", n=len(dates), example=dates[0], names=dates))
+    return [*remarks, *_on_values(raw, missing)]
 
 
 def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:

@@ -1,9 +1,11 @@
-"""Reading a user's matrix in any supported format; workbooks and Parquet files as text."""
+"""Reading a user's matrix in any supported format, and the memory that this may take."""
 
 from __future__ import annotations
 
+import math
+import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -16,18 +18,32 @@ from sparsekm.io.readers.messages import (
     refuse_format,
     say,
 )
-from sparsekm.io.readers.raw_matrix import RawMatrix, Settings
+from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, check_size, held_bytes
 from sparsekm.io.readers.stored_matrix import find_mtx, read_stored, read_tenx_folder
 from sparsekm.io.readers.table_reader import read_text
+from sparsekm.io.readers.value_blocks import arrays_in, find_layout, open_stored
 
+_STORED = (".npz", ".h5ad", ".h5", ".hdf5", ".zarr")
+_WORKBOOKS = (".xlsx", ".xlsm")
 SUFFIXES = (
-    *(".npz", ".h5ad", ".h5", ".hdf5", ".zarr", ".xlsx", ".xlsm", ".parquet", ".mtx"),
-    *(".csv", ".tsv", ".txt", ".tab", ".data", ".gct", ".gz"),
+    *_STORED,
+    *_WORKBOOKS,
+    *(".parquet", ".mtx", ".csv", ".tsv", ".txt", ".tab", ".data", ".gct", ".gz"),
 )
 """File name extensions that are known; a file with another one is read as text."""
 
-_STORED = (".npz", ".h5ad", ".h5", ".hdf5", ".zarr")
 _OF_TABLES = ("samples", "ignore", "keep", "duplicates", "decimal")
+# Parts of an AnnData file that do not describe the matrix.
+_UNUSED = {"data", "indices", "indptr", "layers", "obsm", "varm", "obsp", "varp", "uns", "raw"}
+COPIES = 3  # float32 matrices in memory at once while one is read and normalised as a whole
+BLOCK_BYTES = 2**29  # memory of the blocks of a matrix that is read in blocks of rows
+LINE_BYTES = 256  # memory per sample and feature of one: sums, labels and starts of rows
+PASSES = 3  # how often such a matrix is read, for one that is read as a whole
+OBJECT_BYTES = 32  # memory per byte of names and text columns, which become Python objects
+TEXT_BYTES = 16  # memory per byte of a text table, for the shortest cells and the sample names
+MOST_INFLATION = 1032  # largest compression ratio of gzip
+CELL_BYTES = 12  # text of a cell of a Parquet file
+MOST_BYTES = 2**36
 
 
 def read_matrix(
@@ -66,17 +82,31 @@ def read_matrix(
                 value = [*value] if isinstance(value, tuple) else value
                 raise refusal("other_setting", file, key=key, kinds="tables", value=value)
         return read_stored(file, settings) if mtx is None else read_tenx_folder(mtx, settings)
-    if name.endswith((".xlsx", ".xlsm")):
+    if name.endswith(_WORKBOOKS):
         return _read_workbook(file, settings)
     if layer is not None:
         raise refusal("needless_layer", file, layer=layer)
-    return (_read_parquet if name.endswith((".parquet", ".pq")) else read_text)(file, settings)
+    text = None
+    if name.endswith((".parquet", ".pq")):
+        need(file, "pyarrow", "Parquet files", "parquet")
+        with explain_damage(file, ".parquet file", "pandas.DataFrame.to_parquet."):
+            frame = pd.read_parquet(file)
+            # The index holds the names of the lines.
+            text = frame.to_csv(index=not isinstance(frame.index, pd.RangeIndex))
+    return read_text(file, settings, text)
 
 
 def _read_workbook(file: Path, settings: Settings) -> RawMatrix:
     """Read and check a sheet, by default the first that holds a table of numbers."""
     need(file, "openpyxl", "Excel workbooks", "excel")
     sheet, cure = settings.layer, "Excel. Save it again, or as 'CSV UTF-8'."
+    options = {"header": None, "dtype": object, "na_filter": False}
+
+    def is_table(name: str) -> bool:
+        page = book.parse(name, nrows=30, **options)
+        numbers = page.map(lambda value: isinstance(value, int | float)).sum(axis=1)
+        return int((numbers > (page.shape[1] > 2)).sum()) > 2
+
     with (
         explain_damage(file, ".xlsx file", cure),
         pd.ExcelFile(file, engine="openpyxl") as book,
@@ -84,9 +114,7 @@ def _read_workbook(file: Path, settings: Settings) -> RawMatrix:
         names = book.sheet_names
         if sheet is not None and sheet not in names:
             raise refusal("no_sheet", file, sheet=sheet, names=names)
-        options = {"header": None, "dtype": object, "na_filter": False}
-        tables = (one for one in names if _is_table(book.parse(one, nrows=30, **options)))
-        chosen = sheet or next(tables, names[0])
+        chosen = sheet or next(filter(is_table, names), names[0])
         page = book.parse(chosen, **options).map(str)
     text = page.replace({r"[\r\n]+": " ", r" 00:00:00$": ""}, regex=True)
     raw = read_text(file, settings, text.to_csv(header=False, index=False))
@@ -95,16 +123,58 @@ def _read_workbook(file: Path, settings: Settings) -> RawMatrix:
     return raw
 
 
-def _read_parquet(file: Path, settings: Settings) -> RawMatrix:
-    """Read and check a table of Parquet, whose index holds the names of the lines."""
-    need(file, "pyarrow", "Parquet files", "parquet")
-    with explain_damage(file, ".parquet file", "pandas.DataFrame.to_parquet."):
-        frame = pd.read_parquet(file)
-        text = frame.to_csv(index=not isinstance(frame.index, pd.RangeIndex))
-    return read_text(file, settings, text)
+class ReadingSize(NamedTuple):
+    """What reading a matrix may take beyond what a small one takes."""
+
+    memory: int  # bytes
+    processed: int = 0  # bytes that take processor time, if more than those held
+    matrix: int = 0  # bytes of the matrix itself, if the file declares them
 
 
-def _is_table(page: pd.DataFrame) -> bool:
-    """Tell whether a sheet has lines of numbers, unlike one with notes."""
-    numbers = page.map(lambda value: isinstance(value, int | float)).sum(axis=1)
-    return int((numbers > (page.shape[1] > 2)).sum()) > 2
+def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
+    """Return what a matrix may take while it is read and normalised.
+
+    Nothing if the file does not declare a size; reading it will then report the problem. A matrix
+    above the size limit is refused.
+    """
+    file = Path(file)
+    try:
+        n_bytes = _text_bytes(file)
+        if n_bytes is not None:
+            return ReadingSize(min(TEXT_BYTES * n_bytes, MOST_BYTES))
+        with open_stored(file) as opened:
+            found = find_layout(file, opened, layer)
+            (n, p), n_stored, in_blocks = found.shape, found.n_stored, found.in_blocks
+            node = found.node if n_stored is None else found.node["data"]
+            stored = node.nbytes + 8 * (n_stored or 0)
+            names = OBJECT_BYTES * sum(
+                part.nbytes
+                for name, part in arrays_in(opened).items()
+                if len(part.shape or ()) == 1 and _UNUSED.isdisjoint(name.split("/"))
+            )
+            chunk = math.prod(getattr(node, "chunks", None) or [0]) * node.dtype.itemsize
+    except Exception:
+        return ReadingSize(0)
+    check_size(file, n, p, n_stored=n_stored, in_blocks=in_blocks)
+    matrix = held_bytes(n, p, n_stored)
+    whole = COPIES * matrix + 2 * stored + names
+    if not in_blocks:
+        return ReadingSize(min(whole, MOST_BYTES), 0, matrix)
+    blocks = BLOCK_BYTES + LINE_BYTES * (n + p) + 2 * chunk + names
+    return ReadingSize(min(whole, blocks, MOST_BYTES), PASSES * whole, matrix)
+
+
+def _text_bytes(file: Path) -> int | None:
+    """Return the bytes of a table as text, at most; None of a file that declares its size."""
+    name, text = file.name.lower(), find_mtx(file) or file
+    if name.endswith(_WORKBOOKS):
+        with zipfile.ZipFile(file) as archive:
+            return sum(member.file_size for member in archive.infolist())
+    if name.endswith((".parquet", ".pq")):
+        import pyarrow.parquet
+
+        about = pyarrow.parquet.read_metadata(file)
+        return CELL_BYTES * about.num_rows * about.num_columns
+    if text == file and (file.is_dir() or name.endswith(_STORED)):
+        return None
+    return (MOST_INFLATION if text.suffix.lower() == ".gz" else 1) * text.stat().st_size

@@ -22,15 +22,15 @@ from scipy.io import mminfo, mmread
 from scipy.sparse import csr_array
 
 from sparsekm.io.input_error import reason_of
+from sparsekm.io.readers.axes import find_orientation, is_a, is_row_numbers, weigh_names
 from sparsekm.io.readers.cells import listed_numbers
 from sparsekm.io.readers.messages import explain_damage, refusal, say
-from sparsekm.io.readers.names import is_a, is_row_numbers, weigh_names
 from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, assemble, check_named, check_size
-from sparsekm.io.readers.table_axes import find_orientation
 from sparsekm.io.readers.value_blocks import (
     Layout,
     Opened,
     SparseRows,
+    arrays_in,
     check_rows,
     check_type,
     find_layout,
@@ -66,19 +66,25 @@ def read_stored(file: Path, settings: Settings) -> RawMatrix:
         axes = describe(file, opened, layout, settings)
         axes.remarks[:0] = layout.remarks
         shape = layout.shape[::-1] if axes.turn else layout.shape
-        in_blocks = layout.in_blocks and not axes.turn
+        in_blocks, is_array = layout.in_blocks and not axes.turn, layout.n_stored is None
         check_size(file, *shape, n_stored=layout.n_stored, in_blocks=in_blocks)
         if not in_blocks:
-            held = _read_whole(file, layout)
+            if is_array:
+                held = check_type(file, _values(file, layout.name, layout.node), layout.name)
+            else:
+                held = _read_elem(layout.node)
+                # As in `SparseRows`.
+                held.check_format(full_check=True)
+                check_type(file, layout.node["data"])
             held = held.T if axes.turn else held
-            held = held if layout.n_stored is None else csr_array(held)
-            return _finish(file, axes, settings, partial(nullcontext, held))
+            return _finish(
+                file, axes, settings, partial(nullcontext, held if is_array else csr_array(held))
+            )
 
     @contextmanager
     def matrix() -> Iterator[Any]:
         with open_stored(file) as opened:
             node = opened[layout.name]
-            is_array = layout.n_stored is None
             yield check_type(file, node) if is_array else SparseRows(file, node, layout.shape)
 
     return _finish(file, axes, settings, matrix)
@@ -95,17 +101,6 @@ def _finish(file: Path, axes: _Axes, settings: Settings, opened: Opened) -> RawM
     raw = RawMatrix(X, offset, [*map(str, features)], samples, remarks=axes.remarks)
     raw.relevant, raw.positions = axes.relevant, axes.positions
     return assemble(file, raw, settings, axes.about, axes.label)
-
-
-def _read_whole(file: Path, layout: Layout) -> Any:
-    """Read a whole matrix that cannot be read by rows."""
-    if layout.n_stored is None:
-        return check_type(file, _values(file, layout.name, layout.node), layout.name)
-    whole = _read_elem(layout.node)
-    # As in `SparseRows`.
-    whole.check_format(full_check=True)
-    check_type(file, layout.node["data"])
-    return whole
 
 
 def _read_elem(node: Any) -> Any:
@@ -144,8 +139,17 @@ def _of_anndata(file: Path, opened: Any, layout: Layout, settings: Settings) -> 
     about, features = (var, obs) if turn else (obs, var)
     check_named(file, settings, [*about.columns], f"the columns of {where}", *elsewhere)
     axes = _Axes(*((columns, rows) if turn else (rows, columns)), about, turn=turn, remarks=remarks)
-    if not turn:
-        axes.positions = _read_positions(opened, len(obs), remarks)
+    # Before AnnData 0.7 obsm was an array of records; a data frame is a group.
+    node = opened["obsm"].get("spatial") if hasattr(opened.get("obsm"), "keys") else None
+    if node is not None and not turn:
+        shape, dtype = getattr(node, "shape", ()), getattr(node, "dtype", np.dtype(object))
+        positions = None
+        if shape in [(len(obs), width) for width in (1, 2, 3)] and dtype.kind in "fiu":
+            positions = np.asarray(node[()], dtype=np.float64)
+        if positions is not None and np.isfinite(positions).all():
+            axes.positions = positions
+        else:
+            remarks.append(say("no_positions", n=len(obs)))
     if "relevant" in features:
         axes.relevant = _check_relevant(file, features["relevant"].to_numpy())
     return axes
@@ -166,19 +170,69 @@ def _as_text(values: np.ndarray) -> np.ndarray:
     return np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
 
 
-def _read_positions(opened: Any, n_samples: int, remarks: list[str]) -> np.ndarray | None:
-    """Read where the samples are, or say in a remark why this is left out."""
-    # Before AnnData 0.7 it was an array of records; a data frame is a group.
-    if not hasattr(opened.get("obsm"), "keys") or "spatial" not in opened["obsm"]:
-        return None
-    node = opened["obsm"]["spatial"]
-    shape, dtype = getattr(node, "shape", ()), getattr(node, "dtype", np.dtype(object))
-    if len(shape) == 2 and shape[0] == n_samples and 1 <= shape[1] <= 3 and dtype.kind in "fiu":
-        positions = np.asarray(node[()], dtype=np.float64)
-        if np.isfinite(positions).all():
-            return positions
-    remarks.append(say("no_positions", n=n_samples))
-    return None
+def _of_arrays(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Axes:
+    names, shape, node = arrays_in(opened), layout.shape, layout.node
+    if len(shape) != 2:
+        raise refusal("one_axis", file, name=layout.name, shape=shape)
+    if isinstance(node, h5py.Dataset):
+        check_type(file, node, layout.name)
+        if node.size and node.id.get_storage_size() == 0:
+            raise refusal("not_written", file, name=layout.name, shape=shape)
+
+    def first(known: Sequence[str]) -> str | None:
+        # The less usual names only if the length fits.
+        fits = (one for one in known if one in names)
+        sizes = [(length,) for length in shape]
+        return next((one for one in fits if one in known[:2] or opened[one].shape in sizes), None)
+
+    check_named(file, settings, [*names], "its arrays")
+    label = settings.labels or first(_LABELS)
+    about = [name for name in dict.fromkeys((label, *settings.named.values())) if name]
+    features, samples = first(_FEATURES), first(_SAMPLES)
+    # Names and classes may fit only if rows are features.
+    there = [name for name in (*about, features, samples) if name]
+    fits = [tuple(opened[name].shape) == (shape[name != features],) for name in there]
+    turn = settings.transpose is True
+    if settings.transpose == "auto":
+        turn = bool(there) and all(fits) and shape[0] != shape[1]
+
+    def vector(name: str | None, what: str = "sample") -> np.ndarray | None:
+        if name not in names:
+            return None
+        node, length = opened[name], shape[(what == "feature") != turn]
+        if node.shape != (length,):
+            raise refusal("length", file, name=name, shape=node.shape, length=length, what=what)
+        is_data = isinstance(node, h5py.Dataset) and not h5py.check_string_dtype(node.dtype)
+        if is_data and node.dtype.kind not in "fiubUS":
+            raise refusal("no_vector", file, name=name, dtype=node.dtype)
+        return _values(file, name, node)
+
+    rows, columns = vector(samples), vector(features, "feature")
+    if settings.transpose == "auto" and not turn and not label and _is_turned(rows, columns):
+        turn, rows, columns = True, columns, rows
+    axes = _Axes(rows, columns, {name: vector(name) for name in about}, label, turn=turn)
+    axes.remarks = [say("rows_are_features")] * turn
+    relevant = vector("relevant", "feature")
+    axes.relevant = None if relevant is None else _check_relevant(file, relevant)
+    return axes
+
+
+def _values(file: Path, name: str, node: Any) -> np.ndarray:
+    """Read a whole array of numbers or strings."""
+    try:
+        is_text = isinstance(node, h5py.Dataset) and h5py.check_string_dtype(node.dtype)
+        return _as_text(node.asstr()[()] if is_text else node[()])
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise refusal("unreadable", file, name=name, reason=reason_of(error)) from error
+
+
+def _check_relevant(file: Path, values: np.ndarray) -> np.ndarray:
+    """Check a planted truth, bool or 0 and 1, and return it as bool."""
+    if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
+        raise refusal("relevant", file)
+    return values.astype(bool)
 
 
 def _of_tenx(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Axes:
@@ -194,74 +248,6 @@ def _of_tenx(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Ax
     if n != len(cells) or {p} != {*map(len, names.values())}:
         raise refusal("barcodes", file, shape=layout.shape, n=len(cells), p=len(names["id"]))
     return _describe_genes(cells, **names, kind=strings(about, "feature_type") or [""] * p)
-
-
-def _of_arrays(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Axes:
-    names, shape, node = layout.arrays, layout.shape, layout.node
-    if len(shape) != 2:
-        raise refusal("one_axis", file, name=layout.name, shape=shape)
-    if isinstance(node, h5py.Dataset):
-        check_type(file, node, layout.name)
-        if node.size and node.id.get_storage_size() == 0:
-            raise refusal("not_written", file, name=layout.name, shape=shape)
-
-    def first(known: Sequence[str]) -> str | None:
-        # The less usual names only if the length fits.
-        fits = (one for one in known if one in names)
-        sizes = [(length,) for length in shape]
-        return next((one for one in fits if one in known[:2] or opened[one].shape in sizes), None)
-
-    check_named(file, settings, names, "its arrays")
-    label = settings.labels or first(_LABELS)
-    about = dict.fromkeys(name for name in (label, *settings.named.values()) if name)
-    features, samples = first(_FEATURES), first(_SAMPLES)
-    # Names and classes may fit only if rows are features.
-    there = [name for name in (*about, features, samples) if name]
-    fits = [tuple(opened[name].shape) == (shape[name != features],) for name in there]
-    turn = settings.transpose is True
-    if settings.transpose == "auto":
-        turn = bool(there) and all(fits) and shape[0] != shape[1]
-
-    def vector(name: str | None, what: str = "sample") -> np.ndarray | None:
-        length = shape[(what == "feature") != turn]
-        return None if name not in names else _vector(file, opened, name, length, what)
-
-    rows, columns = vector(samples), vector(features, "feature")
-    if settings.transpose == "auto" and not turn and not label and _is_turned(rows, columns):
-        turn, rows, columns = True, columns, rows
-    axes = _Axes(rows, columns, {name: vector(name) for name in about}, label, turn=turn)
-    axes.remarks = [say("rows_are_features")] * turn
-    relevant = vector("relevant", "feature")
-    axes.relevant = None if relevant is None else _check_relevant(file, relevant)
-    return axes
-
-
-def _values(file: Path, name: str, node: Any) -> np.ndarray:
-    try:
-        is_text = isinstance(node, h5py.Dataset) and h5py.check_string_dtype(node.dtype)
-        return node.asstr()[()] if is_text else node[()]
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise refusal("unreadable", file, name=name, reason=reason_of(error)) from error
-
-
-def _vector(file: Path, opened: Any, name: str, length: int, what: str) -> np.ndarray:
-    """Read an array of numbers or strings along an axis of X, after a check of its length."""
-    node = opened[name]
-    if node.shape != (length,):
-        raise refusal("length", file, name=name, shape=node.shape, length=length, what=what)
-    is_text = isinstance(node, h5py.Dataset) and h5py.check_string_dtype(node.dtype) is not None
-    if isinstance(node, h5py.Dataset) and not is_text and node.dtype.kind not in "fiubUS":
-        raise refusal("no_vector", file, name=name, dtype=node.dtype)
-    return _as_text(_values(file, name, node))
-
-
-def _check_relevant(file: Path, values: np.ndarray) -> np.ndarray:
-    """Check a planted truth, bool or 0 and 1, and return it as bool."""
-    if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
-        raise refusal("relevant", file)
-    return values.astype(bool)
 
 
 def find_mtx(path: Path) -> Path | None:

@@ -1,22 +1,32 @@
 """Reading a matrix from a table of text.
 
-The cells are read once (`text_table`), and tell what lines and columns are (`table_axes`). What is
-neither a name, a class nor a measurement is left out, which a remark says.
+The cells tell what lines and columns are. What is neither a name, a class nor a measurement is left
+out, which a remark says.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from sparsekm.io.readers.axes import (
+    KNOWN,
+    few_levels,
+    find_orientation,
+    is_a,
+    is_row_numbers,
+    list_annotating,
+    list_describing,
+    list_doubtful,
+    split_measure,
+)
 from sparsekm.io.readers.cells import CellParser, as_numbers, listed_numbers
-from sparsekm.io.readers.messages import MatrixError, refusal, say, suggest
-from sparsekm.io.readers.names import KNOWN, is_a, shape_of, split_measure, tidy, weigh_names
+from sparsekm.io.readers.messages import explain_damage, refusal, say, suggest
 from sparsekm.io.readers.raw_matrix import (
     MIN_SAMPLES,
     RawMatrix,
@@ -26,12 +36,10 @@ from sparsekm.io.readers.raw_matrix import (
     check_size,
     merge_features,
 )
-from sparsekm.io.readers.table_axes import TableAxes, few_levels
-from sparsekm.io.readers.text_table import UNREADABLE, read_table
+from sparsekm.io.readers.text_table import TextTable
 from sparsekm.io.row_stream import RowStream
 
-_MANY = 20
-_FEW_LEVELS = 10
+_FEWEST_IDS = 10
 
 
 def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMatrix:
@@ -42,45 +50,218 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
     for key, name in settings.named.items():
         if name in settings.ignore:
             raise refusal("also_ignored", file, key=key, name=name)
-    try:
-        table = read_table(file, text, settings.decimal, settings.missing_values)
-        return _read(TableAxes(table, settings))
-    except UNREADABLE as error:
-        message = str(error)
-        if isinstance(error, MatrixError) and str(file) in message:
-            raise
-        raise MatrixError(f"{file}: {' '.join(message.split()).rstrip('.')}.") from error
+    with explain_damage(file, "table of text", "a spreadsheet, or a library such as pandas."):
+        return _read(_Table(file, text, settings))
 
 
-def _read(axes: TableAxes) -> RawMatrix:
+class _Table(TextTable):
+    """A table whose lines and columns are described, by index.
+
+    `rows` and `numeric` hold measurements, `aside` are other lines, `text` other columns; `edge` is
+    the column with the names of the lines. `transpose` tells that lines hold features.
+    """
+
+    def __init__(self, file: Path, text: str | None, settings: Settings) -> None:
+        super().__init__(file, text, settings.decimal, settings.missing_values)
+        self.settings, header = settings, self.header
+        self.named = {*settings.named.values(), *settings.ignore} - {""}
+        is_number, body = ~np.isnan(self.values), slice(self.n_described, None)
+        n_text, n_numbers = self.is_text[body].sum(axis=0), is_number[body].sum(axis=0)
+        is_text = (n_text > n_numbers) | [name in self.named for name in header]
+        is_text[1 : 1 + self.n_annotations] = True
+        # What no line has a value for is empty or, with a name, all missing.
+        empty = (n_text + n_numbers == 0) & [not name for name in header]
+        if empty.any():
+            self.remarks.append(say("empty_columns", n=empty.sum()))
+        self.text = np.flatnonzero(is_text & ~empty).tolist()
+        self.numeric = np.flatnonzero(~is_text & ~empty).tolist()
+        ids = {at for at in self.numeric if is_a(header[at], "numbering")}
+        ids |= {at for at in self.numeric[:1] if not at or is_a(header[at], "feature_heading")}
+        self.text_of = self.columns({*self.text, *ids, 0})
+        # Lines of text, such as units or classes, are set aside.
+        n_text = self.is_text[:, self.numeric].sum(axis=1)
+        n_numbers = is_number[:, self.numeric].sum(axis=1)
+        is_aside = (n_text > 1) & (2 * n_text > len(self.numeric))
+        # Notes with commas have few cells.
+        is_aside |= (n_text > 0) & (n_numbers <= 1) & (len(self.numeric) > 3)
+        is_aside[: self.n_described] = True
+        self.rows, self.aside = np.flatnonzero(~is_aside), np.flatnonzero(is_aside)
+        self._refuse_long(ids)
+        self.edge = self._find_edge(sorted(ids))
+        if not self.has_header and self.edge != 0:
+            header[0] = "column1"
+        self.text = [at for at in self.text if at != self.edge]
+        self.numeric = [at for at in self.numeric if at != self.edge]
+        if self.numeric[:1] == [0] and self.edge and is_row_numbers(header[0], self.column(0)):
+            # Software numbered the lines.
+            self.numeric = self.numeric[1:]
+        if not self.numeric:
+            cell = next((cell for at in reversed(self.text) for cell in self.column(at)), "")
+            kind = "one_cell" if len(header) == 1 else "all_text"
+            raise refusal(kind, file, names=header, cell=cell)
+        self.transpose = self._find_orientation()
+        if self.edge is not None:
+            # The lines that settings name; where columns hold samples, they may describe them.
+            named = self.named if self.transpose else {*settings.ignore}
+            is_named = np.array([name in named for name in self.column(self.edge)], dtype=bool)
+            if self.transpose:
+                self.aside = np.sort([*self.aside, *self.rows[is_named]])
+            self.rows = self.rows[~is_named]
+
+    def column(self, at: int) -> list[str]:
+        """Return the cells of a column in the lines of numbers."""
+        return self.text_of[at][self.rows].tolist()
+
+    def names(self, columns: Iterable[int]) -> list[str]:
+        """Return the headings of some columns."""
+        return [self.header[at] for at in columns]
+
+    def above_of(self, name: str) -> list[str] | None:
+        """Return the line above the header that a setting means: GEO's have prefixes."""
+        plain = name.strip().lstrip("!").casefold()
+        keys = {key.casefold(): values for key, values in reversed(self.above.items())}
+        return keys.get(plain) or next((keys[key] for key in keys if key.startswith(plain)), None)
+
+    def _refuse_long(self, ids: set[int]) -> None:
+        """Refuse a table with a line for each value, where two columns name sample and feature."""
+        ids = {at for at in ids if is_a(self.header[at], "sample_heading")}
+        values = [at for at in self.numeric if at not in ids]
+        if self.settings.named or not 1 <= len(values) <= 2 or len(self.rows) < 6:
+            return
+        texts = pd.DataFrame({at: self.column(at) for at in [*sorted(ids), *self.text[:6]]})
+        n, sizes = len(texts), texts.nunique()
+        for pair in combinations(sizes.index[(sizes > 1) & (sizes <= 0.6 * n)], 2):
+            names = self.names(pair)
+            n_features = sum(is_a(name, "feature_heading") for name in names)
+            # Where another column names the lines, the two may describe them.
+            is_named = n in sizes.to_numpy() and n_features != 1
+            if is_named or texts[[*pair]].duplicated().any() or n < sizes[[*pair]].prod() / 4:
+                continue
+            sample, feature = names[::-1] if is_a(names[0], "feature_heading") else names
+            wide = self.file.with_name(f"{self.file.name.split('.')[0]}_wide.csv")
+            about = {"path": str(self.file), "wide": str(wide), "new": wide.name}
+            about |= {"separator": self.separator, "value": self.header[values[-1]]}
+            raise refusal("long", self.file, sample=sample, feature=feature, **about)
+
+    def _find_edge(self, ids: list[int]) -> int | None:
+        """Return the column with the names of the lines, if there is one."""
+        header, settings = self.header, self.settings
+        if settings.samples in header or self.is_gct:
+            return header.index(settings.samples) if settings.samples in header else 0
+
+        def is_called(at: int, *kinds: str) -> bool:
+            return is_a(header[at], *kinds)
+
+        texts = [at for at in self.text if header[at] not in self.named]
+        numbers = [at for at in self.numeric if header[at] not in self.named]
+        n, cells = len(self.rows), {at: self.column(at) for at in [*texts, *ids]}
+        size = {at: len({*cells[at]}) for at in cells}
+        whole = [at for at in cells if all(map(str.isdecimal, cells[at]))]
+        if 0 in numbers and is_called(0, "sample_heading") and size[0] == n and 0 in whole:
+            return 0
+        about = [at for at in texts if is_called(at, "feature_annotations", "sample_annotations")]
+        about = [at for at in about if not is_called(at, "sample_heading", "numbering")]
+        # Where the cells of one differ, others hold times of entry, say, or family names.
+        names = [at for at in texts if size[at] == n and at not in about]
+        for at in texts:
+            is_feature = is_called(at, "feature_heading")
+            if (is_called(at, "describing") and len(texts) > 1) or (
+                names and at not in names and not is_feature
+            ):
+                continue
+            is_blank = at == 0 and not header[0] and self.has_header
+            is_name = 2 * size[at] > n and (at == 0 or at not in about)
+            if is_blank or is_name or (is_feature and size[at] > max(2, n / 10)):
+                return at
+        others = self.values[np.ix_(self.rows, numbers[1:])]
+        for at in (at for at in ids if at in numbers):
+            is_first, is_bare = at == numbers[0], at == 0 and not self.has_header
+            if size[at] < n:
+                # Numbers of patients, some of whom came twice.
+                is_id = is_bare and at in whole and others.size
+                if is_id and min(map(int, cells[at])) > 10 * np.nanmax(others):
+                    return 0
+            elif is_first and (is_called(at, "feature_heading") or (at == 0 and not header[0])):
+                return at
+            elif at in whole:
+                if is_bare and n >= _FEWEST_IDS and (np.rint(others) != others).any():
+                    return 0
+                if is_called(at, "numbering") and (is_first or header[at].lower() not in ("", "x")):
+                    return at
+        unique = [at for at in texts if is_called(at, "feature_annotations") and size[at] == n]
+        if unique or (settings.transpose is True and self.has_header and (texts or numbers)):
+            return unique[0] if unique else min([*texts, *numbers])
+        return 0 if not header[0] and self.has_header and 0 not in self.numeric else None
+
+    def _find_orientation(self) -> bool:
+        """Decide whether lines hold features, and say so."""
+        settings, columns = self.settings, self.names(self.numeric)
+        if isinstance(settings.transpose, bool):
+            return settings.transpose
+        heading, lines, aside = "", None, []
+        if self.edge is not None:
+            heading, lines = self.header[self.edge], self.column(self.edge)
+            lines = [] if is_row_numbers(heading, lines) else lines
+            aside = self.text_of[self.edge][self.aside].tolist()
+        X = self.values[np.ix_(self.rows, self.numeric[:500])]
+        if lines == columns:
+            X = self.values[np.ix_(self.rows, self.numeric)]
+            # One half may be empty.
+            X = np.where(np.isnan(X), X.T, X)
+            if np.allclose(X, X.T, equal_nan=True):
+                raise refusal("distances", self.file, n=len(X))
+        texts = {self.header[at]: self.column(at) for at in self.text}
+        found, sign = find_orientation(
+            heading, lines, columns, texts=texts, aside=aside, values=X, has_header=self.has_header
+        )
+        if self.is_gct:
+            found, sign = True, "the format, GCT"
+        for key, name in settings.named.items():
+            if name in self.header:
+                if found:
+                    self.remarks.append(say("features_despite", sign=sign, key=key))
+                return False
+        for key, name in [*settings.named.items()][:1]:
+            is_line = self.edge is not None and name.strip() in self.text_of[self.edge]
+            if is_line or self.above_of(name) is not None:
+                self.remarks.append(say("names_a_line", key=key, name=name))
+                return True
+        if found is None:
+            raise refusal("ask", self.file, n=len(self.rows), p=len(self.numeric))
+        self.remarks += [say("features", sign=sign)] * found
+        return found
+
+
+def _read(table: _Table) -> RawMatrix:
     """Take the measurements of a table, choose samples and features, and assemble the matrix."""
-    table, settings, remarks, transpose = axes.table, axes.settings, axes.remarks, axes.transpose
-    about, columns = _describe_samples(axes), axes.names(axes.numeric)
-    lines = None if axes.edge is None else axes.column(axes.edge)
-    _check_settings(axes, about)
+    settings, remarks, transpose = table.settings, table.remarks, table.transpose
+    about, columns = _describe_samples(table), table.names(table.numeric)
+    lines = None if table.edge is None else table.column(table.edge)
+    _check_settings(table, about)
     if transpose:
-        _refuse_several_measures(axes, columns)
-    X = _take_values(axes)
+        _refuse_several_measures(table, columns)
+    X = _take_values(table)
     if transpose:
-        _refuse_annotation(axes, columns, X)
-        features, samples, X = lines or [f"feature{at + 1}" for at in range(len(X))], columns, X.T
-        left, of_samples, of_features = _annotating_columns(samples), "columns", "lines"
+        _refuse_annotation(table, columns, X)
+        X, samples, features = X.T, columns, lines or [f"feature{at + 1}" for at in range(len(X))]
+        of_samples, of_features = "columns", "lines"
     else:
-        features, samples = columns, lines
-        left, of_samples, of_features = _annotating_lines(lines or ()), "lines", "columns"
-    chosen = _without(axes, samples or range(len(X)), left, f"left_{of_samples}")
+        samples, features, of_samples, of_features = lines, columns, "lines", "columns"
+    left = list_annotating(samples or (), lines=not transpose)
+    chosen = _without(table, samples or range(len(X)), left, f"left_{of_samples}")
     if transpose:
-        _say_text(axes, dict.fromkeys(axes.names(axes.text), ()), "columns")
-    left = _describing_features(features, X, settings.keep, remarks, lines=transpose)
-    used = _without(axes, features, left, f"described_by_{of_features}")
+        _say_text(table, dict.fromkeys(table.names(table.text), ()), "columns")
+    left = list_describing(features, X, settings.keep, remarks, lines=transpose)
+    used = _without(table, features, left, f"described_by_{of_features}")
     nameless = [at for at in used if features[at].strip("- ") in ("", "NA", "nan")]
     if transpose and 0 < len(nameless) < len(used):
         remarks.append(say("nameless", n=len(nameless)))
         used = np.setdiff1d(used, nameless)
     about = {name: [cells[at] for at in chosen] for name, cells in about.items()}
-    _say_text(axes, about, of_features)
-    if len(axes.aside) and not transpose:
-        remarks.append(say("aside", n=len(axes.aside), cells=table.cells(axes.aside[0])[:4]))
+    _say_text(table, about, of_features)
+    if len(table.aside) and not transpose:
+        cells = table.cells(table.aside[0])[:4]
+        remarks.append(say("aside", n=len(table.aside), cells=cells))
     if samples is not None:
         samples = [samples[at] or f"sample{at + 1}" for at in chosen]
         controls = [
@@ -94,9 +275,8 @@ def _read(axes: TableAxes) -> RawMatrix:
     X, names = X[np.ix_(chosen, used)], [features[at] for at in used]
     check_size(table.file, *X.shape)
     X, names = merge_features(X, names, settings.duplicates, remarks)
-    above = table.above if transpose and settings.labels is None else {}
-    if above:
-        found = [name for name in above if not name.startswith("Sample_")] or [*above]
+    if transpose and settings.labels is None and table.above:
+        found = [name for name in table.above if not name.startswith("Sample_")] or [*table.above]
         remarks.append(say("lines_above", names=found, first=found[0]))
     offset = np.nan_to_num(X[0])
     stream = RowStream.of((X - offset).astype(np.float32, order="C"))
@@ -105,33 +285,36 @@ def _read(axes: TableAxes) -> RawMatrix:
     return assemble(table.file, raw, settings, about)
 
 
-def _describe_samples(axes: TableAxes) -> dict[str, list[str]]:
+def _describe_samples(table: _Table) -> dict[str, list[str]]:
     """Return the texts about samples by name: columns, or lines and what stands above."""
-    asked = axes.settings.named.values()
-    if not axes.transpose:
+    asked = [*table.settings.named.values()]
+    if not table.transpose:
         # The names of lines may be asked for too.
-        columns = {*axes.text, *(axes.header.index(name) for name in asked if name in axes.header)}
-        return {axes.header[at]: axes.column(at) for at in sorted(columns)}
+        wanted = {
+            *table.text,
+            *(table.header.index(name) for name in asked if name in table.header),
+        }
+        return {table.header[at]: table.column(at) for at in sorted(wanted)}
     about = {}
-    for line in axes.aside if axes.edge is not None else ():
-        cells = [cell.strip() for cell in axes.table.cells(line)]
-        about.setdefault(cells[axes.edge], [cells[at] for at in axes.numeric])
+    for line in table.aside if table.edge is not None else ():
+        cells = [cell.strip() for cell in table.cells(line)]
+        about.setdefault(cells[table.edge], [cells[at] for at in table.numeric])
     for name in asked:
-        above = axes.above(name)
+        above = table.above_of(name)
         if name not in about and above is not None:
-            about[name] = [above[at - 1] for at in axes.numeric]
+            about[name] = [above[at - 1] for at in table.numeric]
     return about
 
 
-def _check_settings(axes: TableAxes, about: dict[str, list[str]]) -> None:
+def _check_settings(table: _Table, about: Mapping[str, object]) -> None:
     """Refuse names in settings that the table does not have."""
-    file, settings, columns = axes.table.file, axes.settings, [*filter(None, axes.header)]
-    lines = [] if axes.edge is None else axes.cells[axes.edge].tolist()
-    known, where, other = columns, "its columns", "the name of a line"
-    if axes.transpose:
+    lines = [] if table.edge is None else table.text_of[table.edge].tolist()
+    file, settings, columns = table.file, table.settings, [*filter(None, table.header)]
+    known, where, other, others = columns, "its columns", "the name of a line", lines
+    if table.transpose:
         known, where = [*dict.fromkeys([*about, *lines])], "its lines"
-        other = "the name of a column"
-    check_named(file, settings, known, where, other, columns if axes.transpose else lines)
+        other, others = "the name of a column", columns
+    check_named(file, settings, known, where, other, others)
     missing = [name for name in settings.ignore if name not in {*columns, *lines}]
     if missing:
         rest = [name for name in settings.ignore if name not in missing]
@@ -140,218 +323,104 @@ def _check_settings(axes: TableAxes, about: dict[str, list[str]]) -> None:
         raise refusal("ignore", file, names=missing, where=where, known=known, cure=cure)
 
 
-def _refuse_several_measures(axes: TableAxes, columns: list[str]) -> None:
+def _refuse_several_measures(table: _Table, columns: list[str]) -> None:
     """Refuse columns with several measures of each sample, such as those of MaxQuant."""
-    columns = [name for name in columns if name not in axes.settings.keep]
+    columns = [name for name in columns if name not in table.settings.keep]
     split = [(*split_measure(name), name) for name in columns]
     found = pd.DataFrame(split, columns=["measure", "sample", "name"])
     found = found[(found["measure"] != "") & (found["sample"] != "")]
     found = found[found.groupby("sample")["measure"].transform("nunique") > 1]
-    if found["sample"].nunique() < 2:
-        return
-    names = found.groupby("measure")["name"].agg(list)
-    measures = [measure for measure in KNOWN["measures"] if measure in names]
-    ignore = [name for name in columns if name not in names[measures[0]]]
-    about = {"best": measures[0], "ignore": [*axes.settings.ignore, *ignore]}
-    raise refusal("measures", axes.table.file, names=measures, **about)
+    if found["sample"].nunique() > 1:
+        names = found.groupby("measure")["name"].agg(list)
+        measures = [measure for measure in KNOWN["measures"] if measure in names]
+        ignore = [name for name in columns if name not in names[measures[0]]]
+        about = {"best": measures[0], "ignore": [*table.settings.ignore, *ignore]}
+        raise refusal("measures", table.file, names=measures, **about)
 
 
-def _take_values(axes: TableAxes) -> np.ndarray:
+def _take_values(table: _Table) -> np.ndarray:
     """Return the measurements, (lines, columns), NaN if missing."""
-    table = axes.table
-    _refuse_text(axes)
-    X = table.values[np.ix_(axes.rows, axes.numeric)]
+    _refuse_text(table)
+    X = table.values[np.ix_(table.rows, table.numeric)]
     infinite = np.isinf(X)
     if infinite.any():
-        axes.remarks.append(say("infinite", n=infinite.sum()))
+        table.remarks.append(say("infinite", n=infinite.sum()))
         X[infinite] = np.nan
-    for number in listed_numbers(axes.settings.missing_values):
+    for number in listed_numbers(table.settings.missing_values):
         X[number == X] = np.nan
     for row, at in np.argwhere(np.abs(X) > np.finfo(np.float32).max):
-        about = {"line": table.numbers[axes.rows[row]], "column": axes.header[axes.numeric[at]]}
+        about = {"line": table.numbers[table.rows[row]], "column": table.header[table.numeric[at]]}
         raise refusal("beyond_in_table", table.file, value=X[row, at], **about)
     changed = table.changed.items()
-    axes.remarks += [say("changed", what=what, example=example) for what, example in changed]
+    table.remarks += [say("changed", what=what, example=example) for what, example in changed]
     return X
 
 
-def _refuse_text(axes: TableAxes) -> None:
+def _refuse_text(table: _Table) -> None:
     """Refuse text among numbers, with the setting that makes it missing."""
-    table, settings = axes.table, axes.settings
-    odd = np.argwhere(table.is_text[np.ix_(axes.rows, axes.numeric)])
+    settings, words = table.settings, Counter[str]()
+    odd = np.argwhere(table.is_text[np.ix_(table.rows, table.numeric)])
     if not len(odd):
         return
-    words: Counter[str] = Counter()
     for row in np.unique(odd[:, 0]):
-        cells = table.cells(axes.rows[row])
-        words.update(cells[axes.numeric[at]].strip() for at in odd[odd[:, 0] == row, 1])
-    line, column = axes.rows[odd[0, 0]], axes.numeric[odd[0, 1]]
+        cells = table.cells(table.rows[row])
+        words.update(cells[table.numeric[at]].strip() for at in odd[odd[:, 0] == row, 1])
+    line, column = table.rows[odd[0, 0]], table.numeric[odd[0, 1]]
     number, other = table.numbers[line], "." if settings.decimal == "," else ","
     for word in words:
         if other in word and np.isfinite(as_numbers([word])[0]):
             raise refusal("both_marks", table.file, line=number, cell=word)
-    wrong = axes.names(axes.numeric[at] for at in np.unique(odd[:, 1]))
+    wrong = table.names(table.numeric[at] for at in np.unique(odd[:, 1]))
     missing = [*settings.missing_values, *(word for word, _ in words.most_common())]
     cure = say("text_is_missing", missing=missing)
-    if len(wrong) < len(axes.numeric):
+    if len(wrong) < len(table.numeric):
         cure += say("or_ignore", ignore=[*settings.ignore, *wrong])
-    about = {"cell": table.cells(line)[column].strip(), "column": axes.header[column]}
+    about = {"cell": table.cells(line)[column].strip(), "column": table.header[column]}
     if not CellParser(units=True).is_text(about["cell"]):
         raise refusal("with_unit", table.file, line=number, **about)
     raise refusal("not_all_numeric", table.file, names=wrong, line=number, cure=cure, **about)
 
 
-def _refuse_annotation(axes: TableAxes, columns: list[str], X: np.ndarray) -> None:
+def _refuse_annotation(table: _Table, columns: list[str], X: np.ndarray) -> None:
     """Refuse a table of (lines, columns) whose columns do not hold samples, or some may not."""
-    file, keep, ignore = axes.table.file, axes.settings.keep, axes.settings.ignore
-    left = {*_annotating_columns(columns)} - {*keep}
+    keep = table.settings.keep
+    left = {*list_annotating(columns)} - {*keep}
     others = [at for at, name in enumerate(columns) if name not in left]
-    doubtful = _doubtful_columns([columns[at] for at in others], X[:1000, others])
+    doubtful = list_doubtful([columns[at] for at in others], X[:1000, others])
     doubtful = [name for name in doubtful if name not in keep]
     if doubtful and len(left) + len(doubtful) < len(columns):
-        about = {"ignore": [*ignore, *doubtful], "keep": [*keep, *doubtful]}
-        raise refusal("doubtful", file, names=doubtful, **about)
+        about = {"ignore": [*table.settings.ignore, *doubtful], "keep": [*keep, *doubtful]}
+        raise refusal("doubtful", table.file, names=doubtful, **about)
     if not others or (left and len(others) < MIN_SAMPLES):
-        raise refusal("no_samples", file, names=columns)
+        raise refusal("no_samples", table.file, names=columns)
 
 
-def _without(axes: TableAxes, names: Sequence, left: list[str], kind: str) -> np.ndarray:
+def _without(table: _Table, names: Sequence, left: list[str], kind: str) -> np.ndarray:
     """Leave out lines or columns by their names, say so, and return the others."""
-    gone = {*left} - {*axes.settings.keep}
+    gone = {*left} - {*table.settings.keep}
     # The numbers of lines that pandas and R write have no name.
     told = [name for name in left if name in gone and name and name != "Unnamed: 0"]
     if told:
-        axes.remarks.append(say(kind, names=told, most=told[:20]))
+        table.remarks.append(say(kind, names=told, most=told[:20]))
     return np.array([at for at, name in enumerate(names) if name not in gone], dtype=np.intp)
 
 
-def _say_text(axes: TableAxes, texts: Mapping[str, Sequence[str]], kind: str) -> None:
+def _say_text(table: _Table, texts: Mapping[str, Sequence[str]], kind: str) -> None:
     """Say which columns or lines of text are left out, and what they may be."""
-    settings = axes.settings
-    names = [name for name in texts if name not in {*settings.named.values(), *settings.ignore}]
+    settings = table.settings
+    names = [name for name in texts if name not in table.named]
     few = [name for name in names if name and few_levels(texts[name])]
     different = [name for name in names if len({*texts[name]}) == len(texts[name]) > 0]
-    cure = say("may_be_labels", name=few[0]) if few and not settings.labels else ""
-    cure += say("may_annotate", names=few[:20]) if few else ""
     twice = [name for name in few if is_a(name, "sample_heading", "numbering")]
-    cure += say("may_be_groups", name=twice[0]) if twice and not settings.groups else ""
     parser = CellParser("," if settings.decimal == "," else ".", units=True)
     numbers = [name for name in names if texts[name] and not any(map(parser.is_text, texts[name]))]
-    cure += say("may_have_units", names=numbers) if numbers else ""
-    if different and axes.edge is None:
-        cure += say("may_be_samples", name=different[0])
+    cures = {
+        "may_be_labels": [] if settings.labels else few,
+        "may_annotate": few[:20],
+        "may_be_groups": [] if settings.groups else twice,
+        "may_have_units": numbers,
+        "may_be_samples": different if table.edge is None else [],
+    }
+    cure = "".join(say(key, name=some[0], names=some) for key, some in cures.items() if some)
     if names:
-        axes.remarks.append(say("text", kind=kind, names=names, cure=cure))
-
-
-def _annotating_columns(columns: Sequence[str]) -> list[str]:
-    """List the columns that annotate features, where columns hold samples."""
-    # One letter may be anything among others, as A, B, F and T are.
-    single = [name for name in columns if len(name) == 1]
-    kinds = "feature_annotations", "summaries", "feature_heading"
-    return [name for name in columns if is_a(name, *kinds) and (len(name) > 1 or len(single) == 1)]
-
-
-def _annotating_lines(lines: Sequence[str]) -> list[str]:
-    """List the lines that annotate or sum up features, where lines hold samples."""
-    # Masses and retention times stand above the samples.
-    left = [*takewhile(lambda name: is_a(name, "feature_annotations"), lines)]
-    for name, previous in zip(lines, ["", *lines], strict=False):
-        # One letter may be anything, but an n below the mean counts samples.
-        is_sum = is_a(name, "summaries") and (len(name) > 1 or previous in left)
-        if is_sum or is_a(name, "summarising"):
-            left.append(name)
-    return left
-
-
-def _doubtful_columns(columns: Sequence[str], X: np.ndarray) -> list[str]:
-    """List the columns of numbers, (lines, columns), that may annotate features and not be samples.
-
-    Their names differ from most others and contain a word for an annotation, or their values are
-    of another kind: the only whole numbers, or of another size by far.
-    """
-    if len(columns) < 3:
-        return []
-    annotate = [at for at, name in enumerate(columns) if is_a(name, "annotating")]
-    common, count = Counter(map(shape_of, columns)).most_common(1)[0]
-    others = [
-        at
-        for at, name in enumerate(columns)
-        if (weigh_names([name]).score >= 0 or is_a(name, "comparing"))
-        and (shape_of(name) != common or 2 * count <= len(columns))
-    ]
-    if len(others) == len(columns):
-        others = annotate
-    plain = np.setdiff1d(np.arange(len(columns)), others).astype(int)
-    if not len(plain):
-        return []
-    finite = [column[np.isfinite(column)] for column in X.T]
-    whole = np.array([(np.rint(x) == x).all() for x in finite])
-    size = np.log10([1e-9 + (np.median(abs(x)) if len(x) else 0) for x in finite])
-    is_odd = abs(size - np.median(size[plain])) > 1.3
-    if not whole[plain].any():
-        is_odd |= whole
-    doubtful = {at for at in others if is_odd[at] or at in annotate}
-    # Those next to them are of the same kind.
-    for at in [*others, *reversed(others)]:
-        if {at - 1, at + 1} & doubtful:
-            doubtful.add(at)
-    return [columns[at] for at in sorted(doubtful)]
-
-
-def _describing_features(
-    features: Sequence[str], X: np.ndarray, keep: Sequence[str], remarks: list[str], *, lines: bool
-) -> list[str]:
-    """List the features of a matrix (samples, features) that describe the samples or sum them up.
-
-    Where most features are descriptions, as in clinical tables, they are kept with a remark.
-    `lines` tells that the features are lines of the table.
-    """
-    index = {name: at for at, name in enumerate(features) if name not in keep}
-    kinds = ("special_lines", *(["totals"] if lines else []))
-    gone = {name for name in index if is_a(name, *kinds)}
-    gone |= {name for name in index if not lines and _is_numbering(name, X, index[name])}
-    kinds = ("description", "sample_annotations", *([] if lines else ["sample_heading"]))
-    described = [name for name in index if is_a(name, *kinds)]
-    rest = [name for name in features if name in index and name not in {*described, *gone}]
-    classes = [name for name in described if is_a(name, "class_headings")]
-    if described and rest:
-        is_few = 4 * len(described) <= len(features) >= _MANY
-        if is_few or (weigh_names(rest).score > 0 and 2 * len(described) <= len(rest)):
-            gone |= {*described}
-        else:
-            gone |= {name for name in classes if _has_levels(X[:, index[name]])}
-            left = [name for name in described if name not in gone]
-            remarks += [say("may_describe", names=left)] * bool(left)
-    sums = [name for name in rest if len(name) > 1 and is_a(name, "summaries")]
-    # Such as glucose_SD next to glucose.
-    plain = {*map(tidy, rest)}
-    for name in rest:
-        measure, _, word = tidy(name).rpartition(" ")
-        sums += [name] * (measure in plain and is_a(word, "summaries"))
-    # The first samples tell most features apart from the sum of the others.
-    first = np.isclose(2 * X[:5], np.nansum(X[:5], axis=1, keepdims=True)).all(axis=0)
-    for at in np.flatnonzero(first) if len(features) > 3 else ():
-        if np.allclose(2 * X[:, at], np.nansum(X, axis=1)) and features[at] in {*rest} - {*sums}:
-            sums.append(features[at])
-    if sums and len(sums) < len(rest):
-        remarks.append(say("may_sum_up", names=sums))
-    found = [name for name in classes if name in gone]
-    if found and not lines:
-        remarks.append(say("may_be_classes", name=found[0]))
-    return [name for name in features if name in gone]
-
-
-def _is_numbering(name: str, X: np.ndarray, at: int) -> bool:
-    """Tell whether a column numbers the samples: different whole numbers, called so or in order."""
-    values, n = X[:, at], len(X)
-    if at == 0 and n > _FEW_LEVELS and any((values == np.arange(k, n + k)).all() for k in (0, 1)):
-        return True
-    if not is_a(name, "numbering") or (len(name) == 1 and name != "X"):
-        return False
-    steps = np.diff(np.sort(values))
-    return len(steps) > 1 and bool((steps >= 0.999).all() and (steps % 1 == 0).all())
-
-
-def _has_levels(values: np.ndarray) -> bool:
-    return len(np.unique(values[np.isfinite(values)])) <= _FEW_LEVELS
+        table.remarks.append(say("text", kind=kind, names=names, cure=cure))

@@ -5,26 +5,21 @@ This module does not know what a line or a column means.
 
 from __future__ import annotations
 
-import csv
 import gzip
 import re
 import zlib
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from pathlib import Path
 
 import numpy as np
 
+from sparsekm.io.readers.axes import is_a, shape_of
 from sparsekm.io.readers.cells import CellParser, as_numbers, find_decimal, split
 from sparsekm.io.readers.messages import KNOWN_FORMATS, refusal, refuse_format, say
-from sparsekm.io.readers.names import is_a, shape_of
 
-# Errors raised by binary data, or by a damaged compressed file.
-UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
 _MOST_COLUMNS = 1_000_000
-_MOST_LINES = 20_000_000
 _MOST_IN_CELL = 2**17
 _FEW_STEPS = 6
 _LINES_LOOKED_AT = 200
@@ -34,25 +29,45 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ":
 Lines = list[tuple[int, str]]
 
 
-@dataclass
 class TextTable:
-    """The cells of a table, (lines, columns)."""
+    """The cells of a table, (lines, columns), from a file or from `text` that was made of one.
 
-    file: Path
-    remarks: list[str] = field(default_factory=list)
-    separator: str = ","
-    header: list[str] = field(default_factory=list)  # made up if the file has none
-    has_header: bool = True
-    # Values by sample that lines above the header hold, by name: of GEO.
-    above: dict[str, list[str]] = field(default_factory=dict)
-    is_gct: bool = False
-    n_annotations: int = 0  # columns after the first that annotate, and lines: of GCT
-    n_described: int = 0
-    lines: list[str] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)  # of the lines in the file, from 1
-    values: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))  # NaN if missing or text
-    is_text: np.ndarray = field(default_factory=lambda: np.empty((0, 0), bool))
-    changed: dict[str, str] = field(default_factory=dict)  # examples of unusual numbers
+    `header` is made up if the file has none. `values` are NaN where a cell is missing or, as
+    `is_text` tells, text. `lines` are those of data, `numbers` theirs in the file, from 1. `above`
+    holds values by sample that stand above the header, by name. In GCT, `n_annotations` columns
+    after the first annotate, and `n_described` lines.
+    """
+
+    def __init__(
+        self, file: Path, text: str | None, decimal: str, missing: Sequence[object]
+    ) -> None:
+        self.file, self.has_header, self.is_gct = file, True, False
+        self.remarks: list[str] = []
+        self.above: dict[str, list[str]] = {}
+        self.n_annotations = self.n_described = 0
+        is_csv = text is not None or file.name.lower().removesuffix(".gz").endswith(".csv")
+        usual = "," if is_csv else "\t"
+        lines = _split_lines(file, self._decode() if text is None else text)
+        lines = lines[self._find_format(lines, usual) :]
+        width = len(self.header)
+        if width > _MOST_COLUMNS:
+            raise refusal("most_columns", file, n=width, most=_MOST_COLUMNS)
+        if self.separator != usual:
+            self.remarks.append(say("separator", kind=_SEPARATORS[self.separator]))
+        head = lines[self.n_described : max(10, min(200, _HEAD_CELLS // width))]
+        cells = [*chain.from_iterable(split(line, self.separator)[0][:500] for _, line in head)]
+        if decimal == "auto":
+            decimal, example = find_decimal(file, cells, self.separator)
+            if example:
+                read = example.replace(".", "").replace(",", ".")
+                self.remarks.append(say("decimal_comma", example=example, read=read))
+        parser = CellParser(decimal, missing)
+        if width > 1 and cells and not np.isfinite(parser.line(cells)[0]).any():
+            with_units = CellParser(decimal, missing, units=True)
+            parser = with_units if np.isfinite(with_units.line(cells)[0]).mean() > 0.5 else parser
+        self._parse(lines, parser)
+        if not self.lines:
+            raise refusal("few_lines", file, n=1)
 
     def cells(self, line: int) -> list[str]:
         """Return the cells of a line."""
@@ -71,66 +86,179 @@ class TextTable:
                 column.append(cells[at].strip() if at < len(cells) else "")
         return {at: np.array(column, dtype=object) for at, column in found.items()}
 
-
-def read_table(
-    file: Path, text: str | None = None, decimal: str = "auto", missing: Sequence[object] = ()
-) -> TextTable:
-    """Read a table of text from a file, or from `text` that was made of one."""
-    table = TextTable(file)
-    is_csv = text is not None or file.name.lower().removesuffix(".gz").endswith(".csv")
-    usual = "," if is_csv else "\t"
-    lines = _split_lines(file, _decode(table) if text is None else text)
-    lines = lines[_find_format(table, lines, usual) :]
-    width = len(table.header)
-    if width > _MOST_COLUMNS:
-        raise refusal("most_columns", file, n=width, most=_MOST_COLUMNS)
-    if table.separator != usual:
-        table.remarks.append(say("separator", kind=_SEPARATORS[table.separator]))
-    head = lines[table.n_described : max(10, min(200, _HEAD_CELLS // width))]
-    cells = [*chain.from_iterable(split(line, table.separator)[0][:500] for _, line in head)]
-    if decimal == "auto":
-        decimal, example = find_decimal(cells, table.separator)
-        if example:
-            read = example.replace(".", "").replace(",", ".")
-            table.remarks.append(say("decimal_comma", example=example, read=read))
-    parser = CellParser(decimal, missing)
-    if width > 1 and cells and not np.isfinite(parser.line(cells)[0]).any():
-        with_units = CellParser(decimal, missing, units=True)
-        parser = with_units if np.isfinite(with_units.line(cells)[0]).mean() > 0.5 else parser
-    _parse(table, lines, parser)
-    if not table.lines:
-        raise refusal("few_lines", file, n=1)
-    return table
-
-
-def _decode(table: TextTable) -> str:
-    """Return the text of a file, in the encoding that it has."""
-    file = table.file
-    try:
-        with gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb") as opened:
-            content = opened.read()
-        for first, what in KNOWN_FORMATS["first bytes"].items():
-            if content.startswith(first.encode("latin-1")):
-                raise refusal("other_bytes", file, what=what)
-        if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-            return content.decode("utf-16")
-        if b"\0" in content:
-            raise refusal("no_text", file, reason="it contains NUL")
+    def _decode(self) -> str:
+        """Return the text of the file, in the encoding that it has."""
+        file = self.file
         try:
-            return content.decode("utf-8-sig")
-        except UnicodeError:
-            text = content.decode("cp1252")
-            table.remarks.append(say("windows"))
-            return text
-    except (UnicodeError, EOFError, OSError, zlib.error) as error:
-        raise refusal("no_text", file, reason=error) from error
+            with gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb") as opened:
+                content = opened.read()
+            for first, what in KNOWN_FORMATS["first bytes"].items():
+                if content.startswith(first.encode("latin-1")):
+                    raise refusal("other_bytes", file, what=what)
+            if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+                return content.decode("utf-16")
+            if b"\0" in content:
+                raise refusal("no_text", file, reason="it contains NUL")
+            try:
+                return content.decode("utf-8-sig")
+            except UnicodeError:
+                text = content.decode("cp1252")
+                self.remarks.append(say("windows"))
+                return text
+        except (UnicodeError, EOFError, OSError, zlib.error) as error:
+            raise refusal("no_text", file, reason=error) from error
+
+    def _find_format(self, lines: Lines, usual: str) -> int:
+        """Find the separator and the header, and return the index of the first line of data."""
+        head, n_plain, size = [], 0, 0
+        for _, line in lines:
+            n_plain, size = n_plain + (line[0] not in "#!"), size + len(line)
+            if n_plain > (_LINES_LOOKED_AT if size < _HEAD_CHARACTERS else 10):
+                break
+            head.append(line)
+        marks = [line[0] if line[0] in "#!" else "" for line in head]
+        plain = [line for line, mark in zip(head, marks, strict=True) if not mark]
+        if len(plain) < 2:
+            raise refusal("marked_lines", self.file, n=len(plain))
+        self.separator, width = _find_separator(self.file, plain, usual)
+        rows = [split(line.lstrip("#"), self.separator)[0] for line in head]
+        self.is_gct = head[0].startswith(("#1.2", "#1.3"))
+        at = 2 if self.is_gct else _find_header(rows, marks, width)
+        self.header = names = [name.strip().strip('"') for name in rows[at]]
+        names[0] = names[0].lstrip("#").strip()
+        below = [row for row, mark in zip(rows[at + 1 :], marks[at + 1 :], strict=True) if not mark]
+        while len(names) > width and not names[-1]:
+            names.pop()
+        has_ends = any(row[-1].strip() for row in below if len(row) == width)
+        is_heading = names[0] and is_a(names[0], "numbering", "sample_heading", "feature_heading")
+        # R writes no name above those of the lines; otherwise it is the last one that lacks.
+        if width == len(names) + 1 and has_ends and not is_heading:
+            names.insert(0, "")
+        if width > len(names) and any("".join(row[len(names) :]).strip() for row in below):
+            raise refusal("short_header", self.file, n=len(names), width=width)
+        if self.is_gct:
+            sizes = [int(cell) for cell in rows[1] if cell.strip().isdecimal()]
+            self.n_annotations, self.n_described = sizes[2:4] if len(sizes) == 4 else (1, 0)
+            return at + 1
+        self._keep_above(marks[:at], rows[:at])
+        if below and self._join_headers(below[0]):
+            at += 1
+        if not _is_data(self.header, below):
+            return at + 1
+        self.has_header = False
+        # Blank where the names of lines may be.
+        self.header = [f"column{k}" for k in range(1, len(names) + 1)]
+        if CellParser().is_text(names[0]):
+            self.header[0] = ""
+        self.remarks.append(say("no_header", n=len(names)))
+        return at
+
+    def _keep_above(self, marks: list[str], rows: list[list[str]]) -> None:
+        """Keep lines of GEO on samples, such as ``!Sample_characteristics_ch1``; name others."""
+        others = []
+        for mark, cells in zip(marks, rows, strict=True):
+            name, *values = [cell.strip().strip('"') for cell in cells]
+            others += [] if mark else [" ".join(filter(None, [name, *values]))]
+            name = name.strip('"!')
+            if mark != "!" or not name.startswith("Sample_") or not any(values):
+                continue
+            keys = {value.partition(": ")[0] for value in values if ": " in value}
+            keys = keys if len(keys) == 1 and "characteristics" in name else set()
+            if keys:
+                values = [value.partition(": ")[2] for value in values]
+            for key in (name, *keys):
+                self.above.setdefault(key, values)
+        if others:
+            self.remarks.append(say("above", n=len(others), first=others[0][:40]))
+
+    def _join_headers(self, cells: list[str]) -> bool:
+        """Join the names of two lines, if the first names groups of columns."""
+        # Cells that were merged are blank after the first.
+        groups = [*accumulate(self.header[1:], lambda previous, name: name or previous)]
+        first, *below = [cell.strip() for cell in cells]
+        are_few = len(below) >= 2 * len({*groups}) or "" in self.header[1:]
+        if not (len(groups) == len(below) and are_few and all(groups)):
+            return False
+        if len({*below}) < len(below):
+            below = [f"{group} {name}" for group, name in zip(groups, below, strict=True)]
+        if len({*below}) < len(below) or not all(map(CellParser().is_text, cells[1:])):
+            return False
+        self.above.setdefault(self.header[0] or "group", groups)
+        self.header = [first or self.header[0], *below]
+        return True
+
+    def _parse(self, lines: Lines, parser: CellParser) -> None:
+        """Read the cells of all lines of data, and note which are of an unusual kind."""
+        width, separator, file = len(self.header), self.separator, self.file
+        self.lines: list[str] = []
+        self.numbers: list[int] = []
+        self.values = np.full((len(lines), width), np.nan)
+        self.is_text = np.zeros(self.values.shape, dtype=bool)
+        unusual: dict[str, list[int]] = {"quotes": [], "short": [], "notes": []}
+        gaps, legends = [], {}
+        for number, line in lines:
+            cells, stray = split(line, separator)
+            n_cells = len(cells)
+            # A blank separator leaves empty cells at the end.
+            if n_cells > width and not "".join(cells[width:]).strip():
+                cells = cells[:width]
+            elif line[0] == "!" or (
+                line[0] == "#" and (n_cells != width or line.startswith("#!{"))
+            ):
+                continue
+            if stray or (number - 1 in unusual["quotes"][-1:] and '"' in line):
+                if n_cells != width or (not stray and line.count('"') % 2):
+                    raise refusal("open_quote", file, line=number - (not stray))
+                unusual["quotes"].append(number)
+            if len(cells) > width:
+                raise refusal("long_line", file, line=number, n=n_cells, width=width)
+            if width > 2 and not "".join(cells[1:]).strip():
+                unusual["notes"].append(number)
+                continue
+            if len(cells) < width:
+                if separator == " ":
+                    raise refusal("short_blank", file, line=number, n=n_cells, width=width)
+                if len(cells) < width - 1 and self.numbers and number - self.numbers[-1] > 1:
+                    gaps.append(number)
+                unusual["short"].append(number)
+                cells += [""] * (width - len(cells))
+            at = len(self.lines)
+            self.values[at], text = parser.line(cells)
+            self.is_text[at, text] = True
+            self.lines.append(line)
+            self.numbers.append(number)
+            n_numbers = int(np.isfinite(self.values[at, 1:]).sum())
+            if width > 2 and n_numbers <= (n_cells < width):
+                n_filled = sum(bool(cell.strip()) for cell in cells[1:])
+                if n_filled == n_numbers == 1 or (2 * n_filled <= width - 1 and not n_numbers):
+                    legends[number] = n_numbers
+        ends = self.numbers[-len(unusual["short"]) :]
+        is_table = any(legends.get(number, 1) for number in ends)
+        if gaps and len(ends) > 1 and ends == unusual["short"] and is_table:
+            raise refusal("second_table", file, line=gaps[0])
+        # Sources and abbreviations are explained below the data, such as ND, not detected.
+        while self.numbers and self.numbers[-1] in legends:
+            self.lines.pop()
+            unusual["notes"].append(self.numbers.pop())
+        unusual["short"] = [one for one in unusual["short"] if one not in unusual["notes"]]
+        n_lines, self.changed = len(self.lines), parser.changed
+        self.values, self.is_text = self.values[:n_lines], self.is_text[:n_lines]
+        # A column with numbers such as 1,234 next to others such as 1.234.
+        fractions = np.nan_to_num(self.values, posinf=0, neginf=0) % 1 if parser.grouped else 0
+        mixed = np.flatnonzero(np.any(fractions, axis=0))
+        for at in range(n_lines) if len(mixed) else ():
+            cells = [cell.strip() for cell in self.cells(at)]
+            odd = [cells[column] for column in mixed if cells[column] in parser.grouped]
+            if odd:
+                raise refusal("both_marks", file, line=self.numbers[at], cell=odd[0])
+        for kind, numbers in unusual.items():
+            if numbers:
+                self.remarks.append(say(kind, n=len(numbers), first=min(numbers)))
 
 
 def _split_lines(file: Path, text: str) -> Lines:
     """Return the lines that are not empty, and their numbers from 1."""
     text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-    if text.count("\n") > _MOST_LINES:
-        raise refusal("most_lines", file, most=_MOST_LINES)
     lines = [one for one in enumerate(text.split("\n"), 1) if one[1].strip(' ,;\t"')]
     if lines and re.fullmatch(r"'[^']*'([,;|\t]'[^']*')+", lines[0][1]):
         lines = [(number, line.replace("'", '"')) for number, line in lines]
@@ -138,79 +266,14 @@ def _split_lines(file: Path, text: str) -> Lines:
         # A name with a line break, as Excel writes it.
         (number, line), (_, more) = lines[:2]
         lines[:2] = [(number, f"{line.strip()} {more}")]
-    if lines and re.match(r"\^(DATABASE|SERIES|PLATFORM|SAMPLE) *=", lines[0][1]):
+    first = lines[0][1] if lines else ""
+    if re.match(r"\^(DATABASE|SERIES|PLATFORM|SAMPLE) *=", first):
         refuse_format(file, "SOFT of GEO", "".join(file.suffixes[-2:]))
-    if lines and re.fullmatch(r"\S+( \d+:\S+)+ *", lines[0][1]):
+    if re.fullmatch(r"\S+( \d+:\S+)+ *", first):
         refuse_format(file, "svmlight", file.suffix)
     if len(lines) < 2:
         raise refusal("few_lines", file, n=len(lines))
     return lines
-
-
-def _find_format(table: TextTable, lines: Lines, usual: str) -> int:
-    """Find the separator and the header, and return the index of the first line of data."""
-    head, n_plain, size = [], 0, 0
-    for _, line in lines:
-        n_plain, size = n_plain + (line[0] not in "#!"), size + len(line)
-        if n_plain > (_LINES_LOOKED_AT if size < _HEAD_CHARACTERS else 10):
-            break
-        head.append(line)
-    plain = [line for line in head if line[0] not in "#!"]
-    if len(plain) < 2:
-        raise refusal("marked_lines", table.file, n=len(plain))
-    table.separator, width = _find_separator(table.file, plain, usual)
-    rows = [split(line.lstrip("#"), table.separator)[0] for line in head]
-    marks = [line[0] if line[0] in "#!" else "" for line in head]
-    table.is_gct = head[0].startswith(("#1.2", "#1.3"))
-    header = 2 if table.is_gct else _find_header(rows, marks, width)
-    names = [name.strip().strip('"') for name in rows[header]]
-    names[0] = names[0].lstrip("#").strip()
-    below = [rows[at] for at in range(header + 1, len(rows)) if not marks[at]]
-    while len(names) > width and not names[-1]:
-        names.pop()
-    ends = [row[-1].strip() for row in below if len(row) == width]
-    is_heading = names[0] and is_a(names[0], "numbering", "sample_heading", "feature_heading")
-    # R writes no name above those of the lines; otherwise it is the last one that lacks.
-    if width == len(names) + 1 and any(ends) and not is_heading:
-        names = ["", *names]
-    if width > len(names) and any("".join(row[len(names) :]).strip() for row in below):
-        raise refusal("short_header", table.file, n=len(names), width=width)
-    table.header = names
-    if table.is_gct:
-        sizes = [int(cell) for cell in rows[1] if cell.strip().isdecimal()]
-        table.n_annotations, table.n_described = sizes[2:4] if len(sizes) == 4 else (1, 0)
-        return header + 1
-    _keep_above(table, marks[:header], rows[:header])
-    joined = _join_headers(table, names, below[0]) if below else None
-    if joined:
-        table.header, header = joined, header + 1
-    if not _is_data(table.header, below):
-        return header + 1
-    table.has_header = False
-    # Blank where the names of lines may be.
-    table.header = ["" if CellParser().is_text(names[0]) else "column1"]
-    table.header += [f"column{at}" for at in range(2, len(names) + 1)]
-    table.remarks.append(say("no_header", n=len(names)))
-    return header
-
-
-def _keep_above(table: TextTable, marks: list[str], rows: list[list[str]]) -> None:
-    """Keep lines of GEO about samples, such as ``!Sample_characteristics_ch1``; name others."""
-    others = []
-    for mark, cells in zip(marks, rows, strict=True):
-        name, *values = [cell.strip().strip('"') for cell in cells]
-        others += [] if mark else [" ".join(filter(None, [name, *values]))]
-        name = name.strip('"!')
-        if mark != "!" or not name.startswith("Sample_") or not any(values):
-            continue
-        keys = {value.partition(": ")[0] for value in values if ": " in value}
-        if len(keys) == 1 and "characteristics" in name:
-            values = [value.partition(": ")[2] for value in values]
-            table.above.setdefault(name, values)
-            (name,) = keys
-        table.above.setdefault(name, values)
-    if others:
-        table.remarks.append(say("above", n=len(others), first=others[0][:40]))
 
 
 def _find_separator(file: Path, lines: list[str], usual: str) -> tuple[str, int]:
@@ -247,9 +310,8 @@ def _find_header(rows: list[list[str]], marks: list[str], width: int) -> int:
         filled = sum(bool(cell.strip()) for cell in cells)
         # R writes a vector with its names under a blank one.
         filled += width == len(cells) == 2 and cells[0] == "" and at == 0
-        if mark == "!" or len(cells) < min(width - 1, 2) or filled < min(2, width):
-            continue
-        if filled < (width - 1) / 2 and len(rows) - at > 3:
+        is_narrow = len(cells) < min(width - 1, 2) or filled < min(2, width)
+        if mark == "!" or is_narrow or (filled < (width - 1) / 2 and len(rows) - at > 3):
             continue
         if mark == "#":
             # Names, if numbers follow, as in tables of OTUs; classes may stand between.
@@ -261,24 +323,6 @@ def _find_header(rows: list[list[str]], marks: list[str], width: int) -> int:
                 continue
         return at
     return marks.index("")
-
-
-def _join_headers(table: TextTable, names: list[str], cells: list[str]) -> list[str] | None:
-    """Return the names of two lines, of which the first names groups of columns; else None."""
-    # Cells that were merged are blank after the first.
-    groups = [*accumulate(names[1:], lambda previous, name: name or previous)]
-    first, *below = [cell.strip() for cell in cells]
-    are_few = len(below) >= 2 * len({*groups}) or "" in names[1:]
-    if not (len(groups) == len(below) and are_few and all(groups)):
-        return None
-    if not all(map(CellParser().is_text, below)):
-        return None
-    if len({*below}) < len(below):
-        below = [f"{group} {name}" for group, name in zip(groups, below, strict=True)]
-    if len({*below}) < len(below):
-        return None
-    table.above.setdefault(names[0] or "group", groups)
-    return [first or names[0], *below]
 
 
 def _is_data(names: list[str], below: list[list[str]]) -> bool:
@@ -305,73 +349,3 @@ def _is_data(names: list[str], below: list[list[str]]) -> bool:
         room = np.ptp(column) / 2 + 1e-9
         inside += column.min() - room <= number <= column.max() + room
     return 2 * inside > len(at) or 2 * int((numbers % 1 != 0).sum()) >= len(at)
-
-
-def _parse(table: TextTable, lines: Lines, parser: CellParser) -> None:
-    """Read the cells of all lines of data, and note which are of an unusual kind."""
-    width, separator, file = len(table.header), table.separator, table.file
-    table.values = np.full((len(lines), width), np.nan)
-    table.is_text = np.zeros(table.values.shape, dtype=bool)
-    unusual: dict[str, list[int]] = {"quotes": [], "short": [], "notes": []}
-    gaps, legends = [], {}
-    for number, line in lines:
-        cells, stray = split(line, separator)
-        n_cells = len(cells)
-        # A blank separator leaves empty cells at the end.
-        if n_cells > width and not "".join(cells[width:]).strip():
-            cells = cells[:width]
-        elif line[0] == "!" or (line[0] == "#" and (n_cells != width or line.startswith("#!{"))):
-            continue
-        if stray or (number - 1 in unusual["quotes"][-1:] and '"' in line):
-            if n_cells != width or (not stray and line.count('"') % 2):
-                raise refusal("open_quote", file, line=number - (not stray))
-            unusual["quotes"].append(number)
-        if len(cells) > width:
-            raise refusal("long_line", file, line=number, n=n_cells, width=width)
-        if width > 2 and not "".join(cells[1:]).strip():
-            unusual["notes"].append(number)
-            continue
-        if len(cells) < width:
-            if separator == " ":
-                raise refusal("short_blank", file, line=number, n=n_cells, width=width)
-            if len(cells) < width - 1 and table.numbers and number - table.numbers[-1] > 1:
-                gaps.append(number)
-            unusual["short"].append(number)
-            cells += [""] * (width - len(cells))
-        at = len(table.lines)
-        table.values[at], text = parser.line(cells)
-        table.is_text[at, text] = True
-        table.lines.append(line)
-        table.numbers.append(number)
-        n_numbers = int(np.isfinite(table.values[at, 1:]).sum())
-        if width > 2 and n_numbers <= (n_cells < width):
-            n_filled = sum(bool(cell.strip()) for cell in cells[1:])
-            if n_filled == n_numbers == 1 or (2 * n_filled <= width - 1 and not n_numbers):
-                legends[number] = n_numbers
-    ends = table.numbers[-len(unusual["short"]) :]
-    is_table = any(legends.get(number, 1) for number in ends)
-    if gaps and len(ends) > 1 and ends == unusual["short"] and is_table:
-        raise refusal("second_table", file, line=gaps[0])
-    # Sources and abbreviations are explained below the data, such as ND, not detected.
-    while table.numbers and table.numbers[-1] in legends:
-        table.lines.pop()
-        unusual["notes"].append(table.numbers.pop())
-    left = {*unusual["notes"]}
-    unusual["short"] = [number for number in unusual["short"] if number not in left]
-    table.changed, n_lines = parser.changed, len(table.lines)
-    table.values, table.is_text = table.values[:n_lines], table.is_text[:n_lines]
-    if parser.grouped:
-        _refuse_both_marks(table, parser.grouped)
-    for kind, numbers in unusual.items():
-        if numbers:
-            table.remarks.append(say(kind, n=len(numbers), first=min(numbers)))
-
-
-def _refuse_both_marks(table: TextTable, grouped: set[str]) -> None:
-    """Refuse a column with numbers such as 1,234 next to others such as 1.234."""
-    columns = np.flatnonzero((np.nan_to_num(table.values, posinf=0, neginf=0) % 1).any(axis=0))
-    for at, number in enumerate(table.numbers):
-        cells = table.cells(at)
-        odd = [cells[column] for column in columns if cells[column].strip() in grouped]
-        if odd:
-            raise refusal("both_marks", table.file, line=number, cell=odd[0].strip())

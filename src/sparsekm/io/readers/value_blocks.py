@@ -7,15 +7,13 @@ and arrays of Python objects are refused.
 
 from __future__ import annotations
 
-import contextlib
 import json
+import math
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import h5py
 
@@ -39,8 +37,6 @@ from sparsekm.io.readers.messages import (
 from sparsekm.io.readers.raw_matrix import check_size, held_bytes
 from sparsekm.io.row_stream import RowStream
 
-# Codecs that only move and compress bytes. Others, such as pickle, can run code from the file.
-_CODECS = frozenset(KNOWN_FORMATS["codecs"])
 _CSR = ("data", "indices", "indptr")
 _CELLS_AT_ONCE = 2**21
 _STORED_AT_ONCE = 2**22
@@ -57,19 +53,15 @@ class NpzArray:
     def __init__(self, archive: Any, name: str) -> None:
         self._archive, self.name = archive, name
         self.shape, self.dtype = (), np.dtype(object)
-        with archive.zip.open(f"{name}.npy") as member, contextlib.suppress(ValueError):
+        with archive.zip.open(f"{name}.npy") as member, suppress(ValueError):
             version = np.lib.format.read_magic(member)
             # Version 3 differs from version 2 only in the characters allowed in field names.
             read = "read_array_header_1_0" if version == (1, 0) else "read_array_header_2_0"
             self.shape, _, self.dtype = getattr(np.lib.format, read)(member)
+        self.nbytes = math.prod(self.shape) * self.dtype.itemsize
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         return self._archive[self.name][rows]
-
-    @property
-    def nbytes(self) -> int:
-        """Number of bytes that the header declares."""
-        return int(np.prod(self.shape, dtype=object)) * self.dtype.itemsize
 
 
 @contextmanager
@@ -93,20 +85,23 @@ def open_stored(file: Path) -> Iterator[Any]:
 
 
 def _open_zarr(file: Path) -> Any:
-    zarr = need(file, "zarr", "Zarr stores", "zarr")
+    zarr, allowed = need(file, "zarr", "Zarr stores", "zarr"), KNOWN_FORMATS["codecs"]
     for part in file.rglob("*"):
         if part.is_symlink():
             raise refusal("link", file, name=part.relative_to(file))
         if part.name in (".zarray", "zarr.json"):
-            strange = _codecs(part.read_text(encoding="utf-8")) - _CODECS
+            strange = sorted(_codecs(part.read_text(encoding="utf-8")) - {*allowed})
             if strange:
-                name, allowed = part.relative_to(file), sorted(_CODECS)
-                raise refusal("codecs", file, name=name, strange=sorted(strange), allowed=allowed)
+                name = part.relative_to(file)
+                raise refusal("codecs", file, name=name, strange=strange, allowed=allowed)
     return zarr.open_group(file, mode="r", use_consolidated=False)
 
 
 def _codecs(metadata: str) -> set[str]:
-    """Return the names of codecs anywhere in the metadata of an array."""
+    """Return the names of codecs anywhere in the metadata of an array.
+
+    Those that are allowed only move and compress bytes. Others, such as pickle, can run code.
+    """
     found = set()
 
     def collect(part: dict[str, Any]) -> dict[str, Any]:
@@ -132,60 +127,56 @@ def _find_external(opened: h5py.File, name: str, link: object) -> str | None:
     return None
 
 
-@dataclass
-class Layout:
+class Layout(NamedTuple):
     """Where the matrix of a file is, (rows, columns), and what the file declares of it."""
 
     kind: str  # "anndata", "10x" or "arrays"
     name: str
     node: Any
     shape: tuple[int, ...]
-    arrays: list[str] = field(default_factory=list)  # names of all arrays of the file
-    remarks: list[str] = field(default_factory=list)
-
-    @cached_property
-    def n_stored(self) -> int | None:
-        """The number of values that a sparse matrix stores; None for an array."""
-        return None if hasattr(self.node, "dtype") else int(self.node["data"].shape[0])
-
-    @property
-    def in_blocks(self) -> bool:
-        """Whether the matrix is read row by row: an array or a sparse one by rows."""
-        if hasattr(self.node, "dtype"):
-            return not isinstance(self.node, NpzArray)
-        return self.kind == "10x" or self.node.attrs.get("encoding-type") == "csr_matrix"
+    n_stored: int | None  # the values that a sparse matrix stores; None for an array
+    in_blocks: bool  # whether it is read row by row: an array, or a sparse one by rows
+    remarks: list[str]
 
 
 def find_layout(file: Path, opened: Any, layer: str | None) -> Layout:
     """Find the matrix of an open file, whatever the file's ending."""
-    is_archive = isinstance(opened, dict)
+    is_archive, kind, name, remarks = isinstance(opened, dict), "arrays", layer or "X", []
     is_anndata = all(hasattr(opened.get(part), "keys") for part in ("obs", "var"))
+    # Version 2 of Cell Ranger names the group by the genome.
+    tenx = [] if is_archive else [*opened] if layer is None else [layer]
+    tenx = [one for one in tenx if isinstance(opened.get(one), h5py.Group)]
+    tenx = [one for one in tenx if {*_CSR, "barcodes", "shape"} <= {*opened[one]}]
     if is_anndata or not (is_archive or file.suffix.lower() in (".h5", ".hdf5")):
-        name = "X" if layer is None else f"layers/{layer}"
+        kind, name = "anndata", "X" if layer is None else f"layers/{layer}"
         if name not in opened:
             layers = sorted(opened["layers"].keys()) if "layers" in opened else []
             what = "X" if layer is None else f"layer={layer!r}"
             raise refusal("no_layer", file, what=what, layers=layers)
-        node = opened[name]
-        shape = tuple(map(int, node.attrs.get("shape", getattr(node, "shape", ()))))
-        return Layout("anndata", name, node, shape)
-    if is_archive and layer:
+    elif is_archive and layer:
         raise refusal("needless_layer", file, layer=layer)
-    # Version 2 of Cell Ranger names the group by the genome.
-    for name in [] if is_archive else [*opened] if layer is None else [layer]:
-        node = opened.get(name)
-        if isinstance(node, h5py.Group) and {*_CSR, "barcodes", "shape"} <= {*node}:
-            shape = tuple(int(length) for length in node["shape"][()])[::-1]
-            return Layout("10x", node.name, node, shape)
-    return _find_array(file, opened, layer)
-
-
-def vectors_in(opened: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the arrays of a file with one axis, by name, which may describe the matrix."""
-    unused = (*_CSR, "layers", "obsm", "varm", "obsp", "varp", "uns", "raw")
-    for name, node in arrays_in(opened).items():
-        if len(node.shape or ()) == 1 and not {*name.split("/")} & {*unused}:
-            yield name, node
+    elif tenx:
+        kind, name = "10x", tenx[0]
+    else:
+        arrays = arrays_in(opened)
+        if {*_CSR, "shape"} <= {*arrays}:
+            refuse_format(file, "npz of scipy.sparse", ".npz")
+        if any(one.endswith("block0_values") for one in arrays):
+            refuse_format(file, "h5 of pandas", file.suffix)
+        tables = [one for one, node in arrays.items() if len(node.shape or ()) == 2]
+        if name not in arrays and layer is None and len(tables) == 1:
+            name = tables[0]
+            remarks = [say("only_table", name=name)]
+        if name not in arrays:
+            cure = f" Set layer: {quoted(tables[0])} if that is the matrix." if tables else ""
+            raise refusal("no_array", file, names=[*arrays], name=name, cure=cure)
+    node = opened[name]
+    if hasattr(node, "dtype"):
+        return Layout(kind, name, node, node.shape or (), None, not is_archive, remarks)
+    shape = node["shape"][()][::-1] if kind == "10x" else node.attrs.get("shape", ())
+    by_rows = kind == "10x" or node.attrs.get("encoding-type") == "csr_matrix"
+    n_stored = int(node["data"].shape[0])
+    return Layout(kind, name, node, tuple(map(int, shape)), n_stored, by_rows, remarks)
 
 
 def arrays_in(opened: Any) -> dict[str, Any]:
@@ -201,24 +192,6 @@ def arrays_in(opened: Any) -> dict[str, Any]:
         opened.visititems(lambda name, _: names.add(name))
         found.update((name, opened.get(name)) for name in names)
     return {name: found[name] for name in sorted(found) if hasattr(found[name], "dtype")}
-
-
-def _find_array(file: Path, opened: Any, layer: str | None) -> Layout:
-    arrays = arrays_in(opened)
-    if {*_CSR, "shape"} <= {*arrays}:
-        refuse_format(file, "npz of scipy.sparse", ".npz")
-    if any(one.endswith("block0_values") for one in arrays):
-        refuse_format(file, "h5 of pandas", file.suffix)
-    name, remarks = layer or "X", []
-    tables = [one for one, node in arrays.items() if len(node.shape or ()) == 2]
-    if name not in arrays and layer is None and len(tables) == 1:
-        name = tables[0]
-        remarks = [say("only_table", name=name)]
-    if name not in arrays:
-        cure = f" Set layer: {quoted(tables[0])} if that is the matrix." if tables else ""
-        raise refusal("no_array", file, names=[*arrays], name=name, cure=cure)
-    node = arrays[name]
-    return Layout("arrays", name, node, node.shape or (), [*arrays], remarks)
 
 
 class SparseRows:
@@ -281,11 +254,18 @@ def check_rows(
         check_size(file, *shape, in_blocks=True)
         remarks.append(say("sparse_lacks"))
     offset, n_infinite = np.zeros(shape[1]), 0
+
+    def to_single(block: np.ndarray) -> np.ndarray:
+        if block.dtype == np.float32:
+            return block
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (block.astype(np.float64) - offset).astype(np.float32)
+
     for at, block in enumerate(map(as_dense, _parts(opened))):
         if at == 0 and block.dtype != np.float32:
             offset = np.nan_to_num(block[0].astype(np.float64), posinf=0, neginf=0)
         n_infinite += int(np.isinf(block).sum())
-        large = np.isinf(_to_single(block, offset)) & np.isfinite(block)
+        large = np.isinf(to_single(block)) & np.isfinite(block)
         if large.any():
             raise refusal("beyond_single", file, value=block[large][0])
     if n_infinite:
@@ -293,20 +273,13 @@ def check_rows(
 
     def read() -> Iterator[np.ndarray]:
         for values in map(as_dense, _parts(opened)):
-            block = _to_single(values, offset)
+            block = to_single(values)
             if n_infinite or missing:
                 lacking = np.isinf(block) | np.isin(values, missing or [])
                 block = np.where(lacking, np.float32(np.nan), block)
             yield block
 
     return RowStream(shape, read), offset
-
-
-def _to_single(block: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    if block.dtype == np.float32:
-        return block
-    with np.errstate(over="ignore", invalid="ignore"):
-        return (block.astype(np.float64) - offset).astype(np.float32)
 
 
 def _canonical(opened: Opened) -> Iterator[csr_array]:

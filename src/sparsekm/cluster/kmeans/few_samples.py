@@ -2,17 +2,13 @@ r"""Moves on few samples: one sample changes its cluster, or clusters merge and 
 
 Moving sample i from its cluster A to B lowers the within-cluster sum of squares by
 :math:`\frac{n_A}{n_A - 1} d_{iA}^2 - \frac{n_B}{n_B + 1} d_{iB}^2` (Hartigan & Wong 1979,
-doi:10.2307/2346830). A partition no such move improves is also a fixed point of Lloyd's iteration,
-but not the other way round: with few samples Lloyd stops early.
+doi:10.2307/2346830); where no move gains, Lloyd's iteration has ended, too. Two clusters in one and
+one in two are mended by clusters that move as a whole (Ueda et al. 2000,
+doi:10.1162/089976600300015088).
 
 The kernels work on *packed* data: the kept features only, each scaled by the square root of its
 weight, sample after sample, dense or sparse (`sparsekm.cluster.matrices.sample_rows`). On the way
 to a better partition float32 is enough; what ends is refined in float64.
-
-k-means often ends with two clusters of the data in one and another one in two. Every single sample
-then lies where it should; only clusters that move as a whole mend it (Ueda et al. 2000,
-doi:10.1162/089976600300015088). What a merger loses is known from the centres, what a split gains
-from a k-means inside the cluster.
 """
 
 from __future__ import annotations
@@ -26,6 +22,8 @@ from sparsekm.cluster.matrices.sample_rows import (
     measure_block,
     move_mean,
     new_points,
+    pack,
+    replace_features,
     set_norm,
     square_distance,
 )
@@ -57,9 +55,8 @@ def centre(packed, labels, centers, sizes):
 def exchange_sweep(packed, labels, centers, sizes, min_size):
     """Offer every sample, in order, its best move once; return the number of moves.
 
-    Ties between clusters go to the lowest index. A sample of a cluster that may not become smaller
-    is swapped with another one instead. Distances are taken block by block. A move to or from a
-    centre that has moved since is made if it still gains; what it hides is left to the next sweep.
+    A sample of a cluster that may not become smaller is swapped with another one instead. Distances
+    are taken block by block; a move to or from a centre that has moved since must still gain.
     """
     n = packed.shape[0]
     n_clusters = sizes.shape[0]
@@ -118,9 +115,7 @@ def swap(packed, labels, centers, sizes, i):
     between-cluster sum of squares grows by 2 (c_a - c_b) d + (1 / n_a + 1 / n_b) |d|^2.
     """
     a = labels[i]
-    here = np.empty(sizes.shape[0])
-    for k in range(sizes.shape[0]):
-        here[k] = distance(packed, i, centers[k])
+    here = np.array([distance(packed, i, centers[k]) for k in range(sizes.shape[0])])
     point = new_points(packed, 1)[0]
     add_row(packed, i, point, 1.0)
     set_norm(packed, point)
@@ -129,7 +124,6 @@ def swap(packed, labels, centers, sizes, i):
     for j in range(packed.shape[0]):
         b = labels[j]
         if b != a:
-            # 2 (c_a - c_b) x is the difference of the squared distances of x, less a constant.
             along = distance(packed, j, centers[b]) - distance(packed, j, centers[a])
             along += here[a] - here[b]
             spread = distance(packed, j, point) * (1.0 / sizes[a] + 1.0 / sizes[b])
@@ -147,10 +141,7 @@ def swap(packed, labels, centers, sizes, i):
 
 @compiled
 def exchange_until_stable(packed, labels, n_clusters, min_size, max_sweeps, tol):
-    """Sweep until nothing moves, or a sweep gains no more than `tol` of the between-cluster sum.
-
-    Returns the number of sweeps, at most `max_sweeps`.
-    """
+    """Sweep until nothing moves, or no more than the share `tol` is gained; return the sweeps."""
     centers = new_points(packed, n_clusters)
     sizes = np.empty(n_clusters, np.int64)
     repair_sizes(packed, labels, centers, sizes, min_size)
@@ -210,11 +201,7 @@ def repair_sizes(packed, labels, centers, sizes, min_size):
 
 @compiled
 def merge_and_split(packed, labels, n_clusters, min_size, gain):
-    """Merge and split clusters while that gains, with a few sweeps after every move; return sizes.
-
-    `labels`, of which no cluster may be empty, are overwritten. A move that gains no more than the
-    share `gain` of the objective is the last.
-    """
+    """Merge and split clusters, none empty, while that gains more than `gain`; return sizes."""
     n = packed.shape[0]
     centers = new_points(packed, n_clusters)
     sizes = np.empty(n_clusters, np.int64)
@@ -252,7 +239,6 @@ def split_each(packed, labels, centers, sizes, min_size, halves):
     """Write into which half of its cluster each sample goes; return what each split gains.
 
     The halves grow from the sample farthest from the centre and the one farthest from that.
-    A cluster too small for two halves gains minus infinity.
     """
     n_clusters = centers.shape[0]
     gains = np.full(n_clusters, -np.inf)
@@ -325,3 +311,139 @@ def best_move(centers, sizes, gains):
                     best = gains[k] - loss
                     first, second, third = a, b, k
     return first, second, third
+
+
+@compiled
+def climb(rows, labels, n_clusters, weight_step, min_size, gain):
+    """Improve `labels` in place, by a weight step and one sweep in turn; return the objective.
+
+    Where sweeps gain little, clusters merge and split. `gain` is the share of the objective that a
+    round must gain for another sweep, and two regroupings for a third.
+    """
+    n, p = rows.shape
+    scores = np.empty(p)
+    support = np.empty(p, np.int64)
+    values = np.empty(p)
+    before = np.empty_like(labels)
+    held = support[:0]
+    factor = np.float32(np.nan)
+    packed = pack(rows, held, values[:0].astype(np.float32))
+    sums, sizes = sum_clusters(rows, labels, n_clusters, min_size)
+    score(sums, sizes, n, scores)
+    before_round = 0.0
+    # Of two clusters none is left to split.
+    regrouped = 0.0 if n_clusters > 2 else np.inf
+    while True:
+        size = weight_step.weigh_into(scores, support, values)
+        kept = support[:size]
+        objective = (scores[kept] * values[:size]).sum()
+        settled = objective <= before_round * (1.0 + gain)
+        due = objective > regrouped + gain * objective
+        if settled and not due:
+            return objective
+        before_round = objective
+        before[:] = labels
+        factors = np.sqrt(values[:size]).astype(np.float32)
+        # Few features change from round to round; where all count alike, only these are packed.
+        before_factor = factor
+        factor = factors[0] if factors.min() == factors.max() else np.float32(np.nan)
+        if held.shape[0] == size and factor == before_factor:
+            packed = replace_features(rows, kept, factors, held, packed)
+        else:
+            packed = pack(rows, kept, factors)
+            held = kept.copy()
+        if not settled:
+            centers = new_points(packed, n_clusters)
+            centre(packed, labels, centers, sizes)
+            settled = exchange_sweep(packed, labels, centers, sizes, min_size) == 0
+        if settled:
+            if not due:
+                return objective
+            regrouped = objective
+            sizes = merge_and_split(packed, labels, n_clusters, min_size, gain)
+            if np.array_equal(labels, before):
+                return objective
+        shift(rows, before, labels, sums)
+        score(sums, sizes, n, scores)
+
+
+@compiled
+def sum_clusters(rows, labels, n_clusters, min_size):
+    """Fill clusters that are too small, by all features; return sums of all clusters and sizes."""
+    sizes = np.bincount(labels, minlength=n_clusters)
+    if sizes.min() < max(min_size, 1):
+        repair_sizes(rows, labels, new_points(rows, n_clusters), sizes, min_size)
+    sums = np.zeros((n_clusters, rows.shape[1]))
+    for i in range(rows.shape[0]):
+        add_row(rows, i, sums[labels[i]], 1.0)
+    return sums, sizes
+
+
+@compiled
+def shift(rows, before, after, sums):
+    """Update the cluster sums for the samples whose label changed."""
+    for i in range(rows.shape[0]):
+        if before[i] != after[i]:
+            add_row(rows, i, sums[before[i]], -1.0)
+            add_row(rows, i, sums[after[i]], 1.0)
+
+
+@compiled
+def score(sums, sizes, n, scores):
+    """Write the scores a_j from cluster sums (n_clusters, n_features)."""
+    scores[:] = 0.0
+    everyone = np.zeros_like(scores)
+    for k in range(sizes.shape[0]):
+        inverse = 1.0 / sizes[k]
+        total = sums[k]
+        for j in range(scores.shape[0]):
+            scores[j] += total[j] * total[j] * inverse
+            everyone[j] += total[j]
+    for j in range(scores.shape[0]):
+        scores[j] = max(scores[j] - everyone[j] * everyone[j] / n, 0.0)
+
+
+@compiled
+def nearest_seeds(packed, n_clusters, draws, labels):
+    """Choose seeds by k-means++, by uniform `draws` (n_clusters,), and label by the nearest."""
+    n = packed.shape[0]
+    distances = np.full(n, np.inf)
+    point = new_points(packed, 1)[0]
+    seed = int(draws[0] * n)
+    for k in range(n_clusters):
+        if k > 0:
+            total = distances.sum()
+            target = draws[k] * total
+            seed = n - 1
+            for i in range(n):
+                target -= distances[i]
+                if target < 0.0:
+                    seed = i
+                    break
+        point[:] = 0.0
+        add_row(packed, seed, point, 1.0)
+        set_norm(packed, point)
+        for i in range(n):
+            d = distance(packed, i, point)
+            if d < distances[i]:
+                distances[i] = d
+                labels[i] = k
+
+
+@compiled
+def restart(rows, labels, n_clusters, weight_step, min_size, draws):
+    """Run k-means on the features that tell two clusters apart: a climb rarely leaves its own.
+
+    `draws` (2 * n_clusters,) choose the two clusters and the seeds.
+    """
+    p = rows.shape[1]
+    support = np.empty(p, np.int64)
+    values = np.empty(p)
+    sums, sizes = sum_clusters(rows, labels, n_clusters, min_size)
+    order = np.argsort(draws[:n_clusters])
+    a, b = order[0], order[min(1, n_clusters - 1)]
+    apart = sums[a] / sizes[a] - sums[b] / sizes[b]
+    size = weight_step.weigh_into(apart * apart, support, values)
+    packed = pack(rows, support[:size], np.sqrt(values[:size]).astype(np.float32))
+    nearest_seeds(packed, n_clusters, draws[n_clusters:], labels)
+    exchange_until_stable(packed, labels, n_clusters, min_size, FEW_SWEEPS, 0.0)

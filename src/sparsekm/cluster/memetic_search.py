@@ -1,0 +1,267 @@
+"""The search along a path: pools of partitions, improved by crossing and climbing.
+
+Algorithm 1 of the paper ends in poor local optima: with many noise features the first k-means, on
+all of them, decides too much. Here every sparsity has a pool of partitions. Two of them, of one
+sparsity or of neighbouring ones, are crossed, or one starts afresh on other features; all are
+improved by the local search, and the best of every pool is offered to its neighbours. A factor that
+many features share can fill a pool with partitions along it, from which no child leads away: so
+some children come from a random partition instead.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+
+import numpy as np
+
+from sparsekm.cluster.kmeans.few_samples import climb, nearest_seeds, restart
+from sparsekm.cluster.matrices.matrix import embed_samples
+from sparsekm.cluster.matrices.scatter import MatrixInMemory
+from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, canonical_labels
+from sparsekm.cluster.weight_step import TopFeatures
+from sparsekm.runtime.compiled import compiled
+from sparsekm.runtime.threads import take_turns
+
+
+@compiled
+def match_clusters(labels, other, n_clusters):
+    """Rename the clusters of `other` after those of `labels`, largest overlap first."""
+    overlap = np.zeros((n_clusters, n_clusters), np.int64)
+    for i in range(labels.shape[0]):
+        overlap[labels[i], other[i]] += 1
+    names = np.zeros(n_clusters, other.dtype)
+    for _ in range(n_clusters):
+        best = np.argmax(overlap)
+        a = best // n_clusters
+        b = best % n_clusters
+        names[b] = a
+        overlap[a, :] = -1
+        overlap[:, b] = -1
+    renamed = np.empty_like(other)
+    for i in range(other.shape[0]):
+        renamed[i] = names[other[i]]
+    return renamed
+
+
+@compiled
+def cross(mother, father, n_clusters, draws, child):
+    """Write a child of two partitions, which takes each cluster whole from one of them.
+
+    This is the inheritance of centres of HG-means (Gribel & Vidal 2019,
+    doi:10.1016/j.patcog.2018.12.022) in terms of labels: clusters are matched by their overlap.
+    Samples that both parents or neither claims go by lot. `draws` (n_samples + n_clusters,) are
+    uniform in [0, 1).
+    """
+    n = mother.shape[0]
+    matched = match_clusters(mother, father, n_clusters)
+    from_mother = draws[n:] < 0.5
+    for i in range(n):
+        a = mother[i]
+        b = matched[i]
+        claimed_by_mother = from_mother[a]
+        claimed_by_father = not from_mother[b]
+        take_a = claimed_by_mother
+        if claimed_by_mother == claimed_by_father:
+            take_a = draws[i] < 0.5
+        child[i] = a if take_a else b
+
+
+class Pool:
+    """The best distinct partitions found at one sparsity, at most `CAPACITY` of them."""
+
+    def __init__(self, n_clusters: int) -> None:
+        self.n_clusters = n_clusters
+        # Best first, by objective and key.
+        self.ranked: list[tuple[float, bytes, np.ndarray]] = []
+        # Keys of what was climbed from.
+        self._starts: set[bytes] = set()
+
+    def add(self, labels: np.ndarray, objective: float) -> None:
+        """Take a partition in, unless it is known."""
+        labels = canonical_labels(labels, self.n_clusters)
+        key = self._key(labels)
+        if not any(key == known for _, known, _ in self.ranked):
+            insort(self.ranked, (-objective, key, labels), key=lambda member: member[:2])
+            del self.ranked[CAPACITY:]
+
+    def is_new_start(self, labels: np.ndarray, *, remember: bool = False) -> bool:
+        """Return whether nothing climbed from these labels before."""
+        key = self._key(canonical_labels(labels, self.n_clusters))
+        is_new = key not in self._starts
+        if remember:
+            self._starts.add(key)
+        return is_new
+
+    def _key(self, labels: np.ndarray) -> bytes:
+        # Of whatever width: what tells partitions apart in little memory.
+        return sha256(labels.astype(np.int32).tobytes()).digest()
+
+    @property
+    def members(self) -> list[np.ndarray]:
+        """The partitions, best first."""
+        return [labels for _, _, labels in self.ranked]
+
+
+# Climbs of a search with n_init = 1 are this number over the square root of n_samples * n_clusters
+# * n_features, times the fourth root of the number of sparsities: they help each other.
+EFFORT = 32_000
+# The generations they are divided into, each for n_init = 1 of at most so many: on tiny data more
+# climbs find nothing more. The starts are as many climbs as a generation.
+GENERATIONS = 20
+# Partitions kept at every sparsity.
+CAPACITY = 5
+# The share of children that start afresh on other features, in place of being crossed.
+RESTARTED = 0.5
+# The share of these that do so from a random partition, in place of a pool's.
+RANDOM = 0.2
+# A gain must be more than rounding.
+RELATIVE_GAIN = 1e-12
+
+
+class Search:
+    """Search the best partition at every sparsity of a path; `n_init` scales the climbs.
+
+    Samples are exchanged one at a time: thorough, for few samples in memory.
+    """
+
+    def __init__(self, X: MatrixInMemory, partition: KMeansPartition, weight_steps, n_init, rng):
+        self.X, self.rows, self.partition, self.rng = X, X.rows, partition, rng
+        self.n_clusters, self.n_places = partition.n_clusters, len(weight_steps)
+        n, p = X.shape
+        # Where all features count alike, the samples are climbed in as few dimensions as they are.
+        wide = n < p and isinstance(self.rows, np.ndarray)
+        alike = [wide and step.keeps_all(p) for step in weight_steps]
+        embedded = embed_samples(self.rows) if any(alike) else self.rows
+        everything = (embedded, TopFeatures(embedded.shape[1]))
+        self._spaces = [
+            everything if same else (self.rows, step)
+            for same, step in zip(alike, weight_steps, strict=True)
+        ]
+        per_init = min(EFFORT / np.sqrt(float(n) * p * self.n_clusters), GENERATIONS**2)
+        self.n_climbs = n_init * per_init * self.n_places**0.25
+        self.n_children = int(np.ceil(self.n_climbs / GENERATIONS))
+        self.pools = [Pool(self.n_clusters) for _ in weight_steps]
+        self.climbed = 0
+
+    def start(self) -> None:
+        """Climb from k-means++ seeds, and offer the ends along the path."""
+        starts = np.empty((max(2, self.n_children), self.X.n_samples), np.int32)
+        draws = self.rng.random((len(starts), self.n_clusters))
+        take_turns(
+            lambda b: nearest_seeds(self.rows, self.n_clusters, draws[b], starts[b]),
+            len(starts),
+            self.partition.n_threads,
+        )
+        # Spread over the path; where they are fewer than sparsities, evenly.
+        places = np.arange(len(starts)) * max(1, self.n_places // len(starts)) % self.n_places
+        self.climb(starts, places)
+        while not all(pool.ranked for pool in self.pools):
+            self._climb_pairs(self._offers())
+
+    def climb(self, starts: np.ndarray, places: np.ndarray) -> None:
+        """Climb from partitions that are new at their places, and take in what is reached."""
+        self.climbed += len(starts)
+        pairs = zip(starts, places, strict=True)
+        is_new = [self.pools[at].is_new_start(labels, remember=True) for labels, at in pairs]
+        starts, places = starts[is_new], places[is_new]
+        if not len(starts):
+            return
+        objectives = np.empty(len(starts))
+        k, min_size = self.n_clusters, self.partition.min_size
+
+        def work(rows, weight_step, labels, b) -> None:
+            objectives[b] = climb(rows, labels, k, weight_step, min_size, SMALL_GAIN)
+
+        ends = self._each(work, starts, places)
+        for labels, place, objective in zip(ends, places, objectives, strict=True):
+            self.pools[place].add(labels, objective)
+
+    def _each(self, work, labels, places) -> np.ndarray:
+        """Return what `work` makes of each partition, at the sparsity of its place."""
+        done = np.empty_like(labels)
+
+        def work_on(b: int) -> None:
+            changed = labels[b].astype(np.int32)
+            work(*self._spaces[places[b]], changed, b)
+            done[b] = changed
+
+        take_turns(work_on, len(labels), self.partition.n_threads)
+        return done
+
+    def evolve(self, max_generations: int, report: Callable[[int], None]) -> int:
+        """Make generations until the climbs are used up; return how many there were.
+
+        `report` is told of each, and in the end of those left out. `ended` is False where the last
+        generation still gained and more climbs were left.
+        """
+        generation, before = 0, self.best_objectives
+        while generation < max_generations and (generation == 0 or self.climbed < self.n_climbs):
+            before = self.best_objectives
+            self._climb_pairs([*self._children(), *self._offers()])
+            generation += 1
+            report(1)
+        report(max_generations - generation)
+        cut = self.climbed < self.n_climbs
+        self.ended = ~(cut & (self.best_objectives > before * (1 + RELATIVE_GAIN)))
+        return generation
+
+    @property
+    def best(self) -> list[np.ndarray]:
+        """The best partition at every sparsity."""
+        return [pool.members[0] for pool in self.pools]
+
+    @property
+    def best_objectives(self) -> np.ndarray:
+        """Their objectives."""
+        return np.array([-pool.ranked[0][0] for pool in self.pools])
+
+    def _climb_pairs(self, pairs) -> None:
+        pairs = list(pairs)
+        if pairs:
+            self.climb(np.array([labels for labels, _ in pairs]), np.array([i for _, i in pairs]))
+
+    def _children(self) -> Iterator[tuple[np.ndarray, int]]:
+        """Yield crossed partitions of one pool or of neighbouring ones, at places by turns."""
+        first = int(self.rng.integers(self.n_places))
+        places = (first + np.arange(self.n_children)) % self.n_places
+        others = places + self.rng.integers(-1, 2, size=len(places))
+        others = np.clip(others, 0, self.n_places - 1)
+        children = np.empty((len(places), self.X.n_samples), np.int32)
+        restarted = self.rng.random(len(places)) < RESTARTED
+        ranks = self.rng.random((len(places), 2))
+        for child, place, other, rank, fresh in zip(
+            children, places, others, ranks, restarted, strict=True
+        ):
+            father = self._draw(other, rank[0])
+            if fresh:
+                child[:] = father
+                continue
+            mother = self._draw(place, rank[1])
+            draws = self.rng.random(len(child) + self.n_clusters)
+            cross(mother, father, self.n_clusters, draws, child)
+        at_random = restarted & (self.rng.random(len(places)) < RANDOM)
+        size = np.count_nonzero(at_random), children.shape[1]
+        children[at_random] = self.rng.integers(self.n_clusters, size=size, dtype=np.int32)
+        draws = self.rng.random((np.count_nonzero(restarted), 2 * self.n_clusters))
+        k, min_size = self.n_clusters, self.partition.min_size
+
+        def work(rows, weight_step, started, b) -> None:
+            restart(rows, started, k, weight_step, min_size, draws[b])
+
+        children[restarted] = self._each(work, children[restarted], places[restarted])
+        yield from zip(children, places, strict=True)
+
+    def _draw(self, place: int, uniform: float) -> np.ndarray:
+        members = self.pools[place].members
+        return members[int(uniform * len(members))]
+
+    def _offers(self) -> Iterator[tuple[np.ndarray, int]]:
+        """Yield the best of every pool for each neighbour that has not had it."""
+        for place in range(self.n_places):
+            for other in (place - 1, place + 1):
+                if 0 <= other < self.n_places and self.pools[other].ranked:
+                    best = self.pools[other].members[0]
+                    if self.pools[place].is_new_start(best):
+                        yield best, place

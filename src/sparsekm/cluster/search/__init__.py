@@ -1,1 +1,0 @@
-"""Starts, restarts and the search along a path."""

@@ -1,0 +1,295 @@
+"""The scales of a matrix's values: raw counts, logarithms and z-scores, of blocks of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice, pairwise
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sparsekm.cluster.matrices.dense_parts import as_dense, variance_beyond_trend
+from sparsekm.io.readers.messages import MatrixError, quoted
+from sparsekm.io.readers.raw_matrix import RawMatrix
+from sparsekm.io.row_stream import Block, RowStream
+
+_CELLS_AT_ONCE = 2**18
+_LARGEST_SCORE = 30
+"""Larger values suggest counts: genotypes, scores and small ranks are whole numbers too."""
+_LARGEST_GENOTYPE = 2
+"""The same of a sparse matrix: scores and ranks are seldom stored as one."""
+_LARGEST_LOG = 100
+_LOOKED_AT = 2000
+_FEWEST = 6
+_FAR = 10
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean and standard deviation (ddof = 1) of p features, both (p,), float64.
+
+    `constant` marks those that do not vary beyond rounding, which have no z-score.
+    """
+
+    mean: np.ndarray
+    deviation: np.ndarray
+    constant: np.ndarray
+
+    def scale(self, block: Block, rows: slice) -> Block:
+        """Return the z-scores of some rows, sparse ones not centred; constant features as they are.
+
+        With ddof = 1 the between-cluster sum of squares of a noise feature has expectation K - 1.
+        """
+        scale = np.where(self.constant, 1, self.deviation)
+        if isinstance(block, np.ndarray):
+            shift = np.where(self.constant, 0, self.mean)
+            return ((block - shift) / scale).astype(np.float32)
+        return _store(block, block.data / scale[block.indices])
+
+
+def zscore(X: np.ndarray) -> Moments:
+    """Turn an array into z-scores, in place, and return the moments that it had."""
+    moments = measure_moments(RowStream.of(X))
+    for rows, block in RowStream.of(X).blocks(max(1, _CELLS_AT_ONCE // X.shape[1])):
+        X[rows] = moments.scale(block, rows)
+    return moments
+
+
+def measure_moments(X: RowStream, offset: np.ndarray | None = None) -> Moments:
+    """Compute means and standard deviations.
+
+    `offset` was subtracted from the values of an array before; it serves to distinguish rounding
+    from variation.
+    """
+    n, p = X.shape
+    total, squares, size = np.zeros(p), np.zeros(p), np.zeros(p)
+    epsilon = np.finfo(np.float32).eps
+    if X.is_sparse:
+        # Added one by one, sums do not depend on how the rows are cut.
+        for _, block in X.blocks():
+            np.add.at(total, block.indices, block.data.astype(np.float64))
+        mean = total / n
+        for _, block in X.blocks():
+            np.add.at(squares, block.indices, (block.data - mean[block.indices]) ** 2)
+        squares += (n - X.n_stored) * mean**2
+        rounding = epsilon * np.abs(mean)
+    else:
+        height = max(1, _CELLS_AT_ONCE // p)
+        for _, block in X.blocks(height):
+            total += block.sum(axis=0, dtype=np.float64)
+            np.maximum(size, np.abs(block).max(axis=0), out=size)
+        mean = total / n
+        for _, block in X.blocks(height):
+            centred = block - mean
+            squares += np.einsum("ij,ij->j", centred, centred)
+        rounding = epsilon * size
+        if offset is not None:
+            rounding = np.maximum(rounding, 8 * np.finfo(np.float64).eps * np.abs(offset))
+    deviation = np.sqrt(squares / (n - 1))
+    return Moments(mean, deviation, deviation <= rounding)
+
+
+def file_values(raw: RawMatrix) -> RowStream:
+    """Return a matrix with the values of its file, rounded to single precision."""
+    if raw.X.is_sparse:
+        return raw.X
+    offset = raw.offset.astype(np.float32)
+    return raw.X.change(lambda block, rows: block + offset)
+
+
+def log_counts(raw: RawMatrix, library_size: float | None = None) -> tuple[RowStream, float]:
+    """Transform counts to ``log(1 + count / total * library size)``; return the size too.
+
+    The total is the sum of a sample over all features, and the library size the median of the
+    totals, unless it is given. Negative values, and samples without counts, are refused.
+    """
+    counts = file_values(raw)
+    cure = "zscore if the values are not counts, or already log-transformed."
+    _refuse_negative(counts, "counts", cure)
+    totals = np.concatenate([_totals(block) for _, block in counts.blocks()])
+    empty = np.flatnonzero(totals == 0)
+    if len(empty):
+        name = "" if raw.samples is None else f" ({raw.samples[empty[0]]!r})"
+        raise MatrixError(
+            f"normalise: counts requires a total > 0 for each sample; it is 0 for {len(empty)} of "
+            f"{len(totals)}, the first of them sample {empty[0] + 1}{name}. Remove them from the "
+            "file; of an AnnData, scanpy.pp.filter_cells(adata, min_counts=1) does so."
+        )
+    size = float(np.median(totals)) if library_size is None else library_size
+    shares = (size / totals).astype(np.float32)
+
+    def change(block: Block, rows: slice) -> Block:
+        own = shares[rows]
+        if isinstance(block, np.ndarray):
+            return np.log1p(block * own[:, np.newaxis])
+        return _store(block, np.log1p(block.data * np.repeat(own, np.diff(block.indptr))))
+
+    return counts.change(change), size
+
+
+def log_values(raw: RawMatrix) -> RowStream:
+    """Transform values to ``log2(1 + value)``; negative ones are refused."""
+    values = file_values(raw)
+    _refuse_negative(values, "log2", "zscore: they seem to be logarithms already.")
+
+    def change(block: Block, rows: slice) -> Block:
+        if isinstance(block, np.ndarray):
+            return np.log2(1 + block)
+        return _store(block, np.log2(1 + block.data))
+
+    return values.change(change)
+
+
+def _store(block: csr_array, values: np.ndarray) -> csr_array:
+    """Return a sparse block with other values in the same places."""
+    parts = values.astype(np.float32, copy=False), block.indices, block.indptr
+    return csr_array(parts, shape=block.shape)
+
+
+def _refuse_negative(X: RowStream, how: str, cure: str) -> None:
+    # Missing values, of which a sparse matrix has none, are passed over.
+    smallest = min(
+        np.fmin.reduce(block, axis=None) if isinstance(block, np.ndarray) else block.min()
+        for _, block in X.blocks()
+    )
+    if smallest < 0:
+        raise MatrixError(
+            f"normalise: {how} requires values >= 0; the smallest is {smallest}. Set normalise: "
+            f"{cure}"
+        )
+
+
+def _totals(block: Block) -> np.ndarray:
+    if isinstance(block, np.ndarray):
+        return np.nansum(block, axis=1, dtype=np.float64)
+    rows = pairwise(block.indptr)
+    return np.array([block.data[start:stop].sum(dtype=np.float64) for start, stop in rows])
+
+
+def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
+    """Return which features of raw counts vary most for their mean, ascending.
+
+    After `log_counts`, features are ranked by `variance_beyond_trend`, as `SparseKMeans` ranks
+    them; ties go to the lowest index. Values that are not counts are refused.
+    """
+    if _largest_count(_values(raw)) < 0:
+        raise MatrixError(
+            "n_top_features chooses by the variance of raw counts: all values should be whole "
+            "numbers >= 0. Set layer to one that holds counts and normalise: counts, or leave out "
+            "n_top_features if the values are already log-transformed."
+        )
+    if n_features >= raw.X.shape[1]:
+        return np.arange(raw.X.shape[1])
+    moments = measure_moments(log_counts(raw)[0])
+    variances = np.where(moments.constant, 0, moments.deviation**2)
+    beyond = variance_beyond_trend(moments.mean, variances)
+    return np.sort(np.argsort(-beyond, kind="stable")[:n_features])
+
+
+def _values(raw: RawMatrix) -> Iterator[np.ndarray]:
+    """Yield the values of the file; of a sparse matrix those that it stores."""
+    for _, block in raw.X.blocks():
+        yield block.data if raw.X.is_sparse else block + raw.offset
+
+
+def _largest_count(parts: Iterable[np.ndarray]) -> float:
+    """Return the largest value, or -1 if some value is negative or not a whole number."""
+    largest = 0.0
+    for values in parts:
+        values = values[~np.isnan(values)] if np.isnan(values).any() else values
+        if (values < 0).any() or (values != np.rint(values)).any():
+            return -1.0
+        largest = max(largest, float(values.max(initial=0)))
+    return largest
+
+
+def are_counts(X: np.ndarray, offset: np.ndarray) -> bool:
+    """Tell whether all values of an array that are not missing are whole numbers >= 0."""
+    return all(_largest_count([X[at : at + 100] + offset]) >= 0 for at in range(0, len(X), 100))
+
+
+def describe_counts(parts: Iterable[np.ndarray], *, is_sparse: bool) -> str | None:
+    """Say that values, in parts, look like raw counts: whole numbers >= 0 and not all small."""
+    limit = _LARGEST_GENOTYPE if is_sparse else _LARGEST_SCORE
+    if _largest_count(parts) <= limit:
+        return None
+    return (
+        f"all values are whole numbers >= 0, the largest above {limit}: they look like raw counts, "
+        "where a few large values and the sequencing depth would dominate the result."
+    )
+
+
+def remark_on_scale(raw: RawMatrix, normalise: str) -> list[str]:
+    """Return remarks on the scale of the values, with the option that suits it."""
+    if normalise == "counts":
+        # Values on a log scale are in every block.
+        if _largest_count(islice(_values(raw), 1)) >= 0:
+            return []
+        return [
+            "normalise: counts takes logarithms of values that are not all whole numbers >= 0. If "
+            "they are already log-transformed, set normalise: zscore, or layer to one that holds "
+            "counts."
+        ]
+    if remark := describe_counts(_values(raw), is_sparse=raw.X.is_sparse):
+        cure = "Set normalise: counts to divide each sample by its total and take logarithms first."
+        return [f"{remark} {cure}"]
+    _, block = next(raw.X.blocks())
+    values = as_dense(block)[:_LOOKED_AT, :_LOOKED_AT].astype(np.float64)
+    values = np.ma.masked_invalid(values + raw.offset[:_LOOKED_AT])
+    if len(values) < _FEWEST:
+        return []
+    found: list[Callable[..., str | None]] = [_remark_on_levels, _remark_on_outlier]
+    remarks = [remark(values, raw, normalise) for remark in found]
+    return [remark for remark in remarks if remark]
+
+
+def _remark_on_levels(values: np.ma.MaskedArray, raw: RawMatrix, normalise: str) -> str | None:
+    """Say whether values look like intensities, z-scores or centred samples."""
+    p = values.shape[1]
+    if p < _FEWEST or normalise == "log2":
+        return None
+    mean, deviation = values.mean(axis=0), values.std(axis=0, ddof=1)
+    middle_mean = np.ma.median(abs(mean))
+    if middle_mean < 1e-2 and (abs(deviation - 1) < 0.1).mean() > 0.9:
+        return (
+            "features have mean 0 and deviation 1: they are z-scores already, which stay as they "
+            "are. Set normalise: none to leave out the z-scores."
+        )
+    if values.min() >= 0:
+        low, middle, high = np.percentile(values.compressed(), [5, 50, 99.5])
+        if high > _LARGEST_LOG and high > 20 * max(middle, 1e-9) and p >= 2 * _FEWEST:
+            return (
+                f"values range from {low:.3g} to {high:.3g}, over orders of magnitude: they look "
+                "like intensities that were never logged. Set normalise: log2 to take logarithms "
+                "first."
+            )
+        return None
+    spread = values.std()
+    if (abs(values.mean(axis=1)) < 1e-2 * spread).all() and middle_mean > 1e-1 * spread:
+        return (
+            "each sample has mean 0: its values were centred before. Features are still made "
+            "z-scores; set normalise: none if they should not."
+        )
+    return None
+
+
+def _remark_on_outlier(values: np.ma.MaskedArray, raw: RawMatrix, normalise: str) -> str | None:
+    """Name a sample that is far from all others."""
+    away = abs(values - np.ma.median(values, axis=0))
+    scale = np.ma.median(away, axis=0)
+    away = (away / np.ma.maximum(scale, 1e-9)).filled(0)[:, np.asarray(scale > 0)]
+    if not away.shape[1]:
+        return None
+    distance = np.median(away, axis=1)
+    at, second = int(distance.argmax()), np.sort(distance)[-2]
+    if distance[at] < _FAR * max(second, 1):
+        return None
+    name = raw.samples[at] if raw.samples else f"sample {at + 1}"
+    cure = "Delete it if it is no sample."
+    if raw.samples and raw.lines:
+        cure = f"Set ignore: [{quoted(name)}] to leave it out."
+    return (
+        f"sample {quoted(name)} is far from all others ({distance[at]:.0f} deviations in the "
+        f"median feature; the next {second:.0f}). {cure}"
+    )
