@@ -114,10 +114,10 @@ def test_a_damaged_data_set_is_refused(file, X):
         read_normalised(file)
 
 
-def test_the_number_of_clusters_is_the_configured_or_that_of_classes():
+def test_the_number_of_clusters_is_the_configured_or_that_of_named_classes():
     assert count_clusters("a", 4, None, 10) == 4
     assert count_clusters("a", 4, ["x", "y"] * 5, 10) == 4
-    assert count_clusters("a", "regions", ["x", "y", "z", "x", "y"], 5) == 3
+    assert count_clusters("a", "regions", ["x", "y", "z", "x", ""], 5) == 3
 
 
 def test_a_number_of_clusters_that_cannot_be_is_refused():
