@@ -82,6 +82,8 @@ def test_clusters_of_the_samples_drawn_become_clusters_of_all(X, convert):
     np.testing.assert_array_equal(known, tuning_sample(120, 60, seed))
     assert found.sample_reproducibility_[known].min() >= 0
     assert found.coassociation_ is None
+    means = [X[found.labels_ == k].mean(axis=0) for k in range(3)]
+    np.testing.assert_allclose(found.cluster_centers_, means, atol=1e-12)
     assert classification_error_rate(found.predict(convert(X)), found.labels_) < 0.05
 
 
