@@ -122,6 +122,7 @@ LEFT_OUT = {
     "all -1": (NO_ENERGY, "rejected", "n_valid=0 of"),
     "zip bomb": (faults.bomb, "rejected", "energy.raw declares 209715200 bytes"),
     "no grid": (faults.without_raw, "no_grid", "^$"),
+    "404": (faults.status(404), "missing", "^$"),
 }
 
 
@@ -138,7 +139,8 @@ def test_a_grid_that_is_none_of_its_age_is_left_out_and_recorded(
     assert_same(matrix, planted, without=victim)
     assert left_out(matrix)[status] == 1
     entry = entry_of(tmp_path, victim)
-    assert (entry["status"], entry["file"]) == (status, f"energy/{victim}.zip")
+    file = "" if status == "missing" else f"energy/{victim}.zip"
+    assert (entry["status"], entry["file"]) == (status, file)
     assert re.search(message, entry["reason"])
     # What is sound and wrong stays so: it is not asked for again.
     n_asked = len(server.requests)

@@ -1,11 +1,14 @@
 """From a source's bytes to the matrix of an age, through files on disk."""
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
 from hand_made import AGE
 
 from sparsekm.atlas.assembly import add_truth, assemble_age, read_expression
+from sparsekm.atlas.grid import GridError
 from sparsekm.atlas.normalisation import normalise_age
 from sparsekm.atlas.phantom.source import draw_energy
 from sparsekm.atlas.retrieval import read_manifest, retrieve_age
@@ -120,6 +123,15 @@ def test_constant_and_mostly_missing_genes_are_dropped_with_a_list(with_truth):
     dropped = normalise_age(with_truth).uns["dropped_genes"].set_index("gene")["reason"]
     assert set(dropped.index[dropped == "constant"]) == set(kind.index[kind == "constant"])
     assert set(dropped.index[dropped == "missing"]) == set(kind.index[kind == "mostly_missing"])
+
+
+def test_a_file_that_is_not_the_manifests_is_refused(phantom_files, ontology, matrix, tmp_path):
+    folder = shutil.copytree(phantom_files / AGE, tmp_path / AGE)
+    used, other = (folder / "energy" / f"{i}.zip" for i in matrix.var["section_data_set_ids"][:2])
+    used.write_bytes(other.read_bytes())
+    message = rf"{used.name}: sha256=.* should be .*, as in manifest.csv. Delete .*manifest.csv"
+    with pytest.raises(GridError, match=message):
+        assemble_age(folder, ontology, AGE)
 
 
 def test_damaged_expression_files_are_named(tmp_path):

@@ -71,6 +71,20 @@ def test_what_is_left_out_is_counted_by_reason():
     }
 
 
+def test_data_sets_are_sorted_by_symbol_and_a_gene_has_the_names_of_its_first():
+    def gene(number, symbol):
+        return [{"id": number, "acronym": symbol, "entrez_id": number}]
+
+    rows = [
+        section_row(1, genes=gene(12, "Ccc")),
+        section_row(2, genes=gene(11, "Bbb")),
+        section_row(3, genes=gene(12, "Aaa")),
+    ]
+    usable, _ = select_candidates(parse_listing(rows), "E11.5")
+    names = [[2, 11, "Bbb"], [1, 12, "Ccc"], [3, 12, "Ccc"]]
+    assert usable[["id", "gene_id", "symbol"]].values.tolist() == names
+
+
 @pytest.mark.parametrize(
     ("rows", "rule", "chosen"),
     [
@@ -176,6 +190,7 @@ def test_answers_that_report_failure_are_errors(document, message):
         (17653, 3, "spinal_cord", "SpC"),
         (126651570, 3, "ventricle", "v_one"),
         (126651558, 3, "ventricle", "ventricles"),
+        (126652042, 3, "ventricle", "v_SpC"),
         (17736, 3, "tract", "tracts"),
         (15564, 3, "unassigned", None),
         (123, 3, "unassigned", None),

@@ -58,7 +58,9 @@ def test_the_table_of_a_job_is_what_direct_calls_give(simulated, row):
     for replicate in range(n):
         found = expected(row, replicate).metrics
         line = table.loc[replicate, list(METRICS)].astype(float)
-        pd.testing.assert_series_equal(line, pd.Series(found, name=replicate), check_exact=True)
+        pd.testing.assert_series_equal(
+            line, pd.Series(found, METRICS, name=replicate), check_exact=True
+        )
 
 
 def test_nothing_is_left_to_do(simulated):
