@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from sparsekm import GapSearch, L1KMeans, PCAKMeans, PenalizedGaussianMixture
+from sparsekm import L1KMeans, PCAKMeans, PenalizedGaussianMixture
 from sparsekm.cluster.estimators import KMeans, L0KMeans
 
 SEARCHES = ["alternate", "global"]
@@ -151,14 +151,3 @@ def test_a_path_tells_which_fits_converged_and_does_not_warn():
     with pytest.warns(ConvergenceWarning):
         estimator.adopt(X, path, place)
     assert L0KMeans(6, init=labels, max_iter=500).path(X, [2, 5]).converged.all()
-
-
-@pytest.mark.parametrize(("Estimator", "n_samples"), [(L0KMeans, 500), (L1KMeans, 60)])
-def test_default_fits_and_searches_do_not_warn(Estimator, n_samples):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(n_samples, 20))
-    X[:, :4] += 3 * rng.normal(size=(3, 4))[rng.integers(3, size=n_samples)]
-    KMeans(3, random_state=0).fit(X)
-    Estimator(3, sparsity=4, random_state=0).fit(X)
-    search = GapSearch(Estimator(3, n_init=2), sparsities=[2, 4], n_references=2, random_state=0)
-    search.fit(X)

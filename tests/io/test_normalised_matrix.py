@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from sparsekm.io import normalised_file
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.normalised_file import MatrixFile, read_anndata, read_normalised, write_normalised
 from sparsekm.pipeline.problem import cluster_means
@@ -56,12 +57,14 @@ def test_anndata_reads_it_as_it_is(file, X):
     np.testing.assert_array_equal(read_anndata(file).X.toarray(), X.toarray())
 
 
-def test_what_is_shown_and_averaged_is_centred(file, X):
+def test_what_is_shown_and_averaged_is_centred(file, X, monkeypatch):
     z = X.toarray() - CENTER
     rows = MatrixFile(file)
     np.testing.assert_allclose(rows[3:30], z[3:30], rtol=1e-6)
     np.testing.assert_allclose(rows.select([1, 2, 4])[5:7], z[5:7][:, [1, 2, 4]], rtol=1e-6)
-    np.testing.assert_allclose(rows.take(np.array([0, 7, 39])), z[[0, 7, 39]], rtol=1e-6)
+    for numbers_at_once in (normalised_file.NUMBERS_AT_ONCE, 12):
+        monkeypatch.setattr(normalised_file, "NUMBERS_AT_ONCE", numbers_at_once)
+        np.testing.assert_allclose(rows.take(np.array([0, 7, 39])), z[[0, 7, 39]], rtol=1e-6)
     labels = np.repeat([0, 1], 20).astype(np.int32)
     np.testing.assert_allclose(
         cluster_means(read_normalised(file), labels, 3),
@@ -86,6 +89,34 @@ def test_damage_is_named(file, part, place, value, message):
         opened[part][place] = value
     with pytest.raises(DamagedFileError, match=message):
         read_normalised(file)
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "message"),
+    [
+        ("obsm/spatial", np.zeros((39, 2)), "obsm: spatial should have 40 rows"),
+        ("obsm/spatial", np.full((40, 2), np.inf), "obsm: spatial should be finite numbers"),
+        ("uns/provenance", None, "uns/provenance is missing"),
+        ("uns/regions/color", None, "uns is missing or damaged"),
+        ("var/relevant", np.ones(5), "var: relevant has dtype=float64"),
+    ],
+)
+def test_parts_that_do_not_fit_are_named(tmp_path, X, part, value, message):
+    obs = pd.DataFrame({"label": ["a", "b"] * 20}, index=[f"s{i}" for i in range(40)])
+    var = pd.DataFrame({"relevant": [True] * 5}, index=[f"g{j}" for j in range(5)])
+    regions = pd.DataFrame({name: ["a", "b"] for name in ("acronym", "name", "id", "color")})
+    more = {"obsm": {"spatial": np.zeros((40, 2))}, "uns": {"regions": regions}}
+    file = tmp_path / "normalised.h5ad"
+    write_normalised(file, X, obs, var, {"source": "matrix"}, **more)
+    assert read_normalised(file, values=False).regions.equals(regions)
+    with h5py.File(file, "a") as opened:
+        about = dict(opened[part].attrs)
+        del opened[part]
+        if value is not None:
+            opened[part] = value
+            opened[part].attrs.update(about)
+    with pytest.raises(DamagedFileError, match=message):
+        read_normalised(file, values=False)
 
 
 def test_columns_out_of_order_are_damage(file, X):

@@ -70,10 +70,11 @@ def test_tables_of_a_consensus_are_read_back_as_they_were(tmp_path, kind):
 @pytest.mark.parametrize(
     ("kind", "column", "cell", "rule"),
     [
-        ("separation", "p", "", "p='' should be a finite number"),
-        ("separation", "cluster_a", "0.5", "cluster_a='0.5' should be a whole number"),
-        ("starts", "agreement", "nan", "agreement='nan' should be a finite number"),
-        ("counts", "n_groups", "two", "n_groups='two' should be a whole number"),
+        ("separation", "p", "", "line 2, p='' should be a finite number"),
+        ("separation", "cluster_a", "0.5", "line 2, cluster_a='0.5' should be a whole number"),
+        ("separation", "p", "1e999", "line 2, p='1e999' should be a finite number"),
+        ("starts", "agreement", "nan", "line 2, agreement='nan' should be a finite number"),
+        ("counts", "n_groups", "two", "line 2, n_groups='two' should be a whole number"),
         ("counts", "chosen", "False", "there should be one chosen row"),
         ("counts", "chosen", "True", "there should be one chosen row"),
     ],

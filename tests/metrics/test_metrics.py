@@ -86,10 +86,7 @@ def test_names_and_types_of_labels_do_not_matter(rate, as_labels):
 
 
 def test_same_partition_has_no_error_and_opposite_extremes_have_all():
-    labels = [3, 3, 1, 1, 2]
-    assert classification_error_rate(labels, [0, 0, 7, 7, 5]) == 0.0
-    assert error_clustering_rate(labels, [0, 0, 7, 7, 5]) == 0.0
-    assert matching_error_rate(labels, [0, 0, 7, 7, 5]) == 0.0
+    assert [rate([3, 3, 1, 1, 2], [0, 0, 7, 7, 5]) for rate in RATES] == [0.0] * 3
     assert classification_error_rate([0] * 6, range(6)) == 1.0
 
 

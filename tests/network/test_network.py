@@ -313,7 +313,8 @@ def test_that_a_file_is_missing_is_remembered(received, tmp_path):
 
 def test_half_a_line_of_a_killed_job_spoils_no_other(received, tmp_path):
     lines = tmp_path / "received.jsonl"
-    lines.write_text(lines.read_text() + '\n{"file": "energy/2.zip", "url')
+    part = '\n{"file": "energy/1.zip", "url": "http://host/1"}'
+    lines.write_text(lines.read_text() + part + '\n{"file": "energy/2.zip", "url')
     after = Received(tmp_path)
     after.add("energy/3.zip", "http://host/3", b"more")
     again = Received(tmp_path)

@@ -16,7 +16,7 @@ from sparsekm.io.normalised_file import read_normalised, write_normalised
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.row_stream import RowStream
-from sparsekm.pipeline.normalisation import normalise
+from sparsekm.pipeline.normalisation import NORMALISATIONS, normalise
 from sparsekm.pipeline.scales import log_counts, most_variable_counts, zscore
 
 
@@ -51,6 +51,12 @@ def test_rounding_is_not_variation():
     # 0.1 + 0.2 and 0.3 differ in the last place only.
     matrix = normalise(raw([[0, 1], [5.6e-17, 2], [0, 3]], offset=[0.3, 0.0]))
     assert matrix.dropped == ["g0"]
+    # So do stored values.
+    tenth = np.float32(0.1)
+    X = np.array([[tenth, 1], [np.nextafter(tenth, 1), 2], [tenth, 3]], dtype=np.float32)
+    stored = raw(X)
+    stored.X = RowStream.of(csr_array(X))
+    assert normalise(stored).dropped == ["g0"]
 
 
 def test_none_keeps_values_and_drops_constant_features():
@@ -108,10 +114,10 @@ def test_a_damaged_data_set_is_refused(file, X):
         read_normalised(file)
 
 
-def test_the_number_of_clusters_is_the_configured_or_that_of_classes():
+def test_the_number_of_clusters_is_the_configured_or_that_of_named_classes():
     assert count_clusters("a", 4, None, 10) == 4
     assert count_clusters("a", 4, ["x", "y"] * 5, 10) == 4
-    assert count_clusters("a", "regions", ["x", "y", "z", "x", "y"], 5) == 3
+    assert count_clusters("a", "regions", ["x", "y", "z", "x", ""], 5) == 3
 
 
 def test_a_number_of_clusters_that_cannot_be_is_refused():
@@ -123,7 +129,7 @@ def test_a_number_of_clusters_that_cannot_be_is_refused():
         count_clusters("mine", "regions", ["x"] * 5, 5)
 
 
-@pytest.mark.parametrize("how", ["zscore", "counts", "none"])
+@pytest.mark.parametrize("how", NORMALISATIONS)
 def test_sparse_data_are_normalised_as_dense_ones_but_for_their_centre(seed, how):
     counts = np.random.default_rng(seed).poisson(0.4, size=(300, 30)).astype(np.float32)
     counts[:, 0] += 1

@@ -65,7 +65,9 @@ def test_a_bar_shows_the_most_frequent_category_or_the_mean(table):
     X, labels = table
     field = order_field(X, labels, most=3)
     categories, bar, shares = *new_figure(3, 3).subplots(2), np.linspace(0, 1, 90)
-    draw_bar(categories, field, "a", Bar(labels, {0: "red", 1: "lime", 2: "blue"}))
+    mixed = np.where(np.arange(90) % 4, labels, -1)
+    colors = {-1: "black", 0: "red", 1: "lime", 2: "blue"}
+    draw_bar(categories, field, "a", Bar(mixed, colors))
     assert categories.images[0].get_array()[0].tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     draw_bar(bar, field, "b", Bar(shares))
     expected = [1 - shares[labels == cluster].mean() for cluster in range(3)]

@@ -36,21 +36,22 @@ def test_co_associations_are_the_mean_of_indicators_of_pairs(seed):
 
 
 @COPIES
-@pytest.mark.parametrize("sizes", [[12, 12, 12], [3, 10, 23], [35, 1], [36]])
-def test_the_consensus_of_identical_partitions_is_that_partition(n_copies, sizes, seed):
+@pytest.mark.parametrize(
+    ("sizes", "n_clusters"),
+    [
+        ([12] * 3, 3),
+        ([3, 10, 23], 3),
+        ([35, 1], 2),
+        ([36], 1),
+        *(([12, 18], k) for k in (3, 6, 30)),
+    ],
+)
+def test_identical_partitions_give_that_partition_though_more_clusters_are_asked_for(
+    n_copies, sizes, n_clusters, seed
+):
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
-    found = consensus_partition(noisy_copies(labels, n_copies, 0.0, rng), len(sizes))
-    assert classification_error_rate(labels, found) == 0
-
-
-@COPIES
-@pytest.mark.parametrize("n_clusters", [3, 6, 30])
-def test_more_clusters_than_samples_that_are_told_apart_keep_what_is_told_apart(
-    n_copies, n_clusters
-):
-    labels = np.repeat([0, 1], [12, 18])
-    found = consensus_partition(np.tile(labels, (n_copies, 1)), n_clusters)
+    found = consensus_partition(noisy_copies(labels, n_copies, 0.0, rng), n_clusters)
     assert classification_error_rate(labels, found) == 0
 
 
@@ -111,14 +112,10 @@ def test_agreement_does_not_overflow():
     np.testing.assert_allclose(found, [1.0, adjusted_rand_score(one, np.roll(one, 60_000))])
 
 
-def test_shares_worked_by_hand():
-    labels = np.array([0, 0, 1, 1])
+def test_shares_worked_by_hand_in_which_clusters_without_a_partner_give_none():
     # The first only has other names; the second puts the third sample elsewhere.
     others = np.array([[1, 1, 0, 0], [0, 0, 0, 1]])
-    assert sample_reproducibility(labels, others).tolist() == [1.0, 1.0, 0.5, 1.0]
-
-
-def test_clusters_without_a_partner_give_no_share():
+    assert sample_reproducibility(np.array([0, 0, 1, 1]), others).tolist() == [1.0, 1.0, 0.5, 1.0]
     labels = np.array([0, 0, 0, 1, 1])
     assert sample_reproducibility(labels, np.array([[0, 0, 2, 1, 1]])).tolist() == [1, 1, 0, 1, 1]
     assert sample_reproducibility(labels, np.zeros((1, 5), int)).tolist() == [1, 1, 1, 0, 0]

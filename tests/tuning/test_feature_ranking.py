@@ -49,13 +49,10 @@ def test_a_ranking_is_chosen_by_units_means_and_variances(name, dtype):
     # A unit for all, and another zero, change nothing.
     assert choose_screening(ScaledData.standardise(100 * X)) == expected
     assert choose_screening(ScaledData.standardise(X - X.mean(axis=0)[0])) == expected
-
-
-@pytest.mark.parametrize("name", ["z-scored", "mixed units"])
-def test_a_few_features_in_other_units_change_no_choice(name):
-    expected, X = TABLES[name]
-    X = X * np.where(np.arange(P) % 30 == 7, 1000.0, 1.0)
-    assert choose_screening(ScaledData.standardise(X)) == expected
+    if name in ("z-scored", "mixed units"):
+        # Nor do a few features in other units.
+        X = X * np.where(np.arange(P) % 30 == 7, 1000.0, 1.0)
+        assert choose_screening(ScaledData.standardise(X)) == expected
 
 
 def test_single_features_of_a_mixed_table_times_a_thousand_change_no_label():

@@ -22,15 +22,17 @@ from sparsekm.cluster.missing import imputes, label_observed
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_if_few
 from sparsekm.cluster.path import STARTS, Start, fit_path, make_start, run_kmeans
 from sparsekm.cluster.path_estimator import PathEstimator, read_data, read_new, remember_features
-from sparsekm.cluster.sample_weights import (
+from sparsekm.cluster.sparsity_path import Fit
+from sparsekm.cluster.unequal_samples import (
     check_sample_weight,
+    count_trimmed,
     describe_weighted,
+    fit_trimmed,
     fit_weighted,
     refuse_counted,
+    start_trimmed,
     with_weights,
 )
-from sparsekm.cluster.sparsity_path import Fit
-from sparsekm.cluster.trimming import count_trimmed, fit_trimmed, start_trimmed
 from sparsekm.cluster.validation import check_choice, check_count, check_start
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.runtime.random_state import seed_sequence

@@ -36,11 +36,6 @@ def imputes(estimator: Any) -> bool:
     return check_choice("missing", missing, MISSING) == "impute"
 
 
-def how_finite(estimator: Any, X: Any) -> bool | str:
-    """Return what scikit-learn's checks are told of NaN: only dense data may have it filled."""
-    return "allow-nan" if imputes(estimator) and not issparse(X) else True
-
-
 def name_the_cure(estimator: Any, error: ValueError) -> ValueError:
     """Return scikit-learn's refusal of NaN with the setting that cures it; others as they are."""
     if "contains NaN" not in str(error) or not hasattr(estimator, "get_params"):

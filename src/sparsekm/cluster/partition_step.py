@@ -121,16 +121,9 @@ class KMeansPartition:
     def refine_counted(self, X, weights, labels) -> tuple[np.ndarray, int]:
         """Run k-means as `refine` does; return the labels and the number of sweeps."""
         if X.n_samples > SEEDING_SAMPLE:
-            labels, sweeps = exchange_in_batches(
-                X,
-                weights,
-                labels,
-                self.n_clusters,
-                min_size=self.min_size,
-                max_sweeps=self.max_iter,
-                tol=max(self.tol, self.roughness),
-                n_threads=self.n_threads,
-            )
+            limits = {"min_size": self.min_size, "max_sweeps": self.max_iter}
+            limits |= {"tol": max(self.tol, self.roughness), "n_threads": self.n_threads}
+            labels, sweeps = exchange_in_batches(X, weights, labels, self.n_clusters, **limits)
         else:
             labels = labels.copy()
             limits = self.n_clusters, self.min_size, self.max_iter, self.tol

@@ -126,18 +126,12 @@ def fit_path(
             proposed = [start.propose(X, exact, step)[0] for step in weight_steps]
         asked = proposed, progress, objectives_only
         return _search(X, partition, weight_steps, effort, seeds, *asked)
+    problem, limits = (X, exact, weight_steps), {"max_iter": effort.max_iter, "tol": effort.tol}
     if start is not None:
-        fits = _alternate_from(X, exact, weight_steps, effort, start, progress)
+        fits = _alternate_from(*problem, start, progress, restart=False, **limits)
     else:
-        fits = restart_everywhere(
-            X,
-            exact,
-            weight_steps,
-            [np.random.default_rng(seed) for seed in seeds.spawn(effort.n_init)],
-            max_iter=effort.max_iter,
-            tol=effort.tol,
-            progress=progress,
-        )
+        generators = [np.random.default_rng(seed) for seed in seeds.spawn(effort.n_init)]
+        fits = restart_everywhere(*problem, generators, progress=progress, **limits)
     fits = share_partitions(X, exact, weight_steps, fits)
     return fits, np.array([fit.objective for fit in fits])
 
@@ -173,23 +167,13 @@ def run_kmeans(X: Matrix, partition: KMeansPartition, n_init, seeds, progress=No
     return replace(fit, converged=converged)
 
 
-def _alternate_from(X, partition, weight_steps, effort, start, progress):
+def _alternate_from(X, partition, weight_steps, start, progress, **limits) -> list[Fit]:
     """Run Algorithm 1 at every sparsity from what a start proposes there, and from nothing else."""
     fits = []
     for done, weight_step in enumerate(weight_steps, start=1):
-        tried = [
-            alternate(
-                X,
-                partition,
-                weight_step,
-                X.n_features,
-                start=weigh_partition(X, partition, weight_step, labels),
-                max_iter=effort.max_iter,
-                tol=effort.tol,
-                restart=False,
-            )
-            for labels in start.propose(X, partition, weight_step)
-        ]
+        problem = X, partition, weight_step
+        starts = [weigh_partition(*problem, labels) for labels in start.propose(*problem)]
+        tried = [alternate(*problem, X.n_features, start=one, **limits) for one in starts]
         fits.append(best_fit(tried))
         if progress is not None:
             progress(done, len(weight_steps))
@@ -201,9 +185,8 @@ def _search(X, partition, weight_steps, effort, seeds, proposed, progress, objec
     rng = np.random.default_rng(seeds.spawn(1)[0])
     # More than half of the samples are no sample.
     if X.n_samples > 2 * partition.sample_size:
-        return _search_sample(
-            X, partition, weight_steps, effort, rng, proposed, progress, objectives_only
-        )
+        asked = proposed, progress, objectives_only
+        return _search_sample(X, partition, weight_steps, effort, rng, *asked)
     report = _count_steps(progress, effort.max_iter)
     search, n_iter = _evolve(X, partition, weight_steps, effort, rng, proposed, report)
     pairs = zip(weight_steps, search.best, strict=True)

@@ -21,7 +21,6 @@ from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.missing import (
     check_observed,
     fill_missing,
-    how_finite,
     imputes,
     name_the_cure,
 )
@@ -99,12 +98,10 @@ class FeatureSelector(SelectorMixin):
 
 
 def _rules(estimator: BaseEstimator, X) -> dict[str, Any]:
-    """Return what scikit-learn's checks of data are told."""
-    return {
-        "accept_sparse": ["csr", "csc"],
-        "dtype": [np.float64, np.float32],
-        "ensure_all_finite": how_finite(estimator, X),
-    }
+    """Return what scikit-learn's checks of data are told: only dense data may have NaN filled."""
+    finite = "allow-nan" if imputes(estimator) and not issparse(X) else True
+    dtypes = [np.float64, np.float32]
+    return {"accept_sparse": ["csr", "csc"], "dtype": dtypes, "ensure_all_finite": finite}
 
 
 def _check_values(estimator, X) -> Any:

@@ -279,17 +279,11 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         effort = self._effort()
         n_init = effort.n_init if is_random(self.clusterer) else 1
         seeds = seed_sequence(self.random_state).spawn(n_init)
-        fits = restart_everywhere(
-            values,
-            partition,
-            weight_steps,
-            [np.random.default_rng(seed) for seed in seeds],
-            max_iter=effort.max_iter,
-            tol=effort.tol,
-            n_fresh=effort.n_init - 1,
-            progress=progress,
-        )
-        fits = share_partitions(values, partition, weight_steps, fits)
+        generators = [np.random.default_rng(seed) for seed in seeds]
+        limits = {"max_iter": effort.max_iter, "tol": effort.tol, "n_fresh": effort.n_init - 1}
+        problem = values, partition, weight_steps
+        fits = restart_everywhere(*problem, generators, progress=progress, **limits)
+        fits = share_partitions(*problem, fits)
         return fits, np.array([fit.objective for fit in fits])
 
     def _add_attributes(

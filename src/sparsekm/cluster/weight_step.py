@@ -126,7 +126,21 @@ class TopFeatures(WeightStep, NamedTuple("TopFeatures", [("bound", float)])):
 
     def weigh_into(self, scores, support, values):
         """Keep the largest."""
-        return _keep_top(scores, min(int(self.bound), scores.shape[0]), support, values)
+        p = scores.shape[0]
+        size = min(int(self.bound), p)
+        threshold = np.partition(scores, p - size)[p - size]
+        ties = size - np.count_nonzero(scores > threshold)
+        kept = 0
+        for j in range(p):
+            keep = scores[j] > threshold
+            if not keep and ties > 0 and scores[j] == threshold:
+                keep = True
+                ties -= 1
+            if keep:
+                support[kept] = j
+                values[kept] = 1.0
+                kept += 1
+        return kept
 
     def keeps_all(self, n_features):
         """Return whether there is room for every feature."""
@@ -181,8 +195,34 @@ class SoftThreshold(WeightStep, NamedTuple("SoftThreshold", [("bound", float)]))
         return float(excess.sum() / norm) if norm > 0 else cls.bound_of(count)
 
     def weigh_into(self, scores, support, values):
-        """Keep the scores above the threshold."""
-        return _soft_threshold(scores, self.bound, support, values)
+        """Keep the scores above the threshold, or share equally among some that tie."""
+        p, bound = scores.shape[0], self.bound
+        largest = scores.max()
+        # So that no square can under- or overflow; no score at all is a tie of all.
+        relative = scores / largest if largest > 0.0 else np.ones(p)
+        ties = np.count_nonzero(relative >= 1.0 - TIE)
+        # A bound given as sqrt(m) must mean m although its square may round below m.
+        square = bound * bound * (1.0 + ROUNDING)
+        kept = 0
+        if square < ties or largest <= 0.0:
+            size = min(int(square), ties)
+            for j in range(p):
+                if relative[j] >= 1.0 - TIE and kept < size:
+                    support[kept] = j
+                    values[kept] = 1.0 / np.sqrt(size)
+                    kept += 1
+            return kept
+        threshold = _find_threshold(np.sort(relative), bound)
+        norm = 0.0
+        for j in range(p):
+            if relative[j] > threshold:
+                support[kept] = j
+                values[kept] = relative[j] - threshold
+                norm += values[kept] * values[kept]
+                kept += 1
+        for q in range(kept):
+            values[q] /= np.sqrt(norm)
+        return kept
 
     def denser(self, n_features):
         """Return multiples of the bound; that many features of equal weight grow by its square."""
@@ -288,67 +328,6 @@ def resolve_sparsities(
     """Return what a path's sparsities stand for, in their order: here 1.0 is one feature."""
     values = check_numbers("sparsities", sparsities)
     return np.array([PENALTIES[penalty].check(value, n_features, n_constant) for value in values])
-
-
-@compiled
-def _keep_top(scores, size, support, values):
-    p = scores.shape[0]
-    threshold = np.partition(scores, p - size)[p - size]
-    above = 0
-    for j in range(p):
-        if scores[j] > threshold:
-            above += 1
-    ties = size - above
-    kept = 0
-    for j in range(p):
-        keep = scores[j] > threshold
-        if not keep and ties > 0 and scores[j] == threshold:
-            keep = True
-            ties -= 1
-        if keep:
-            support[kept] = j
-            values[kept] = 1.0
-            kept += 1
-    return kept
-
-
-@compiled
-def _soft_threshold(scores, bound, support, values):
-    p = scores.shape[0]
-    largest = scores.max()
-    # Relative to the largest, no square can under- or overflow; no score at all is a tie of all.
-    relative = scores / largest if largest > 0.0 else np.ones(p)
-    ties = 0
-    for j in range(p):
-        if relative[j] >= 1.0 - TIE:
-            ties += 1
-    # A bound given as sqrt(m) must mean m although its square may round below m.
-    square = bound * bound * (1.0 + ROUNDING)
-    if square < ties or largest <= 0.0:
-        return _share_equally(relative, min(int(square), ties), support, values)
-    threshold = _find_threshold(np.sort(relative), bound)
-    kept = 0
-    norm = 0.0
-    for j in range(p):
-        if relative[j] > threshold:
-            support[kept] = j
-            values[kept] = relative[j] - threshold
-            norm += values[kept] * values[kept]
-            kept += 1
-    for q in range(kept):
-        values[q] /= np.sqrt(norm)
-    return kept
-
-
-@compiled
-def _share_equally(relative, size, support, values):
-    kept = 0
-    for j in range(relative.shape[0]):
-        if relative[j] >= 1.0 - TIE and kept < size:
-            support[kept] = j
-            values[kept] = 1.0 / np.sqrt(size)
-            kept += 1
-    return kept
 
 
 @compiled

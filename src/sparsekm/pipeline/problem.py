@@ -22,9 +22,8 @@ from sparsekm.cluster.matrices.containers import in_blocks
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means, feature_variances
 from sparsekm.cluster.matrices.scatter import cluster_centers
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.sample_weights import repeat_samples
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.trimming import count_trimmed, first_kept, keep_nearest
+from sparsekm.cluster.unequal_samples import count_trimmed, first_kept, keep_nearest, repeat_samples
 from sparsekm.cluster.weight_step import resolve_sparsities
 from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.normalised_file import NormalisedData, read_normalised

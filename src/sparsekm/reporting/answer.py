@@ -14,7 +14,7 @@ from sparsekm.annotation.clusters import CATEGORY_EFFECT, STRONG, associate
 from sparsekm.cluster.batches import LEAST_AGREEMENT, clusters_of_batches
 from sparsekm.pipeline.registry import get_method
 from sparsekm.reporting.clusters import cluster_colors
-from sparsekm.reporting.page_tables import Cell, write_range, write_text
+from sparsekm.reporting.page_tables import write_range, write_text
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.tuning.separation import LEVEL
 
@@ -30,7 +30,7 @@ _WARNINGS = ("simulated", "batch", "batches", "seeds", "methods", "drawn")
 
 
 def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """State the answer of a data set: lead, clusters, facts, warnings and next steps.
+    """State the answer of a data set: lead, clusters, facts, warnings and commands to copy.
 
     `settings` are those of its matrix in the configuration.
     """
@@ -57,22 +57,17 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
     def tell(part: str) -> str:
         return " ".join(write_text("answer_text.html", part=part, **known).split("\n"))
 
-    colors, best = cluster_colors(result), result.majorities
     return {
         "lead": tell("lead"),
-        "clusters": [
-            Cell(
-                f"cluster {k}: {size:,}" + (f", mostly {best[k]}" if k in best else ""),
-                color=colors[k],
-            )
-            for k, size in zip(numbers.tolist(), counts.tolist(), strict=True)
-        ],
+        "sizes": dict(zip(numbers.tolist(), counts.tolist(), strict=True)),
+        "colors": cluster_colors(result),
+        "majorities": result.majorities,
         "facts": [(part, text) for part in _FACTS if (text := tell(part))],
         "warnings": [
             *(text for part in _WARNINGS if (text := tell(part))),
             *(f"Input file: {remark}" for remark in result.provenance.get("remarks", ())),
         ],
-        "steps": _next_steps(result, settings, len(numbers)),
+        "commands": _commands(result, settings, len(numbers)),
     }
 
 
@@ -146,30 +141,16 @@ def _comparison_facts(result: DatasetResult) -> dict[str, Any]:
     }
 
 
-def _next_steps(
+def _commands(
     result: DatasetResult, settings: Mapping[str, Any], n_clusters: int
-) -> list[dict[str, str]]:
-    """List files to open (`link`, beside the page) and commands to copy."""
-    words, folder = result.words, result.name
-    opened = {"text": f"Take along the cluster of all {words.samples}"}
-    steps = [opened | {"link": f"{folder}/clusters.csv"}]
+) -> tuple[str, str] | None:
+    """Write commands to copy: with another K, and with a column that may be batches."""
     if result.is_atlas or not settings.get("path"):
-        scored = f"All {words.features} with their scores"
-        steps.append({"text": scored, "link": f"{folder}/genes.csv"})
-        if result.majorities:
-            text = f"The clusters of all methods against the {words.labels}"
-            steps.append({"text": text, "link": f"{folder}/contingency.csv"})
-        return steps
-    more = f"{folder}-{n_clusters + 1}"
-    other = _command(settings, {"n_clusters": n_clusters + 1}, more)
-    asked = {"n_clusters": n_clusters, "annotate": [*(settings.get("annotate") or ()), "COLUMN"]}
-    batches = _command(settings, asked, f"{folder}-COLUMN")
-    text = "Are these batches? Compare them with a column of your table"
-    return [
-        *steps,
-        {"text": "Try another number of clusters", "command": other},
-        {"text": text, "command": batches},
-    ]
+        return None
+    more = {"n_clusters": n_clusters + 1}
+    columns = {"n_clusters": n_clusters, "annotate": [*(settings.get("annotate") or ()), "COLUMN"]}
+    other = _command(settings, more, f"{result.name}-{n_clusters + 1}")
+    return other, _command(settings, columns, f"{result.name}-COLUMN")
 
 
 def _command(settings: Mapping[str, Any], changes: Mapping[str, Any], output: str) -> str:

@@ -17,8 +17,8 @@ from sklearn.base import clone
 from sparsekm.cluster.matrices.containers import in_blocks
 from sparsekm.cluster.matrices.scatter import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.sample_weights import describe_weighted, with_weights
 from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.unequal_samples import describe_weighted, with_weights
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.tuning.consensus import (
     agreement,

@@ -26,8 +26,8 @@ from sparsekm.cluster.path_estimator import (
     read_varying,
     remember_features,
 )
-from sparsekm.cluster.sample_weights import refuse_counted, repeat_samples
 from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.unequal_samples import refuse_counted, repeat_samples
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.cluster.weight_step import FeatureGroups
 from sparsekm.runtime.random_state import seed_sequence

@@ -19,13 +19,15 @@ from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
 from sparsekm.cluster.missing import MISSING, imputes, label_observed
 from sparsekm.cluster.path_estimator import FeatureSelector, read_data, read_new, remember_features
-from sparsekm.cluster.sample_weights import (
+from sparsekm.cluster.unequal_samples import (
     check_sample_weight,
+    count_trimmed,
     describe_weighted,
+    first_kept,
+    keep_nearest,
     refuse_counted,
     with_weights,
 )
-from sparsekm.cluster.trimming import count_trimmed, first_kept, keep_nearest
 from sparsekm.cluster.validation import check_choice, check_count, check_searchable, check_share
 from sparsekm.cluster.weight_step import PENALTIES, check_sparsity
 from sparsekm.runtime.random_state import check_random_state, seed_sequence

@@ -4,21 +4,18 @@ import anndata
 import numpy as np
 import pandas as pd
 import pytest
-from reading import GENES as SYMBOLS
-
-GENES = ["Shh", "Pax6", "NA", "4"]
-LABELS = ["a", "b", "a", "b", "a", "b"]
+from reading import GENES, KINDS, STORED
 
 
 @pytest.fixture
 def frame(X):
-    return pd.DataFrame(X, columns=GENES, index=[f"cell{i}" for i in range(6)])
+    return pd.DataFrame(X, columns=STORED, index=[f"cell{i}" for i in range(6)])
 
 
 @pytest.fixture
 def npz(tmp_path, X):
     def write(**arrays):
-        arrays = {"X": X, "y": np.array(LABELS), "genes": np.array(GENES), **arrays}
+        arrays = {"X": X, "y": np.array(KINDS), "genes": np.array(STORED), **arrays}
         np.savez(tmp_path / "m.npz", **{k: v for k, v in arrays.items() if v is not None})
         return tmp_path / "m.npz"
 
@@ -28,8 +25,8 @@ def npz(tmp_path, X):
 @pytest.fixture
 def h5ad(tmp_path, X, frame):
     def write(X=X, obs=None, **parts):
-        obs = pd.DataFrame({"kind": pd.Categorical(LABELS)}, frame.index) if obs is None else obs
-        var = pd.DataFrame(index=GENES)
+        obs = pd.DataFrame({"kind": pd.Categorical(KINDS)}, frame.index) if obs is None else obs
+        var = pd.DataFrame(index=STORED)
         anndata.AnnData(X, obs=obs, var=var, **parts).write_h5ad(tmp_path / "m.h5ad")
         return tmp_path / "m.h5ad"
 
@@ -40,7 +37,7 @@ def h5ad(tmp_path, X, frame):
 def table(X):
     """Samples in lines, with names for them that are nobody's convention."""
     index = pd.Index(["ann", "bob", "cyd", "dan", "eve", "flo"], name="who")
-    return pd.DataFrame(X.astype(np.float64).round(3), index=index, columns=SYMBOLS)
+    return pd.DataFrame(X.astype(np.float64).round(3), index=index, columns=GENES)
 
 
 @pytest.fixture

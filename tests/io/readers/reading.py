@@ -12,6 +12,7 @@ from sparsekm.io.table_settings import TABLE_SETTINGS
 
 KINDS = ["a", "b", "a", "b", "a", "b"]
 GENES = ["TP53", "BRCA1", "MYC", "Xyz1"]
+STORED = ["Shh", "Pax6", "NA", "4"]
 CYTOKINES = ["IL-6", "IL-10", "TNF-a", "IFN-g", "MCP-1", "GM-CSF", "VEGF", "IL-1b"]
 PATIENTS = [f"patient{i}" for i in range(8)]
 GSM = [f"GSM{1000 + i}" for i in range(8)]

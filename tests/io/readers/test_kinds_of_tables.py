@@ -4,9 +4,8 @@ import gzip
 
 import numpy as np
 import pytest
-from reading import CYTOKINES, GSM, PATIENTS, follow, genes, refusal, samples, values, write
+from reading import CYTOKINES, GSM, PATIENTS, genes, refusal, samples, values, write
 
-from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 
 SYMBOLS = ["TP53", "BRCA1", "MYC", "EGFR", "ABC1", "XYZ2", "KLM3", "QRS4"]
@@ -213,69 +212,6 @@ def test_a_series_of_geo_is_read_with_its_characteristics(put, labels):
         raw = read_matrix(put(content, name), labels)
         assert (raw.samples, raw.features[0]) == (GSM, "0_at")
         assert labels is None or raw.labels.tolist() == ["lung", "liver"] * 4
-
-
-TRACES = [["trace", *row[1:]] if row[0] < 9 else row for row in values(8, 8)]
-CURED = {
-    "a word that is no number": (write(["sample", *CYTOKINES], PATIENTS, cells=TRACES), (8, 8)),
-    "numbers of both kinds": (
-        "a;b;c\n" + "".join(f"{1 + i}.234;12.345;{3 + i}.111\n" for i in range(8)),
-        (8, 3),
-    ),
-    "two numbered axes": (
-        write(["", *(f"b{i}" for i in range(8))], [f"a{i}" for i in range(12)]),
-        (12, 8),
-    ),
-    "unknown words": (write(["", "foo", "bar", "baz"], WORDS), (8, 3)),
-    "a number about each gene": (
-        write(
-            ["gene", "rank_no", *KNOCKOUTS],
-            [f"G{i}" for i in range(40)],
-            [1 + i % 7 for i in range(40)],
-        ),
-        (4, 40),
-    ),
-    "more columns than ten to leave out": (
-        write(["gene", *(f"rank_{one}" for one in "abcdefghijkl"), *GSM], SYMBOLS, *range(12)),
-        (8, 8),
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", CURED)
-def test_the_advice_of_a_refusal_gives_the_right_reading(put, kind):
-    content, shape = CURED[kind]
-    file = put(content)
-    message = refusal(file)
-    shapes = []
-    for settings in follow(message):
-        try:
-            shapes.append(read_matrix(file, **settings).X.shape)
-        except MatrixError:
-            shapes.append(None)
-    assert shape in shapes, message
-
-
-OF_A_TEST = ["", "baseMean", "log2FoldChange", "lfcSE", "stat", "pvalue", "padj"]
-REFUSED = {
-    "results of a test": (write(OF_A_TEST, SYMBOLS), "describe features, such as the results of a"),
-    "one sample of kallisto": (
-        write(["target_id", "length", "eff_length", "est_counts", "tpm"], SYMBOLS),
-        "describe features, such as the results of a test",
-    ),
-    "a line break": (
-        'gene,s1,s2\nTP53,1,"2\n3"\nMYC,1,2\n',
-        "line 2: a cell in quotation marks does not end",
-    ),
-    "a long line": ("a,b\n1,2\n3,4\n5,6,7\n", "line 4 has 3 cells; it should have 2"),
-}
-
-
-@pytest.mark.parametrize("kind", REFUSED)
-def test_what_is_no_table_of_samples_is_refused_in_a_line(put, kind):
-    content, message = REFUSED[kind]
-    with pytest.raises(MatrixError, match=message):
-        read_matrix(put(content))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every format gives the same matrix; every mistake one message: file, value, rule."""
+"""Every format gives the same matrix in the memory that it declares; mistakes give one message."""
 
 import gzip
 import warnings
@@ -7,39 +7,36 @@ import anndata
 import h5py
 import numpy as np
 import pytest
-from reading import refused
+from reading import KINDS, STORED, refused
 from scipy import sparse
 
 from sparsekm.io.readers.messages import MatrixError
-from sparsekm.io.readers.reader import SUFFIXES, read_matrix
-
-GENES = ["Shh", "Pax6", "NA", "4"]
-LABELS = ["a", "b", "a", "b", "a", "b"]
+from sparsekm.io.readers.reader import SUFFIXES, measure_matrix, read_matrix
 
 
 def assert_same(raw, X, rtol=1e-6):
     assert raw.X.collect().dtype == np.float32
     np.testing.assert_allclose(raw.X.collect() + raw.offset, X, rtol=rtol, atol=1e-6)
-    assert raw.features == GENES
+    assert raw.features == STORED
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz"])
 def test_text_is_read_with_and_without_names_of_samples(tmp_path, frame, X, suffix):
     file, separator = tmp_path / f"m.{suffix}", "\t" if suffix == "tsv" else ","
-    nameless = frame.reset_index(drop=True).assign(kind=LABELS)
+    nameless = frame.reset_index(drop=True).assign(kind=KINDS)
     texts = {
-        "names": frame.assign(kind=LABELS).to_csv(sep=separator),
+        "names": frame.assign(kind=KINDS).to_csv(sep=separator),
         # As R writes it.
-        "short header": frame.assign(kind=LABELS).to_csv(sep=separator).removeprefix(separator),
+        "short header": frame.assign(kind=KINDS).to_csv(sep=separator).removeprefix(separator),
         "classes last": nameless.to_csv(sep=separator, index=False),
-        "classes first": nameless[["kind", *GENES]].to_csv(sep=separator, index=False),
+        "classes first": nameless[["kind", *STORED]].to_csv(sep=separator, index=False),
     }
     for kind, content in texts.items():
         with gzip.open(file, "wt") if "gz" in suffix else file.open("w") as opened:
             opened.write(content)
         raw = read_matrix(file, labels="kind")
         assert_same(raw, X)
-        assert raw.labels.tolist() == LABELS
+        assert raw.labels.tolist() == KINDS
         assert raw.samples == (None if "classes" in kind else list(frame.index))
 
 
@@ -59,7 +56,7 @@ def test_an_ending_in_capitals_is_the_same_ending(suffix, tmp_path, npz, h5ad, f
             anndata.AnnData(frame).write_zarr(small)
     elif suffix in (".h5", ".hdf5"):
         with h5py.File(small, "w") as file:
-            file["X"], file["genes"] = X, GENES
+            file["X"], file["genes"] = X, STORED
     else:
         frame.to_csv(small, sep="," if "csv" in suffix else "\t")
     small.rename(capitals)
@@ -70,7 +67,7 @@ def test_h5ad_is_read_dense_sparse_and_by_layer(h5ad, X):
     for kind in (np.asarray, sparse.csr_matrix, sparse.csc_matrix):
         raw = read_matrix(h5ad(kind(X)), labels="kind")
         assert_same(raw, X)
-        assert raw.labels.tolist() == LABELS
+        assert raw.labels.tolist() == KINDS
         assert raw.samples[0] == "cell0"
         assert_same(read_matrix(h5ad(X * 0, layers={"counts": kind(X)}), layer="counts"), X)
     message = r"there is no layer='raw'\. .*\['counts'\]"
@@ -275,3 +272,54 @@ def test_text_that_is_no_table_is_refused(put):
     refused(put(""), "lines=0; there should be a header and samples")
     refused(put(b"\xff\x00a,b\n1,2\n"), "not UTF-8 text")
     refused(put(b"no gzip", "m.csv.gz"), "not UTF-8 text")
+
+
+def test_the_shape_counts_in_every_format(tmp_path, npz, h5ad):
+    X = np.zeros((600, 400))
+    names = np.arange(400).astype(str)
+    file = npz(X=X, genes=names, y=None)
+    least = 3 * 4 * X.size + 2 * X.nbytes
+    assert least < measure_matrix(file).memory < 1.2 * least
+    with h5py.File(tmp_path / "m.h5", "w") as opened:
+        opened.create_dataset("counts", data=X, compression="gzip")
+    assert measure_matrix(tmp_path / "m.h5", "counts") == (least, 3 * least, 4 * X.size)
+    (tmp_path / "m.csv").write_bytes(b"a,b\n" + b"1,2\n" * 1000)
+    assert measure_matrix(tmp_path / "m.csv").memory == 16 * 4004
+
+
+def test_an_unused_layer_counts_for_nothing(h5ad, X):
+    plain = measure_matrix(h5ad())
+    assert measure_matrix(h5ad(layers={"zeros": np.zeros_like(X)})) == plain
+    assert measure_matrix(h5ad(layers={"counts": X}), "counts") == plain
+    assert measure_matrix(h5ad(sparse.csr_matrix(X))).memory > 3 * 4 * X.size
+
+
+def test_a_matrix_that_is_read_in_blocks_needs_no_memory_for_the_whole(tmp_path):
+    asked = []
+    for n in (10**5, 10**6):
+        with h5py.File(tmp_path / "m.h5", "w") as opened:
+            opened.create_dataset("X", shape=(n, 10**4), dtype="f4", chunks=(100, 10**4))
+        asked.append(measure_matrix(tmp_path / "m.h5"))
+        assert asked[-1].memory < 2**30 < 4 * n * 10**4 < asked[-1].processed
+    assert asked[1].processed == 10 * asked[0].processed
+
+
+def test_a_compressed_text_may_be_all_that_it_can_hold(tmp_path):
+    content = b"0," * 10**6
+    (tmp_path / "m.csv.gz").write_bytes(gzip.compress(content))
+    assert measure_matrix(tmp_path / "m.csv.gz").memory >= 16 * len(content)
+
+
+def test_a_matrix_above_the_limit_is_refused_before_it_is_read(tmp_path):
+    with h5py.File(tmp_path / "m.h5", "w") as opened:
+        opened.create_dataset("X", shape=(10**7, 10**5), dtype="f4", chunks=(1, 1000))
+    message = r"10000000 x 100000 takes 3725.3 GiB .* the limit is 1024 GiB"
+    with pytest.raises(MatrixError, match=message):
+        measure_matrix(tmp_path / "m.h5")
+
+
+def test_a_file_that_does_not_say_is_left_to_its_reader(tmp_path):
+    for name in ("m.h5", "m.h5ad", "m.npz"):
+        (tmp_path / name).write_bytes(b"no such file")
+        assert measure_matrix(tmp_path / name) == (0, 0, 0)
+    assert measure_matrix(tmp_path / "absent.csv") == (0, 0, 0)

@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from reading import follow, genes, refusal, samples, write
+from reading import CYTOKINES, PATIENTS, follow, genes, refusal, samples, values, write
 
 from sparsekm.io.readers.reader import read_matrix
 
@@ -208,8 +208,27 @@ CHANNELS = [f"Abundance: F1: {at}, Sample" for at in (126, 127, 128)]
 UNIPROT = [f"P1234{i}" for i in range(5)]
 CUSTOMERS = [f"C1000{i}" for i in range(5)]
 BALANCES = ["BALANCE", "PURCHASES", "CASH", "TENURE"]
+TRACES = [["trace", *row[1:]] if row[0] < 9 else row for row in values(8, 8)]
+RANKS = [f"rank_{letter}" for letter in "abcdefghijkl"]
 BILLS = [[400 + 9 * i, 9000 - i * i, 3.5 + i / 7, 0.12 * i] for i in range(5)]
 CURED = {
+    "a word that is no number": samples(["sample"], CYTOKINES, PATIENTS, cells=TRACES),
+    "numbers of both kinds": (
+        "a;b;c\n" + "".join(f"{1 + i}.234;12.345;{3 + i}.111\n" for i in range(8)),
+        None,
+        ["a", "b", "c"],
+    ),
+    "two numbered axes": samples([""], [f"b{i}" for i in range(8)], [f"a{i}" for i in range(12)]),
+    "unknown words": samples(
+        [""], ["foo", "bar", "baz"], ["zork", "blim", "quax", "fnord", "grault", "waldo"]
+    ),
+    "a number about each gene": genes(
+        ["gene", "rank_no"],
+        ["WT_1", "WT_2", "KO_1", "KO_2"],
+        [f"G{i}" for i in range(40)],
+        [1 + i % 7 for i in range(40)],
+    ),
+    "more columns than ten to leave out": genes(["gene", *RANKS], GSM, HUGO, *range(12)),
     "a ratio next to what it was made of": measured(
         ["Accession"],
         CHANNELS,

@@ -4,7 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
-from reading import refusal, write
+from reading import GENES, refusal, write
 
 from sparsekm.io.readers.reader import read_matrix
 
@@ -153,6 +153,19 @@ REFUSED = {
         write(["gene", "logFC", "AveExpr", "t", "P.Value"], NAMES[:9], cells=X[:9]),
         "describe features, such as the results of a test",
     ),
+    "results of DESeq2": (
+        write(["", "baseMean", "log2FoldChange", "lfcSE", "stat", "pvalue", "padj"], GENES),
+        "describe features, such as the results of a test",
+    ),
+    "one sample of kallisto": (
+        write(["target_id", "length", "eff_length", "est_counts", "tpm"], GENES),
+        "describe features, such as the results of a test",
+    ),
+    "a line break": (
+        'gene,s1,s2\nTP53,1,"2\n3"\nMYC,1,2\n',
+        "line 2: a cell in quotation marks does not end",
+    ),
+    "a long line": ("a,b\n1,2\n3,4\n5,6,7\n", "line 4 has 3 cells; it should have 2"),
     "half of a matrix": (
         ",u,v,w\nu,1,0.5,0.2\nv,,1,0.3\nw,,,1\n",
         "these are distances or correlations",

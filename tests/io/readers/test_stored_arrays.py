@@ -6,12 +6,9 @@ import h5py
 import hdf5plugin
 import numpy as np
 import pytest
-from reading import refused
+from reading import KINDS, STORED, refused
 
 from sparsekm.io.readers.reader import read_matrix
-
-GENES = ["Shh", "Pax6", "NA", "4"]
-LABELS = ["a", "b", "a", "b", "a", "b"]
 
 
 @pytest.fixture
@@ -19,7 +16,7 @@ def h5(tmp_path, X):
     """Write arrays to m.h5, X and genes if nothing else is said; what is None is left out."""
 
     def write(**arrays):
-        arrays = {"X": X, "genes": np.array(GENES), **arrays}
+        arrays = {"X": X, "genes": np.array(STORED), **arrays}
         with h5py.File(tmp_path / "m.h5", "w") as opened:
             for name, values in arrays.items():
                 if values is not None:
@@ -40,12 +37,12 @@ def arrays(request):
 def test_arrays_are_read_with_names_and_classes(arrays, X):
     relevant = np.array([True, False, False, True])
     samples = np.array([f"s{i}" for i in range(6)])
-    raw = read_matrix(arrays(y=np.array(LABELS), samples=samples, relevant=relevant))
+    raw = read_matrix(arrays(y=np.array(KINDS), samples=samples, relevant=relevant))
     np.testing.assert_array_equal(raw.X.collect(), X)
     assert raw.X.collect().dtype == np.float32
     assert not raw.offset.any()
-    assert raw.features == GENES
-    assert raw.labels.tolist() == LABELS
+    assert raw.features == STORED
+    assert raw.labels.tolist() == KINDS
     assert raw.samples[5] == "s5"
     assert raw.relevant.tolist() == relevant.tolist()
 
@@ -141,9 +138,9 @@ def test_an_array_that_is_shorter_than_it_claims_or_none_is_refused(npz):
 
 
 def test_names_may_be_of_fixed_length_and_classes_numbers_in_a_group(h5):
-    given = {"genes": None, "features": np.array(GENES, dtype="S5"), "about/kind": [1, 2] * 3}
+    given = {"genes": None, "features": np.array(STORED, dtype="S5"), "about/kind": [1, 2] * 3}
     raw = read_matrix(h5(**given), labels="about/kind")
-    assert raw.features == GENES
+    assert raw.features == STORED
     assert raw.labels.tolist() == list("121212")
 
 
@@ -178,8 +175,8 @@ def test_values_other_than_numbers_and_strings_are_refused(h5):
 
 def test_files_of_other_layouts_are_recognised(h5, h5ad, tmp_path):
     raw = read_matrix(h5ad().rename(tmp_path / "renamed.h5"), labels="kind")
-    assert raw.features == GENES
-    assert raw.labels.tolist() == LABELS
+    assert raw.features == STORED
+    assert raw.labels.tolist() == KINDS
     refused(h5(X=None, obs=[1], var=[2]), r"arrays=\[genes, obs, var\] should include 'X'")
     given = {"X": None, "genes": None, "matrix/indptr": [0], "matrix/data": [1]}
     refused(h5(**given), r"arrays=\[matrix/data, matrix/indptr\] should include 'X'")

@@ -7,7 +7,6 @@ import pytest
 from anndata import AnnData
 from reading import refusal
 
-from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.normalised_file import read_anndata, read_normalised, write_normalised
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.pipeline.normalisation import read_feature_groups
@@ -108,10 +107,6 @@ def test_classes_may_be_numbers_some_of_which_are_missing(store, kind, values, e
 )
 def test_a_column_of_obs_of_any_type_may_lack_classes(store, values, expected):
     assert read_matrix(store("h5ad", kind=values), labels="kind").labels.tolist() == expected
-
-
-def test_the_number_of_clusters_counts_the_named_classes_only():
-    assert count_clusters("a", "regions", PARTLY, 6) == 2
 
 
 @pytest.mark.parametrize(

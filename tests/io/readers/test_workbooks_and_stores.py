@@ -25,9 +25,11 @@ class TestWorkbooks:
     def test_another_sheet_is_named_by_layer_and_the_choice_is_said(self, tmp_path, table):
         file = tmp_path / "m.xlsx"
         with pd.ExcelWriter(file) as writer:
+            notes = pd.DataFrame({"about": ["a note"] * 9})
+            notes.to_excel(writer, sheet_name="README", index=False)
             (table * 2).to_excel(writer, sheet_name="raw")
             table.to_excel(writer, sheet_name="logged")
-        assert_read(read_matrix(file), table * 2, "reading sheet 'raw' of [raw, logged]")
+        assert_read(read_matrix(file), table * 2, "reading sheet 'raw' of [README, raw, logged]")
         assert_read(read_matrix(file, layer="logged"), table)
         assert "layer='log' should be one of its sheets" in refusal(file, layer="log")
 

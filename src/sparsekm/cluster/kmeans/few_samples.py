@@ -36,15 +36,17 @@ BLOCK = 16
 
 
 @compiled
-def centre(packed, labels, centers, sizes):
-    """Write the cluster means and sizes of the packed data."""
-    centers[:] = 0.0
-    sizes[:] = 0
+def centre(packed, labels, centers, sizes, changed):
+    """Write the means and sizes of the clusters that `changed`."""
+    for k in np.flatnonzero(changed):
+        centers[k] = 0.0
+        sizes[k] = 0
     for i in range(packed.shape[0]):
         k = labels[i]
-        sizes[k] += 1
-        add_row(packed, i, centers[k], 1.0)
-    for k in range(centers.shape[0]):
+        if changed[k]:
+            sizes[k] += 1
+            add_row(packed, i, centers[k], 1.0)
+    for k in np.flatnonzero(changed):
         if sizes[k] > 0:
             for q in range(centers.shape[1]):
                 centers[k, q] /= sizes[k]
@@ -52,21 +54,27 @@ def centre(packed, labels, centers, sizes):
 
 
 @compiled
-def exchange_sweep(packed, labels, centers, sizes, min_size):
+def exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed):
     """Offer every sample, in order, its best move once; return the number of moves.
 
     A sample of a cluster that may not become smaller is swapped with another one instead. Distances
-    are taken block by block; a move to or from a centre that has moved since must still gain.
+    are taken block by block; a move to or from a centre that has moved since must still gain. Known
+    are the `distances` (n_samples, n_clusters) to all centres but those that `changed` since the
+    last sweep, which in turn gives those that this one changes.
     """
     n = packed.shape[0]
     n_clusters = sizes.shape[0]
-    distances = np.empty((BLOCK, n_clusters))
+    unknown = changed.copy()
+    changed[:] = False
     moved = np.zeros(n_clusters, np.bool_)
     enough = 1.0 - least_gain(packed)
     moves = 0
     for first in range(0, n, BLOCK):
         last = min(n, first + BLOCK)
-        measure_block(packed, first, last, centers, distances)
+        for k in range(n_clusters):
+            changed[k] |= moved[k]
+            unknown[k] |= moved[k]
+        measure_block(packed, first, last, centers, distances[first:last], unknown)
         moved[:] = False
         for i in range(first, last):
             a = labels[i]
@@ -76,7 +84,7 @@ def exchange_sweep(packed, labels, centers, sizes, min_size):
                     moved[a] = moved[other] = True
                     moves += 1
                 continue
-            here = distances[i - first]
+            here = distances[i]
             leave = here[a] * sizes[a] / (sizes[a] - 1.0)
             best = leave * enough
             target = a
@@ -95,6 +103,8 @@ def exchange_sweep(packed, labels, centers, sizes, min_size):
                 labels[i] = target
                 moved[a] = moved[target] = True
                 moves += 1
+    for k in range(n_clusters):
+        changed[k] |= moved[k]
     return moves
 
 
@@ -146,11 +156,13 @@ def exchange_until_stable(packed, labels, n_clusters, min_size, max_sweeps, tol)
     sizes = np.empty(n_clusters, np.int64)
     repair_sizes(packed, labels, centers, sizes, min_size)
     objective = between_clusters(packed, centers, sizes)
+    distances = np.empty((packed.shape[0], n_clusters))
+    changed = np.ones(n_clusters, np.bool_)
     for sweep in range(max_sweeps):
-        if exchange_sweep(packed, labels, centers, sizes, min_size) == 0:
+        if exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed) == 0:
             return sweep + 1
         # Fresh means each sweep, so that rounding does not build up.
-        centre(packed, labels, centers, sizes)
+        centre(packed, labels, centers, sizes, changed)
         if tol > 0.0:
             gained = between_clusters(packed, centers, sizes)
             if gained <= objective * (1.0 + tol):
@@ -177,7 +189,8 @@ def between_clusters(packed, centers, sizes):
 @compiled
 def repair_sizes(packed, labels, centers, sizes, min_size):
     """Fill clusters below `min_size` with the samples farthest from their own mean."""
-    centre(packed, labels, centers, sizes)
+    everyone = np.ones(sizes.shape[0], np.bool_)
+    centre(packed, labels, centers, sizes, everyone)
     n = packed.shape[0]
     moved = False
     for k in range(sizes.shape[0]):
@@ -196,7 +209,7 @@ def repair_sizes(packed, labels, centers, sizes, min_size):
             labels[chosen] = k
             moved = True
     if moved:
-        centre(packed, labels, centers, sizes)
+        centre(packed, labels, centers, sizes, everyone)
 
 
 @compiled
@@ -207,7 +220,9 @@ def merge_and_split(packed, labels, n_clusters, min_size, gain):
     sizes = np.empty(n_clusters, np.int64)
     halves = np.empty(n, np.int8)
     before = np.empty_like(labels)
-    centre(packed, labels, centers, sizes)
+    distances = np.empty((n, n_clusters))
+    changed = np.ones(n_clusters, np.bool_)
+    centre(packed, labels, centers, sizes, changed)
     objective = between_clusters(packed, centers, sizes)
     while True:
         gains = split_each(packed, labels, centers, sizes, min_size, halves)
@@ -220,16 +235,17 @@ def merge_and_split(packed, labels, n_clusters, min_size, gain):
                 labels[i] = first
             elif labels[i] == third and halves[i] == 1:
                 labels[i] = second
+        changed[first] = changed[second] = changed[third] = True
         for _ in range(FEW_SWEEPS):
-            centre(packed, labels, centers, sizes)
-            if exchange_sweep(packed, labels, centers, sizes, min_size) == 0:
+            centre(packed, labels, centers, sizes, changed)
+            if exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed) == 0:
                 break
-        centre(packed, labels, centers, sizes)
+        centre(packed, labels, centers, sizes, changed)
         gained = between_clusters(packed, centers, sizes)
         if gained <= objective * (1.0 + gain):
             if gained < objective:
                 labels[:] = before
-                centre(packed, labels, centers, sizes)
+                centre(packed, labels, centers, sizes, np.ones_like(changed))
             return sizes
         objective = gained
 
@@ -330,6 +346,8 @@ def climb(rows, labels, n_clusters, weight_step, min_size, gain):
     packed = pack(rows, held, values[:0].astype(np.float32))
     sums, sizes = sum_clusters(rows, labels, n_clusters, min_size)
     score(sums, sizes, n, scores)
+    distances = np.empty((n, n_clusters))
+    changed = np.empty(n_clusters, np.bool_)
     before_round = 0.0
     # Of two clusters none is left to split.
     regrouped = 0.0 if n_clusters > 2 else np.inf
@@ -354,8 +372,10 @@ def climb(rows, labels, n_clusters, weight_step, min_size, gain):
             held = kept.copy()
         if not settled:
             centers = new_points(packed, n_clusters)
-            centre(packed, labels, centers, sizes)
-            settled = exchange_sweep(packed, labels, centers, sizes, min_size) == 0
+            changed[:] = True
+            centre(packed, labels, centers, sizes, changed)
+            moves = exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed)
+            settled = moves == 0
         if settled:
             if not due:
                 return objective

@@ -144,8 +144,8 @@ def move_mean(rows, i, mean, size, sign):
 
 
 @compiled_loosely
-def _measure_array(rows, first, last, centers, distances):
-    for k in range(centers.shape[0]):
+def _measure_array(rows, first, last, centers, distances, unknown):
+    for k in np.flatnonzero(unknown):
         center = centers[k]
         whole = last - (last - first) % 4
         # Of the dtype of the data: several values are then added at once.
@@ -167,11 +167,11 @@ def _measure_array(rows, first, last, centers, distances):
             distances[i - first, k] = square_distance(rows[i], center)
 
 
-@_either(lambda rows, first, last, centers, out: _measure_array(rows, first, last, centers, out))
-def measure_block(rows, first, last, centers, out):
-    """Write the distances of the samples first to last; four of an array share a centre."""
+@_either(lambda rows, *others: _measure_array(rows, *others))
+def measure_block(rows, first, last, centers, out, unknown):
+    """Write the distances of the samples first to last to the centres that are `unknown`."""
     for i in range(first, last):
-        for k in range(centers.shape[0]):
+        for k in np.flatnonzero(unknown):
             out[i - first, k] = distance(rows, i, centers[k])
 
 

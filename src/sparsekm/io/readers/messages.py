@@ -22,13 +22,11 @@ from sparsekm.io.input_error import InputError, reason_of
 MOST_SHOWN = 10  # names in a message that only describes
 
 
-def _load(name: str) -> dict[str, Any]:
-    return json.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
-
-
-# Endings of formats that are not read, and the command that writes one that is.
-KNOWN_FORMATS = _load("known_formats.json")
-_TEXTS = _load("messages.json")
+# Endings of formats that are not read, and the command that writes one that is; all messages.
+KNOWN_FORMATS, _TEXTS = (
+    json.loads(Path(__file__).with_name(f"{name}.json").read_text(encoding="utf-8"))
+    for name in ("known_formats", "messages")
+)
 _BARE = re.compile(r"[A-Za-z0-9_][\w .+/()%-]*(?<! )")
 _NOT_TEXT = re.compile(r"(?i:true|false|yes|no|on|off|null|y|n|0[\dxo].*|\d.*[.e_:].*)")
 
@@ -43,11 +41,6 @@ def quoted(name: object) -> str:
     return str(name) if is_bare else json.dumps(name, ensure_ascii=False)
 
 
-def listed(names: Iterable[object]) -> str:
-    """Write names as a list that can be pasted into a setting."""
-    return f"[{', '.join(map(quoted, names))}]"
-
-
 def shown(names: Sequence[object], most: int = MOST_SHOWN) -> str:
     """Write the first names of a list that is only described."""
     return f"[{', '.join(map(str, names[:most]))}{', ...' if len(names) > most else ''}]"
@@ -55,7 +48,9 @@ def shown(names: Sequence[object], most: int = MOST_SHOWN) -> str:
 
 class _Texts(string.Formatter):
     def convert_field(self, value: Any, conversion: str | None) -> Any:
-        write = {"n": shown, "l": listed, "q": quoted}.get(conversion or "")
+        if conversion == "l":
+            return f"[{', '.join(map(quoted, value))}]"
+        write = {"n": shown, "q": quoted}.get(conversion or "")
         return write(value) if write else super().convert_field(value, conversion)
 
 

@@ -25,7 +25,10 @@ function openFigure(image) {
 
   larger.onclick = () => zoom(1.5);
   smaller.onclick = () => zoom(1 / 1.5);
-  close.onclick = () => view.close();
+  close.onclick = () => {
+    view.close();
+    view.remove();
+  };
   view.onclose = () => view.remove();
   view.onkeydown = ({ key }) => zoom({ "+": 1.5, "=": 1.5, "-": 1 / 1.5 }[key] ?? 1);
   stage.onwheel = (event) => {

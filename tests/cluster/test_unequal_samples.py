@@ -1,4 +1,6 @@
-"""A sample of weight two counts as if it were given twice."""
+"""A sample of weight two counts as if it were given twice; outliers are set aside."""
+
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -8,9 +10,9 @@ from sklearn import config_context
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sparsekm import SparseClustering, StreamedMatrix
+from sparsekm import SparseClustering, StreamedMatrix, classification_error_rate
 from sparsekm.cluster.estimators import KMeans, L0KMeans
-from sparsekm.cluster.sample_weights import repeat_counts
+from sparsekm.cluster.unequal_samples import repeat_counts
 
 LEARNED = ("labels_", "feature_weights_", "feature_scores_", "cluster_centers_", "objective_")
 
@@ -151,3 +153,152 @@ def test_what_has_no_weights_refuses_them_by_name(clear_data):
         KMeans(2).fit(StreamedMatrix(X), sample_weight=np.ones(5000))
     with pytest.raises(TypeError, match="sample_weight"):
         SparseClustering(KMeans(3)).fit(clear_data.X, sample_weight=np.ones(36))
+
+
+@pytest.fixture(scope="module")
+def contaminated(clear_data):
+    """Three clusters that nobody can miss, and two outliers among them: X and their rows."""
+    X = clear_data.X.copy()
+    rows = np.array([5, 30])
+    X[rows] += 40 * np.random.default_rng(0).standard_normal((2, X.shape[1]))
+    return X, rows
+
+
+def least_within(X, weights, n_clusters, n_trimmed, all_partitions):
+    """The least weighted sum of squares within clusters over all trimmed partitions."""
+    labels = all_partitions(len(X) - n_trimmed, n_clusters)
+    least = np.inf
+    for kept in combinations(range(len(X)), len(X) - n_trimmed):
+        points = X[list(kept)] * np.sqrt(weights)
+        within = np.sum(points**2)
+        for k in range(n_clusters):
+            members = (labels == k).astype(float)
+            within = within - np.sum((members @ points) ** 2, axis=1) / members.sum(axis=1)
+        least = min(least, within.min())
+    return least
+
+
+def within_kept(X, fit):
+    return sum(
+        np.sum(fit.feature_weights_ * np.var(X[fit.labels_ == k], axis=0))
+        * np.sum(fit.labels_ == k)
+        for k in range(fit.n_clusters)
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_k_means_finds_the_best_of_all_trimmed_partitions(seed, all_partitions):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(9, 3)) + 3 * rng.integers(2, size=(9, 1))
+    X[seed] += 8 * rng.standard_normal(3)
+    fit = KMeans(2, trim=0.23, random_state=0).fit(X)
+    assert np.count_nonzero(fit.labels_ == -1) == 2
+    least = least_within(X, np.ones(3), 2, 2, all_partitions)
+    assert within_kept(X, fit) == pytest.approx(least, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_trimmed_partition_is_better_under_the_weights_and_no_weights_for_it(
+    seed, make_sparse_estimator, all_partitions, score_by_pairs, best_value
+):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(9, 6))
+    X[:, :4] += 4 * (np.arange(9) % 2)[:, None]
+    X[seed] += 9 * rng.standard_normal(6)
+    fit = make_sparse_estimator(2, trim=0.23, random_state=0).fit(X)
+    kept = fit.labels_ >= 0
+    assert np.count_nonzero(kept) == 7
+    least = least_within(X, fit.feature_weights_, 2, 2, all_partitions)
+    assert within_kept(X, fit) == pytest.approx(least, rel=1e-9)
+    scores = score_by_pairs(X[kept], fit.labels_[kept])
+    np.testing.assert_allclose(fit.feature_scores_, scores, rtol=1e-9, atol=1e-9)
+    best = best_value(scores, *{"l0": ("l0", 4), "l1": ("l1", 1.8)}[fit.penalty])[0]
+    assert fit.objective_ == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_outliers_are_set_aside_and_labelled_by_predict(
+    make_estimator, contaminated, clear_data, kind
+):
+    X, rows = contaminated
+    fit = make_estimator(trim=0.06, random_state=0).fit(kind(X))
+    np.testing.assert_array_equal(np.flatnonzero(fit.labels_ == -1), rows)
+    kept = fit.labels_ >= 0
+    assert classification_error_rate(clear_data.labels[kept], fit.labels_[kept]) == 0
+    everyone = fit.predict(X)
+    assert everyone.min() >= 0
+    np.testing.assert_array_equal(everyone[kept], fit.labels_[kept])
+    alone = make_estimator(random_state=0).fit(X[kept])
+    np.testing.assert_allclose(fit.cluster_centers_, alone.cluster_centers_, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(fit.feature_weights_, alone.feature_weights_, rtol=1e-9)
+    assert fit.objective_ == pytest.approx(alone.objective_, rel=1e-9)
+
+
+def test_a_share_of_nothing_changes_no_bit(make_estimator, faint_data):
+    plain = make_estimator(random_state=0).fit(faint_data.X)
+    # A share of less than one sample.
+    for trim in (0, 0.01):
+        fit = make_estimator(trim=trim, random_state=0).fit(faint_data.X)
+        for name in ("labels_", "feature_weights_", "feature_scores_", "cluster_centers_"):
+            np.testing.assert_array_equal(getattr(fit, name), getattr(plain, name))
+        assert fit.objective_ == plain.objective_
+
+
+def test_paths_set_aside_at_every_sparsity(contaminated):
+    X, rows = contaminated
+    estimator = L0KMeans(3, trim=0.06, random_state=0)
+    path = estimator.path(X, [4, 20])
+    for place in range(2):
+        np.testing.assert_array_equal(np.flatnonzero(path.labels[place] == -1), rows)
+    fit = estimator.set_params(sparsity=4).fit(X)
+    np.testing.assert_array_equal(path.labels[0], fit.labels_)
+    assert estimator.adopt(X, path, 0).cluster_centers_.tolist() == fit.cluster_centers_.tolist()
+
+
+@pytest.mark.parametrize("search", ["alternate", "global"])
+def test_many_samples_are_trimmed(search):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(5000, 12)).astype(np.float32)
+    X[:2500, :3] += 4
+    X[::500] += 30 * rng.standard_normal((10, 12)).astype(np.float32)
+    fit = L0KMeans(2, sparsity=3, trim=0.01, search=search, n_init=2, random_state=0).fit(X)
+    far = np.flatnonzero(np.abs(X[::500, :3]).max(axis=1) > 15) * 500
+    assert np.count_nonzero(fit.labels_ == -1) == 50
+    assert (fit.labels_[far] == -1).all()
+    assert fit.get_support(indices=True).tolist() == [0, 1, 2]
+
+
+def test_the_outliers_of_the_reference_data_are_found(test_data):
+    file = test_data / "rskc_reference" / "contaminated_exp2.npz"
+    if not file.is_file():
+        pytest.skip(f"{file} is absent")
+    found, errors = 0, []
+    with np.load(file) as data:
+        for X, outliers, rows in zip(
+            data["X"], data["outliers"], data["outlying_rows"], strict=True
+        ):
+            X[outliers] = rows
+            fit = L0KMeans(3, sparsity=50, trim=0.05, random_state=0).fit(X)
+            found += set(np.flatnonzero(fit.labels_ == -1)) == set(outliers)
+            others = np.setdiff1d(np.arange(60), outliers)
+            labels = fit.predict(X)[others]
+            errors.append(classification_error_rate(data["y"][others], labels))
+    assert found >= 9
+    assert np.mean(errors) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("trim", "n_samples", "error", "message"),
+    [
+        (0.5, 9, ValueError, r"trim=0.5 should be < 0.5"),
+        (-0.1, 9, ValueError, r"trim=-0.1 should be finite and >= 0"),
+        ("some", 9, TypeError, r"trim='some' should be a number"),
+        (0.45, 9, ValueError, r"trim=0.45 leaves 5 of n_samples=9; should leave >= .*=6"),
+        # What is not read at once.
+        (0.1, 5000, ValueError, "trim=0.1 should be 0 for a StreamedMatrix"),
+    ],
+)
+def test_shares_that_cannot_be_are_refused(trim, n_samples, error, message):
+    X = StreamedMatrix(np.random.default_rng(0).normal(size=(n_samples, 3)))
+    with pytest.raises(error, match=message):
+        KMeans(6, trim=trim).fit(X)
