@@ -166,6 +166,11 @@ def test_a_damaged_file_counts_as_absent(tmp_path, counted):
     for name in ("metrics", "weights", "gap"):
         store.keep(0, sound._replace(**{name: getattr(sound, name)[..., :-1].astype("f4")}))
         assert store.load(0) is None
+    store.keep(0, sound._replace(weights=sound.weights + np.inf))
+    assert store.load(0) is None
+    store.keep(0, sound)
+    assert store.load(0) is not None
+    assert RepetitionStore(tmp_path, "of other parameters").load(0) is None
     with zipfile.ZipFile(tmp_path / "0.npz", "w") as archive:
         for name in ("metrics", "weights", "gap"):
             archive.writestr(f"{name}.npy", b"no array")

@@ -169,8 +169,8 @@ def test_a_published_error_stands_beside_the_same_method_on_the_same_set_alone()
     line = beside.loc[("first_20x8", "l0")]
     assert (line["published_error"], line["published_status"]) == (0.15, "unchecked")
     assert beside["published_error"].notna().sum() == 1
-    other_size = summarise(known.assign(n_features=9))
-    assert add_published(other_size, PUBLISHED)["published_error"].isna().all()
+    for other in (known.assign(n_features=9), known.assign(data_set="my_" + known["data_set"])):
+        assert add_published(summarise(other), PUBLISHED)["published_error"].isna().all()
 
 
 def test_the_published_table_loads_and_every_row_has_a_source_and_a_status(project_root):
