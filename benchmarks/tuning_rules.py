@@ -45,7 +45,7 @@ def blocks(*, rho: float, mu: float, random_state) -> SimulatedData:
         members += np.sqrt(rho) * rng.standard_normal((60, 1))
     X[:, :50] += mu * np.array(THREE_LEVELS)[labels][:, None]
     X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
-    return SimulatedData(X, labels, (np.arange(500) < 50) & (mu != 0), "blocks")
+    return SimulatedData(X, labels, (np.arange(500) < 50) & (mu != 0))
 
 
 def nuisance(*, nuisance: str, random_state) -> SimulatedData:
@@ -80,7 +80,7 @@ def nuisance(*, nuisance: str, random_state) -> SimulatedData:
         X[:, feature] += 3 * rng.choice([-1, 1]) * (labels == feature % 2)
     X -= X.mean(axis=0)
     X /= X.std(axis=0, ddof=1)
-    return SimulatedData(X, labels, np.arange(p) < n_markers, "nuisance")
+    return SimulatedData(X, labels, np.arange(p) < n_markers)
 
 
 SIZES = {"n_features": 500, "n_relevant": 50, "cluster_size": 20}
