@@ -5,11 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from sparsekm.reporting.comparison_tables import (
-    PaperTables,
-    compare_with_paper,
-    read_paper_tables,
-)
+from sparsekm.reporting.comparison_tables import PaperTables, compare_with_paper, read_paper_tables
 from sparsekm.reporting.report import write_report
 
 
