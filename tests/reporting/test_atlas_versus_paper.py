@@ -23,14 +23,8 @@ def paper():
 @pytest.fixture(scope="module")
 def measured(brain_result):
     """The little brain as if it came from the servers."""
-    return replace(
-        brain_result,
-        provenance={
-            **brain_result.provenance,
-            "source": "allen",
-            "simulated": False,
-        },
-    )
+    real = {**brain_result.provenance, "source": "allen", "simulated": False}
+    return replace(brain_result, provenance=real)
 
 
 def test_sizes_and_scores_stand_beside_the_printed_ones(measured, paper):
