@@ -38,7 +38,6 @@ FOUND = [
     "bics_",
     "weights_",
     "sample_reproducibility_",
-    "has_clusters_",
     "screening_",
 ]
 OF_FEATURES = {

@@ -3,38 +3,24 @@
 import numpy as np
 import pandas as pd
 import pytest
-import small_estimators
 from sklearn.base import clone
-from sklearn.cluster import AgglomerativeClustering
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from small_estimators import WITH_PATHS
+from small_estimators import BASELINES, EVERY, WITH_PATHS
 
 import sparsekm
-from sparsekm import (
-    IFPCA,
-    SCFS,
-    GapSearch,
-    KMeans,
-    L0KMeans,
-    L1KMeans,
-    PCAKMeans,
-    PenalizedGaussianMixture,
-    SparseClustering,
-    SparseKMeans,
-    StreamedMatrix,
-    classification_error_rate,
-)
+from sparsekm import GapSearch, KMeans, L0KMeans, L1KMeans, SparseKMeans, StreamedMatrix
+from sparsekm.metrics import classification_error_rate
 
 FITTED = {
-    **small_estimators.EVERY,
-    "principal components": PCAKMeans(3, n_components=2, n_init=2),
+    **EVERY,
+    "principal components": clone(BASELINES["principal components"]).set_params(n_components=2),
     "sparse, l1": SparseKMeans(3, penalty="l1"),
 }
-EVERY = pytest.mark.parametrize("name", FITTED)
+EACH = pytest.mark.parametrize("name", FITTED)
 OF_PATHS = pytest.mark.parametrize("name", WITH_PATHS)
 TRUTH = np.repeat([0, 1, 2], [15, 12, 13])
 FEATURES = [f"gene {j}" for j in range(30)]
@@ -75,11 +61,12 @@ def expected_failures(estimator):
 
 @parametrize_with_checks(
     [
-        *(kind(n_clusters=2) for kind in (KMeans, PCAKMeans, IFPCA, SCFS, SparseKMeans)),
+        *(clone(baseline).set_params(n_clusters=2) for baseline in BASELINES.values()),
+        clone(EVERY["framework"]).set_params(clusterer__n_clusters=2, sparsity=0.5),
+        KMeans(n_clusters=2),
+        SparseKMeans(n_clusters=2),
         L0KMeans(n_clusters=2, sparsity=0.5),
         L1KMeans(n_clusters=2, sparsity=1.0, search="global"),
-        PenalizedGaussianMixture(n_clusters=2, n_init=3),
-        SparseClustering(AgglomerativeClustering(2), sparsity=0.5),
         GapSearch(L1KMeans(n_clusters=2, n_init=2), n_references=2, rule="one-se"),
     ],
     expected_failed_checks=expected_failures,
@@ -131,7 +118,7 @@ def make(name, **parameters):
     return clone(FITTED[name]).set_params(random_state=0, **parameters)
 
 
-@EVERY
+@EACH
 def test_pipelines_and_names_of_kept_features_are_scikit_learns(name, frame):
     pipeline = make_pipeline(StandardScaler(), make(name)).set_output(transform="pandas")
     kept = pipeline.fit_transform(7 * frame + 3)
@@ -158,7 +145,7 @@ def test_parameters_can_be_searched_over(X):
     assert search.best_params_ == {"sparsity": 9}
 
 
-@EVERY
+@EACH
 def test_float32_stays_float32(name, X):
     for dtype in (np.float32, np.float64):
         fit = make(name).fit(X.astype(dtype))
@@ -168,7 +155,7 @@ def test_float32_stays_float32(name, X):
         assert classification_error_rate(TRUTH, fit.labels_) == 0
 
 
-@EVERY
+@EACH
 def test_the_order_of_samples_and_features_changes_nothing_on_clear_clusters(name, X):
     rng = np.random.default_rng(0)
     rows, columns = rng.permutation(40), rng.permutation(30)
@@ -177,7 +164,7 @@ def test_the_order_of_samples_and_features_changes_nothing_on_clear_clusters(nam
     np.testing.assert_allclose(moved.feature_weights_, fit.feature_weights_[columns], rtol=1e-9)
 
 
-@EVERY
+@EACH
 def test_the_same_seed_gives_the_same_bits_and_the_global_generator_is_not_used(name, X):
     def state():
         return str(np.random.get_state())  # noqa: NPY002 - the generator nobody may touch
@@ -199,7 +186,7 @@ def with_small_integers(estimator):
     return estimator
 
 
-@EVERY
+@EACH
 def test_integers_of_numpy_mean_the_same(name, X):
     limits = {"min_cluster_size": 3, "max_samples": 38}
     limits = {part: value for part, value in limits.items() if part in FITTED[name].get_params()}
@@ -238,7 +225,7 @@ def test_a_path_leaves_an_estimator_as_it_was(name, X, frame):
         fresh.predict(X)
 
 
-@EVERY
+@EACH
 def test_a_fit_that_fails_leaves_an_estimator_unfitted(name, X):
     estimator = make(name)
     with pytest.raises(ValueError, match="n_samples=1|minimum of 2"):
@@ -248,7 +235,7 @@ def test_a_fit_that_fails_leaves_an_estimator_unfitted(name, X):
             getattr(estimator, use)(X)
 
 
-@EVERY
+@EACH
 def test_a_fit_without_names_forgets_those_of_the_fit_before(name, X, frame):
     estimator = make(name).fit(frame)
     assert estimator.feature_names_in_.tolist() == FEATURES

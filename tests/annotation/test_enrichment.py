@@ -82,6 +82,9 @@ def test_size_limits_say_which_terms_are_tested_and_q_is_over_those(sets):
     assert alone["q_value"].tolist() == alone["p_value"].tolist()
 
 
+ALL_THREE = {"l1": [0.5, 0], "l0": [1, 0], "sparse": [0, 1]}
+
+
 @pytest.mark.parametrize(
     ("weights", "is_atlas", "expected"),
     [
@@ -93,16 +96,8 @@ def test_size_limits_say_which_terms_are_tested_and_q_is_over_those(sets):
         ({"l1": [0.5, 0]}, False, {"kept": [0], "dropped": [1]}),
         ({"kmeans": [1, 1]}, False, {}),
         ({"sparse": [0, 1]}, False, {"kept": [1], "dropped": [0]}),
-        (
-            {"l1": [0.5, 0], "l0": [1, 0], "sparse": [0, 1]},
-            False,
-            {"kept": [1], "dropped": [0]},
-        ),
-        (
-            {"l1": [0.5, 0], "l0": [1, 0], "sparse": [0, 1]},
-            True,
-            {"kept": [0], "dropped": [1], "only l1": []},
-        ),
+        (ALL_THREE, False, {"kept": [1], "dropped": [0]}),
+        (ALL_THREE, True, {"kept": [0], "dropped": [1], "only l1": []}),
     ],
 )
 def test_groups_follow_the_verdicts(weights, is_atlas, expected):

@@ -97,8 +97,7 @@ def test_progress_counts_every_step(n_samples, given, total):
     assert steps == [(done, total) for done in range(1, total + 1)]
 
 
-@pytest.fixture(scope="module")
-def one_factor():
+def test_a_factor_that_many_features_share_hides_clusters_neither_from_fits_nor_from_paths():
     """Four classes with 15 markers each, and 100 features that share one factor."""
     rng = np.random.default_rng(1)
     labels = np.repeat(range(4), [45, 35, 25, 15])
@@ -107,22 +106,11 @@ def one_factor():
     X[:, 60:160] += 0.87 * rng.standard_normal((120, 1))
     X -= X.mean(axis=0)
     X /= X.std(axis=0, ddof=1)
-    known = L0KMeans(4, sparsity=60, search="alternate", init=labels).fit(X)
-    return X, known.objective_
-
-
-def test_a_factor_that_many_features_share_does_not_hide_clusters_from_fits(one_factor):
-    X, known = one_factor
-    estimator = L0KMeans(4, sparsity=60, min_cluster_size=5)
+    known = L0KMeans(4, sparsity=60, search="alternate", init=labels).fit(X).objective_
+    estimator = L0KMeans(4, sparsity=60, min_cluster_size=5, random_state=0)
     found = [clone(estimator).set_params(random_state=s).fit(X).objective_ for s in range(3)]
     assert min(found) >= known * (1 - 1e-9)
-
-
-def test_a_factor_that_many_features_share_does_not_hide_clusters_from_paths(one_factor):
-    X, known = one_factor
-    estimator = L0KMeans(4, min_cluster_size=5)
-    grid = [22, 37, 60, 100, 165, 271, 447, 737, 1214, 2000]
-    path = clone(estimator).set_params(random_state=0).path(X, grid)
+    path = estimator.path(X, [22, 37, 60, 100, 165, 271, 447, 737, 1214, 2000])
     assert path.objectives[2] >= known * (1 - 1e-9)
 
 

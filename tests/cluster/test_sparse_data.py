@@ -4,22 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from small_estimators import BASELINES
 
-from sparsekm import (
-    IFPCA,
-    SCFS,
-    GapSearch,
-    KMeans,
-    L0KMeans,
-    L1KMeans,
-    PCAKMeans,
-    PenalizedGaussianMixture,
-    SparseClustering,
-    SparseKMeans,
-    error_clustering_rate,
-    marginal_scores,
-)
+from sparsekm import GapSearch, KMeans, L0KMeans, L1KMeans, SparseClustering, SparseKMeans
 from sparsekm.cluster.matrices import sparse_matrix
+from sparsekm.cluster.screening import marginal_scores
+from sparsekm.metrics import error_clustering_rate
 
 N_CLUSTERS = 4
 FITTED = ["feature_weights_", "feature_scores_", "cluster_centers_", "means_", "objective_"]
@@ -47,11 +37,11 @@ ESTIMATORS = [
     L0KMeans(N_CLUSTERS, sparsity=30, search="alternate", n_init=2, random_state=0),
     L0KMeans(N_CLUSTERS, sparsity=8, init="screened", n_init=2, random_state=0),
     L1KMeans(N_CLUSTERS, sparsity=3, n_init=2, random_state=0),
-    PCAKMeans(N_CLUSTERS, n_components=3, n_init=2, random_state=0),
     SparseClustering(KMeans(N_CLUSTERS, n_init=1), sparsity=8, n_init=2, random_state=0),
-    IFPCA(N_CLUSTERS, n_init=2, random_state=0),
-    SCFS(N_CLUSTERS, n_init=2, random_state=0),
-    PenalizedGaussianMixture(N_CLUSTERS, n_init=2, random_state=0),
+    *(
+        clone(baseline).set_params(n_clusters=N_CLUSTERS, random_state=0)
+        for baseline in BASELINES.values()
+    ),
 ]
 
 

@@ -31,9 +31,6 @@ def assert_same(fit, other, names=LEARNED, **tolerance):
 def test_equal_weights_change_nothing(make_estimator, faint_data):
     plain = make_estimator(random_state=0).fit(faint_data.X)
     assert_same(make_estimator(random_state=0).fit(faint_data.X, sample_weight=[1] * 30), plain)
-    fit = make_estimator(random_state=0).fit(faint_data.X, sample_weight=np.full(30, 0.3))
-    assert_same(fit, plain, ["labels_", "feature_weights_", "cluster_centers_"], atol=1e-12)
-    assert fit.objective_ == pytest.approx(0.3 * plain.objective_, rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
@@ -239,9 +236,7 @@ def test_a_share_of_nothing_changes_no_bit(make_estimator, faint_data):
     # A share of less than one sample.
     for trim in (0, 0.01):
         fit = make_estimator(trim=trim, random_state=0).fit(faint_data.X)
-        for name in ("labels_", "feature_weights_", "feature_scores_", "cluster_centers_"):
-            np.testing.assert_array_equal(getattr(fit, name), getattr(plain, name))
-        assert fit.objective_ == plain.objective_
+        assert_same(fit, plain, rtol=0)
 
 
 def test_paths_set_aside_at_every_sparsity(contaminated):

@@ -150,18 +150,13 @@ def test_the_name_of_a_data_set_leaves_room_for_names_of_files(here):
     assert len(folder.name) < 110
 
 
-def test_a_configuration_that_cannot_be_read_is_a_line(here, capsys):
+def test_a_configuration_that_cannot_be_read_or_is_a_folder_is_a_line(here, capsys):
     (here / "config.yaml").write_bytes(b"report:\n\ttitle: a\n")
-    assert run("config.yaml") == 2
-    told = capsys.readouterr().err
-    assert told.startswith("sparsekm: config.yaml, line 2, column 1: found character")
-    assert told.count("\n") == 1
-
-
-def test_a_folder_in_place_of_a_configuration_is_a_line(here, capsys):
-    (here / "config.yaml").mkdir()
-    assert run("config.yaml") == 2
-    assert capsys.readouterr().err == "sparsekm: config.yaml: is a directory.\n"
+    (here / "folder.yaml").mkdir()
+    assert run("config.yaml") == run("folder.yaml") == 2
+    content, folder = capsys.readouterr().err.splitlines()
+    assert content.startswith("sparsekm: config.yaml, line 2, column 1: found character")
+    assert folder == "sparsekm: folder.yaml: is a directory."
 
 
 def test_an_edited_configuration_stays_and_can_be_run(table, capsys):

@@ -10,9 +10,8 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_logger_plugin_sparsekm import LogHandler
 
 
-@pytest.fixture
-def tell(capsys):
-    """Give the function that hands an event on at a time, and returns what is told."""
+def make_handler(capsys):
+    """Give a handler, and the function that hands it an event and returns what it writes."""
     handler = LogHandler(SimpleNamespace(), None)
 
     def hand_on(now=0.0, message="", **fields):
@@ -20,9 +19,16 @@ def tell(capsys):
         record.__dict__.update(fields)
         handler.clock = lambda: now
         handler.emit(record)
-        return capsys.readouterr().err.splitlines()
+        return capsys.readouterr().err
 
-    return hand_on
+    return handler, hand_on
+
+
+@pytest.fixture
+def tell(capsys):
+    """Give the function that hands an event on at a time, and returns the lines that are told."""
+    hand_on = make_handler(capsys)[1]
+    return lambda *given, **fields: hand_on(*given, **fields).splitlines()
 
 
 def begin(tell, now, jobid, rule, **wildcards):
@@ -71,15 +77,7 @@ def test_on_a_terminal_one_line_with_a_bar_is_written_over(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "60")
-    handler = LogHandler(SimpleNamespace(), None)
-
-    def hand_on(now, **fields):
-        record = logging.LogRecord("snakemake", logging.INFO, "", 0, "", None, None)
-        record.__dict__.update(fields)
-        handler.clock = lambda: now
-        handler.emit(record)
-        return capsys.readouterr().err
-
+    handler, hand_on = make_handler(capsys)
     hand_on(0, event=LogEvent.RUN_INFO, stats={"cluster_path": 4, "total": 4})
     job = {"event": LogEvent.JOB_INFO, "rule_name": "cluster_path"}
     first = hand_on(0, jobid=1, wildcards={"dataset": "a", "method": "l0"}, **job)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sound_files import ATTRIBUTES
 
 from sparsekm.command.run import describe_results
 from sparsekm.io.store import TunedFit, write_fit
@@ -40,11 +41,7 @@ def test_the_answer_comes_first_with_its_conclusion_and_tables(tmp_path):
         scores=np.ones(2),
         weights=np.ones(2),
         centers=np.zeros((2, 2)),
-        attributes={
-            **dict.fromkeys(("method", "dataset", "search", "input_digest", "code_digest"), "a"),
-            **{"n_clusters": 2, "seed": 0, "parameters": {}, "versions": {}},
-            "conclusion": "The answer, " + "in many words " * 20,
-        },
+        attributes={**ATTRIBUTES, "conclusion": "The answer, " + "in many words " * 20},
     )
     write_fit(place / "sparse" / "tuned.h5", fit)
     (place / "clusters.csv").write_text("")

@@ -67,14 +67,20 @@ def wait_until(holds):
     return any(holds() or time.sleep(0.05) for _ in range(200))
 
 
+def assert_all_ended(command, started, number):
+    """Assert that nothing is left, and that the status names the signal; give what was told."""
+    _, told = command.communicate(timeout=60)
+    assert command.returncode == 128 + number
+    assert psutil.wait_procs(started, timeout=10)[1] == []
+    return told
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_the_command_started_ends_and_the_status_says_why(number):
     command, started = start()
     command.send_signal(number)
-    _, told = command.communicate(timeout=60)
-    assert command.returncode == 128 + number
+    told = assert_all_ended(command, started, number)
     assert f"sparsekm: stopped by {number.name}; run the same command to continue." in told
-    assert psutil.wait_procs(started, timeout=10)[1] == []
 
 
 def test_in_the_background_of_a_script_where_interrupts_are_ignored_it_is_the_same():
@@ -82,9 +88,7 @@ def test_in_the_background_of_a_script_where_interrupts_are_ignored_it_is_the_sa
     command.send_signal(signal.SIGINT)
     assert all(process.is_running() for process in started)
     command.send_signal(signal.SIGTERM)
-    command.communicate(timeout=60)
-    assert command.returncode == 128 + signal.SIGTERM
-    assert psutil.wait_procs(started, timeout=10)[1] == []
+    assert_all_ended(command, started, signal.SIGTERM)
 
 
 def test_a_second_signal_ends_what_the_first_did_not():
@@ -93,9 +97,7 @@ def test_a_second_signal_ends_what_the_first_did_not():
     while command.poll() is None and started[0].is_running():
         command.send_signal(signal.SIGTERM)
         psutil.wait_procs(started, timeout=0.1)
-    command.communicate(timeout=60)
-    assert command.returncode == 128 + signal.SIGTERM
-    assert psutil.wait_procs(started, timeout=10)[1] == []
+    assert_all_ended(command, started, signal.SIGTERM)
 
 
 def test_what_is_suspended_and_continued_is_so_as_a_whole():
@@ -106,9 +108,8 @@ def test_what_is_suspended_and_continued_is_so_as_a_whole():
     command.send_signal(signal.SIGCONT)
     continued = wait_until(lambda: are_suspended(started) == {False})
     command.send_signal(signal.SIGTERM)
-    command.communicate(timeout=60)
+    assert_all_ended(command, started, signal.SIGTERM)
     assert (suspended, continued) == (True, True)
-    assert psutil.wait_procs(started, timeout=10)[1] == []
 
 
 def test_what_is_suspended_is_stopped_too():
@@ -117,5 +118,4 @@ def test_what_is_suspended_is_stopped_too():
     os.waitpid(command.pid, os.WUNTRACED)
     command.send_signal(signal.SIGTERM)
     command.send_signal(signal.SIGCONT)
-    command.communicate(timeout=60)
-    assert psutil.wait_procs(started, timeout=10)[1] == []
+    assert_all_ended(command, started, signal.SIGTERM)

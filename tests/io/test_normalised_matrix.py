@@ -24,11 +24,14 @@ def mostly_zero(seed):
     return X
 
 
+OBS = pd.DataFrame({"label": ["a", "b"] * 20}, index=[f"s{i}" for i in range(40)])
+VAR = pd.DataFrame(index=[f"g{j}" for j in range(5)])
+
+
 @pytest.fixture(name="file")
 def written(tmp_path, X):
-    obs = pd.DataFrame({"label": ["a", "b"] * 20}, index=[f"s{i}" for i in range(40)])
-    var = pd.DataFrame({"center": CENTER}, index=[f"g{j}" for j in range(5)])
-    write_normalised(tmp_path / "normalised.h5ad", X, obs, var, {"source": "matrix"})
+    var = VAR.assign(center=CENTER)
+    write_normalised(tmp_path / "normalised.h5ad", X, OBS, var, {"source": "matrix"})
     return tmp_path / "normalised.h5ad"
 
 
@@ -43,9 +46,8 @@ def test_a_sparse_matrix_stays_sparse_and_its_file_as_it_is(file, X):
 
 
 def test_an_array_is_mapped_only_if_it_is_too_large(tmp_path, X):
-    obs, var = (pd.DataFrame(index=[f"{i}" for i in range(length)]) for length in X.shape)
     file = tmp_path / "normalised.h5ad"
-    write_normalised(file, X.toarray(), obs, var, {})
+    write_normalised(file, X.toarray(), OBS, VAR, {})
     for most_bytes, mapped in ((None, False), (4 * 40 * 5, False), (4 * 40 * 5 - 1, True)):
         found = read_normalised(file, most_bytes).X
         assert isinstance(found, np.memmap) == mapped
@@ -102,12 +104,10 @@ def test_damage_is_named(file, part, place, value, message):
     ],
 )
 def test_parts_that_do_not_fit_are_named(tmp_path, X, part, value, message):
-    obs = pd.DataFrame({"label": ["a", "b"] * 20}, index=[f"s{i}" for i in range(40)])
-    var = pd.DataFrame({"relevant": [True] * 5}, index=[f"g{j}" for j in range(5)])
     regions = pd.DataFrame({name: ["a", "b"] for name in ("acronym", "name", "id", "color")})
     more = {"obsm": {"spatial": np.zeros((40, 2))}, "uns": {"regions": regions}}
     file = tmp_path / "normalised.h5ad"
-    write_normalised(file, X, obs, var, {"source": "matrix"}, **more)
+    write_normalised(file, X, OBS, VAR.assign(relevant=True), {"source": "matrix"}, **more)
     assert read_normalised(file, values=False).regions.equals(regions)
     with h5py.File(file, "a") as opened:
         about = dict(opened[part].attrs)
@@ -129,17 +129,16 @@ def test_columns_out_of_order_are_damage(file, X):
 
 
 def test_means_and_deviations_of_features_are_read_back_and_must_be_numbers(tmp_path, X):
-    obs, var = (pd.DataFrame(index=[f"{i}" for i in range(length)]) for length in X.shape)
     file, moments = tmp_path / "normalised.h5ad", {"mean": CENTER, "deviation": CENTER + 2}
-    write_normalised(file, X, obs, var, {})
+    write_normalised(file, X, OBS, VAR, {})
     assert read_normalised(file).means is read_normalised(file).deviations is None
-    write_normalised(file, X, obs, var.assign(**moments), {})
+    write_normalised(file, X, OBS, VAR.assign(**moments), {})
     found = read_normalised(file)
     np.testing.assert_array_equal(found.means, moments["mean"])
     np.testing.assert_array_equal(found.deviations, moments["deviation"])
     for name in moments:
         for wrong in (np.where(CENTER < 0, np.nan, CENTER), np.arange(5)):
-            write_normalised(file, X, obs, var.assign(**{**moments, name: wrong}), {})
+            write_normalised(file, X, OBS, VAR.assign(**{**moments, name: wrong}), {})
             with pytest.raises(DamagedFileError, match=f"var: {name} should be finite numbers"):
                 read_normalised(file)
 

@@ -39,21 +39,16 @@ def path(seed):
 
 
 @pytest.fixture
-def attributes():
-    return dict(ATTRIBUTES)
-
-
-@pytest.fixture
-def path_file(tmp_path, path, attributes):
-    write_path(tmp_path / "path.h5", path, attributes)
+def path_file(tmp_path, path):
+    write_path(tmp_path / "path.h5", path, ATTRIBUTES)
     return tmp_path / "path.h5"
 
 
 @pytest.fixture
-def fit(path, attributes):
+def fit(path):
     shares = {"reproducibility": np.array([0.5, np.nan, 1.0, 0.0])}
     shares["selection_frequency"] = np.arange(5) / 4
-    chosen = pick_fit(path, 2, np.ones((2, 5)), {**attributes, "rule": "max", "limited": True})
+    chosen = pick_fit(path, 2, np.ones((2, 5)), {**ATTRIBUTES, "rule": "max", "limited": True})
     return dataclasses.replace(chosen, **shares, signature=np.array([1, 4]))
 
 
@@ -65,10 +60,10 @@ def test_a_fit_may_have_fewer_clusters_than_it_was_asked_for(fit, tmp_path):
     assert_same(read_fit(tmp_path / "fit.h5"), fewer)
 
 
-def write_batch(file, attributes, indices, sparsities=(1.0, 2.0)):
+def write_batch(file, indices, sparsities=(1.0, 2.0)):
     values = np.arange(len(indices) * len(sparsities), dtype=float) + 1
     arrays = np.array(indices), np.array(sparsities), values.reshape(len(indices), -1)
-    write_references(file, *arrays, {**attributes, "reference": "permutation"})
+    write_references(file, *arrays, {**ATTRIBUTES, "reference": "permutation"})
 
 
 def assert_same(one, other):
@@ -76,13 +71,13 @@ def assert_same(one, other):
         np.testing.assert_equal(getattr(one, field.name), getattr(other, field.name))
 
 
-def test_a_path_is_read_back_as_it_was(path_file, path, attributes):
+def test_a_path_is_read_back_as_it_was(path_file, path):
     read, about = read_path(path_file)
     assert_same(read, path)
     assert read.labels.dtype == np.int32
     # The search that ran, not the one that was asked for.
-    assert about == {**attributes, "search": "global"}
-    write_path(path_file, path, attributes, np.array([0, 3, 4, 9]))
+    assert about == {**ATTRIBUTES, "search": "global"}
+    write_path(path_file, path, ATTRIBUTES, np.array([0, 3, 4, 9]))
     with h5py.File(path_file) as opened:
         assert opened["samples"][()].tolist() == [0, 3, 4, 9]
     assert_same(read_path(path_file)[0], path)
@@ -95,9 +90,9 @@ def test_plain_h5py_reads_the_files(path_file, path):
         assert opened.attrs["seed"] == 3
 
 
-def test_equal_paths_give_equal_bytes(path_file, path, attributes):
+def test_equal_paths_give_equal_bytes(path_file, path):
     again = path_file.with_name("again.h5")
-    write_path(again, path, attributes)
+    write_path(again, path, ATTRIBUTES)
     assert again.read_bytes() == path_file.read_bytes()
 
 
@@ -108,18 +103,18 @@ def test_a_fit_is_read_back_as_it_was(tmp_path, fit, absent):
     assert_same(read_fit(tmp_path / "tuned.h5"), fit)
 
 
-def test_batches_of_references_are_joined_in_the_order_of_their_numbers(tmp_path, attributes):
-    write_batch(tmp_path / "1.h5", attributes, [2, 3])
-    write_batch(tmp_path / "0.h5", attributes, [0, 1])
+def test_batches_of_references_are_joined_in_the_order_of_their_numbers(tmp_path):
+    write_batch(tmp_path / "1.h5", [2, 3])
+    write_batch(tmp_path / "0.h5", [0, 1])
     objectives, about = read_references([tmp_path / "1.h5", tmp_path / "0.h5"], np.array([1.0, 2]))
     assert objectives.tolist() == [[1, 2], [3, 4], [1, 2], [3, 4]]
     assert about["reference"] == "permutation"
 
 
-def test_batches_that_do_not_belong_together_are_refused(tmp_path, attributes):
-    write_batch(tmp_path / "0.h5", attributes, [0, 1])
-    write_batch(tmp_path / "twice.h5", attributes, [1])
-    write_batch(tmp_path / "other.h5", attributes, [2], (1.0, 3.0))
+def test_batches_that_do_not_belong_together_are_refused(tmp_path):
+    write_batch(tmp_path / "0.h5", [0, 1])
+    write_batch(tmp_path / "twice.h5", [1])
+    write_batch(tmp_path / "other.h5", [2], (1.0, 3.0))
     sparsities = np.array([1.0, 2.0])
     with pytest.raises(DamagedFileError, match="in two batches"):
         read_references([tmp_path / "0.h5", tmp_path / "twice.h5"], sparsities)
@@ -128,12 +123,12 @@ def test_batches_that_do_not_belong_together_are_refused(tmp_path, attributes):
 
 
 @pytest.mark.parametrize("kind", ["path", "fit", "references"])
-def test_a_changed_byte_is_never_read(tmp_path, path, fit, attributes, kind, seed):
+def test_a_changed_byte_is_never_read(tmp_path, path, fit, kind, seed):
     file = tmp_path / "file.h5"
     if kind == "references":
-        write_batch(file, attributes, range(20))
+        write_batch(file, range(20))
     else:
-        write_path(file, path, attributes) if kind == "path" else write_fit(file, fit)
+        write_path(file, path, ATTRIBUTES) if kind == "path" else write_fit(file, fit)
     read = {
         "path": lambda: read_path(file),
         "fit": lambda: vars(read_fit(file)),
@@ -216,8 +211,8 @@ def test_shares_lie_between_none_and_all(tmp_path, fit, name):
         read_fit(file)
 
 
-def test_a_missing_attribute_is_refused_before_anything_is_written(tmp_path, path, attributes):
-    del attributes["seed"]
+def test_a_missing_attribute_is_refused_before_anything_is_written(tmp_path, path):
+    attributes = {name: value for name, value in ATTRIBUTES.items() if name != "seed"}
     with pytest.raises(ValueError, match=r"should include \['seed'\] too"):
         write_path(tmp_path / "path.h5", path, attributes)
     assert list(tmp_path.iterdir()) == []

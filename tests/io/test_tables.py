@@ -28,35 +28,17 @@ def test_exactly_one_row_of_a_gap_curve_is_chosen(tmp_path):
 
 
 FORMATS = {"separation": SEPARATION, "starts": STARTS, "counts": COUNTS}
+ROWS = {
+    "separation": [(0, 2, 1e-9, 2e-9, 0, 30, 31), (1, 2, 0.5, 0.5, 4, 5, 9)],
+    "starts": [("100 features", 30, 0.9, 0.95), ("optimum of 50 features", 30, 1.0, -0.01)],
+    "counts": [
+        (2, 2, 0.8, "0-1", False),
+        (3, 3, 1.0, "0-1-2", True),
+        (4, 3, 0.9, "0-1-2-2", False),
+    ],
+}
 OF_A_CONSENSUS = {
-    "separation": pd.DataFrame(
-        {
-            "cluster_a": [0, 1],
-            "cluster_b": [2, 2],
-            "p": [1e-9, 0.5],
-            "p_adjusted": [2e-9, 0.5],
-            "n_middle": [0, 4],
-            "n_a": [30, 5],
-            "n_b": [31, 9],
-        }
-    ),
-    "starts": pd.DataFrame(
-        {
-            "start": ["100 features", "optimum of 50 features"],
-            "n_fits": [30, 30],
-            "reproducibility": [0.9, 1.0],
-            "agreement": [0.95, -0.01],
-        }
-    ),
-    "counts": pd.DataFrame(
-        {
-            "n_clusters": [2, 3, 4],
-            "n_groups": [2, 3, 3],
-            "reproducibility": [0.8, 1.0, 0.9],
-            "groups": ["0-1", "0-1-2", "0-1-2-2"],
-            "chosen": [False, True, False],
-        }
-    ),
+    kind: pd.DataFrame(rows, columns=list(FORMATS[kind].columns)) for kind, rows in ROWS.items()
 }
 EACH = pytest.mark.parametrize("kind", FORMATS)
 

@@ -5,11 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from sparsekm.reporting.comparison_tables import (
-    PaperTables,
-    compare_with_paper,
-    read_paper_tables,
-)
+from sparsekm.reporting.comparison_tables import PaperTables, compare_with_paper, read_paper_tables
 from sparsekm.reporting.report import write_report
 
 
@@ -27,14 +23,8 @@ def paper():
 @pytest.fixture(scope="module")
 def measured(brain_result):
     """The little brain as if it came from the servers."""
-    return replace(
-        brain_result,
-        provenance={
-            **brain_result.provenance,
-            "source": "allen",
-            "simulated": False,
-        },
-    )
+    real = {**brain_result.provenance, "source": "allen", "simulated": False}
+    return replace(brain_result, provenance=real)
 
 
 def test_sizes_and_scores_stand_beside_the_printed_ones(measured, paper):

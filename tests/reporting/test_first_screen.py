@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
+from sound_files import ATTRIBUTES
 
 from sparsekm import KMeans, SparseKMeans
 from sparsekm.cluster.matrices.scatter import cluster_centers
@@ -33,9 +34,7 @@ def write(folder, method, found, X, attributes=None, **more):
     centers = cluster_centers(X, labels, 3).astype(float)
     scores = (np.bincount(labels)[:, None] * centers**2).sum(axis=0)
     weights = getattr(found, "feature_weights_", np.ones(X.shape[1]))
-    about = {"method": method, "dataset": "mine", "n_clusters": 3, "search": "", "seed": 1}
-    about |= {"parameters": {}, "versions": {}, "input_digest": "0" * 64, "code_digest": "0" * 64}
-    about |= attributes or {}
+    about = {**ATTRIBUTES, "method": method, "n_clusters": 3, **(attributes or {})}
     sizes = float(np.count_nonzero(weights)), float(weights @ scores)
     write_fit(
         folder / f"{method}.h5", TunedFit(*sizes, labels, scores, weights, centers, about, **more)

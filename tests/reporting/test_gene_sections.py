@@ -15,11 +15,7 @@ from sparsekm.annotation.gene_table import tabulate_ages, tabulate_changes
 from sparsekm.atlas.phantom.genes import NEEDED_EVERYWHERE
 from sparsekm.pipeline.workflow_files import FIGURES, match_any
 from sparsekm.reporting import gene_tables
-from sparsekm.reporting.ages_section import (
-    age_figure,
-    describe_needed,
-    view_ages,
-)
+from sparsekm.reporting.ages_section import age_figure, describe_needed, view_ages
 from sparsekm.reporting.brain_figures import expression_figure
 from sparsekm.reporting.clusters import view_anatomy
 from sparsekm.reporting.gene_tables import (

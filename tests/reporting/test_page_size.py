@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from sound_files import ATTRIBUTES
 
 from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.annotation.enrichment import ENRICHMENT
@@ -136,9 +137,7 @@ def test_500_samples_of_20_000_features_make_a_page_of_at_most_3_mb(tmp_path):
             extra["reproducibility"] = rng.random(n_samples)
             extra["partitions"] = np.array([labels] * 50).astype(np.int16)
             extra["selection_frequency"] = weights
-        about = {"method": method, "dataset": "mine", "n_clusters": 4, "search": "x", "seed": 1}
-        about |= {"parameters": {}, "versions": {}, "input_digest": "0" * 64}
-        about["code_digest"] = "1" * 64
+        about = {**ATTRIBUTES, "method": method, "n_clusters": 4}
         fits[method] = tmp_path / f"{method}.h5"
         write_fit(
             fits[method], TunedFit(900.0, 1.0, weights=own, attributes=about, **more, **extra)

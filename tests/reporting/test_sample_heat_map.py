@@ -8,12 +8,7 @@ from matplotlib.text import Text
 
 from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.figures.sample_heat_map import Bar, draw_bar, order_field
-from sparsekm.figures.style import (
-    MOST_LETTERS,
-    figure_svg,
-    new_figure,
-    short_name,
-)
+from sparsekm.figures.style import MOST_LETTERS, figure_svg, new_figure, short_name
 from sparsekm.reporting.figures import answer_figure
 
 

@@ -13,8 +13,12 @@ from sparsekm.tuning.references import reference_objectives
 from sparsekm.tuning.separation import LEVEL
 
 
-def test_the_planted_features_are_found(data, gap_search):
-    search = gap_search("l0").fit(data.X)
+def test_the_planted_features_are_found_and_the_estimator_given_is_not_changed(data, gap_search):
+    search = gap_search("l0")
+    before = search.estimator.get_params()
+    search.fit(data.X)
+    assert search.estimator.get_params() == before
+    assert not hasattr(search.estimator, "labels_")
     assert search.best_sparsity_ == 4
     assert search.get_support().tolist() == data.relevant.tolist()
     assert len(set(zip(data.labels, search.labels_, strict=True))) == 3
@@ -49,13 +53,8 @@ def test_of_two_stages_the_better_fit_is_taken():
     sparsities, gains = [3, 10, 25], []
     for seed in (10, 11):
         X = np.random.default_rng(seed).standard_normal((60, 40))
-        search = GapSearch(
-            L0KMeans(4, n_init=1),
-            sparsities=sparsities,
-            n_references=2,
-            n_refined=4,
-            random_state=seed,
-        ).fit(X)
+        options = {"sparsities": sparsities, "n_references": 2, "n_refined": 4}
+        search = GapSearch(L0KMeans(4, n_init=1), random_state=seed, **options).fit(X)
         best, refined = search.best_estimator_, search.path_.objectives[search.best_index_]
         first = clone(best).path(X, sparsities).objectives[np.equal(sparsities, best.sparsity)]
         assert best.objective_ == max([refined, *first])
@@ -111,14 +110,6 @@ def test_what_the_best_estimator_knows_is_handed_on(fitted_gap, data):
     assert fitted_gap.n_features_in_ == 24
 
 
-def test_the_estimator_given_is_not_changed(data, gap_search):
-    search = gap_search("l0")
-    before = search.estimator.get_params()
-    search.fit(data.X)
-    assert search.estimator.get_params() == before
-    assert not hasattr(search.estimator, "labels_")
-
-
 @pytest.mark.parametrize("estimator", [KMeans(3), ReferenceKMeans(3)], ids=["ours", "theirs"])
 def test_an_estimator_without_sparsity_is_a_type_error(estimator, data):
     with pytest.raises(TypeError, match=r"KMeans\(n_clusters=3.*sparsity"):
@@ -134,19 +125,11 @@ def test_a_verbose_search_tells_what_is_done(data, capsys):
 
 @pytest.fixture(scope="module")
 def searches():
-    rng = np.random.default_rng(0)
-    noise = rng.standard_normal((40, 30))
+    noise = np.random.default_rng(0).standard_normal((40, 30))
     clusters = noise.copy()
     clusters[:20, :6] += 4
-    estimator = L0KMeans(2, n_init=2)
-    sparsities = [6, 12]
-    return [
-        (
-            data,
-            GapSearch(estimator, sparsities=sparsities, n_references=2, random_state=0).fit(data),
-        )
-        for data in (clusters, noise)
-    ]
+    options = {"sparsities": [6, 12], "n_references": 2, "random_state": 0}
+    return [(X, GapSearch(L0KMeans(2, n_init=2), **options).fit(X)) for X in (clusters, noise)]
 
 
 def test_far_clusters_stand_apart_and_pieces_of_noise_do_not(searches):
