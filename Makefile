@@ -54,7 +54,7 @@ test-all: test test-survival test-slurm ## also what only a release needs: whole
 	"$(BIN)/python" -m pytest -m release -n 2 --dist loadgroup
 
 sizes: ## lines and files of every room
-	@for room in src/sparsekm/*/ scripts workflow tests; do files=$$(find $$room -name '*.py'); \
+	@for room in $(filter-out %__pycache__/,$(wildcard src/sparsekm/*/)) scripts workflow tests; do files=$$(find $$room -name '*.py'); \
 	echo "$$(cat $$files | wc -l) lines in $$(echo $$files | wc -w) files: $$room"; done
 
 lint: $(STAMP) ## ruff, snakefmt, snakemake --lint, and mypy over the public names
