@@ -40,6 +40,8 @@ def test_blocks_stay_whole_in_halves():
     for number in range(4):
         rest = np.setdiff1d(np.arange(20), draw_half(20, number, 1, blocks))
         assert abs(len(rest) - 10) <= np.bincount(blocks).max() // 2
+        # In whatever order: 9 or 12 of 21, asked for 11.
+        assert len(draw_half(21, number, 1, np.repeat(np.arange(7), 3))) == 12
     assert len(draw_half(21, 0, 1)) == 11
 
 

@@ -146,6 +146,9 @@ def test_infinite_values_are_missing_and_those_beyond_single_precision_refused(p
         assert np.isnan(raw.X.collect()).sum() == 2
         assert "1 infinite values, such as the logarithm of zero" in raw.remarks[0]
     refused(put("a,b\n1,2\n3,1e300\n5,6\n"), "line 3: 1e.300 in column 'b' is beyond the range")
+    X = X.astype(np.float64)
+    X[2, 2] = 1e300
+    refused(h5ad(X), "is beyond the range of single precision")
 
 
 def test_columns_of_text_are_left_out_and_named(put):

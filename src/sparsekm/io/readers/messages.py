@@ -90,14 +90,17 @@ def need(file: object, package: str, what: str, extra: str) -> Any:
 
 
 @contextmanager
-def explain_damage(file: object, kind: str, cure: str) -> Iterator[None]:
-    """Turn any error inside the block into a `MatrixError`, except that memory ran out.
+def explain_damage(
+    file: object, kind: str, cure: str, errors: tuple[type[Exception], ...] = (Exception,)
+) -> Iterator[None]:
+    """Turn `errors` inside the block into a `MatrixError`, except that memory ran out.
 
-    A damaged file can cause almost any error anywhere inside the library that reads it.
+    A damaged file can cause almost any error anywhere inside the library that reads it. Around code
+    of our own, `errors` are those that a damaged file can cause.
     """
     try:
         yield
     except (MatrixError, MemoryError):
         raise
-    except Exception as error:
+    except errors as error:
         raise refusal("damage", file, kind=kind, reason=reason_of(error), cure=cure) from error

@@ -6,6 +6,8 @@ out, which a remark says.
 
 from __future__ import annotations
 
+import csv
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
@@ -40,6 +42,7 @@ from sparsekm.io.readers.text_table import TextTable
 from sparsekm.io.row_stream import RowStream
 
 _FEWEST_IDS = 10
+_UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
 
 
 def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMatrix:
@@ -50,7 +53,8 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
     for key, name in settings.named.items():
         if name in settings.ignore:
             raise refusal("also_ignored", file, key=key, name=name)
-    with explain_damage(file, "table of text", "a spreadsheet, or a library such as pandas."):
+    cure = "a spreadsheet, or a library such as pandas."
+    with explain_damage(file, "table of text", cure, _UNREADABLE):
         return _read(_Table(file, text, settings))
 
 
