@@ -160,8 +160,13 @@ def _work(main, snakemake, name, log) -> None:
     early = []
     record_files(log, snakemake.output)
     with wait_for_turn(log, name, early.append):
-        given = {"filemode": "w", "encoding": "utf-8", "level": logging.INFO}
-        logging.basicConfig(filename=log, format="%(asctime)s %(message)s", **given)
+        logging.basicConfig(
+            filename=log,
+            filemode="w",
+            encoding="utf-8",
+            level=logging.INFO,
+            format="%(asctime)s %(message)s",
+        )
         # Otherwise each PDF would log hundreds of lines about its fonts.
         logging.getLogger("fontTools").setLevel(logging.WARNING)
         logging.captureWarnings(True)
