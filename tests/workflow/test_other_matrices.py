@@ -7,6 +7,7 @@ import h5py
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from artifact_content import contents
 from scipy.sparse import csr_matrix, issparse
 
@@ -19,15 +20,11 @@ from sparsekm.metrics import classification_error_rate
 pytestmark = [pytest.mark.release, pytest.mark.xdist_group("other matrices")]
 
 
-def run(project, *, matrices, methods, **tuning):
+def run(project, *, matrices, methods, **others):
     """Run the project with other matrices and methods, and return its results."""
-
-    def change(configuration):
-        configuration |= {"atlas": None, "matrices": matrices, "methods": methods}
-        configuration["max_memory_gb"] = tuning.pop("max_memory_gb", None)
-        configuration["tuning"] |= tuning
-
-    project.configure(change)
+    matrices = {"tumours": None, "cells": None} | matrices
+    settings = {"atlas": None, "matrices": matrices, "methods": methods} | others
+    project.configure(yaml.safe_dump(settings))
     done = project.snakemake("--cores", "2")
     assert done.returncode == 0, done.stdout
     return project.root / "results"
@@ -39,7 +36,7 @@ def test_groups_and_positions_reach_the_references_and_the_report(fresh):
     cells.obsm["spatial"] = np.argwhere(np.ones((4, 6))).astype(float)
     cells.write_h5ad(fresh.root / "cells.h5ad")
     entry = {"path": "cells.h5ad", "n_clusters": 2, "groups": "donor"}
-    results = run(fresh, matrices={"cells": entry}, methods=["l0"], reference="spatial")
+    results = run(fresh, matrices={"cells": entry}, methods=["l0"], tuning={"reference": "spatial"})
     assert read_fit(results / "cells" / "l0" / "tuned.h5").attributes["reference"] == "spatial"
     report = (results / "report.html").read_text()
     assert "every feature permuted such that its autocorrelation in space remains" in report
@@ -80,7 +77,8 @@ def results_of_a_sample(tmp_path_factory, project_root, new_project):
     """Results of a matrix with more samples than `tuning.max_samples`."""
     project = new_project(tmp_path_factory.mktemp("sample"), project_root)
     methods = ["kmeans", "l0", "sparse"]
-    return run(project, matrices=TUMOURS, methods=methods, max_samples=N_TUNED) / "tumours"
+    tuning = {"max_samples": N_TUNED}
+    return run(project, matrices=TUMOURS, methods=methods, tuning=tuning) / "tumours"
 
 
 def test_some_samples_are_tuned_on_and_all_are_fitted(folder):

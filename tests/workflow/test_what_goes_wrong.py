@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 from configuration_reader import configuration_check
-from small_project import CONFIGURATION
+from small_project import CONFIGURATION, merged
 
 from sparsekm.pipeline.registry import METHODS
 
@@ -128,13 +128,6 @@ MISTAKES = {
 }
 
 
-def merged(settings, change):
-    """Give settings with those of the change in their place, section by section."""
-    if not isinstance(settings, dict) or not isinstance(change, dict):
-        return change
-    return settings | {key: merged(settings.get(key), value) for key, value in change.items()}
-
-
 @pytest.mark.parametrize(("change", "lines"), MISTAKES.values(), ids=MISTAKES)
 def test_every_mistake_is_told_in_one_line(change, lines):
     # As it is in its file: in the order of the keys.
@@ -201,14 +194,12 @@ def damage(root):
 def test_each_damaged_input_gives_one_line_and_leaves_nothing(copied):
     root = copied.root
 
-    def change(configuration):
-        configuration["matrices"] |= {
-            "species": {"path": "species.csv", "labels": "species"},
-            "ragged": {"path": "ragged.npz", "labels": "y"},
-            "cut": {"path": "cut.h5ad"},
-        }
-
-    copied.configure(change)
+    copied.configure(
+        """
+        matrices: {species: {path: species.csv, labels: species},
+            ragged: {path: ragged.npz, labels: y}, cut: {path: cut.h5ad}}
+        """
+    )
     expected = damage(root)
     done = copied.snakemake(
         "--cores", "2", "--keep-going", "--forcerun", "assemble_expression", "--", *expected
