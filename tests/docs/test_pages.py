@@ -69,7 +69,6 @@ def test_every_make_target_is_there_and_the_command_has_the_options(capsys):
     assert set(re.findall(r"--[a-z]+", " ".join(commands))) <= options
 
 
-
 def find_links(text):
     """List the targets of links and images outside code."""
     text = re.sub(r"^```(?!\{image).*?^```$", "", text, flags=re.M | re.S)

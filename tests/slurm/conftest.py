@@ -8,7 +8,6 @@ import pytest
 from artifact_content import contents
 from small_cluster import CannotRunError, SmallCluster, install
 
-
 # Two jobs of references that can run side by side.
 SMALL = """
 matrices: {cells: null}

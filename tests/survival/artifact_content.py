@@ -23,9 +23,7 @@ def contents(root: Path) -> dict[str, str]:
     names = {file.relative_to(root).as_posix(): file for file in files}
     left_out = ("data/paper/", "results/benchmarks/")
     return {
-        name: content_digest(file)
-        for name, file in names.items()
-        if not name.startswith(left_out)
+        name: content_digest(file) for name, file in names.items() if not name.startswith(left_out)
     }
 
 

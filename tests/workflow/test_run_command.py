@@ -98,9 +98,9 @@ def set_traps(folder: Path) -> Path:
     """Put modules of many names in a folder; return the file that exists once one was imported."""
     # Modules of Python and of its libraries, and what it loads by itself or only if it is there.
     names = {*sys.stdlib_module_names} - {*sys.builtin_module_names}
-    names |= {*"anndata h5py jinja2 jsonschema matplotlib numba numpy pandas psutil scipy".split()}
-    names |= {*"sklearn snakemake sparsekm workflow_job yaml yte bottleneck numexpr".split()}
-    names |= {"sitecustomize", "usercustomize"}
+    names |= {"anndata", "h5py", "jinja2", "jsonschema", "matplotlib", "numba", "numpy", "pandas"}
+    names |= {"psutil", "scipy", "sklearn", "snakemake", "sparsekm", "workflow_job", "yaml", "yte"}
+    names |= {"bottleneck", "numexpr", "sitecustomize", "usercustomize"}
     sprung = folder.parent / "sprung"
     # In the second, Snakemake puts the scripts that it starts.
     for place in (folder, folder / ".snakemake" / "scripts"):

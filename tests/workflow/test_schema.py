@@ -59,7 +59,9 @@ VALUES["paths_of_gap"] = 1 + CONFIG["tuning"]["references"]
 def test_pages_give_defaults_in_these_words_and_in_no_others():
     stated = re.compile(r"(?:default of [\d.]*\d|[\d.]+ (?:in the workflow|by default))")
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
-    texts = {page.relative_to(ROOT).as_posix(): " ".join(page.read_text().split()) for page in pages}
+    texts = {
+        page.relative_to(ROOT).as_posix(): " ".join(page.read_text().split()) for page in pages
+    }
     said = [(page, words.format(**VALUES)) for page, words in SAID]
     assert [words for page, words in said if words not in texts[page]] == []
     found = sorted((page, words) for page in texts for words in stated.findall(texts[page]))

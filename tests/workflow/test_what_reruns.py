@@ -112,7 +112,9 @@ ROWS = {
         "simulation: {repetitions: 3}\nyardstick: {n_seeds: 2}"
     ),
     "`tuning.rule`": Row("tuning: {rule: one-se}"),
-    "`methods`: one more, such as `pca`": Row("methods: [kmeans, l1, l0, sparse, pca]", method="pca"),
+    "`methods`: one more, such as `pca`": Row(
+        "methods: [kmeans, l1, l0, sparse, pca]", method="pca"
+    ),
     "`methods`: one less": Row("methods: [kmeans, l0, sparse]"),
     "`atlas.ages`: one more": Row("atlas: {ages: [E11.5, P14]}", age="P14"),
     "`atlas.seed`: another phantom": Row("atlas: {seed: 4}"),

@@ -20,7 +20,6 @@ from sparsekm.io.table_settings import VALUE_SETTINGS, options_in, split_setting
 from sparsekm.pipeline.bounded_process import LEAST, Limits, run_bounded
 from sparsekm.pipeline.normalisation import read_normalised_table
 
-
 # The slowest rate at which a large matrix may be read.
 _BYTES_PER_SECOND = 10 * 2**20
 

@@ -1,10 +1,9 @@
 """Work in a process of its own, with limits on memory, processor time and what it writes.
 
-A few damaged bytes can make the libraries that parse a file crash, hang, or fill the memory or the
-disk, in more ways than checks can anticipate. Every job of the workflow, and the command's own look
-at a table, therefore works in a child process, whose limits the kernel enforces: address space (not
-on macOS), processor time, which unlike wall time does not run out sooner on a busy machine, and the
-size of a file that it writes.
+Damaged files can make the libraries that parse them crash, hang, or fill the memory or the disk, in
+more ways than checks can anticipate. So every job, and the command's own look at a table, works in
+a child, whose limits the kernel enforces (macOS none on memory). Processor time, unlike wall time,
+does not run out sooner on a busy machine.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def _part_digest(part: Path) -> str:
 class _WithoutTexts(ast.NodeTransformer):
     """Drops docstrings, and what does nothing either."""
 
-    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:  # noqa: N802
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
         return None if isinstance(node.value, ast.Constant) else node
 
 
