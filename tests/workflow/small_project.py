@@ -50,7 +50,7 @@ class Project:
         self.root = root
 
     def configure(self, change="") -> None:
-        """Write config.yaml with the settings of a change, which is YAML, in the place of others."""
+        """Write config.yaml with the settings of a change, which is YAML, instead of others."""
         configuration = merged(CONFIGURATION, yaml.safe_load(change) or {})
         (self.root / "config.yaml").write_text(yaml.safe_dump(configuration))
 

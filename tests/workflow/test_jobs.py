@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -73,12 +74,13 @@ def test_the_first_steps_do_not_tell_the_time_left_and_a_terminal_has_one_line(
 
 
 @pytest.fixture
-def run(load, tmp_path):
-    """Give the function that runs a job with the files that it is to write."""
+def run(load, tmp_path, monkeypatch):
+    """Give the function that runs a job in an empty folder, with the files that it writes."""
+    monkeypatch.chdir(tmp_path)
 
     def run(main, *outputs, threads=1):
         resources = SimpleNamespace(mem_mb=100, runtime=1)
-        of_job = {"threads": threads, "log": [tmp_path / "job.log"], "resources": resources}
+        of_job = {"threads": threads, "log": ["job.log"], "resources": resources}
         job = SimpleNamespace(rule="a_rule", wildcards={"age": "P4"}, input=[], **of_job)
         job.output = [str(output) for output in outputs]
         load("workflow_job").run(main, job)
@@ -95,7 +97,6 @@ forks = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_job_has_the_threads_of_its_rule_and_clears_what_a_killed_one_left_of_its_own_files(
     threads, run, monkeypatch, tmp_path
 ):
-    monkeypatch.chdir(tmp_path)
     for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
         monkeypatch.setenv(f"{library}_NUM_THREADS", "7")
     for name in (".12.partial.path.h5", ".13.partial.tuned.h5", "path.h5"):
@@ -126,20 +127,18 @@ opened = open(sys.argv[1], "a")
 fcntl.flock(opened, fcntl.LOCK_EX)
 print("held", flush=True)
 time.sleep(1)
-opened.write("the last word of the job that was left behind")
+open("over", "w").close()
 """
 
 
 @forks
-def test_a_job_waits_for_the_same_one_of_an_earlier_run(run, tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    log = tmp_path / "job.log"
+def test_a_job_waits_for_the_same_one_of_an_earlier_run(run, capfd):
+    log = Path("job.log")
     command = [sys.executable, "-c", HOLD, str(log)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as left:
         assert left.stdout.readline() == "held\n"
-        run(lambda snakemake, progress: None)
-    # What the other wrote last went with its log.
-    assert "the last word" not in log.read_text()
+        run(lambda snakemake, progress: str(Path("over").rename("was over")))
+    assert Path("was over").exists()
     line = f"P4: a rule: waiting for the same job of an earlier run, which still writes {log}\n"
     assert line in capfd.readouterr().err
 
