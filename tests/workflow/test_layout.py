@@ -75,15 +75,24 @@ def plan(folder, *options):
     return jobs_of(done.stdout)
 
 
-def test_the_root_snakefile_asks_for_what_the_workflows_own_asks(project_root, tmp_path):
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(SETTINGS))
-    root, own = (
-        plan(tmp_path, "--snakefile", str(project_root / place / "Snakefile"))
-        for place in (".", "workflow")
-    )
-    assert root.pop("results") == own.pop("all") == "1"
-    assert root == own
-    assert root["report"] == "1"
+def test_the_root_snakefile_asks_for_the_same_and_a_configuration_that_is_named_is_the_only_one(
+    project_root, tmp_path
+):
+    first = {"matrices": {"first": {"draw": {"experiment": "experiment_3"}}}}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(first | {"methods": ["kmeans", "pca"]}))
+    (tmp_path / "v2.yaml").write_text(yaml.safe_dump(SETTINGS))
+
+    def jobs(place, *files):
+        snakefile = ("--snakefile", str(project_root / place / "Snakefile"))
+        return plan(tmp_path, *snakefile, "--configfile", *files)
+
+    both, root = (jobs(place, "config.yaml", "v2.yaml") for place in ("workflow", "."))
+    assert root.pop("results") == both.pop("all") == "1"
+    assert root == both
+    one = jobs("workflow", "v2.yaml")
+    # One method: the list of the last file.
+    assert [one[rule] for rule in ("normalise_matrix", "cluster_path", "report")] == ["1", "1", "1"]
+    assert [both[rule] for rule in ("normalise_matrix", "cluster_path")] == ["2", "2"]
 
 
 @pytest.fixture
@@ -151,14 +160,3 @@ def test_a_benchmark_has_the_name_of_its_log(rules):
     pairs = re.findall(r'    log:\n +"logs/(.+)\.log",\n    benchmark:\n +"(.+)"', rules)
     assert len(pairs) == rules.count("    benchmark:\n")
     assert [tsv for log, tsv in pairs if tsv != f"results/benchmarks/{log}.tsv"] == []
-
-
-def test_a_configuration_that_is_named_is_the_only_one_unless_two_are(project_root, tmp_path):
-    first = {"matrices": {"first": {"draw": {"experiment": "experiment_3"}}}, "n_seeds": 1}
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(first | {"methods": ["kmeans", "pca"]}))
-    (tmp_path / "v2.yaml").write_text(yaml.safe_dump(SETTINGS))
-    for files, n_matrices in ((["v2.yaml"], "1"), (["config.yaml", "v2.yaml"], "2")):
-        snakefile = ("--snakefile", str(project_root / "workflow" / "Snakefile"))
-        jobs = plan(tmp_path, *snakefile, "--configfile", *files)
-        # One method: the last file's list replaces those before.
-        assert jobs["normalise_matrix"] == jobs["cluster_path"] == n_matrices

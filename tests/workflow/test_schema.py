@@ -110,15 +110,20 @@ def test_make_settings_writes_a_key_that_config_yaml_lacks(place, text):
     assert yaml.safe_load(written) == CONFIG
 
 
-PROFILE = yaml.safe_load((ROOT / "config" / "paper-procedure.yaml").read_text())
+PROFILE = ROOT / "config" / "paper-procedure.yaml"
 
 
+def test_the_profile_of_the_papers_procedure_passes_the_checks():
+    assert configuration_check.check_configuration(yaml.safe_load(PROFILE.read_text())) == []
+
+
+@pytest.mark.release
 def test_every_age_is_planned_and_nothing_else(tmp_path):
-    files = ("--configfile", str(ROOT / "config" / "paper-procedure.yaml"))
+    files = ("--configfile", str(PROFILE))
     files += ("--snakefile", str(ROOT / "workflow" / "Snakefile"))
     done = run_snakemake(tmp_path, *files, "--dry-run", "--cores", "1")
     assert done.returncode == 0, done.stdout
-    for age in PROFILE["atlas"]["ages"]:
+    for age in CONFIG["atlas"]["ages"]:
         for method in ("kmeans", "l1", "l0"):
             assert f"results/{age}/{method}/path.h5" in done.stdout
     assert "simulate:" not in done.stdout

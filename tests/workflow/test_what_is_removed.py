@@ -39,7 +39,7 @@ results: notes.txt figures/mine.png tumours/clusters.csv tumours/l0/my.h5
 
 
 def paths(text):
-    lines = (line.split(": ") for line in text.strip().splitlines())
+    lines = (line.split(": ") for line in text.splitlines() if line)
     return [f"{folder}/{name}" for folder, names in lines for name in names.split()]
 
 

@@ -103,7 +103,7 @@ def log_counts(raw: RawMatrix, library_size: float | None = None) -> tuple[RowSt
     The total is the sum of a sample over all features, and the library size the median of the
     totals, unless it is given. Negative values, and samples without counts, are refused.
     """
-    counts = _without_negative(raw, "counts")
+    counts = _without_negative(raw, "negative_counts")
     totals = np.concatenate([_totals(block) for _, block in counts.blocks()])
     empty = np.flatnonzero(totals == 0)
     if len(empty):
@@ -130,7 +130,7 @@ def log_values(raw: RawMatrix) -> RowStream:
             return np.log2(1 + block)
         return _store(block, np.log2(1 + block.data))
 
-    return _without_negative(raw, "log2").change(change)
+    return _without_negative(raw, "negative_log2").change(change)
 
 
 def _store(block: csr_array, values: np.ndarray) -> csr_array:
@@ -139,7 +139,7 @@ def _store(block: csr_array, values: np.ndarray) -> csr_array:
     return csr_array(parts, shape=block.shape)
 
 
-def _without_negative(raw: RawMatrix, how: str) -> RowStream:
+def _without_negative(raw: RawMatrix, refusal: str) -> RowStream:
     X = file_values(raw)
     # Missing values, of which a sparse matrix has none, are passed over.
     smallest = min(
@@ -147,7 +147,7 @@ def _without_negative(raw: RawMatrix, how: str) -> RowStream:
         for _, block in X.blocks()
     )
     if smallest < 0:
-        raise MatrixError(say(f"negative_{how}", smallest=smallest))
+        raise MatrixError(say(refusal, smallest=smallest))
     return X
 
 
