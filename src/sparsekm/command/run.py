@@ -16,22 +16,8 @@ from typing import Any
 import yaml
 
 from sparsekm.annotation.gene_table import primary_method
-from sparsekm.command.configuration import (
-    USUAL_CLUSTER_SIZE,
-    compose,
-    dataset_name,
-    path_rule,
-    read_configuration,
-    table_path,
-)
-from sparsekm.command.refusals import (
-    CommandError,
-    note_run,
-    refuse_options,
-    refuse_to_write,
-    short_path,
-    take_turn,
-)
+from sparsekm.command import configuration, refusals
+from sparsekm.command.refusals import CommandError, short_path
 from sparsekm.command.signals import run_group
 from sparsekm.command.tables import summarise_table
 from sparsekm.io.atomic import write_text
@@ -64,20 +50,20 @@ def run_table(options: Namespace) -> int:
         file, text = _prepare(options, place, tell)
         settings = yaml.safe_load(text)
     else:
-        refuse_options(options)
+        refusals.refuse_options(options)
         file = options.table
-        settings = read_configuration(file)
+        settings = configuration.read_configuration(file)
         if options.dry_run:
             _look_again(file, settings, tell)
     if options.dry_run:
         return 0
     folder = file.resolve().parent
-    refuse_to_write(file, settings, place, is_table=is_table, force=options.force)
-    with take_turn(folder):
+    refusals.refuse_to_write(file, settings, place, is_table=is_table, force=options.force)
+    with refusals.take_turn(folder):
         _clear_stale_lock(place, folder)
         if is_table:
             write_text(text, file)
-        note_run(file, settings)
+        refusals.note_run(file, settings)
         tell(f"Running {short_path(file)} (edit it to change settings)")
         status = _start_workflow(place, file.resolve(), folder, options)
     if status:
@@ -98,10 +84,10 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
     for path in filter(None, (table, groups)):
         if not path.exists():
             raise CommandError(f"{path}: no such file.")
-    name = dataset_name(table, _taken_names(place))
+    name = configuration.dataset_name(table, _taken_names(place))
     folder = options.output or Path(f"sparsekm-{name}")
     for path in (table.resolve(), folder.resolve()):
-        if rule := path_rule(str(path)):
+        if rule := configuration.path_rule(str(path)):
             raise CommandError(f"{path}: the path should {rule}. Rename it.")
     if not str(folder).isprintable():
         raise CommandError(f"{str(folder)!r}: the path should be printable text; set --output.")
@@ -115,19 +101,20 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
     classes = None if found.classes is None else list(found.classes)
     k = 2 if asked == "auto" else count_clusters(name, asked, classes, found.n_samples)
     # Half-samples are clustered too.
-    smallest = max(1, min(USUAL_CLUSTER_SIZE, found.n_samples // (2 * k)))
-    if smallest < USUAL_CLUSTER_SIZE:
+    usual = configuration.USUAL_CLUSTER_SIZE
+    smallest = max(1, min(usual, found.n_samples // (2 * k)))
+    if smallest < usual:
         tell(
-            f"  NOTE: half of the samples are too few for clusters of {USUAL_CLUSTER_SIZE}: "
+            f"  NOTE: half of the samples are too few for clusters of {usual}: "
             f"min_cluster_size is set to {smallest}."
         )
     file = folder / "config.yaml"
-    entry["path"] = table_path(folder, table)
+    entry["path"] = configuration.table_path(folder, table)
     if groups:
-        entry["feature_groups"] = table_path(folder, groups)
+        entry["feature_groups"] = configuration.table_path(folder, groups)
     again = f"sparsekm run {shlex.quote(str(file))}"
-    methods = options.methods or DEFAULT_METHODS
-    return file, compose(name, entry, again, methods=methods, min_cluster_size=smallest)
+    how = {"methods": options.methods or DEFAULT_METHODS, "min_cluster_size": smallest}
+    return file, configuration.compose(name, entry, again, **how)
 
 
 def _look_again(file: Path, settings: Mapping[str, Any], tell: Callable[[str], Any]) -> None:

@@ -16,15 +16,7 @@ from sparsekm.io.readers.messages import MatrixError, refusal, say
 from sparsekm.io.readers.raw_matrix import RawMatrix, check_size
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.io.row_stream import RowStream
-from sparsekm.pipeline.scales import (
-    are_counts,
-    file_values,
-    log_counts,
-    log_values,
-    measure_moments,
-    most_variable_counts,
-    remark_on_scale,
-)
+from sparsekm.pipeline import scales
 
 NORMALISATIONS = ("zscore", "counts", "log2", "none")
 IMPUTATIONS = {
@@ -78,7 +70,7 @@ def read_normalised_table(
     everything is as in the run except for the values that nearest neighbours fill in.
     """
     raw = read_matrix(file, **reading)
-    raw.remarks += remark_on_scale(raw, normalise_by)
+    raw.remarks += scales.remark_on_scale(raw, normalise_by)
     try:
         raw = settle_missing(raw, impute, max_missing, quick=quick)
         found = normalise(raw, normalise_by, n_top_features)
@@ -120,19 +112,19 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
     n_features = raw.X.shape[1]
     chosen = np.arange(n_features)
     if n_top_features is not None:
-        chosen = most_variable_counts(raw, n_top_features)
+        chosen = scales.most_variable_counts(raw, n_top_features)
     X, offset, size = raw.X, np.zeros(n_features), None
     if how == "counts":
-        X, size = log_counts(raw)
+        X, size = scales.log_counts(raw)
     elif how == "log2":
-        X = log_values(raw)
+        X = scales.log_values(raw)
     elif how == "none":
-        X = file_values(raw)
+        X = scales.file_values(raw)
     else:
         offset = raw.offset
     if len(chosen) < n_features:
         X, offset = X.select(chosen), offset[chosen]
-    moments = measure_moments(X, offset)
+    moments = scales.measure_moments(X, offset)
     kept, own = ~moments.constant, None
     if not kept.any():
         raise MatrixError(say("all_constant", p=X.shape[1]))
@@ -217,7 +209,7 @@ def settle_missing(
 
 def _fill(X: np.ndarray, offset: np.ndarray, lacking: np.ndarray, impute: str) -> None:
     """Fill the missing values of (n, p) float32, less `offset`, in place."""
-    whole = are_counts(X, offset)
+    whole = scales.are_counts(X, offset)
     columns = np.flatnonzero(lacking.any(axis=0))
     if impute == "half_minimum":
         lowest = np.nanmin(X[:, columns], axis=0) + offset[columns]

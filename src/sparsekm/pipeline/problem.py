@@ -30,15 +30,10 @@ from sparsekm.io.normalised_file import NormalisedData, read_normalised
 from sparsekm.io.store import TunedFit, pick_fit
 from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
 from sparsekm.pipeline.registry import Method, get_method
+from sparsekm.tuning import sample_blocks
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus
 from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.gap import default_sparsities
-from sparsekm.tuning.sample_blocks import (
-    BLOCKS_PER_CLUSTER,
-    fewest_samples,
-    space_blocks,
-    tuning_sample,
-)
 from sparsekm.tuning.sparse_kmeans import MOST_SAMPLES
 
 
@@ -82,7 +77,8 @@ class ClusteringProblem:
             return np.unique(self.tuning.groups, return_inverse=True)[1]
         if self.tuning.positions is None:
             return None
-        return space_blocks(self.tuning.positions, BLOCKS_PER_CLUSTER * self.estimator.n_clusters)
+        n_blocks = sample_blocks.BLOCKS_PER_CLUSTER * self.estimator.n_clusters
+        return sample_blocks.space_blocks(self.tuning.positions, n_blocks)
 
     def of_all(self, values: np.ndarray, unknown: float) -> np.ndarray:
         """Return the values of all samples, (n,), from those of the samples that are clustered."""
@@ -228,7 +224,8 @@ def define_problem(
     if entry.tuning == "resampling":
         estimator = estimator.make_estimator()
         max_samples = min(max_samples or MOST_SAMPLES, MOST_SAMPLES)
-    samples = tuning_sample(clustered.X.shape[0], max_samples, own_seed, fewest_samples(estimator))
+    fewest = sample_blocks.fewest_samples(estimator)
+    samples = sample_blocks.tuning_sample(clustered.X.shape[0], max_samples, own_seed, fewest)
     return ClusteringProblem(
         whole=data,
         data=clustered,

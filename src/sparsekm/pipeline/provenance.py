@@ -187,4 +187,5 @@ def _meaning(file: Path) -> bytes:
     """Return the syntax of Python without docstrings, or the bytes of another file."""
     if file.suffix != ".py":
         return file.read_bytes()
-    return ast.dump(_WithoutTexts().visit(ast.parse(file.read_bytes()))).encode()
+    tree = _WithoutTexts().visit(ast.parse(file.read_bytes()))
+    return ast.dump(tree, annotate_fields=False).encode()
