@@ -371,9 +371,8 @@ def climb(rows, labels, n_clusters, weight_step, min_size, gain):
             packed = pack(rows, kept, factors)
             held = kept.copy()
         if not settled:
-            centers = new_points(packed, n_clusters)
+            centers = means_of(packed, sums, sizes, held, factors)
             changed[:] = True
-            centre(packed, labels, centers, sizes, changed)
             moves = exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed)
             settled = moves == 0
         if settled:
@@ -397,6 +396,20 @@ def sum_clusters(rows, labels, n_clusters, min_size):
     for i in range(rows.shape[0]):
         add_row(rows, i, sums[labels[i]], 1.0)
     return sums, sizes
+
+
+@compiled
+def means_of(packed, sums, sizes, held, factors):
+    """Return the means of clusters, as packed, from the sums of all features.
+
+    What is packed at q is the feature `held` there, times its factor.
+    """
+    centers = new_points(packed, sizes.shape[0])
+    for k in range(sizes.shape[0]):
+        for q in range(held.shape[0]):
+            centers[k, q] = sums[k, held[q]] / sizes[k] * factors[q]
+        set_norm(packed, centers[k])
+    return centers
 
 
 @compiled
