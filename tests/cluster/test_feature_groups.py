@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+from sparsekm.cluster.matrices.containers import VaryingFeatures
 from sparsekm.cluster.weight_step import FeatureGroups, SoftThreshold, TopFeatures
 
 NAMES = ["a", "b", "a", "c", "b", "a"]
