@@ -133,6 +133,11 @@ class BaseSparseKMeans(PathEstimator):
             On the training data these are `labels_`, except where `fit` warns of it, where
             ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest,
             and for those that `trim` set aside.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or holds infinity, or NaN that is not imputed.
         """
         check_is_fitted(self)
         values = read_new(self, X)

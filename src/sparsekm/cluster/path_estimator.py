@@ -63,6 +63,11 @@ class FeatureSelector(SelectorMixin):
         Returns
         -------
         ndarray, sparse matrix or DataFrame of shape (n_samples, n_selected_features)
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
         """
         return super().transform(as_readable(X))
 
@@ -76,6 +81,11 @@ class FeatureSelector(SelectorMixin):
         Returns
         -------
         ndarray or sparse matrix of shape (n_samples, n_features)
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X has another number of features than were selected.
         """
         return super().inverse_transform(as_readable(X))
 
@@ -271,6 +281,11 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_sparsities,)
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `path` would.
         """
         return self._search_path(X, sparsities, objectives_only=True)[-1]
 
