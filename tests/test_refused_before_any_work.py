@@ -19,10 +19,11 @@ FITTED = {
     "gap of a framework": GapSearch(SparseClustering(AgglomerativeClustering(3)), n_references=2),
 }
 WORK = [
-    "cluster.estimators.run_kmeans",
-    "cluster.estimators.fit_path",
-    "cluster.estimators.make_start",
-    "cluster.sparse_clustering.restart_everywhere",
+    "cluster.estimators.KMeansPartition.run",
+    "cluster.estimators.search_path",
+    "cluster.estimators.propose_starts",
+    "cluster.estimators.alternate_everywhere",
+    "cluster.sparse_clustering.alternate_everywhere",
     "baselines.spectral.principal_axes",
     "baselines.spectral.marginal_scores",
     "baselines.penalised_gaussian_mixture.KMeansPartition.start",

@@ -5,8 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sparsekm import GapSearch, L0KMeans, SparseKMeans, classification_error_rate
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.matrix import CentredMatrix, feature_scores
 from sparsekm.simulation import gaussian_clusters
 from sparsekm.tuning.references import permuted_reference, reference_objectives
 

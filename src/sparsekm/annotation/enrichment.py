@@ -28,7 +28,7 @@ from scipy.stats import false_discovery_control, hypergeom
 
 from sparsekm.annotation.gene_sets import GeneSets, MatchedFeatures
 from sparsekm.annotation.gene_table import primary_method
-from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.matrix import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.io.tables import NUMBER_OR_NOTHING, WHOLE, WORD, TableFormat, columns

@@ -15,17 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.matrices.containers import Data, Seed, compute
-from sparsekm.cluster.matrices.scatter import (
-    Block,
-    Matrix,
+from sparsekm.cluster.matrices.matrix import (
+    FeatureMatrix,
     cluster_sizes,
     matrix_sums,
     scores_from_sums,
 )
-from sparsekm.cluster.matrices.sparse_matrix import SparseBlock, as_matrix
+from sparsekm.cluster.matrices.sparse_matrix import Block, SparseBlock, as_matrix
 from sparsekm.cluster.partition_step import dense_if_few
-from sparsekm.cluster.path import Progress
-from sparsekm.cluster.path_estimator import FeatureSelector, read_data, read_new
+from sparsekm.cluster.path_estimator import FeatureSelector, Progress, read_data, read_new
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.runtime.threads import count_threads
 
@@ -147,7 +145,7 @@ class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         kmeans, own = KMeans(), self.get_params()
         return kmeans.set_params(**{name: own[name] for name in kmeans.get_params() if name in own})
 
-    def _learn_partition(self, matrix: Matrix, kmeans: KMeans):
+    def _learn_partition(self, matrix: FeatureMatrix, kmeans: KMeans):
         """Take over what k-means found on features made from those of the matrix."""
         labels, n_clusters = kmeans.labels_, int(self.n_clusters)
         sizes = cluster_sizes(labels, n_clusters)

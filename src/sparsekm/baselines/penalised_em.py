@@ -25,8 +25,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsekm.baselines.baseline_estimator import feature_totals
-from sparsekm.cluster.matrices.scatter import Block
-from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
+from sparsekm.cluster.matrices.sparse_matrix import Block, SparseBlock
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import run_in_slices
 

@@ -11,7 +11,7 @@ from sparsekm.baselines import penalised_em as em
 from sparsekm.baselines.baseline_estimator import BaselineEstimator, feature_totals, standardise
 from sparsekm.cluster.kmeans.many_samples import nearest_centers
 from sparsekm.cluster.matrices.containers import Data
-from sparsekm.cluster.matrices.scatter import MatrixInMemory, feature_scores
+from sparsekm.cluster.matrices.matrix import FeatureMatrix, feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, centred_block
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
 from sparsekm.cluster.path_estimator import remember_features, warn_unconverged
@@ -166,7 +166,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         shares = np.exp(joint - joint.max(axis=0))
         return (shares / shares.sum(axis=0)).T
 
-    def _draw_starts(self, matrix: MatrixInMemory, n_clusters: int, n_init: int):
+    def _draw_starts(self, matrix: FeatureMatrix, n_clusters: int, n_init: int):
         """Draw partitions as responsibilities: k-means ends, and the nearest of random samples."""
         partition = KMeansPartition(
             n_clusters, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)

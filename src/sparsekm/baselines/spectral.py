@@ -17,10 +17,9 @@ from scipy.linalg import eigh
 
 from sparsekm.baselines.baseline_estimator import BaselineEstimator, feature_totals, standardise
 from sparsekm.cluster.estimators import KMeans
-from sparsekm.cluster.matrices.containers import Data
-from sparsekm.cluster.matrices.scatter import Block, MatrixInMemory, feature_scores
-from sparsekm.cluster.matrices.sparse_matrix import SparseBlock, centred_block
-from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+from sparsekm.cluster.matrices.containers import Data, VaryingFeatures
+from sparsekm.cluster.matrices.matrix import FeatureMatrix, feature_scores
+from sparsekm.cluster.matrices.sparse_matrix import Block, SparseBlock, centred_block
 from sparsekm.cluster.path_estimator import remember_features
 from sparsekm.cluster.screening import (
     higher_criticism_threshold,
@@ -195,7 +194,7 @@ class SingularVectorClustering(BaselineEstimator):
 
     @abstractmethod
     def _choose_features(
-        self, matrix: MatrixInMemory, deviations: np.ndarray
+        self, matrix: FeatureMatrix, deviations: np.ndarray
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return the features to keep, ascending, and the attributes that tell why."""
 
@@ -259,7 +258,7 @@ class IFPCA(SingularVectorClustering):
 
     _fewer_vectors = 1
 
-    def _choose_features(self, matrix: MatrixInMemory, deviations: np.ndarray):
+    def _choose_features(self, matrix: FeatureMatrix, deviations: np.ndarray):
         block = matrix.block
         rows = block.rows if isinstance(block, SparseBlock) else block.T
         scores = marginal_scores(rows, n_jobs=self.n_jobs)
@@ -316,7 +315,7 @@ class SCFS(SingularVectorClustering):
     True
     """
 
-    def _choose_features(self, matrix: MatrixInMemory, deviations: np.ndarray):
+    def _choose_features(self, matrix: FeatureMatrix, deviations: np.ndarray):
         n_clusters, freedom = int(self.n_clusters), matrix.n_samples - 1
         varying = np.flatnonzero(deviations)
         first, _ = self._cluster(standardise(matrix.select(varying).block, deviations[varying]))

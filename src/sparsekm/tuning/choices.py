@@ -14,9 +14,9 @@ import pandas as pd
 from sklearn.base import clone
 
 from sparsekm.cluster.estimators import KMeans
+from sparsekm.cluster.matrices.containers import count_distinct
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.matrices.varying_features import count_distinct
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.tuning.consensus import agreement, consensus_partition

@@ -15,7 +15,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from sparsekm.cluster.matrices.containers import in_blocks
-from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.matrix import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.unequal_samples import describe_weighted, with_weights

@@ -20,7 +20,7 @@ from sparsekm.cluster.matrices.dense_parts import (
     log_variances,
     variance_beyond_trend,
 )
-from sparsekm.cluster.matrices.scatter import MatrixInMemory
+from sparsekm.cluster.matrices.matrix import FeatureMatrix
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.screening import marginal_scores
 from sparsekm.runtime.compiled import compiled
@@ -53,7 +53,7 @@ class ScaledData:
     scale: np.ndarray  # (n_features,)
 
     @cached_property
-    def matrix(self) -> MatrixInMemory:
+    def matrix(self) -> FeatureMatrix:
         """The values in `X`, centred."""
         return as_matrix(self.X)
 

@@ -19,10 +19,10 @@ from sklearn.base import clone
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
 from sparsekm.cluster.kmeans.many_samples import label_samples
+from sparsekm.cluster.matrices.containers import count_distinct
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
-from sparsekm.cluster.matrices.matrix import CentredMatrix, dense_columns
-from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_centers
-from sparsekm.cluster.matrices.varying_features import count_distinct
+from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix, dense_columns
+from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.threads import one_blas_thread, run_side_by_side
@@ -180,7 +180,7 @@ def _fit_few_from(matrix, seen, n_clusters, guard, seed) -> tuple[np.ndarray, np
 
 
 def fit_few(
-    estimator: Any, matrix: MatrixInMemory, labels: np.ndarray, sparsity: float
+    estimator: Any, matrix: FeatureMatrix, labels: np.ndarray, sparsity: float
 ) -> SparsityPath:
     """Run Algorithm 1 from a partition; again with fewer features where far fewer differ."""
     path = fit_from(estimator, matrix, labels, sparsity)
@@ -237,7 +237,7 @@ def equal_components(part: np.ndarray, n_clusters: int) -> np.ndarray:
 STARTS = {"screens": _fit_screens, "optimum": _fit_optimum, "components": _fit_components}
 
 
-def _can_cluster(matrix: MatrixInMemory, n_clusters: int) -> bool:
+def _can_cluster(matrix: FeatureMatrix, n_clusters: int) -> bool:
     return count_distinct(matrix, n_clusters) >= n_clusters
 
 

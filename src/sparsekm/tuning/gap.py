@@ -19,7 +19,8 @@ from scipy.sparse import csr_array, issparse
 from scipy.stats import f as fisher
 from scipy.stats import false_discovery_control
 
-from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_centers
+from sparsekm.cluster.matrices.matrix import FeatureMatrix
+from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice
 from sparsekm.cluster.weight_step import PENALTIES, resolve_sparsities
@@ -277,7 +278,7 @@ FALSE_DISCOVERIES = 0.1
 MEDIUM_EFFECT = 0.25**2 / (1 + 0.25**2)
 
 
-def count_differing(matrix: MatrixInMemory, labels: np.ndarray, between: np.ndarray) -> int:
+def count_differing(matrix: FeatureMatrix, labels: np.ndarray, between: np.ndarray) -> int:
     """Count the features, at least 1, whose means differ clearly between clusters.
 
     `between` (n_features,) are the scores a_j of the labels. This describes the clusters and tests

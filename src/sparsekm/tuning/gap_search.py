@@ -190,7 +190,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             self._fit(X, positions, holes)
         else:
             self._fit_weighted(X, positions, holes, sample_weight)
-        compare_batches(self, X, batch, positions=positions, sample_weight=sample_weight)
+        if batch is not None:
+            compare_batches(self, X, batch, positions=positions, sample_weight=sample_weight)
         return self
 
     def _fit_weighted(self, X, positions, holes, sample_weight):

@@ -25,7 +25,7 @@ from sklearn.base import clone
 from sklearn.covariance import ledoit_wolf
 
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
-from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.runtime.threads import one_blas_thread
 from sparsekm.tuning.consensus import agreement, match_clusters
 from sparsekm.tuning.fold_fits import FoldFit

@@ -13,10 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.many_samples import label_samples
-from sparsekm.cluster.matrices.containers import Data, Seed, compute
-from sparsekm.cluster.matrices.scatter import cluster_centers
-from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
+from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, check_matrix, compute
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
 from sparsekm.cluster.missing import MISSING, imputes, label_observed
 from sparsekm.cluster.path_estimator import FeatureSelector, read_data, read_new, remember_features
 from sparsekm.cluster.unequal_samples import (
@@ -263,7 +261,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         if rows is not None and len(rows) < values.shape[0]:
             self._spread(values, rows)
         remember_features(self, X)
-        compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
+        if batch is not None:
+            compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
         return self
 
     def _fit_trimmed(self, values, blocks) -> np.ndarray:
