@@ -44,11 +44,13 @@ def change(adata, kind):
 
 @pytest.mark.parametrize(
     ("kind", "stored"),
-    zip(
-        (np.float16, "str", "int", "partly", "view"),
-        (np.asarray, sparse.csc_matrix, np.asarray, sparse.csc_matrix, np.asarray),
-        strict=True,
-    ),
+    [
+        (np.float16, np.asarray),
+        ("str", sparse.csc_matrix),
+        ("int", np.asarray),
+        ("partly", sparse.csc_matrix),
+        ("view", np.asarray),
+    ],
 )
 def test_a_heat_map_reads_whatever_values_and_labels_have_become(clustered, kind, stored):
     adata = clustered.copy()

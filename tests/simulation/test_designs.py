@@ -69,7 +69,7 @@ def test_raw_means_are_the_papers_within_their_standard_error(draw, arguments, m
             assert abs(found - expected) < WIDTH * error
 
 
-@pytest.mark.parametrize(("experiment", "ddof"), zip(EXPERIMENTS, (0, 1, 0, 1), strict=True))
+@pytest.mark.parametrize(("experiment", "ddof"), [*zip(EXPERIMENTS, (0, 1, 0, 1), strict=True)])
 def test_columns_are_standardised_and_the_same_seed_gives_the_same_bits(experiment, ddof):
     X, again, other = (EXPERIMENTS[experiment](ddof=ddof, random_state=s).X for s in (0, 0, 1))
     np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-12)
