@@ -32,12 +32,7 @@ from sparsekm.pipeline.registry import Method, get_method
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus
 from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.gap import default_sparsities
-from sparsekm.tuning.sample_blocks import (
-    BLOCKS_PER_CLUSTER,
-    fewest_samples,
-    space_blocks,
-    tuning_sample,
-)
+from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks, tuning_sample
 from sparsekm.tuning.sparse_kmeans import MOST_SAMPLES
 
 
@@ -233,7 +228,7 @@ def define_problem(
     if entry.tuning == "resampling":
         estimator = estimator.make_estimator()
         max_samples = min(max_samples or MOST_SAMPLES, MOST_SAMPLES)
-    samples = tuning_sample(clustered.X.shape[0], max_samples, own_seed, fewest_samples(estimator))
+    samples = tuning_sample(clustered.X.shape[0], max_samples, own_seed, estimator)
     return ClusteringProblem(
         whole=data,
         data=clustered,

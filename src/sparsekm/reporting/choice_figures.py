@@ -15,7 +15,7 @@ from sparsekm.figures import style
 from sparsekm.pipeline.registry import get_method, method_look
 from sparsekm.reporting.clusters import cluster_colors
 from sparsekm.reporting.results import DatasetResult, MethodResult
-from sparsekm.tuning.consensus import coassociation
+from sparsekm.tuning.fold_fits import coassociation
 
 _MAX_TICKS = 10
 _PANEL_WIDTH = 4.4

@@ -98,11 +98,7 @@ class ScaledData:
 
 
 def choose_screening(data: ScaledData) -> str:
-    """Tell how the features of data are ranked: an entry of `SCREENINGS`, never "auto".
-
-    "all" with at most as many features as the smallest screen; "marginal" if their variances are
-    equal or their units differ; "variance" if all means are equal; else "trend".
-    """
+    """Tell how the features of data are ranked: an entry of `SCREENINGS`, never "auto"."""
     means, variances = data.moments()
     if len(means) <= SCREENS[0]:
         return "all"
