@@ -178,6 +178,10 @@ class _Table(TextTable):
         for at in (at for at in ids if at in numbers):
             is_first, is_bare = at == numbers[0], at == 0 and not self.has_header
             if size[at] < n:
+                # Numbers of patients, some of whom came twice.
+                is_id = is_bare and at in whole and others.size
+                if is_id and min(map(int, cells[at])) > 10 * np.nanmax(others):
+                    return 0
                 continue
             if is_first and (is_called(at, "feature_heading") or (at == 0 and not header[0])):
                 return at
