@@ -243,24 +243,23 @@ def _read(table: _Table) -> RawMatrix:
     if transpose:
         _refuse_several_measures(table, columns)
     X = _take_values(table)
+    samples, features, sides = lines, columns, ("lines", "columns")
     if transpose:
         _refuse_annotation(table, columns, X)
-        X, samples, features = X.T, columns, lines or [f"feature{at + 1}" for at in range(len(X))]
-        of_samples, of_features = "columns", "lines"
-    else:
-        samples, features, of_samples, of_features = lines, columns, "lines", "columns"
+        features = lines or [f"feature{at + 1}" for at in range(len(X))]
+        X, samples, sides = X.T, columns, sides[::-1]
     left = list_annotating(samples or (), lines=not transpose)
-    chosen = _without(table, samples or range(len(X)), left, f"left_{of_samples}")
+    chosen = _without(table, samples or range(len(X)), left, f"left_{sides[0]}")
     if transpose:
         _say_text(table, dict.fromkeys(table.names(table.text), ()), "columns")
     left = list_describing(features, X, settings.keep, remarks, lines=transpose)
-    used = _without(table, features, left, f"described_by_{of_features}")
+    used = _without(table, features, left, f"described_by_{sides[1]}")
     nameless = [at for at in used if features[at].strip("- ") in ("", "NA", "nan")]
     if transpose and 0 < len(nameless) < len(used):
         remarks.append(say("nameless", n=len(nameless)))
         used = np.setdiff1d(used, nameless)
     about = {name: [cells[at] for at in chosen] for name, cells in about.items()}
-    _say_text(table, about, of_features)
+    _say_text(table, about, sides[1])
     if len(table.aside) and not transpose:
         cells = table.cells(table.aside[0])[:4]
         remarks.append(say("aside", n=len(table.aside), cells=cells))
