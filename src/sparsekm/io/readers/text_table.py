@@ -10,7 +10,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Collection, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, takewhile
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,7 @@ _MOST_COLUMNS = 1_000_000
 _MOST_IN_CELL = 2**17
 _FEW_STEPS = 6
 _LINES_LOOKED_AT = 200
-_HEAD_CHARACTERS = 2**21
+_WIDE_HEAD = 2**17  # characters of ten lines
 _HEAD_CELLS = 100_000
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 Lines = list[tuple[int, str]]
@@ -106,12 +106,10 @@ class TextTable:
 
     def _find_format(self, lines: Lines, usual: str) -> int:
         """Find the separator and the header, and return the index of the first line of data."""
-        head, n_plain, size = [], 0, 0
-        for _, line in lines:
-            n_plain, size = n_plain + (line[0] not in "#!"), size + len(line)
-            if n_plain > (_LINES_LOOKED_AT if size < _HEAD_CHARACTERS else 10):
-                break
-            head.append(line)
+        n_above = sum(1 for _ in takewhile(lambda line: line[1][0] in "#!", lines))
+        is_wide = sum(len(line) for _, line in lines[: n_above + 10]) > _WIDE_HEAD
+        n_head = n_above + (10 if is_wide else _LINES_LOOKED_AT)
+        head = [line for _, line in lines[:n_head]]
         marks = [line[0] if line[0] in "#!" else "" for line in head]
         plain = [line for line, mark in zip(head, marks, strict=True) if not mark]
         if len(plain) < 2:
@@ -190,8 +188,7 @@ class TextTable:
         self.numbers: list[int] = []
         self.values = np.full((len(lines), width), np.nan)
         self.is_text = np.zeros(self.values.shape, dtype=bool)
-        unusual: dict[str, list[int]] = {"quotes": [], "short": [], "notes": []}
-        gaps, legends = [], {}
+        quotes, short, notes, gaps, legends = [], [], [], [], {}
         for number, line in lines:
             cells, stray = split(line, separator)
             n_cells = len(cells)
@@ -202,21 +199,21 @@ class TextTable:
                 line[0] == "#" and (n_cells != width or line.startswith("#!{"))
             ):
                 continue
-            if stray or (number - 1 in unusual["quotes"][-1:] and '"' in line):
+            if stray or (number - 1 in quotes[-1:] and '"' in line):
                 if n_cells != width or (not stray and line.count('"') % 2):
                     raise refusal("open_quote", line=number - (not stray))
-                unusual["quotes"].append(number)
+                quotes.append(number)
             if len(cells) > width:
                 raise refusal("long_line", line=number, n=n_cells, width=width)
             if width > 2 and not "".join(cells[1:]).strip():
-                unusual["notes"].append(number)
+                notes.append(number)
                 continue
             if len(cells) < width:
                 if separator == " ":
                     raise refusal("short_blank", line=number, n=n_cells, width=width)
                 if len(cells) < width - 1 and self.numbers and number - self.numbers[-1] > 1:
                     gaps.append(number)
-                unusual["short"].append(number)
+                short.append(number)
                 cells += [""] * (width - len(cells))
             at = len(self.lines)
             self.values[at], text = parser.line(cells)
@@ -228,26 +225,25 @@ class TextTable:
                 n_filled = sum(bool(cell.strip()) for cell in cells[1:])
                 if n_filled == n_numbers == 1 or (2 * n_filled <= width - 1 and not n_numbers):
                     legends[number] = n_numbers
-        ends = self.numbers[-len(unusual["short"]) :]
+        ends = self.numbers[-len(short) :]
         is_table = any(legends.get(number, 1) for number in ends)
-        if gaps and len(ends) > 1 and ends == unusual["short"] and is_table:
+        if gaps and len(ends) > 1 and ends == short and is_table:
             raise refusal("second_table", line=gaps[0])
         # Sources and abbreviations are explained below the data, such as ND, not detected.
         while self.numbers and self.numbers[-1] in legends:
             self.lines.pop()
-            unusual["notes"].append(self.numbers.pop())
-        unusual["short"] = [one for one in unusual["short"] if one not in unusual["notes"]]
+            notes.append(self.numbers.pop())
+        short = [one for one in short if one not in notes]
         n_lines, self.changed = len(self.lines), parser.changed
         self.values, self.is_text = self.values[:n_lines], self.is_text[:n_lines]
         # A column with numbers such as 1,234 next to others such as 1.234.
         fractions = np.nan_to_num(self.values, posinf=0, neginf=0) % 1 if parser.grouped else 0
         mixed = np.flatnonzero(np.any(fractions, axis=0))
         for at in range(n_lines) if len(mixed) else ():
-            cells = [cell.strip() for cell in self.cells(at)]
-            odd = [cells[column] for column in mixed if cells[column] in parser.grouped]
+            odd = parser.grouped & {cell.strip() for cell in np.array(self.cells(at))[mixed]}
             if odd:
-                raise refusal("both_marks", line=self.numbers[at], cell=odd[0])
-        for kind, numbers in unusual.items():
+                raise refusal("both_marks", line=self.numbers[at], cell=min(odd))
+        for kind, numbers in (("quotes", quotes), ("short", short), ("notes", notes)):
             if numbers:
                 self.remarks.append(say(kind, n=len(numbers), first=min(numbers)))
 
