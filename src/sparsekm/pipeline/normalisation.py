@@ -188,7 +188,7 @@ def settle_missing(
     total = int(by_feature.sum())
     if not total:
         return raw
-    check_size("the matrix, which lacks values,", n, p)
+    check_size(n, p)
     said = [
         f"{total} values ({100 * total / (n * p):.2g} %) are missing, of "
         f"{np.count_nonzero(by_feature)} features and {np.count_nonzero(by_sample)} samples"
