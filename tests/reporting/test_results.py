@@ -19,9 +19,7 @@ from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting import figures, report
 from sparsekm.reporting.answer import view_answer
 from sparsekm.reporting.clusters import class_colors, cluster_colors, view_anatomy
-from sparsekm.reporting.comparison_tables import score_table, statistics_table
-from sparsekm.reporting.methods_text import Citations, write_methods
-from sparsekm.reporting.page_tables import view_table
+from sparsekm.reporting.comparison_tables import compare_methods, statistics_table
 from sparsekm.reporting.report import load_dataset_result
 from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.studies import METHOD_ROWS
@@ -55,19 +53,6 @@ def test_every_method_of_the_registry_has_its_title_and_a_look_of_its_own():
     for looks in (METHODS.values(), [row_look(name) for name in main]):
         for part in ("color", "marker"):
             assert len({getattr(look, part) for look in looks}) == len(looks)
-
-
-def test_the_methods_say_what_rivals_do_and_that_data_were_tuned_on_a_sample(matrix_result):
-    found, l0 = (matrix_result.methods[name] for name in ("kmeans", "l0"))
-    rivals = {name: replace(found, name=name) for name in ("ifpca", "scfs")}
-    drawn = replace(l0, attributes={**l0.attributes, "n_tuned": 8})
-    citations = Citations()
-    text = " ".join(write_methods([replace(matrix_result, methods=rivals)], citations))
-    assert "Higher Criticism" in text
-    assert "drawn at random" not in text
-    assert {"10.1214/15-AOS1423", "10.1111/biom.13665"} <= {work.doi for work in citations.cited}
-    text = " ".join(write_methods([replace(matrix_result, methods={"l0": drawn})], Citations()))
-    assert "Sparsities were tuned on 8 of the 12 samples of toy, drawn at random" in text
 
 
 def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, monkeypatch):
@@ -148,13 +133,6 @@ def test_they_are_grey_and_so_is_a_cluster_of_nothing_else(partly):
     assert "5 samples have none" in facts["Known classes"]
 
 
-def test_method_that_was_not_run_leaves_a_gap(brain_result, matrix_result):
-    fewer = replace(brain_result, methods={"kmeans": brain_result.methods["kmeans"]})
-    table = score_table([fewer, matrix_result], "n_kept")
-    assert pd.isna(table.loc["l0", "E11.5"])
-    assert table.loc["l0", "toy"] == 3
-
-
 def test_statistics_count_genes_voxels_regions_and_what_was_excluded(brain_result):
     counts = dict(brain_result.provenance["counts"])
     counts["section_data_sets"] = {"failed": 31, "no_grid": 2, "rejected": 0}
@@ -172,18 +150,17 @@ def test_statistics_count_genes_voxels_regions_and_what_was_excluded(brain_resul
     }
 
 
-@pytest.mark.parametrize(
-    ("origins", "columns", "whole"),
-    [
-        ({"a": True, "b": True}, [False, False], True),
-        ({"a": True, "b": False}, [True, False], False),
-        ({"a": False, "b": False}, [False, False], False),
-    ],
-)
-def test_simulated_numbers_are_marked_once(origins, columns, whole):
-    view = view_table(pd.DataFrame({"a": [1], "b": [2]}), "", kind="", simulated=origins)
-    assert [column.simulated for column in view.columns[1:]] == columns
-    assert view.simulated is whole
+@pytest.mark.parametrize("origins", [(True, True), (True, False), (False, False)])
+def test_simulated_numbers_are_marked_once(matrix_result, origins):
+    results = [
+        replace(matrix_result, name=name, provenance={"simulated": is_simulated})
+        for name, is_simulated in zip("ab", origins, strict=True)
+    ]
+    table = compare_methods(results)
+    assert table.simulated == all(origins)
+    notes = {row[0].text: row[0].note for row in table.rows}
+    marked = ["simulated" if own and not all(origins) else "" for own in origins]
+    assert notes == dict(zip("ab", marked, strict=True))
 
 
 ROOT = Path(__file__).resolve().parents[2]

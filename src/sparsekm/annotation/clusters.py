@@ -1,9 +1,4 @@
-"""What the clusters are: known classes, associations, the features that are high in them.
-
-The effect size is Cohen's d of the group against all other samples: the difference of the two
-means in units of their pooled standard deviation. The lead is how far the group's mean exceeds
-that of the second-highest group, in the units of the data: a specific feature has a large one.
-"""
+"""What the clusters are: known classes, associations, the features that are high in them."""
 
 from __future__ import annotations
 
@@ -57,8 +52,7 @@ def tabulate_overlap(
     """Tabulate clusters against known classes, for every method, with the columns of `OVERLAP`.
 
     The order of `regions` decides ties; other classes follow in alphabetical order, without name
-    and colour. ``is_best`` marks the class with most of a cluster, whose ``share_of_cluster`` is
-    the purity of the cluster. Without known classes there are no rows.
+    and colour. ``is_best`` marks the class with most of a cluster.
     """
     if labels is None or not clusters:
         return pd.DataFrame({column: [] for column in OVERLAP.columns})
@@ -98,9 +92,11 @@ class Highest(NamedTuple):
 def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> Highest:
     """Find the group in which each feature has its largest mean, its effect size and lead there.
 
-    `X` (n, p) is read twice, in blocks of samples; samples with code -1 are left out. Ties go to
-    the lowest group. The effect is NaN if the pooled standard deviation is not defined: all samples
-    are in one group, or the feature is constant in both parts. So is the lead of a single group.
+    The effect is Cohen's d against all other samples; the lead is how far the mean exceeds that of
+    the next group. `X` (n, p) is read twice, in blocks of samples; samples with code -1 are left
+    out. Ties go to the lowest group. The effect is NaN if the pooled standard deviation is not
+    defined: all samples are in one group, or the feature is constant in both parts. So is the lead
+    of a single group.
     """
     codes = np.asarray(codes, dtype=np.intp)
     sizes = np.bincount(codes[codes >= 0], minlength=n_groups)
@@ -108,7 +104,7 @@ def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> Highest:
     for groups, block in _grouped_blocks(X, codes):
         for group in np.unique(groups):
             sums[group] += block[groups == group].sum(axis=0)
-        np.maximum(scale, np.abs(block).max(axis=0), out=scale)
+        np.maximum(scale, np.abs(block).max(axis=0, initial=0), out=scale)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(sizes[:, None] > 0, sums / sizes[:, None], -np.inf)
         best = means.argmax(axis=0)
@@ -129,13 +125,10 @@ def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> Highest:
 
 
 def _grouped_blocks(X: RowSource, codes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the groups and values of the samples that have a group, block by block."""
+    """Yield the groups and values, copied, of the samples that have a group, block by block."""
     for rows, block in row_blocks(X):
         grouped = codes[rows] >= 0
-        if grouped.all():
-            yield codes[rows], block
-        elif grouped.any():
-            yield codes[rows][grouped], block[grouped]
+        yield codes[rows][grouped], block[grouped]
 
 
 def locate_features(

@@ -27,7 +27,7 @@ from sparsekm.pipeline.registry import method_look
 
 
 class Nouns(NamedTuple):
-    """The words for features, samples and labels of a data set, and for one label."""
+    """What the parts of a data set are called, and one label."""
 
     features: str
     samples: str
@@ -216,14 +216,11 @@ def load_dataset_result(
         var = read_part(file, "var", RULE, pd.DataFrame)
         uns = read_part(file, "uns", RULE, dict) if "uns" in file else {}
         spatial = read_part(file, "obsm/spatial", RULE) if "obsm/spatial" in file else None
-    methods = {}
+    methods, expected = {}, (len(obs), len(var))
     for name, fit in fits.items():
-        own = {
-            kind: of[name] for kind, of in files.items() if kind not in _OF_DATASET and name in of
-        }
+        own = {kind: of.get(name) for kind, of in files.items() if kind not in _OF_DATASET}
         methods[name] = _load_method(name, fit, own)
         found = methods[name].labels.size, methods[name].scores.size
-        expected = len(obs), len(var)
         if found != expected:
             raise ValueError(
                 f"{fit}: (n_samples, n_features)={found} should be {expected}, as in {normalised}."
@@ -245,8 +242,8 @@ def load_dataset_result(
     )
 
 
-def _load_method(name: str, fit: str | Path, files: Mapping[str, str | Path]) -> MethodResult:
-    read = {kind: form.read(files[kind]) for kind, form in _OF_METHOD.items() if kind in files}
+def _load_method(name: str, fit: str | Path, files: Mapping[str, Any]) -> MethodResult:
+    read = {kind: form.read(files[kind]) for kind, form in _OF_METHOD.items() if files.get(kind)}
     seeds, scores = read.get("seeds"), files.get("scores")
     return MethodResult(
         **vars(read_fit(fit)),
