@@ -214,5 +214,3 @@ def test_the_comparison_has_the_agreement_over_seeds_of_every_method(seeded, tmp
     assert list(rows) == ["ℓ₀-k-means", "k-means", "ℓ₁-k-means"]
     assert rows["ℓ₀-k-means"][:4] == ["the answer", "0.75 to 0.88", "3", "0.1250"]
     assert rows["k-means"][:2] == ["1.00", "0.75 to 0.88"]
-
-

@@ -31,7 +31,9 @@ def measured(brain_result):
 def test_sizes_and_scores_stand_beside_the_printed_ones(measured, paper):
     table = compare_with_paper([measured], paper)["table"]
     heads = [head.text for head in table.heads]
-    ours, theirs = (dict(zip(heads, [cell.text for cell in row], strict=True)) for row in table.rows)
+    ours, theirs = (
+        dict(zip(heads, [cell.text for cell in row], strict=True)) for row in table.rows
+    )
     assert list(ours.values())[:5] == ["E11.5", "ours", "8", "120", "3"]
     assert list(theirs.values())[:5] == ["E11.5", "the paper’s", "10", "120", "2"]
     assert ours["CER of k-means"] == "0.0500"
@@ -76,7 +78,10 @@ def test_the_typed_tables_cover_all_ages(project_root):
     assert not wide.isna().any(axis=None)
     # Of the spinal cord the paper has no voxel at P14.
     assert wide.loc["regions"].to_dict() == {age: 20 - (age == "P14") for age in wide}
-    assert [sum(name.startswith(metric) for name in wide.index) for metric in ("CER", "NW")] == [3, 3]
+    assert [sum(name.startswith(metric) for name in wide.index) for metric in ("CER", "NW")] == [
+        3,
+        3,
+    ]
 
 
 def test_tables_of_another_form_are_refused(tmp_path, project_root):

@@ -15,6 +15,7 @@ from sparsekm.reporting.comparison_tables import view_choices
 from sparsekm.reporting.figures import answer_figure, project_samples
 from sparsekm.reporting.report import write_report
 
+
 def texts(row):
     return [cell.text for cell in row]
 
@@ -52,7 +53,9 @@ def test_markers_name_the_fewest_that_tell_a_cluster_from_the_others_whether_kep
     centers[0, :2] = 0.25, -1.5
     signatures[0, :2] = 1
     agreements = np.array([0.987, 0.3, 0.3, 0.3])
-    view = _markers_of(brain_result, centers, cluster_signatures=signatures, cluster_agreements=agreements)
+    view = _markers_of(
+        brain_result, centers, cluster_signatures=signatures, cluster_agreements=agreements
+    )
     assert view.heads[-1].text == "told from the others by"
     assert "puts left-out voxels into the cluster" in view.caption
     told = [texts(row)[-1] for row in view.rows]

@@ -220,4 +220,3 @@ def test_every_section_stands_on_the_page_and_its_figures_in_the_folder(page):
     assert [name for name in names if not known.fullmatch(f"results/figures/{name}")] == []
     data = json.loads(re.findall(r'<script type="application/json">(.*?)</script>', html)[0])
     assert len(data["rows"]) == 8
-

@@ -182,4 +182,3 @@ def test_no_data_set_or_one_twice_is_refused(tmp_path, matrix_result, count):
     with pytest.raises(ValueError, match="each name once"):
         write_report([matrix_result] * count, tmp_path / "report.html")
     assert not list(tmp_path.iterdir())
-

@@ -1,10 +1,7 @@
-"""Results as files give them, their tables, and the script that reports them."""
+"""Results as files give them, and their tables."""
 
-import runpy
-import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +13,7 @@ from sparsekm.annotation.gene_table import gene_table
 from sparsekm.figures.style import DROPPED
 from sparsekm.io.known_classes import UNKNOWN
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.reporting import figures, report
+from sparsekm.reporting import figures
 from sparsekm.reporting.answer import view_answer
 from sparsekm.reporting.clusters import class_colors, cluster_colors, view_anatomy
 from sparsekm.reporting.comparison_tables import compare_methods, statistics_table
@@ -64,46 +61,14 @@ def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, m
     assert "of the features kept, 5 drawn at random." in captions["answer"]
 
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
-
-
-class Files(dict):
-    """What Snakemake hands a script: values by attribute."""
-
-    __getattr__ = dict.__getitem__
-
-
-@pytest.fixture
-def main(monkeypatch):
-    """The script's function, without the log and the thread limits of a job."""
-    job = SimpleNamespace(job=lambda snakemake: lambda main: main)
-    monkeypatch.setitem(sys.modules, "workflow_job", job)
-    return runpy.run_path(SCRIPTS / "report.py", {"snakemake": None})["main"]
-
-
-def test_scores_and_curves_are_those_of_their_method_in_any_order(
-    main, matrix_files, monkeypatch, tmp_path
-):
-    given = []
-    monkeypatch.setattr(report, "write_report", lambda results, *_, **__: given.extend(results))
-    mixed = dict(matrix_files)
-    mixed["scores"] = dict(reversed(matrix_files["scores"].items()))
-    mixed["gaps"] = dict(reversed(matrix_files["gaps"].items()))
-    params = {"datasets": {"toy": mixed, "again": matrix_files}, "title": "t"}
-    params |= {"configuration": {}, "genes_of_interest": [], "figures": "figures"}
-    job = SimpleNamespace(
-        input=Files(paper=[], gene_sets=[]),
-        params=Files(params),
-        output=Files(report=tmp_path / "report.html"),
-    )
-    main(job, SimpleNamespace(counting=lambda what: None))
-    assert [result.name for result in given] == ["toy", "again"]
-    for result in given:
-        rates = {name: method.rate("cer") for name, method in result.methods.items()}
-        assert rates == {"kmeans": 0.3125, "l1": 0.0625, "l0": 0.125}
-        assert result.methods["kmeans"].gap is None
-        assert result.methods["l1"].gap["n_selected"].tolist() == [2, 5]
-        assert result.methods["l0"].gap["n_selected"].tolist() == [2, 3]
+def test_scores_and_curves_are_those_of_their_method_in_any_order(matrix_files):
+    mixed = {kind: dict(reversed(matrix_files[kind].items())) for kind in ("scores", "gaps")}
+    result = load_dataset_result("toy", **{**matrix_files, **mixed})
+    rates = {name: method.rate("cer") for name, method in result.methods.items()}
+    assert rates == {"kmeans": 0.3125, "l1": 0.0625, "l0": 0.125}
+    assert result.methods["kmeans"].gap is None
+    assert result.methods["l1"].gap["n_selected"].tolist() == [2, 5]
+    assert result.methods["l0"].gap["n_selected"].tolist() == [2, 3]
 
 
 @pytest.fixture

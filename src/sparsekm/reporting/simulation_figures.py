@@ -92,9 +92,7 @@ def _rows_and_highest(repetitions: pd.DataFrame) -> tuple[list[str], float]:
     return rows, max(float(repetitions.loc[repetitions["method"].isin(rows), "cer"].max()), 0.01)
 
 
-def _draw_rates(
-    axes: Axes, repetitions: pd.DataFrame, rows: Sequence[str], highest: float
-) -> None:
+def _draw_rates(axes: Axes, repetitions: pd.DataFrame, rows: Sequence[str], highest: float) -> None:
     for place, row in enumerate(rows):
         rates, look = repetitions.loc[repetitions["method"] == row, "cer"].to_numpy(), row_look(row)
         line = {"color": look.color, "linewidth": 0.8}
