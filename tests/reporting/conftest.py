@@ -117,7 +117,7 @@ def matrix_result(matrix_files):
 def write_brain(folder, genes, acronyms):
     """Write a block of 6 x 5 x 4 voxels in three regions; four clusters, two of them in one region.
 
-    The names of genes are those of samples and their descriptions, too.
+    Samples and the file have the name of the first gene, and genes are described by regions.
     """
     grid = np.array(list(itertools.product(range(6), range(5), range(4))))
     codes = grid[:, 0] // 2
@@ -128,7 +128,8 @@ def write_brain(folder, genes, acronyms):
         {"label": regions, "region": regions, "region_id": codes + 126652054},
         index=[f"{genes[0]} voxel{i}" for i in range(len(grid))],
     ).assign(**dict(zip("xyz", grid.T + 3, strict=True)))
-    var = pd.DataFrame({"name": genes[::-1], "entrez_id": np.arange(len(genes))}, index=genes)
+    names = np.resize(acronyms, len(genes))
+    var = pd.DataFrame({"name": names, "entrez_id": np.arange(len(genes))}, index=genes)
     about = {"acronym": [*acronyms, "absent"], "name": [*acronyms[::-1], "not in this brain"]}
     about |= {"id": np.arange(4), "color": ["A84D10", "ED985C", "EE5DFF", "000000"]}
     provenance = {

@@ -114,16 +114,6 @@ def test_top_kept_genes_are_the_highest_ranks_that_are_kept(brain):
     assert rows[0] not in top_kept(brain, 3, without=rows[:1])
 
 
-def test_only_real_genes_have_links(brain):
-    def links(result):
-        data = view_genes(result, [])["data"]
-        return {link["title"]: data["fields"][link["column"]] for link in data["links"]}
-
-    assert links(brain) == {}
-    assert links(as_real(brain)) == {"Allen": "gene_id", "NCBI": "entrez_id"}
-    assert links(as_real(brain, source="matrix")) == {"NCBI": "entrez_id"}
-
-
 def test_chosen_genes_come_first_and_then_the_highest_ranks(brain):
     rows = view_genes(brain, [6, 2])["data"]["rows"]
     expected = brain.genes["symbol"].iloc[[6, 2, 0, 1, 3, 4, 5, 7]]
@@ -156,7 +146,6 @@ def test_terms_found_are_shown_to_a_number_and_those_not_found_are_told(brain):
     assert "of these" not in " ".join(none["sentences"])
     assert len(view["terms"].rows) == MOST_TERMS
     assert view["terms"].rows[0][3].text == "4 of 5"
-    assert view["terms"].rows[0][1].url == ""
     assert view_enrichment(dataclasses.replace(brain, enrichment=None)) is None
 
 

@@ -96,7 +96,7 @@ def test_colours_of_methods_verdicts_and_a_few_classes_stay_apart():
     methods |= {row_look(name).color for name, row in METHOD_ROWS.items() if not row.is_variant}
     verdicts = list(dict.fromkeys(LOOKS.values()))
     for colors in (sorted(methods), verdicts, categorical_colors(7)):
-        assert smallest_distance(colors) > 0.2
+        assert smallest_distance(colors) > 0.15
 
 
 def test_many_classes_stay_apart():

@@ -15,14 +15,12 @@ import pandas as pd
 
 from sparsekm.pipeline.registry import method_look
 from sparsekm.reporting.answer import agreements
-from sparsekm.reporting.methods_text import attribute
 from sparsekm.reporting.page_tables import (
     COUNT,
     RATE,
     Cell,
     TableView,
     caption,
-    joined,
     make_table,
     write_range,
 )
@@ -188,13 +186,6 @@ def _count_excluded(provenance: Mapping[str, Any]) -> dict[str, int]:
 
 
 _STATISTICS = {"n_genes": "genes", "n_voxels": "voxels", "n_regions": "regions"}
-# How the paper clustered: setting, its name, the paper's value.
-_PROCEDURE = (
-    ("search", "search", "alternate"),
-    ("rule", "rule for the sparsity", "max"),
-    ("reference", "reference data", "permutation"),
-    ("min_cluster_size", "smallest cluster", 1),
-)
 
 
 def read_paper_tables(statistics: str | Path, scores: str | Path) -> pd.DataFrame:
@@ -213,13 +204,8 @@ def read_paper_tables(statistics: str | Path, scores: str | Path) -> pd.DataFram
     return pd.concat(tables)[["age", "of", "value"]]
 
 
-def compare_with_paper(
-    results: Sequence[DatasetResult], paper: pd.DataFrame
-) -> dict[str, Any] | None:
-    """Compare our results on the real atlas, if any, with the paper's, and how they were made.
-
-    `paper` is that of `read_paper_tables`.
-    """
+def compare_with_paper(results: Sequence[DatasetResult], paper: pd.DataFrame) -> TableView | None:
+    """Compare our results on the real atlas, if any, with those of `read_paper_tables`."""
     ages = [r for r in results if r.is_atlas and r.source == "allen" and not r.is_simulated]
     if not ages:
         return None
@@ -237,18 +223,4 @@ def compare_with_paper(
     rows = pd.MultiIndex.from_product([list(ours), list(both)], names=["age", ""])
     table = pd.concat(both).swaplevel().reindex(rows).reset_index()
     kinds = {head: RATE if head.startswith("CER") else COUNT for head in table} | {"": "text"}
-    return {
-        "table": make_table(caption("versus_paper"), table, kinds),
-        "procedure": _describe_procedure(ages),
-    }
-
-
-def _describe_procedure(ages: Sequence[DatasetResult]) -> str:
-    """Say where l1 and l0 were not fitted as in the paper."""
-    fits = [age.methods[name] for age in ages for name in ("l1", "l0") if name in age.methods]
-    parts = []
-    for setting, noun, theirs in _PROCEDURE:
-        other = [value for value in attribute(fits, setting) if value != theirs]
-        if other:
-            parts.append(f"{noun} {joined(other)} (the paper: {theirs})")
-    return caption("not_as_in_paper", parts=joined(parts)) if parts else caption("as_in_paper")
+    return make_table(caption("versus_paper"), table, kinds)

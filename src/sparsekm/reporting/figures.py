@@ -257,9 +257,8 @@ def caption_figure(
 def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[CaptionedFigure]:
     """Draw every figure of a data set; `chosen` are the rows of ``result.genes`` of interest.
 
-    The clusters first: a heat map of samples and features beside a scatter, and for an atlas age
-    also slices. Then how their number was chosen, the consensus, gap curves of tuned methods, and for
-    an atlas age the expression of single genes.
+    First the clusters: a heat map of samples and features beside a scatter, and for an atlas age
+    slices. Then how their number was chosen, the consensus, gap curves, and single genes.
     """
     words, answer, titles = result.words, None, {}
     if result.normalised is not None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.annotation.enrichment import GROUPS
-from sparsekm.reporting.page_tables import Cell, caption, make_table, name_some, write_text
+from sparsekm.reporting.page_tables import caption, make_table, name_some, write_text
 from sparsekm.reporting.results import DatasetResult
 
 ATLAS_GENES = ("Scn4b", "Neurog1")
@@ -52,10 +52,6 @@ def top_kept(result: DatasetResult, n_genes: int, without: Sequence[int] = ()) -
 MOST_FEATURES = 4000
 """Rows of features on the page, the highest ranks; the file has all."""
 MOST_SAMPLES = 20_000
-_PAGES = {
-    "Allen": ("gene_id", "https://developingmouse.brain-map.org/gene/show/{}"),
-    "NCBI": ("entrez_id", "https://www.ncbi.nlm.nih.gov/gene/{}"),
-}
 _TITLES = {
     "entrez_id": "Entrez id",
     "relevant": "planted",
@@ -75,7 +71,6 @@ def _browse(
     file: str,
     title: str,
     hint: str,
-    links: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """Prepare a table that the script of the page sorts and searches; `file` has all of it.
 
@@ -88,7 +83,6 @@ def _browse(
         "rows": [[_plain(value) for value in row] for row in table.itertuples(index=False)],
         "shown": [fields.index(name) for name in titles],
         "wide": [fields.index(name) for name in titles if name in _WIDE],
-        "links": links,
     }
     return {"title": f"{title}: search and sort", "hint": hint, "file": file, "data": data}
 
@@ -101,16 +95,8 @@ def view_genes(result: DatasetResult, chosen: Sequence[int]) -> dict[str, Any]:
         title = f"The {MOST_FEATURES:,} highest-ranked of {len(genes):,} {noun}"
     rows = [*chosen, *genes.index.difference(chosen, sort=False)][:MOST_FEATURES]
     titles = {name: _title(name, result) for name in _shown(result)}
-    # Invented genes have no pages.
-    links = [
-        {"title": page, "column": genes.columns.get_loc(column), "url": address}
-        for page, (column, address) in _PAGES.items()
-        if column in genes
-        and not result.is_simulated
-        and (page != "Allen" or result.source == "allen")
-    ]
     file, hint = f"{result.name}/genes.csv", "symbol, name, term or verdict"
-    return _browse(genes.loc[rows], titles, file, title, hint, links)
+    return _browse(genes.loc[rows], titles, file, title, hint)
 
 
 def view_samples(result: DatasetResult) -> dict[str, Any] | None:
@@ -173,7 +159,6 @@ LEVEL = 0.05
 """False discovery rate up to which a term counts as over-represented."""
 MOST_TERMS = 12
 _GENES_NAMED = 12
-_TERM_PAGE = "https://www.ebi.ac.uk/QuickGO/term/{}"
 _GROUP_TITLES = {"only l1": "kept by ℓ₁ alone"}
 _TERM_HEADS = {
     "group": "",
@@ -214,12 +199,7 @@ def view_enrichment(result: DatasetResult) -> dict[str, Any] | None:
     shown = found.groupby("group", sort=False).head(MOST_TERMS)
     if table["p_spatial"].isna().all():
         shown = shown.drop(columns="p_spatial")
-    is_real = not result.is_simulated
     shown = shown.assign(
-        term=[
-            Cell(term, url=_TERM_PAGE.format(term) if is_real and term.startswith("GO:") else "")
-            for term in shown["term"]
-        ],
         n_shared=shown["n_shared"].astype(str) + " of " + shown["n_term"].astype(str),
         genes=[name_some(genes.split(";"), _GENES_NAMED) for genes in shown["genes"]],
     )

@@ -1,4 +1,4 @@
-"""The methods section, its references and the table of the run: words come from templates."""
+"""The methods section, its references and the sources of the data: words come from templates."""
 
 from __future__ import annotations
 
@@ -156,21 +156,11 @@ def _versions(methods: Sequence[MethodResult]) -> str:
     return ", ".join(f"{name} {joined(numbers)}" for name, numbers in found.items())
 
 
-def run_table(results: Sequence[DatasetResult]) -> dict[str, str]:
-    """List the settings of the run by name."""
-    every = fits(results)
+def name_sources(results: Sequence[DatasetResult]) -> dict[str, str]:
+    """Name the data sets of each source: an atlas, a file of the user, a simulation."""
     sources: dict[str, list[str]] = {}
     for result in results:
         file = Path(str(result.provenance.get("file", ""))).name
         own = "simulated matrix" if result.is_simulated else f"your file {file}".rstrip()
-        source = f"data: {WORDS['atlases'].get(result.source, own)}"
-        sources.setdefault(source, []).append(result.name)
-    sought = [f"{r.name}: {joined(attribute(fits([r]), 'n_clusters'))}" for r in results]
-    pairs = {
-        **{source: ", ".join(names) for source, names in sources.items()},
-        "methods": joined(distinct(method.title for method in every)),
-        "clusters sought (K)": "; ".join(sought),
-        "seeds": ", ".join(map(str, attribute(every, "seed"))),
-        "versions": _versions(every),
-    }
-    return {name: value for name, value in pairs.items() if value}
+        sources.setdefault(WORDS["atlases"].get(result.source, own), []).append(result.name)
+    return {source: ", ".join(names) for source, names in sources.items()}

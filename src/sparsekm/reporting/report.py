@@ -14,7 +14,7 @@ from sparsekm.io.atomic import write_bytes, write_text
 from sparsekm.reporting import clusters, comparison_tables, gene_tables
 from sparsekm.reporting.answer import view_answer
 from sparsekm.reporting.figures import CaptionedFigure, draw_figures
-from sparsekm.reporting.methods_text import Citations, run_table, write_methods
+from sparsekm.reporting.methods_text import Citations, name_sources, write_methods
 from sparsekm.reporting.page_tables import render_page
 from sparsekm.reporting.results import DatasetResult, load_dataset_result
 
@@ -74,7 +74,7 @@ def write_report(
     content = {
         "title": title,
         "all_simulated": all(result.is_simulated for result in results),
-        "run": run_table(results),
+        "sources": name_sources(results),
         "configuration": yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True)
         if configuration
         else "",
