@@ -155,9 +155,9 @@ class MatchedFeatures:
 def match_features(var: pd.DataFrame, sets: GeneSets) -> MatchedFeatures:
     """Match the features of a data set to the genes of gene sets.
 
-    The index of `var` contains symbols, which change over the years; its columns ``entrez_id`` and
-    ``aliases`` (joined by ``;``) are used if present. A feature is looked up by its symbol; without
-    the asterisk at the end of some symbols of the atlas; and by aliases that lead to only one gene.
+    The columns ``entrez_id`` and ``aliases`` (joined by ``;``) of `var` are used if present. A
+    feature is looked up by its symbol, without the asterisk of some symbols of the atlas, and by
+    aliases that lead to only one gene.
     """
     place = {gene: at for at, gene in enumerate(sets.genes)}
     symbols = var.index.astype(str).to_series(index=range(len(var)))

@@ -36,10 +36,7 @@ N_INIT = 2
 def draw_half(
     n_samples: int, index: int, seed: int, blocks: np.ndarray | None = None
 ) -> np.ndarray:
-    """Draw half of the samples, rounded up, without replacement, blocks (n_samples,) as a whole.
-
-    All methods use the same ones: they depend only on the number of the subsample and the seed.
-    """
+    """Draw half of the samples, rounded up, blocks (n_samples,) as a whole; all methods alike."""
     rng = np.random.default_rng(derive_seed(seed, "half", index))
     size = (n_samples + 1) // 2
     if blocks is None:

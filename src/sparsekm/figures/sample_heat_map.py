@@ -137,11 +137,7 @@ def color_column(
 
 
 def draw_bar(axes: Axes, field: OrderedField, name: str, bar: Bar) -> None:
-    """Draw a bar above the heat map.
-
-    A column of several samples has the colour of most of them, or the mean of those that have a
-    value.
-    """
+    """Draw a bar; a column of several samples has the most frequent colour, or the mean."""
     pixels = []
     for those in field.columns:
         values = bar.values[those]

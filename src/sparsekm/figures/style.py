@@ -58,10 +58,7 @@ def short_name(name: object, most: int = MOST_LETTERS) -> str:
 
 
 def name_legend(figure: Figure, handles: Sequence[tuple[str, Artist]], **look: Any) -> None:
-    """Add a legend of names from data below a figure.
-
-    matplotlib leaves out labels that start with an underscore, so the names are set afterwards.
-    """
+    """Add a legend of names from data, of which matplotlib leaves out those with an underscore."""
     legend = figure.legend(
         [handle for _, handle in handles], ["-"] * len(handles), loc="outside lower center", **look
     )
@@ -175,10 +172,7 @@ _METADATA = {
 
 
 def render_figure(figure: Figure, kind: str) -> bytes:
-    """Render a figure as "svg", "pdf" or "png", with equal bytes for equal figures.
-
-    Later formats reuse the layout of the first.
-    """
+    """Render a figure as "svg", "pdf" or "png"; later formats reuse the layout of the first."""
     stream = io.BytesIO()
     with figure_style():
         if figure.get_layout_engine() is not None and not getattr(figure, "has_formulas", False):
@@ -192,9 +186,8 @@ def figure_svg(figure: Figure, titles: Mapping[str, Sequence[str]] | None = None
     """Render a figure as SVG text, with equal bytes for equal figures.
 
     `titles` has, for the ``gid`` of a collection of markers or patches, the texts that a pointer on
-    each of them shows. Paths and positions are rounded to a hundredth of a point: on slices, whose
-    borders have thousands of corners, further decimals would be a third of the file. Lines are not
-    indented.
+    each of them shows. Places are rounded to a hundredth of a point: further decimals would be a
+    third of the file.
     """
     text = render_figure(figure, "svg").decode()
     text = _PLACES.sub(lambda place: _DECIMALS.sub(r"\1", place[0]), text)

@@ -57,8 +57,7 @@ class Slice:
 def richest_slice(obs: pd.DataFrame, spatial: np.ndarray, regions: np.ndarray, name: str) -> Slice:
     """Return the slice of a plane with the most regions; ties go to the slice nearest the middle.
 
-    A region counts if the slice has at least three of its voxels. `obs` has the grid indices x, y,
-    z, and `spatial` (n, 3) the coordinates in millimetres.
+    `obs` has the grid indices x, y, z, and `spatial` (n, 3) the coordinates in millimetres.
     """
     cut_axis, right_axis, down_axis = PLANES[name]
     cut = obs[cut_axis].to_numpy()
@@ -82,11 +81,10 @@ def richest_slice(obs: pd.DataFrame, spatial: np.ndarray, regions: np.ndarray, n
 
 
 def boundary_lines(image: np.ndarray, spacing: tuple[float, float]) -> np.ndarray:
-    """Return the lines at which an integer image changes its value; -1 is outside.
+    """Return the lines (m, 2, 2) at which an integer image changes its value; -1 is outside.
 
-    Collinear edges of neighbouring pixels are joined to keep drawings small. The result has shape
-    (n_lines, 2, 2): the ends of each line as (right, down) in the unit of `spacing`, the height and
-    width of a pixel.
+    Collinear edges are joined to keep drawings small. Ends are (right, down) in the unit of
+    `spacing`, the height and width of a pixel.
     """
     padded = np.pad(image, 1, constant_values=-1)
     level = _join_edges(padded[1:, 1:-1] != padded[:-1, 1:-1])
@@ -164,13 +162,7 @@ def _show_slice(
 
 
 def slice_figure(result: DatasetResult) -> Figure:
-    """Draw three slices of an atlas age, coloured by region and by the clusters of each method.
-
-    Columns are the atlas and the methods, rows the sagittal, coronal and horizontal slices with the
-    most regions. A cluster has the colour and, where there is room, the name of the region it
-    overlaps most; clusters that share a region have different shades. Thin lines are the borders of
-    regions.
-    """
+    """Draw three slices of an atlas age, coloured by region and by the clusters of each method."""
     colors = class_colors(result)
     regions = result.obs["region"].astype(str).to_numpy(dtype=object)
     codes = pd.Index(colors).get_indexer(regions)
@@ -227,11 +219,7 @@ def _name_regions(
 def expression_figure(
     result: DatasetResult, rows: Sequence[int], notes: Sequence[str] | None = None
 ) -> Figure:
-    """Draw the expression of some genes on a sagittal, a coronal and a horizontal slice.
-
-    Each of the given rows of ``result.genes`` has a column, with its note as the second line of the
-    title.
-    """
+    """Draw rows of ``result.genes`` in slices, a column each; notes are below their symbols."""
     symbols = list(result.genes["symbol"].iloc[list(rows)].astype(str))
     places = result.var.index.astype(str).get_indexer(symbols)
     values = np.empty((result.n_samples, len(rows)))

@@ -62,10 +62,7 @@ _SMALLEST = 0.05  # a lead that is written as more than 0
 
 
 def view_markers(result: DatasetResult) -> TableView | None:
-    """Make a row for each cluster of the answer: the kept features highest, and lowest, in it.
-
-    Features are sorted by how far the mean of the cluster is from that of all other samples.
-    """
+    """Make a row for each cluster of the answer: the kept features highest, and lowest, in it."""
     words, method = result.words, result.primary
     numbers, sizes = np.unique(method.labels, return_counts=True)
     if len(numbers) < 2:

@@ -1,8 +1,4 @@
-"""Tables that compare: data sets, methods, other choices, and the real atlas with the paper.
-
-No setting was tuned to match the paper, which does not say how it chose its genes and voxels: the
-counts of what was left out here stand beside the sizes. A simulated atlas is never compared.
-"""
+"""Tables that compare: data sets, methods, other choices, and the real atlas with the paper."""
 
 from __future__ import annotations
 
@@ -148,12 +144,7 @@ def view_statistics(results: Sequence[DatasetResult]) -> list[TableView]:
 
 
 def statistics_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
-    """Tabulate the size (Int64) of data sets of one kind, and what was left out of each.
-
-    The data sets are either all atlas ages or all matrices. The rows are "number of genes", "number
-    of voxels", "number of regions" (or features, samples, classes), then one for each kind of
-    exclusion from a data set or from comparisons with labels.
-    """
+    """Tabulate the size (Int64) of ages, or of matrices, and what was left out of each."""
     columns = {
         result.name: {
             f"number of {result.words.features}": result.n_features,

@@ -67,10 +67,7 @@ def shown_features(result: DatasetResult) -> np.ndarray:
 
 
 def answer_figure(result: DatasetResult) -> tuple[Figure, dict[str, list[str]]]:
-    """Draw the heat map; of a matrix also the scatter, as an atlas age has slices instead.
-
-    Also returned are the titles of its columns and points, for `figure_svg`.
-    """
+    """Draw the heat map and, of a matrix, the scatter; return also titles for `figure_svg`."""
     features, colors = shown_features(result), cluster_colors(result)
     values = result.read_features(features).astype(float)
     field, bars = order_field(values, result.primary.labels), _bars(result)
@@ -146,11 +143,7 @@ def _draw_scatter(
 def project_samples(
     result: DatasetResult, samples: np.ndarray
 ) -> tuple[np.ndarray, tuple[str, str]]:
-    """Place samples in a plane by the features kept; return it, (n, 2), and the names of its axes.
-
-    Each feature is scaled by the square root of its weight, as in the distances of weighted
-    k-means.
-    """
+    """Place samples, (n, 2), in a plane by the features kept; return also its axes' names."""
     method = result.primary
     kept = np.flatnonzero(method.weights)
     order = np.lexsort([-method.scores[kept], -method.weights[kept]])
@@ -167,11 +160,7 @@ def project_samples(
 
 
 def principal_plane(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Project samples on the first two principal components, and give their shares of variance.
-
-    The largest loading of each is positive, so that signs do not depend on the linear algebra
-    library. With one feature the second component is zero.
-    """
+    """Project samples on two principal components, and give their shares of variance."""
     model = PCA(min(2, X.shape[1]), svd_solver="randomized", random_state=0).fit(X)
     lacking = 2 - model.n_components_
     points = np.pad(model.transform(X), [(0, 0), (0, lacking)])
@@ -255,14 +244,8 @@ def caption_figure(
 
 
 def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[CaptionedFigure]:
-    """Draw every figure of a data set; `chosen` are the rows of ``result.genes`` of interest.
-
-    First the clusters: a heat map of samples and features beside a scatter, and for an atlas age
-    slices. Then how their number was chosen, the consensus, gap curves, and single genes.
-    """
-    words, answer, titles = result.words, None, {}
-    if result.normalised is not None:
-        answer, titles = answer_figure(result)
+    """Draw every figure of a data set; `chosen` are the rows of ``result.genes`` of interest."""
+    words, (answer, titles) = result.words, answer_figure(result)
     drawn = {
         "slices": ("Clusters in the brain", slice_figure(result) if result.is_atlas else None),
         "answer": ("The clusters", answer),
@@ -296,7 +279,7 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
 
 def _draw_expression(result: DatasetResult, chosen: Sequence[int]) -> Figure | None:
     top = top_kept(result, _GENES_DRAWN - len(chosen), without=chosen)
-    if not result.is_atlas or result.normalised is None or not [*chosen, *top]:
+    if not result.is_atlas or not [*chosen, *top]:
         return None
     verdicts = result.genes.get("verdict")
     notes = ["chosen" if verdicts is None else verdicts.iloc[row] for row in chosen]

@@ -19,9 +19,8 @@ ATLAS_GENES = ("Scn4b", "Neurog1")
 def choose_genes(result: DatasetResult, wanted: Sequence[str] | str = "auto") -> list[int]:
     """Find the rows of ``result.genes`` of the genes of interest, in the order wanted.
 
-    Missing symbols are skipped, and the asterisk at the end of some symbols of the atlas may be
-    omitted. "auto" means the paper's examples in the real atlas; in the phantom, the first
-    housekeeping gene and the first marker.
+    Missing symbols are skipped, and the asterisk at the end of some symbols may be omitted. "auto"
+    means the paper's examples, or of the phantom the first housekeeping gene and marker.
     """
     genes = result.genes
     symbols = genes["symbol"].astype(str)

@@ -99,10 +99,7 @@ def view_dataset(
     chosen: Sequence[int] = (),
     settings: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Prepare the section of one data set.
-
-    `chosen` are the rows of the genes of interest, and `settings` those of a matrix.
-    """
+    """Prepare the section of one data set; `settings` are those of a matrix."""
     return {
         "name": result.name,
         "words": result.words,

@@ -37,11 +37,7 @@ def row_name(row: str) -> str:
 def overview_figure(
     repetitions: pd.DataFrame, gaps: Sequence[pd.DataFrame], weights: Sequence[pd.DataFrame]
 ) -> Figure:
-    """Draw Experiment 1: gap curves, CER, and the average weight of every feature.
-
-    `repetitions` is as `paper_runs.tabulate` makes it; gap curves and weights are those of the l0
-    rows.
-    """
+    """Draw Experiment 1: gap curves, CER, and the average weight of every feature."""
     n_relevant = int(weights[0]["relevant"].sum()) if weights else None
     n_weights = max(len(weights), 1)
     with style.figure_style():
@@ -61,11 +57,7 @@ def overview_figure(
 
 
 def rate_figure(repetitions: pd.DataFrame, n_columns: int) -> Figure:
-    """Draw the CER of every method in every setting of an experiment, `n_columns` side by side.
-
-    Boxes reach from quartile to quartile with the median, whiskers to the farthest repetition
-    within 1.5 times that range, and every repetition is a point.
-    """
+    """Draw the CER of every method in every setting of an experiment, `n_columns` side by side."""
     cells = set(zip(repetitions["experiment"], repetitions["setting"], strict=True))
     settings = [s for s in PAPER_SETTINGS if (s.experiment, s.name) in cells]
     n_columns = min(n_columns, len(settings))
@@ -129,10 +121,7 @@ def shared_sparsities(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw_gaps(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None) -> None:
-    """Draw the mean curve of each row, with the mean of its standard errors as band.
-
-    Sparsities of a second stage, which differ between repetitions, are left out.
-    """
+    """Draw the mean curve of each row, with the mean of its standard errors as band."""
     for table in gaps:
         row = table["method"].iloc[0]
         look = row_look(row)

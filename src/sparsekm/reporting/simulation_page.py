@@ -196,8 +196,7 @@ def _is_exact(value: float, error: float) -> bool:
 def write_value(metric: str, value: float, se: float = np.nan) -> str:
     """Write a value with its standard error: rates to three decimals, counts to one.
 
-    An error that this would round to 0 has one more digit. An error that is unknown, or 0 because
-    all repetitions agree, is not written.
+    An error that this would round to 0 has one more digit; one that is unknown or 0 is left out.
     """
     digits, error = 3 if metric in _RATES else 1, ""
     if not np.isnan(value) and not np.isnan(se) and not _is_exact(value, se):
