@@ -341,7 +341,6 @@ def test_nothing_fails_and_every_section_is_rendered(found):
     assert found["links"] == []
     assert found["width"] <= 1200
     assert found["wideTables"] == []
-    assert found["tablesWithoutDownload"] == 0
 
 
 def test_at_most_1_200_words_are_not_folded_away(finished):
