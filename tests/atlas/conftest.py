@@ -8,7 +8,7 @@ from hand_made import AGE
 from stand_in_server import StandInServer
 
 from sparsekm.atlas import AGES, open_source
-from sparsekm.atlas.assembly import assemble_age, read_tables
+from sparsekm.atlas.expression import assemble_age, read_tables
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_tables
 
 

@@ -8,8 +8,12 @@ import pytest
 from hand_made import TREE, section_row, wrap
 
 from sparsekm.atlas import AGES
-from sparsekm.atlas.assembly import assemble_age, read_expression
-from sparsekm.atlas.normalisation import find_common_genes, normalise_age
+from sparsekm.atlas.expression import (
+    assemble_age,
+    find_common_genes,
+    normalise_age,
+    read_expression,
+)
 from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.phantom.source import pack_annotation, pack_energy
 from sparsekm.atlas.retrieval import retrieve_age

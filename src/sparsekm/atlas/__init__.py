@@ -1,15 +1,10 @@
 """The brain atlas: from the files of a source to the normalised expression of each age.
 
-A source returns the bytes of the servers' files and may raise the errors of `sparsekm.network`;
-`sparsekm.atlas.retrieval` checks and stores them, and everything after that is independent of the
-source. It has the methods ``ontology()``, ``genes()`` and ``listing(age)`` (JSON in the servers'
-envelope, all pages), ``annotation(age)`` and ``energy(age, section_data_set_id)`` (zips),
-``truth(age)`` (the planted truth as CSV; None for measured data), ``describe_url(role, ...)`` (the
-origin of a file, whose role is the name of its method) and the flag ``simulated``.
-
-The names and ids below are those of the Allen Developing Mouse Brain Atlas. Grid dimensions are not
-included on purpose: they are read from the header of each file. Snakemake reads this module without
-NumPy.
+A source returns the bytes of the servers' files: ``ontology()``, ``genes()`` and ``listing(age)``
+(JSON in the servers' envelope, all pages), ``annotation(age)`` and ``energy(age, id)`` (zips), and
+``truth(age)`` (the planted truth as CSV; None for measured data). ``describe_url(role, ...)`` is the
+origin of a file, whose role is the name of its method; ``simulated`` is a flag. Everything after
+`sparsekm.atlas.retrieval` is independent of the source. Snakemake reads this module without NumPy.
 """
 
 from __future__ import annotations
@@ -21,8 +16,7 @@ SOURCES = {
     "phantom": ("sparsekm.atlas.phantom.source", "PhantomSource"),
     "allen": ("sparsekm.atlas.allen", "AllenSource"),
 }
-"""Module and class of each source. They are imported on demand, so that an analysis of the real
-atlas does not depend on the code of the phantom."""
+"""Module and class of each source, imported on demand."""
 
 PRODUCT_ID = 3
 PRODUCT = "DevMouse"
@@ -70,16 +64,7 @@ AGES = {
 """The seven main ages, in the order of development."""
 
 
-def get_age(name: str) -> Age:
-    """Return an age by its name."""
-    if name not in AGES:
-        raise ValueError(f"age={name!r} should be one of {', '.join(AGES)}.")
-    return AGES[name]
-
-
 def open_source(name: str, **settings) -> Any:
     """Open a source, a key of `SOURCES`, with its settings: the parameters of its class."""
-    if name not in SOURCES:
-        raise ValueError(f"source={name!r} should be one of {', '.join(SOURCES)}.")
     module, attribute = SOURCES[name]
     return getattr(import_module(module), attribute)(**settings)
