@@ -179,7 +179,7 @@ def _check_status(response: requests.Response, url: str) -> None:
 
 
 def _read(response: requests.Response, url: str, most: int) -> bytes:
-    """Read a body, which urllib3 unpacks if it is packed; a shorter one than announced it refuses."""
+    """Read a body; urllib3 unpacks it if it is packed, and refuses one that is cut short."""
     announced = response.headers.get("Content-Length", "")
     if announced.isdecimal() and int(announced) > most:
         raise RefusedError(f"{url}: Content-Length={announced} should be <= {most} bytes.")
@@ -222,7 +222,7 @@ class Received:
                     self._records[record["file"]] = record
 
     def find(self, file: str, url: str) -> bytes | None:
-        """Return the intact body of a file, if it is on disk; one known not to exist is an error."""
+        """Return the intact body of a file on disk; one known not to exist is an error."""
         if not self.knows(file, url):
             return None
         record = self._records[file]

@@ -1,10 +1,6 @@
 """Runs that are killed, repeated, planned, or only check the servers."""
 
 import re
-import subprocess
-import sys
-import threading
-from dataclasses import replace
 
 import jsonschema
 import pandas as pd
@@ -15,12 +11,7 @@ from hand_made import AGE
 
 from sparsekm.atlas import open_source
 from sparsekm.atlas.allen import check_servers
-from sparsekm.atlas.retrieval import (
-    plan_retrieval,
-    read_manifest,
-    retrieve_age,
-    retrieve_tables,
-)
+from sparsekm.atlas.retrieval import plan_retrieval, read_manifest, retrieve_age, retrieve_tables
 
 
 def energies(manifest):
@@ -32,7 +23,7 @@ def hashes(manifest):
     return dict(zip(table["file"], table["sha256"], strict=True))
 
 
-def test_a_second_run_asks_for_nothing(server, open_client, tmp_path, direct):
+def test_a_second_run_asks_for_nothing_but_what_was_damaged(server, open_client, tmp_path, direct):
     def run():
         source = open_client()
         tables = retrieve_tables(source, tmp_path)
@@ -40,11 +31,18 @@ def test_a_second_run_asks_for_nothing(server, open_client, tmp_path, direct):
 
     first = run()
     manifest = (tmp_path / AGE / "manifest.csv").read_bytes()
-    n_asked = len(server.requests)
-    assert run().equals(first)
-    assert len(server.requests) == n_asked
-    assert (tmp_path / AGE / "manifest.csv").read_bytes() == manifest
     assert hashes(direct[0]).items() <= hashes(first).items()
+    server.work_well()
+    assert run().equals(first)
+    assert not server.requests
+    path = next((tmp_path / AGE / "energy").glob("*.zip"))
+    body = path.read_bytes()
+    path.write_bytes(body[:-1] + bytes([body[-1] ^ 1]))
+    assert run().equals(first)
+    (request,) = server.requests
+    assert path.stem in request.path
+    assert path.read_bytes() == body
+    assert (tmp_path / AGE / "manifest.csv").read_bytes() == manifest
 
 
 def test_another_plane_leaves_what_was_downloaded(server, open_client, tmp_path):
@@ -82,46 +80,25 @@ def test_the_manifest_tells_gene_address_size_digest_and_status(server, open_cli
     assert set(table["status"]) == {"ok"}
 
 
-def test_a_grid_damaged_on_disk_is_fetched_anew(server, open_client, tmp_path, direct):
-    retrieve_age(open_client(), AGE, tmp_path / AGE)
-    path = next((tmp_path / AGE / "energy").glob("*.zip"))
-    body = path.read_bytes()
-    path.write_bytes(body[:-1] + bytes([body[-1] ^ 1]))
-    server.work_well()
-    manifest = retrieve_age(open_client(), AGE, tmp_path / AGE)
-    assert len(server.requests) == 1
-    assert path.stem in server.requests[0].path
-    assert path.read_bytes() == body
-    assert hashes(manifest) == hashes(direct[0])
-
-
-def test_a_download_killed_half_way_resumes_to_identical_hashes(
-    server, open_client, tmp_path, direct
+def test_a_run_that_ends_half_way_resumes_to_identical_hashes(
+    server, open_client, tmp_path, direct, monkeypatch
 ):
-    reached, released = threading.Event(), threading.Event()
+    source, n_energies = open_client(), len(energies(direct[0]))
+    fetched, energy = [], source.energy
 
-    def send(handler, body):
-        handler.wfile.write(body[: len(body) // 2])
-        reached.set()
-        released.wait(20)
+    def killed(*item):
+        if len(fetched) == n_energies // 2:
+            raise KeyboardInterrupt
+        fetched.append(item)
+        return energy(*item)
 
-    n_energies = len(energies(direct[0]))
-    server.fail("/grid_data/", lambda reply: replace(reply, send=send), skip=n_energies // 2)
-    code = (
-        "from sparsekm.atlas.retrieval import retrieve_age\n"
-        "from sparsekm.atlas import open_source\n"
-        f"source = open_source('allen', url={server.url!r}, download_url={server.url!r})\n"
-        f"retrieve_age(source, {AGE!r}, {str(tmp_path / AGE)!r})\n"
-    )
-    with subprocess.Popen([sys.executable, "-c", code]) as process:
-        assert reached.wait(30)
-        process.kill()
-    released.set()
+    monkeypatch.setattr(source, "energy", killed)
+    with pytest.raises(KeyboardInterrupt):
+        retrieve_age(source, AGE, tmp_path / AGE)
     assert not (tmp_path / AGE / "manifest.csv").exists()
     server.work_well()
     manifest = retrieve_age(open_client(), AGE, tmp_path / AGE)
-    assert len(server.asked("/grid_data/")) == n_energies - n_energies // 2
-    assert not server.asked("query")
+    assert len(server.asked("/grid_data/")) == len(server.requests) == n_energies - len(fetched)
     assert hashes(manifest) == hashes(direct[0])
 
 

@@ -132,15 +132,6 @@ def test_a_file_that_is_not_the_manifests_is_refused(phantom_files, ontology, ma
         assemble_age(folder, ontology, AGE)
 
 
-def test_damaged_expression_files_are_named(tmp_path):
-    (tmp_path / "expression.h5ad").write_bytes(b"not HDF5")
-    message = r"expression.h5ad: truncated or damaged .* rule assemble_expression"
-    with pytest.raises(ValueError, match=message):
-        read_expression(tmp_path / "expression.h5ad")
-    with pytest.raises(FileNotFoundError, match="no such file"):
-        read_expression(tmp_path / "absent.h5ad")
-
-
 def test_files_the_source_does_not_have_are_recorded(tiny_phantom, tmp_path, ontology, monkeypatch):
     def energy(*_):
         raise NotFoundError("no")

@@ -42,7 +42,7 @@ class Repeated:
 
     def listing(self, age):
         specimen = {"donor": {"age": {"name": age}}}
-        told = {"specimen": specimen, "reference_space_id": AGES[age].reference_space_id}
+        told = {"specimen": specimen, "reference_space_id": AGES[age]}
         genes = ([{"id": i, "acronym": f"G{i}"}] for i in range(1, N_GENES + 1))
         return wrap([section_row(i, genes=gene, **told) for i, gene in enumerate(genes, start=1)])
 

@@ -13,6 +13,7 @@ from sparsekm.atlas.phantom import AGE_ROWS, REGIONS, USABLE, get_size
 from sparsekm.atlas.phantom.anatomy import LUMEN, build_geometry, label_voxels, ontology_document
 from sparsekm.atlas.phantom.source import PhantomSource
 
+
 def count_regions(age, plan):
     geometry = build_geometry(age, plan)
     volume = np.zeros(plan.dims[::-1], dtype=np.uint32)

@@ -27,7 +27,6 @@ def test_of_repeated_rows_the_first_counts():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"id": 1.0}, "id='1.0' should be an integer > 0"),
         ({"failed": "no"}, "id=1: failed='no' should be true, false or null"),
         ({"genes": [{"id": 3, "entrez_id": 5.0}]}, "entrez_id='5.0' should be an integer"),
         ({"genes": "Aaa"}, "genes='Aaa' should be a list of objects"),

@@ -24,7 +24,6 @@ from sparsekm.studies.paper_runs import (
     METRICS,
     RepetitionStore,
     draw_data,
-    make_estimator,
     run_repetition,
 )
 from sparsekm.studies.published_searches import (
@@ -94,17 +93,12 @@ def test_every_row_runs_and_keeps_the_identities_of_its_counts(name):
 def test_a_repetition_is_what_a_direct_call_gives():
     row, data = METHOD_ROWS["l0_alternate"], draw_data(SMALL, root=1, replicate=3, standardise=True)
     found = run_repetition(SMALL, row, QUICK, root=1, replicate=3)
-    search = make_estimator(row, QUICK, data, 0).get_params()
-    assert (search["n_references"], search["rule"], search["reference"]) == (
-        2,
-        "max",
-        "permutation",
-    )
     seed = derive_seed(1, "simulation", "experiment_3", "p25", 3)
     search = GapSearch(
         L0KMeans(3, search="alternate", n_init=2, random_state=seed),
         sparsities=found.gap[:, 0],
         n_references=2,
+        rule="max",
         random_state=seed,
     ).fit(data.X)
     np.testing.assert_array_equal(search.feature_weights_, found.weights)

@@ -90,7 +90,8 @@ def test_no_partition_of_an_impurity_has_a_larger_value_than_f_and_some_reach_it
         best = np.array([best_impure_value(error) for error in errors])
         assert (values <= best + 1e-12).all()
     pure, merged = np.eye(3) / 3, np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0]]) / 3
-    for start, end in ((pure, merged), (merged, np.full((3, 3), 1 / 9))):
+    mixed = np.array([[0, 0, 1]] * 3) / 3
+    for start, end in ((pure, merged), (merged, mixed)):
         for share in np.linspace(0, 1, 7):
             error, value = measure((1 - share) * start + share * end)
             assert value == pytest.approx(best_impure_value(error))

@@ -109,6 +109,7 @@ TABLE = pd.concat(
     ]
 )
 
+
 def test_means_standard_deviations_and_median_seconds_are_those_worked_by_hand():
     summary = summarise(TABLE).set_index(["data_set", "method"])
     line = summary.loc[("first", "l0")]

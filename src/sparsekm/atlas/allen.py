@@ -28,6 +28,7 @@ from sparsekm.atlas import (
     PRODUCT_NAME,
     STRUCTURE_GRAPH_ID,
     TISSUES,
+    annotation_file,
 )
 from sparsekm.atlas.grid import DamagedArchiveError, GridError, read_annotation, read_energy
 from sparsekm.atlas.listing import (
@@ -132,7 +133,7 @@ class AllenSource:
             case "listing":
                 return page_url(self._url, section_data_sets_of(str(item[0])))
             case "annotation":
-                file = AGES[str(item[0])].annotation_file
+                file = annotation_file(str(item[0]))
                 return f"{self._download_url}/{_ANNOTATIONS}/{file}"
             case "energy":
                 return f"{self._url}/grid_data/download/{item[-1]}?include=energy"
@@ -216,14 +217,11 @@ def check_servers(
 ) -> pd.DataFrame:
     """Check with at most forty requests whether the servers answer as this package expects.
 
-    The rows are fact, expected, found, agrees. The expectations come from files of the servers or
-    from their documentation: the product of the atlas, about two thousand section data sets at
-    E11.5 (`n_listed`, with all planes and failed ones), the tree of 2,691 structures, and for each
-    of the `ages`, by default those of the full phantom, its reference space, the size of its grid
-    and its voxels of the brain. The reference spaces of P4 to P28 are the least certain: two other
-    clients give them, but no file of the servers.
+    The rows are fact, expected, found, agrees. Expected are what files of the servers or their
+    documentation tell; the reference spaces of P4 to P28 are known from two other clients alone.
+    The full phantom has the grids of the atlas; `ages` replaces its plans.
     """
-    # The analysis of the real atlas does not depend on the code of the phantom.
+    # Only here: the analysis of the real atlas does not depend on the code of the phantom.
     from sparsekm.atlas.phantom import get_size
 
     ages, tree, facts = ages or get_size("full").ages, Ontology(), []
@@ -270,7 +268,7 @@ def check_servers(
         n_brain = plan.n_tissue - plan.region_voxels.get("SpC", 0)
         expected = f"{plan.dims}, {n_brain:,} voxels of the brain"
         note(f"annotation of {age}", expected, measure_annotation, age)
-        note(f"reference space of {age}", str(AGES[age].reference_space_id), find_space, age)
+        note(f"reference space of {age}", str(AGES[age]), find_space, age)
     first = next(iter(ages))
     note(f"section data sets at {first}", n_listed, lambda: listed[first][1])
     note(f"energy grid at {first}", ages[first].dims, measure_energy, first)

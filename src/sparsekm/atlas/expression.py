@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from sparsekm.atlas import AGES, NO_DATA, REGION_LEVEL, listing, retrieval
+from sparsekm.atlas import NO_DATA, REGION_LEVEL, annotation_file, listing, retrieval
 from sparsekm.atlas.grid import GridError, read_annotation, read_energy
 from sparsekm.atlas.ontology import Ontology, map_regions, parse_ontology
 from sparsekm.io.hdf5_format import DamagedFileError, find_array, open_checked, read_parts
@@ -32,7 +32,6 @@ from sparsekm.pipeline.provenance import package_versions
 from sparsekm.pipeline.scales import zscore
 
 T = TypeVar("T")
-_MICROMETRES_PER_MILLIMETRE = 1000.0
 
 
 def assemble_age(
@@ -54,7 +53,7 @@ def assemble_age(
     """
     folder = Path(folder)
     files = _Files(folder)
-    annotation = files.read(AGES[age].annotation_file, read_annotation)
+    annotation = files.read(annotation_file(age), read_annotation)
     voxels = map_regions(annotation.values, ontology, level=level, tissue=tissue)
     listed = listing.parse_listing(*listing.read_rows(folder / retrieval.LISTING_FILE))
     usable, excluded = listing.select_candidates(listed, age, plane=plane)
@@ -95,7 +94,7 @@ def assemble_age(
         X=X,
         obs=obs,
         var=genes,
-        obsm={"spatial": place * annotation.spacing / _MICROMETRES_PER_MILLIMETRE},
+        obsm={"spatial": place * annotation.spacing / 1000.0},
         uns={"provenance": provenance, "regions": voxels.table},
     )
 

@@ -93,7 +93,7 @@ _KINDS: dict[str, tuple] = {
 
 
 def read_field(row: dict, key: str, kind: str, source: str) -> Any:
-    """Return a field of a row, of a kind above, or what stands for a missing one (null or empty)."""
+    """Return a field of a row, of a kind above, or what stands for a missing (or empty) one."""
     missing, rule, is_right = _KINDS[kind]
     value = row.get(key)
     if value is None or value == "":
@@ -164,7 +164,6 @@ def _parse_row(row: dict, where: str) -> tuple:
     )
 
 
-
 def select_candidates(
     listed: pd.DataFrame, age: str, *, plane: str = "sagittal"
 ) -> tuple[pd.DataFrame, dict[str, int]]:
@@ -175,8 +174,7 @@ def select_candidates(
     space = listed["reference_space_id"]
     reasons = {
         "failed": listed["failed"],
-        "other_age": ~listed["age"].isin(["", age])
-        | (space.notna() & (space != AGES[age].reference_space_id)),
+        "other_age": ~listed["age"].isin(["", age]) | (space.notna() & (space != AGES[age])),
         "other_plane": listed["plane"] != plane,
         "other_treatment": ~listed["treated"],
         "without_gene": listed["n_genes"] == 0,

@@ -112,7 +112,7 @@ _TOPS = {
 
 
 def assign_region(ontology: Ontology, structure_id: int, level: int = REGION_LEVEL) -> Region:
-    """Find the region of a structure: its ancestor at that level or, without one, as `_TOPS` has it.
+    """Find the region of a structure: its ancestor at that level or, without one, that of `_TOPS`.
 
     Unknown ids are unassigned, as are structures of the brain above the level.
     """

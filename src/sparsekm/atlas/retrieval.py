@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from sparsekm.atlas import AGES, NO_DATA
+from sparsekm.atlas import NO_DATA, annotation_file
 from sparsekm.atlas.grid import GridError, MissingGridError, Volume, read_annotation, read_energy
 from sparsekm.atlas.listing import (
     EnvelopeError,
@@ -57,8 +57,6 @@ MAX_FAILURES_IN_A_ROW = 5
 """Number of consecutive failures after which the source is considered down."""
 PACKED_SHARE = 0.2
 """Compressed bytes of a grid per byte of its array, as in the servers' files."""
-
-Progress = Callable[[int, int], None]
 
 
 def digest(body: bytes) -> str:
@@ -139,7 +137,7 @@ class StoredFiles:
 
     def get_annotation(self, age: str) -> Volume:
         """Get the annotation of an age."""
-        file = AGES[age].annotation_file
+        file = annotation_file(age)
         return read_annotation(self.get("annotation", file, age), str(self.folder / file))
 
     def write_manifest(self) -> pd.DataFrame:
@@ -167,7 +165,7 @@ def retrieve_age(
     *,
     plane: str = "sagittal",
     max_not_fetched: int = 0,
-    progress: Progress | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
     """Store all files of one age in its folder, and return the manifest.
 

@@ -35,7 +35,9 @@ class LloydPartition(KMeansPartition):
 
     def iterate(self, rows, labels):
         """Iterate; an empty cluster takes the sample farthest from its own centre."""
-        for rounds in range(1, self.max_iter + 1):
+        rounds = 0
+        while rounds < self.max_iter:
+            rounds += 1
             members = np.equal(labels, np.arange(self.n_clusters)[:, None]).astype(np.float64)
             sizes = members.sum(axis=1)
             centers = members @ rows / np.maximum(sizes, 1)[:, None]

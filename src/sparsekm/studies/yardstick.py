@@ -162,8 +162,8 @@ SOLVED = 0.25
 def summarise(table: pd.DataFrame) -> pd.DataFrame:
     """Average the results of `run_seeds` over seeds, for every data set and method.
 
-    Of sizes it is the maximum, of measures the mean and, with the ending _sd, the standard deviation
-    (ddof = 1), of seconds the median, since the first fit of a job also loads or compiles code.
+    Of sizes it is the maximum, of measures the mean and, with the ending _sd, the standard
+    deviation, of seconds the median, since the first fit of a job also loads or compiles code.
     """
     groups = table.groupby(["data_set", "method"], sort=False)
     summary = groups[_SHAPE].max()

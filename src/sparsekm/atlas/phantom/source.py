@@ -16,7 +16,7 @@ from io import BytesIO
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from sparsekm.atlas import AGES, NO_DATA, ORGANISM_ID, PLANES, TREATMENT, Age
+from sparsekm.atlas import AGES, NO_DATA, ORGANISM_ID, PLANES, TREATMENT
 from sparsekm.atlas.grid import ANNOTATION_MEMBER, ELEMENT_DTYPES, ENERGY_MEMBER
 from sparsekm.atlas.listing import write_envelope
 from sparsekm.atlas.phantom import PhantomSize, anatomy, get_size
@@ -57,7 +57,7 @@ class PlantedSection:
 
 
 def plant_sections(age: str, genes: list[PlantedGene], seed: int) -> dict[int, PlantedSection]:
-    """Simulate the section data sets of an age by id, ascending; of one, the delegate has no grid."""
+    """Simulate the section data sets of an age by id, ascending; one delegate has no grid."""
     position = list(AGES).index(age)
     rng = np.random.default_rng([seed, 102, position])
     drafts: list[tuple] = []
@@ -270,19 +270,18 @@ def _gene_row(gene: PlantedGene) -> dict:
     return {**ids, "acronym": gene.symbol, "name": gene.name}
 
 
-def _listing_row(age: Age, section: PlantedSection) -> dict:
-    age_row = {"id": age.reference_space_id, "name": age.name, "days": age.days}
+def _listing_row(age: str, section: PlantedSection) -> dict:
     return {
         "id": section.id,
         "failed": section.failed,
         "delegate": section.delegate,
         "plane_of_section_id": PLANES[section.plane],
-        "reference_space_id": age.reference_space_id,
+        "reference_space_id": AGES[age],
         "qc_date": section.qc_date,
         "genes": [_gene_row(section.gene)],
         "plane_of_section": {"id": PLANES[section.plane], "name": section.plane},
         "treatments": [{"id": 1, "name": TREATMENT}],
-        "specimen": {"id": section.id + 1_000_000, "donor": {"age": age_row}},
+        "specimen": {"id": section.id + 1_000_000, "donor": {"age": {"name": age}}},
     }
 
 
@@ -317,7 +316,7 @@ class PhantomSource:
 
     def listing(self, age: str) -> bytes:
         """Return the section data sets of an age, failed ones too, with one row as by a join."""
-        rows = [_listing_row(AGES[age], section) for section in self.sections(age).values()]
+        rows = [_listing_row(age, section) for section in self.sections(age).values()]
         return write_envelope([*rows, rows[len(rows) // 2]])
 
     def annotation(self, age: str) -> bytes:
