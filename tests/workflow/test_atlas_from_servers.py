@@ -8,8 +8,13 @@ import pytest
 from stand_in_server import StandInServer
 
 from sparsekm.atlas import open_source
-from sparsekm.atlas.assembly import assemble_age, read_expression, read_tables
-from sparsekm.atlas.normalisation import find_common_genes, normalise_age
+from sparsekm.atlas.expression import (
+    assemble_age,
+    find_common_genes,
+    normalise_age,
+    read_expression,
+    read_tables,
+)
 from sparsekm.atlas.retrieval import read_manifest, retrieve_age, retrieve_tables
 from sparsekm.io.hdf5_format import write_anndata
 
@@ -68,10 +73,7 @@ def direct(phantom, tmp_path_factory):
 
 
 def test_planning_tells_the_download_without_a_grid(from_server):
-    line = re.search(
-        r"E11.5: (\d+) grids; 0 on disk .*, \1 to fetch \(about 0.00\d GB\)",
-        from_server.plan.stdout,
-    )
+    line = re.search(r"E11.5 +(\d+) +0 +\1 +[1-9]\d*\n", from_server.plan.stdout)
     assert int(line[1]) > 40
     assert from_server.asked_in_plan
     assert not [path for path in from_server.asked_in_plan if "grid_data" in path]

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from sparsekm.studies import METHOD_ROWS, get_setting
-from sparsekm.studies.paper_runs import METRICS, Effort, run_repetition
+from sparsekm.studies.paper_runs import METRICS, run_repetition
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = [pytest.mark.release, pytest.mark.xdist_group("simulation")]
@@ -38,7 +38,7 @@ def simulated(tmp_path_factory, project_root, new_project):
 
 @cache
 def expected(row, replicate):
-    effort = Effort(*EFFORT.values())
+    effort = {**EFFORT, "n_references": EFFORT["references"]}
     setting = get_setting("experiment_3", "p25")
     return run_repetition(setting, METHOD_ROWS[row], effort, root=1, replicate=replicate)
 

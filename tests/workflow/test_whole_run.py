@@ -310,4 +310,3 @@ def test_nothing_fails_in_a_browser_and_every_section_is_rendered(examine_page, 
     assert found["links"] == []
     assert found["width"] <= 1200
     assert found["wideTables"] == []
-    assert found["tablesWithoutDownload"] == 0

@@ -172,7 +172,7 @@ def settle_missing(
     total = int(by_feature.sum())
     if not total:
         return raw
-    check_size("the matrix, which lacks values,", n, p)
+    check_size(n, p)
     lack = {"p": np.count_nonzero(by_feature), "of": np.count_nonzero(by_sample)}
     said = [say("missing", n=total, percent=100 * total / (n * p), **lack)]
     columns = np.flatnonzero((by_feature <= limit * n) & (by_feature < n))

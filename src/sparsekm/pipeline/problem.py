@@ -20,8 +20,7 @@ from sklearn.utils import get_tags
 from sparsekm.cluster.batches import centre_within, check_batch
 from sparsekm.cluster.matrices.containers import in_blocks
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means, feature_variances
-from sparsekm.cluster.matrices.scatter import cluster_centers
-from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.unequal_samples import count_trimmed, first_kept, keep_nearest, repeat_samples
 from sparsekm.cluster.weight_step import resolve_sparsities
@@ -224,8 +223,7 @@ def define_problem(
     if entry.tuning == "resampling":
         estimator = estimator.make_estimator()
         max_samples = min(max_samples or MOST_SAMPLES, MOST_SAMPLES)
-    fewest = sample_blocks.fewest_samples(estimator)
-    samples = sample_blocks.tuning_sample(clustered.X.shape[0], max_samples, own_seed, fewest)
+    samples = sample_blocks.tuning_sample(clustered.X.shape[0], max_samples, own_seed, estimator)
     return ClusteringProblem(
         whole=data,
         data=clustered,
