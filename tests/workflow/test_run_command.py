@@ -47,7 +47,7 @@ def test_a_table_becomes_a_report_in_one_folder_and_nowhere_else(table, project_
     assert "Report: sparsekm-tumours/results/report.html" in lines
     assert "Logs:   sparsekm-tumours/logs" in lines
     assert "  k-means                   2              8" in lines
-    assert "compare cluster counts: done" in told.err
+    assert "choose cluster count: done" in told.err
     assert "Building DAG" not in told.err
 
     # The same again has nothing to do, and in quiet it says nothing.
