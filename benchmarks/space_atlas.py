@@ -25,8 +25,7 @@ from sparsekm.atlas.phantom import get_size
 from sparsekm.atlas.phantom.anatomy import TISSUE
 from sparsekm.atlas.phantom.genes import PlantedGene, plant_genes
 from sparsekm.atlas.phantom.source import PlantedSection, draw_energy, prepare_canvas
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.matrix import CentredMatrix, feature_scores
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.tuning.gap import share_of
 from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks

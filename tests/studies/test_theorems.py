@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.matrix import CentredMatrix, feature_scores
 from sparsekm.studies.paper_verdicts import read_paper_claims
 from sparsekm.studies.theorem_pictures import PICTURES
 from sparsekm.studies.theorems import (

@@ -29,7 +29,7 @@ from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.atomic import atomic_path
 from sparsekm.io.hdf5_format import find_array, open_checked, read_parts, require
 from sparsekm.io.known_classes import class_column, class_names, is_known
-from sparsekm.io.row_stream import RowStream
+from sparsekm.io.row_stream import RowStream, SparseRows
 
 RULE = "normalise_expression (of an age) or normalise_matrix"
 ANNOTATION = "annotation "
@@ -197,68 +197,40 @@ def read_anndata(file: str | Path, most_bytes: int | None = None) -> anndata.Ann
 def _read_matrix(
     opened: h5py.File, parts: Mapping[str, Any], most_bytes: int | None
 ) -> np.ndarray | csr_array:
-    stored, shape = _StoredRows(opened), (len(parts["obs"]), len(parts["var"]))
+    """Return the whole matrix as float32.
+
+    An array is read into memory or mapped, a sparse matrix is always mapped: a job often needs only
+    a sample of its rows, and the system keeps in memory what is used again. Values are checked;
+    those of a mapped array are checked when they are first used.
+    """
+    stored, shape = _open_rows(opened), (len(parts["obs"]), len(parts["var"]))
     is_right = stored.shape == shape and min(shape) > 0
     require(is_right, f"X: shape={stored.shape} should be {shape}, at least 1 x 1")
-    return stored.read(in_memory=most_bytes is None or stored.nbytes <= most_bytes)
+    if isinstance(stored, SparseRows):
+        for rows in _cut(shape):
+            part = stored[rows]
+            require(part.has_canonical_format, "X has columns out of order")
+            _check_values(part.data)
+        data = _map(stored.data).astype(np.float32, copy=False)
+        return csr_array((data, _map(stored.indices), stored.indptr), shape=shape)
+    if most_bytes is not None and stored.nbytes > most_bytes:
+        return _map(stored)
+    X = stored[()].astype(np.float32, copy=False)
+    _check_values(X)
+    return X
 
 
-class _StoredRows:
-    """X in an open file, not yet read, after checks of what the file declares.
-
-    `nbytes` is its size, in the file and in memory.
-    """
-
-    def __init__(self, opened: h5py.File) -> None:
-        group = opened.get("X")
-        self.is_sparse = isinstance(group, h5py.Group)
-        if not self.is_sparse:
-            self._array = find_array(opened, "X", kind="f", shape=(None, None))
-            self.shape, self.nbytes = self._array.shape, self._array.nbytes
-            return
-        shape = np.ravel(group.attrs.get("shape", ()))
-        is_csr = group.attrs.get("encoding-type") == "csr_matrix" and shape.size == 2
-        require(is_csr, "X is not a csr_matrix")
-        self.shape = (int(shape[0]), int(shape[1]))
-        self._data = find_array(group, "data", kind="f", shape=(None,))
-        self._indices = find_array(group, "indices", kind="i", shape=self._data.shape)
-        starts = find_array(group, "indptr", kind="i", shape=(self.shape[0] + 1,))
-        self.nbytes = self._data.nbytes + self._indices.nbytes + starts.nbytes
-        self._starts = starts[()]
-        adds_up = self._starts[0] == 0 and self._starts[-1] == len(self._data)
-        require(adds_up, "X has rows that do not add up")
-        require((np.diff(self._starts) >= 0).all(), "X has rows of negative length")
-
-    def read(self, *, in_memory: bool) -> np.ndarray | csr_array:
-        """Return the whole matrix as float32.
-
-        An array is read into memory or mapped, a sparse matrix is always mapped: a job often needs
-        only a sample of its rows, and the system keeps in memory what is used again. Values are
-        checked; those of a mapped array are checked when they are first used.
-        """
-        if self.is_sparse:
-            for rows in _cut(self.shape):
-                _check_values(self[rows].data)
-            data = _map(self._data).astype(np.float32, copy=False)
-            return csr_array((data, _map(self._indices), self._starts), shape=self.shape)
-        if not in_memory:
-            return _map(self._array)
-        X = self._array[()].astype(np.float32, copy=False)
-        _check_values(X)
-        return X
-
-    def __getitem__(self, rows: slice) -> np.ndarray | csr_array:
-        if not self.is_sparse:
-            return self._array[rows]
-        starts = self._starts[rows.start : rows.stop + 1]
-        stored = slice(int(starts[0]), int(starts[-1]))
-        indices = self._indices[stored]
-        is_inside = not indices.size or (indices.min() >= 0 and indices.max() < self.shape[1])
-        require(is_inside, f"X should have columns in [0, {self.shape[1]})")
-        parts = self._data[stored], indices, starts - starts[0]
-        found = csr_array(parts, shape=(rows.stop - rows.start, self.shape[1]))
-        require(found.has_canonical_format, "X has columns out of order")
-        return found
+def _open_rows(opened: h5py.File) -> Any:
+    """Return X, not yet read: an array, or `SparseRows`."""
+    group = opened.get("X")
+    if not isinstance(group, h5py.Group):
+        return find_array(opened, "X", kind="f", shape=(None, None))
+    shape = np.ravel(group.attrs.get("shape", ()))
+    is_csr = group.attrs.get("encoding-type") == "csr_matrix" and shape.size == 2
+    require(is_csr, "X is not a csr_matrix")
+    for name, kind in (("data", "f"), ("indices", "i"), ("indptr", "i")):
+        find_array(group, name, kind=kind, shape=(None,))
+    return SparseRows(group, (int(shape[0]), int(shape[1])))
 
 
 def _check_values(values: np.ndarray) -> None:
@@ -288,7 +260,7 @@ class MatrixFile:
     def __init__(self, file: str | Path) -> None:
         self._file = file
         with open_checked(file, RULE) as opened:
-            self.shape = self._whole = _StoredRows(opened).shape
+            self.shape = self._whole = _open_rows(opened).shape
             self._center = opened["var/center"][()] if "center" in opened["var"] else None
         self._columns: Any = slice(None)
 
@@ -296,7 +268,7 @@ class MatrixFile:
         start, stop, _ = rows.indices(self.shape[0])
         values = np.empty((stop - start, self.shape[1]), dtype=np.float32)
         with open_checked(self._file, RULE) as opened:
-            stored = _StoredRows(opened)
+            stored = _open_rows(opened)
             for part in _cut((stop - start, self._whole[1])):
                 block = stored[start + part.start : start + part.stop]
                 chosen = as_dense(block[:, self._columns])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
@@ -68,6 +69,40 @@ class RowStream:
     def collect(self) -> Block:
         """Return the whole matrix."""
         return _join([block for _, block in self.blocks()])
+
+
+class SparseRows:
+    """Compressed rows in a group with ``data``, ``indices`` and ``indptr``, (n, p), as slices.
+
+    Rows that do not add up raise a ValueError; indices are checked when they are read.
+    """
+
+    def __init__(self, node: Any, shape: tuple[int, int]) -> None:
+        self.shape, self._name = shape, node.name
+        self.data, self.indices, starts = (node[part] for part in ("data", "indices", "indptr"))
+        if {self.indices.dtype.kind, starts.dtype.kind} - {*"iu"}:
+            raise ValueError(f"{self._name}: indices and indptr should be integers")
+        self.indptr, self.nnz = starts[:].astype(np.int64), int(self.data.shape[0])
+        n_starts, lengths = shape[0] + 1, {self.data.shape, self.indices.shape}
+        if len(self.indptr) != n_starts or self.indptr[0] != 0:
+            raise ValueError(f"{self._name}: indptr should begin with 0 and have {n_starts} values")
+        if (np.diff(self.indptr) < 0).any() or lengths != {(self.indptr[-1],)}:
+            raise ValueError(
+                f"{self._name}: indptr should ascend to the number of values and indices"
+            )
+
+    def __getitem__(self, rows: slice) -> csr_array:
+        starts = self.indptr[rows.start : rows.stop + 1]
+        stored = slice(int(starts[0]), int(starts[-1]))
+        parts = self.data[stored], self.indices[stored], starts - starts[0]
+        found = csr_array(parts, shape=(rows.stop - rows.start, self.shape[1]))
+        # Conversions trust the indices; if out of bounds, they would write anywhere in memory.
+        try:
+            found.check_format(full_check=True)
+        except ValueError as error:
+            problem = f"{self._name}: in rows from {rows.start + 1} on, {error}"
+            raise ValueError(problem) from error
+        return found
 
 
 def _cut(parts: Iterable[Block], height: int) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""The settings of a user's table, declared once.
+"""The settings of a user's table, declared once, in `table_settings.json`.
 
 The options of the command, the comments of the configuration that it writes, the part of the
 schema about matrices, the table in the documentation and the options that messages name are made
@@ -8,17 +8,16 @@ from `TABLE_SETTINGS`.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shlex
 import textwrap
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml
-
-_TEXT = {"type": ["string", "null"], "minLength": 1}
-_LIST = {"type": ["array", "null"], "items": {"type": ["string", "number", "boolean", "null"]}}
 
 
 @dataclass(frozen=True)
@@ -59,152 +58,8 @@ class TableSetting:
         return {"type": int if "integer" in kinds else float if "number" in kinds else str}
 
 
-TABLE_SETTINGS = (
-    TableSetting(
-        "labels",
-        "the column (or line) of known classes, which are used to score the result and to set K",
-        _TEXT,
-        "kind",
-        "COLUMN",
-    ),
-    TableSetting(
-        "n_clusters",
-        "K; auto, the default without classes, counts the groups that stand apart",
-        {"$ref": "#/$defs/n_clusters"},
-        3,
-        "K",
-        "--clusters",
-        is_read=False,
-    ),
-    TableSetting(
-        "groups",
-        "a column of groups of samples, such as donors, which are left out as a whole",
-        _TEXT,
-        "donor",
-        "COLUMN",
-    ),
-    TableSetting(
-        "annotate",
-        "columns that are not measurements, such as age, sex or batch, to compare with the "
-        "clusters",
-        _LIST,
-        ["age", "batch"],
-        "COLUMN",
-    ),
-    TableSetting(
-        "weights",
-        "a column of weights: a sample of weight 2 counts as two",
-        _TEXT,
-        "size",
-        "COLUMN",
-    ),
-    TableSetting(
-        "batch",
-        "a column of batches, to compare the answer with that of values centred in each",
-        _TEXT,
-        "plate",
-        "COLUMN",
-    ),
-    TableSetting("samples", "the column of sample names", _TEXT, "patient", "COLUMN"),
-    TableSetting(
-        "ignore",
-        "columns or lines to leave out",
-        _LIST,
-        ["age", "sex"],
-        "COLUMN",
-    ),
-    TableSetting(
-        "keep",
-        "columns or lines to use that would be left out, by their names, as annotation",
-        _LIST,
-        ["score"],
-        "COLUMN",
-    ),
-    TableSetting(
-        "transpose",
-        "whether lines hold features, such as genes, and columns samples; by default detected",
-        {"enum": ["auto", True, False]},
-        True,
-    ),
-    TableSetting(
-        "decimal",
-        'the decimal separator, "." or ","; by default detected',
-        {"enum": ["auto", ".", ","]},
-        ",",
-    ),
-    TableSetting(
-        "layer",
-        "the layer of an AnnData file, array of an .h5, genome of a 10x .h5, or sheet of a "
-        "workbook",
-        _TEXT,
-        "logcounts",
-        "NAME",
-    ),
-    TableSetting(
-        "missing_values",
-        "what stands for a missing value or class, besides empty cells, NA and the like",
-        _LIST,
-        [-999, "?"],
-        "VALUE",
-    ),
-    TableSetting(
-        "impute",
-        "what to do about missing values: knn, the default, takes the mean of the five most "
-        "similar samples; low_rank, what features have in common; median; half_minimum, for values "
-        "below a limit of detection; drop leaves out features that lack any",
-        {"enum": ["knn", "low_rank", "median", "half_minimum", "drop"]},
-        "median",
-        is_read=False,
-    ),
-    TableSetting(
-        "max_missing",
-        "the largest share of missing values of a feature, and then of a sample; others are "
-        "dropped",
-        {"type": "number", "minimum": 0, "maximum": 1},
-        0.5,
-        "SHARE",
-        is_read=False,
-    ),
-    TableSetting(
-        "duplicates",
-        "how features of one name are merged: mean, the default; sum, the default for counts; "
-        "max; or first",
-        {"enum": ["mean", "sum", "max", "first"]},
-        "max",
-    ),
-    TableSetting(
-        "normalise",
-        "zscore, the default; counts: divide raw counts by the library size, take logarithms, then "
-        "z-scores; log2: log2(1 + x), then z-scores; none",
-        {"enum": ["zscore", "counts", "log2", "none"]},
-        "counts",
-        is_read=False,
-    ),
-    TableSetting(
-        "n_top_features",
-        "use only this many features of raw counts, the most variable",
-        {"type": ["integer", "null"], "minimum": 1},
-        2000,
-        "N",
-        is_read=False,
-    ),
-    TableSetting(
-        "feature_groups",
-        "a table with the columns feature and group: a group is kept or dropped as a whole",
-        _TEXT,
-        "groups.csv",
-        "TABLE",
-        is_read=False,
-    ),
-    TableSetting(
-        "trim",
-        "the share of the samples to set aside as outliers",
-        {"type": ["number", "null"], "minimum": 0, "exclusiveMaximum": 0.5},
-        0.05,
-        "SHARE",
-        is_read=False,
-    ),
-)
+_DECLARED = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+TABLE_SETTINGS = tuple(TableSetting(name, **about) for name, about in _DECLARED.items())
 """All settings, in the order in which they are shown."""
 
 READER_SETTINGS = tuple(setting.name for setting in TABLE_SETTINGS if setting.is_read)

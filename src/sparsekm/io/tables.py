@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,13 +44,7 @@ def read_words(file: str | Path, rule: str) -> pd.DataFrame:
     The file must be a UTF-8 table in which each line has as many cells as the header, and the
     column names must differ.
     """
-    body = _read_bytes(file, rule)
-    try:
-        cells = pd.read_csv(
-            BytesIO(body), header=None, dtype=str, na_filter=False, encoding="utf-8"
-        )
-    except Exception as error:
-        raise DamagedFileError(file, f"not a table ({reason_of(error)})", rule) from error
+    cells = _parse(file, rule, header=None, dtype=str, na_filter=False)
     header, rows = cells.iloc[0].tolist(), cells.iloc[1:]
     # pandas pads lines that are too short, even with na_filter=False.
     short = rows.isna().any(axis=1)
@@ -63,11 +58,7 @@ def read_words(file: str | Path, rule: str) -> pd.DataFrame:
 
 def infer_table(file: str | Path, rule: str) -> pd.DataFrame:
     """Read a table whose columns depend on the run; numbers are read to the last bit."""
-    body = _read_bytes(file, rule)
-    try:
-        return pd.read_csv(BytesIO(body), float_precision="round_trip", encoding="utf-8")
-    except Exception as error:
-        raise DamagedFileError(file, f"not a table ({reason_of(error)})", rule) from error
+    return _parse(file, rule, float_precision="round_trip")
 
 
 def require_columns(
@@ -79,14 +70,17 @@ def require_columns(
         raise DamagedFileError(file, f"columns={list(table.columns)} should include {absent}", rule)
 
 
-def _read_bytes(file: str | Path, rule: str) -> bytes:
+def _parse(file: str | Path, rule: str, **options: Any) -> pd.DataFrame:
     file = Path(file)
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file; rule {rule} writes it.")
     body = file.read_bytes()
     if b"\0" in body:
         raise DamagedFileError(file, f"byte {body.index(0)} is NUL; the file is not text", rule)
-    return body
+    try:
+        return pd.read_csv(BytesIO(body), encoding="utf-8", **options)
+    except Exception as error:
+        raise DamagedFileError(file, f"not a table ({reason_of(error)})", rule) from error
 
 
 def _convert(file: str | Path, cells: pd.Series, kind: str, rule: str) -> pd.Series:

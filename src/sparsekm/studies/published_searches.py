@@ -108,11 +108,11 @@ class _Unshared:
         seeds = seed_sequence(self.random_state).spawn(effort.n_init)
         starts = [partition.start(matrix, equal, np.random.default_rng(seed)) for seed in seeds]
         labels = max(starts, key=lambda start: np.sum(partition.scores(matrix, start)))
-        limits, fits = {"max_iter": effort.max_iter, "tol": effort.tol, "restart": False}, []
+        limits, fits = {"max_iter": effort.max_iter, "tol": effort.tol}, []
         for weight_step in weight_steps:
             problem = matrix, partition, weight_step
             start = weigh_partition(*problem, labels)
-            fits.append(alternate(*problem, matrix.n_features, start=start, **limits))
+            fits.append(alternate(*problem, start=start, **limits))
             if self._carried:
                 labels = fits[-1].labels
         return fits, np.array([fit.objective for fit in fits])

@@ -20,8 +20,7 @@ from scipy.stats import binomtest, ncx2, sem
 from sklearn.cluster import AgglomerativeClustering
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.matrix import CentredMatrix, feature_scores
 from sparsekm.cluster.sparse_clustering import SparseClustering
 from sparsekm.cluster.weight_step import SoftThreshold
 from sparsekm.metrics import error_clustering_rate

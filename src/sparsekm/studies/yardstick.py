@@ -19,8 +19,8 @@ from sparsekm.metrics import classification_error_rate, matching_error_rate
 from sparsekm.pipeline.registry import get_method
 from sparsekm.simulation import replicate_seed
 from sparsekm.studies import RIVALS
-from sparsekm.tuning.consensus import match_clusters
 from sparsekm.tuning.feature_ranking import ScaledData, rank_features
+from sparsekm.tuning.fold_fits import match_clusters
 from sparsekm.tuning.gap import default_sparsities
 from sparsekm.tuning.gap_search import GapSearch
 

@@ -50,6 +50,7 @@ PATIENTS = [f"P{i}" for i in range(12)]
 BLOOD = ["glucose", "lactate", "urate"]
 NUMBERS = [[i + 0.25, 9.5 - i, round(i * i / 7, 3)] for i in range(12)]
 PLAIN = write(["id", *BLOOD], PATIENTS, cells=NUMBERS)
+WELLS = [f"A{i}" for i in range(1, 13)]
 TIMES = [f"2023/01/{i + 1} 10:00" for i in range(12)]
 UPPER = [["a", "", ""], [1, "b", ""], [0.5, 0.2, "c"]]
 SUMMED = "Mean,5.5,4,6\nSD,1.5,1,2\nn,12,12,12\nMean of cases,1,2,3\n"
@@ -62,6 +63,10 @@ READ = {
     "times of entry": (
         write(["Timestamp", "id", *BLOOD], TIMES, PATIENTS, cells=NUMBERS),
         "columns [Timestamp] hold text",
+    ),
+    "wells of samples": (
+        write(["Well", "Sample", *BLOOD], WELLS, PATIENTS, cells=NUMBERS),
+        "columns [Well] hold text",
     ),
     "family names": (
         write(["Family", "Name", *BLOOD], ["Doe"] * 12, PATIENTS, cells=NUMBERS),
@@ -107,15 +112,6 @@ NAMED = {
     "deviations next to their means": (
         write(["id", *BLOOD, "urate_SD"], PATIENTS, cells=NUMBERS, after=[SUMS[::-1]]),
         "features [urate_SD] seem to sum up the others.",
-    ),
-    "controls of the measurement": (
-        PLAIN.replace("P0", "Blank").replace("P11", "QC_2"),
-        "samples [Blank, QC_2] seem to be controls of the measurement, such as blanks or pools. "
-        "Set ignore: [Blank, QC_2] to leave them out.",
-    ),
-    "numbers with units among others": (
-        write(["id", *BLOOD, "NaCl"], PATIENTS, cells=NUMBERS, after=["4.5 mM"]),
-        "[NaCl] may hold numbers with units: write them without",
     ),
 }
 
@@ -179,6 +175,10 @@ REFUSED = {
         write(["gene", "ctrl_mean", "ctrl_sd", "ko_mean", "ko_sd"], ["TP53", "MYC", "EGFR"]),
         "several columns: [mean, sd]",
     ),
+    "units of all numbers": (
+        write(["id", "glucose", "urate"], PATIENTS, "2.5 °C", "7 °C"),
+        "such as '7 °C' in line 2; there should be numbers alone, without units",
+    ),
     "a unit among plain numbers": (
         PLAIN.replace("P3,3.25,", "P3,10.5°C,"),
         "line 5: '10.5°C' in column 'glucose' has a unit or",
@@ -210,12 +210,6 @@ def test_numbers_with_signs_and_marks_are_read_aloud(put, cell, number, remark):
     raw = read_matrix(put(write(["id", "glucose", "urate"], PATIENTS, cells=cells, separator=";")))
     assert raw.offset[1] + raw.X.collect()[3, 1] == pytest.approx(number)
     assert remark in " ".join(raw.remarks)
-
-
-def test_a_unit_of_all_numbers_is_left_out_aloud(put):
-    raw = read_matrix(put(write(["id", "glucose", "urate"], PATIENTS, "2.5 °C", "7 °C")))
-    assert raw.offset[0] + raw.X.collect()[3, 0] == 2.5
-    assert "'2.5 °C" in raw.remarks[0]
 
 
 def test_a_note_with_commas_is_left_out(put):

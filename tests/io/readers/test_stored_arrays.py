@@ -65,13 +65,6 @@ def test_small_variation_of_large_numbers_survives_single_precision(arrays, X):
     np.testing.assert_allclose(values - values[0], X - X[0], atol=1e-6)
 
 
-def test_missing_and_infinite_values_are_missing(arrays, X):
-    X[3, 1], X[4, 0] = np.nan, -np.inf
-    raw = read_matrix(arrays(X=X))
-    assert np.argwhere(np.isnan(raw.X.collect())).tolist() == [[3, 1], [4, 0]]
-    assert raw.remarks == ["1 infinite values, such as the logarithm of zero, count as missing."]
-
-
 def test_wrong_shapes_types_and_names_are_refused(arrays, X):
     refused(arrays(X=X[:, 0]), r"X has shape=\(6,\); it should be \(samples, features\)")
     refused(arrays(X=X.astype("S3")), "X has dtype=.* should be numeric")
@@ -84,9 +77,6 @@ def test_wrong_shapes_types_and_names_are_refused(arrays, X):
     there = r"labels='kind' should be one of its arrays \[X, genes\]"
     refused(arrays(), there, labels="kind")
     refused(arrays(genes=np.array(["a", "b", " ", "c"])), "1 features have no name")
-    big = X.astype(np.float64)
-    big[2, 2] = 1e300
-    refused(arrays(X=big), "is beyond the range of single precision")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +105,7 @@ def test_arrays_of_objects_are_refused_and_never_loaded(npz, X):
     bomb[:] = [Bomb() for _ in range(6)]
     message = r"array '.' cannot be read \(Object arrays .*; it should be .* of plain numbers or"
     refused(npz(y=bomb), message, labels="y")
-    refused(npz(X=np.repeat(bomb[:, None], 4, axis=1)), message)
+    refused(npz(X=np.repeat(bomb[:, None], 4, axis=1)), "X has dtype=object; it should be numeric")
 
 
 def test_an_array_that_is_shorter_than_it_claims_or_none_is_refused(npz):

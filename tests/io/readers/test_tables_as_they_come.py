@@ -206,13 +206,6 @@ def test_labels_may_have_gaps_of_any_spelling(save, table, missing):
         assert read_matrix(file, labels="kind").labels.tolist() == ["a", "", "", "b", "a", "b"]
 
 
-def test_labels_that_are_hardly_classes_make_a_remark(save, X):
-    wide = pd.DataFrame(np.tile(X, (5, 1)), columns=GENES).assign(years=range(30))
-    raw = read_matrix(save(wide, index=False), labels="years")
-    assert "have 30 classes for 30 samples" in raw.remarks[0]
-    assert "Set n_clusters" in raw.remarks[0]
-
-
 class TestRawCounts:
     def test_they_are_named_and_divided_by_the_library_where_asked(self, save, seed):
         values = np.random.default_rng(seed).poisson([1, 5, 50, 400], size=(6, 4))

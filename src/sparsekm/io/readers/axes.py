@@ -306,17 +306,15 @@ def list_describing(
             gone |= {name for name in classes if len(levels[name]) <= _FEW_LEVELS}
             left = [name for name in described if name not in gone]
             remarks += [say("may_describe", names=left)] * bool(left)
-    sums = [name for name in rest if len(name) > 1 and is_a(name, "summaries")]
-    # Such as glucose_SD next to glucose.
-    plain = {*map(tidy, rest)}
+    plain, sums = {*map(tidy, rest)}, []
+    # The first samples tell features apart from the sum of the others.
+    is_sum = np.isclose(2 * X[:20], np.nansum(X[:20], axis=1, keepdims=True)).all(axis=0)
     for name in rest:
+        # Such as glucose_SD next to glucose.
         measure, _, word = tidy(name).rpartition(" ")
-        sums += [name] * (measure in plain and is_a(word, "summaries"))
-    # The first samples tell most features apart from the sum of the others.
-    first = np.isclose(2 * X[:5], np.nansum(X[:5], axis=1, keepdims=True)).all(axis=0)
-    for at in np.flatnonzero(first) if len(features) > 3 else ():
-        if np.allclose(2 * X[:, at], np.nansum(X, axis=1)) and features[at] in {*rest} - {*sums}:
-            sums.append(features[at])
+        is_named = len(name) > 1 and is_a(name, "summaries")
+        is_named = is_named or (measure in plain and is_a(word, "summaries"))
+        sums += [name] * (is_named or bool(is_sum[index[name]] and len(features) > 3))
     if sums and len(sums) < len(rest):
         remarks.append(say("may_sum_up", names=sums))
     found = [name for name in classes if name in gone]

@@ -45,17 +45,14 @@ def listed_numbers(words: Iterable[object]) -> list[float]:
 class CellParser:
     """Reads the cells of one table, by its decimal separator and its words for missing values."""
 
-    def __init__(
-        self, decimal: str = ".", missing: Iterable[object] = (), *, units: bool = False
-    ) -> None:
-        self.decimal, self.units = decimal, units
+    def __init__(self, decimal: str = ".", missing: Iterable[object] = ()) -> None:
+        self.decimal = decimal
         self._missing = MISSING | {str(word).strip().casefold() for word in missing}
         self.changed: dict[str, str] = {}  # an example of each unusual way of writing
         self.grouped: set[str] = set()  # numbers such as 1,234
         mark = "," if decimal == "." else "."
         self._groups = re.compile(rf"([+-]?\d{{1,3}}(?:[{mark}' ]\d{{3}})+)([.,]\d*)?")
         self._odd = lru_cache(100_000)(self._read)
-        self._units: dict[str, str] = {}
 
     def line(self, cells: list[str]) -> tuple[np.ndarray, list[int]]:
         """Return the numbers in a line, NaN if missing or text, and where its cells are text."""
@@ -95,11 +92,6 @@ class CellParser:
         for form, read, what in _WAYS:
             if form.search(plain):
                 plain, changed[what] = form.sub(read, plain), text
-        measured = _WITH_UNIT.fullmatch(plain) if self.units else None
-        if measured:
-            # Every unit is shown, since they may differ.
-            self._units.setdefault("±" if "±" in text else measured[2], text)
-            plain, units = measured[1], ", ".join([*self._units.values()][:6])
         group = self._groups.fullmatch(plain)
         if group and (group[2] or self.decimal)[0] == self.decimal:
             plain = re.sub(r"[.,' ]", "", group[1]) + (group[2] or "")
@@ -111,12 +103,10 @@ class CellParser:
         if not _PLAIN.fullmatch(plain):
             return None
         self.changed = changed | self.changed
-        if measured:
-            self.changed["units or deviations, which are left out"] = units
         return float(plain)
 
 
-def find_decimal(file: object, cells: Iterable[str], separator: str) -> tuple[str, str | None]:
+def find_decimal(cells: Iterable[str], separator: str) -> tuple[str, str | None]:
     """Return the decimal separator of some cells, and an example if it is not the point."""
     plain = [_MINUS.sub("-", cell.translate(_BLANKS)).strip("% ") for cell in cells]
     found, sure, grouped = {}, {}, {}
@@ -135,8 +125,13 @@ def find_decimal(file: object, cells: Iterable[str], separator: str) -> tuple[st
         mark, other = (",", ".") if found[","] else (".", ",")
         one, thousand = unsure[0].replace(",", "."), re.sub("[.,]", "", unsure[0])
         about = {"one": one, "thousand": thousand, "mark": mark, "other": other}
-        raise refusal("decimal", file, cell=unsure[0], **about)
+        raise refusal("decimal", cell=unsure[0], **about)
     return ".", None
+
+
+def has_unit(cell: str) -> bool:
+    """Tell whether a cell is a number with a unit or a deviation."""
+    return _WITH_UNIT.fullmatch(cell.translate(_BLANKS).strip()) is not None
 
 
 def as_numbers(cells: Iterable[str]) -> list[float]:

@@ -59,9 +59,18 @@ def say(key: str, /, **values: Any) -> str:
     return _Texts().format(_TEXTS[key], **values)
 
 
-def refusal(key: str, file: object, /, **values: Any) -> MatrixError:
-    """Return the error for a file, with one of the texts in `messages.json`."""
-    return MatrixError(f"{file}: {say(key, **values)}")
+def refusal(key: str, /, **values: Any) -> MatrixError:
+    """Return an error with one of the texts in `messages.json`; `of_file` adds the file."""
+    return MatrixError(say(key, **values))
+
+
+@contextmanager
+def of_file(file: object) -> Iterator[None]:
+    """Let refusals begin with the name of a file."""
+    try:
+        yield
+    except MatrixError as error:
+        raise MatrixError(f"{file}: {error}") from error
 
 
 def suggest(key: str, name: str, names: Iterable[str]) -> str:
@@ -78,29 +87,26 @@ def refuse_format(file: Path, kind: str, ending: str) -> NoReturn:
     """Refuse a file of a known format with the command that converts it."""
     path, stem = shlex.quote(str(file)), file.with_name(file.name[: -len(ending)])
     command = KNOWN_FORMATS[kind].format(file=file, path=path, stem=stem)
-    raise refusal("format", file, kind=ending if kind.startswith(".") else kind, command=command)
+    raise refusal("format", kind=ending if kind.startswith(".") else kind, command=command)
 
 
-def need(file: object, package: str, what: str, extra: str) -> Any:
+def need(package: str, what: str, extra: str) -> Any:
     """Import a package that is optional, or name the extra that installs it."""
     try:
         return import_module(package)
     except ModuleNotFoundError as error:
-        raise refusal("lacks_package", file, what=what, package=package, extra=extra) from error
+        raise refusal("lacks_package", what=what, package=package, extra=extra) from error
 
 
 @contextmanager
-def explain_damage(
-    file: object, kind: str, cure: str, errors: tuple[type[Exception], ...] = (Exception,)
-) -> Iterator[None]:
-    """Turn `errors` inside the block into a `MatrixError`, except that memory ran out.
+def explain_damage(kind: str, cure: str) -> Iterator[None]:
+    """Turn any error inside the block into a `MatrixError`, except that memory ran out.
 
-    A damaged file can cause almost any error anywhere inside the library that reads it. Around code
-    of our own, `errors` are those that a damaged file can cause.
+    A damaged file can cause almost any error anywhere inside the library that reads it.
     """
     try:
         yield
     except (MatrixError, MemoryError):
         raise
-    except errors as error:
-        raise refusal("damage", file, kind=kind, reason=reason_of(error), cure=cure) from error
+    except Exception as error:
+        raise refusal("damage", kind=kind, reason=reason_of(error), cure=cure) from error

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,6 @@ _DATE = re.compile(
 _UNKNOWN = {*MISSING, "unknown", "unk", "other/unknown", "not available", "not known", "-1"}
 _UNKNOWN -= {"", "na", "nan", "n/a", "#n/a"}
 _SENTINELS = (-999, -9999, -99, -99999, -9, -1, 99, 999, 9999, 99999, -1e30, 1e30)
-_FEW_DISTINCT = 10
 _FEW_WHOLE = 5
 
 
@@ -123,22 +121,19 @@ def held_bytes(n_samples: int, n_features: int, n_stored: int | None = None) -> 
     return dense if n_stored is None else min(dense, 8 * n_stored)
 
 
-def check_size(
-    file: object, n: int, p: int, n_stored: int | None = None, *, in_blocks: bool = False
-) -> None:
+def check_size(n: int, p: int, n_stored: int | None = None, *, in_blocks: bool = False) -> None:
     """Refuse a matrix that is too small to cluster, or larger than its limit."""
     for what, found, least in (("n_samples", n, MIN_SAMPLES), ("n_features", p, 1)):
         if found < least:
-            raise refusal("at_least", file, what=what, n=found, least=least)
+            raise refusal("at_least", what=what, n=found, least=least)
     size = held_bytes(n, p, n_stored) / 2**30
     limit = (STREAMED_LIMIT if in_blocks else HELD_LIMIT) / 2**30
     if size > limit:
         kind = "dense" if n_stored is None else "sparse"
-        raise refusal("too_large", file, n=n, p=p, kind=kind, size=size, limit=limit)
+        raise refusal("too_large", n=n, p=p, kind=kind, size=size, limit=limit)
 
 
 def check_named(
-    file: Path,
     settings: Settings,
     names: Sequence[str],
     where: str,
@@ -156,23 +151,19 @@ def check_named(
         if name in others:
             value = "false" if settings.transpose is True else "true"
             kind, hint = "not_there", say("looks_turned", other=other, value=value)
-        raise refusal(kind, file, key=key, name=name, where=where, names=names, hint=hint)
+        raise refusal(kind, key=key, name=name, where=where, names=names, hint=hint)
 
 
 def assemble(
-    file: Path,
-    raw: RawMatrix,
-    settings: Settings,
-    about: Mapping[str, Any],
-    label: str | None = None,
+    raw: RawMatrix, settings: Settings, about: Mapping[str, Any], label: str | None = None
 ) -> RawMatrix:
     """Check names, and read classes, groups and annotations from the columns about the samples.
 
     `label` is the column of known classes, unless a setting names one.
     """
-    raw.features = _check_names(file, raw.features, "feature", raw.remarks)
+    raw.features = _check_names(raw.features, "feature", raw.remarks)
     if raw.samples is not None:
-        raw.samples = _check_names(file, raw.samples, "sample", raw.remarks)
+        raw.samples = _check_names(raw.samples, "sample", raw.remarks)
     label, n = settings.labels or label, raw.X.shape[0]
     words = MISSING_LABELS | set(map(str, settings.missing_values))
     for key, name in {**settings.named, **({"labels": label} if label else {})}.items():
@@ -182,19 +173,19 @@ def assemble(
         found = known.fillna(UNKNOWN).to_numpy(dtype=object)
         n_known = int((found != UNKNOWN).sum())
         if key in ("labels", "groups", "batch"):
-            _check_storable(file, f"{'label' if key == 'labels' else 'group'} of {name!r}:", found)
+            _check_storable(f"{'label' if key == 'labels' else 'group'} of {name!r}:", found)
         if key == "labels" and n_known < MIN_LABELS:
-            raise refusal("few_labels", file, name=name, n=n_known, of=n, least=MIN_LABELS)
+            raise refusal("few_labels", name=name, n=n_known, of=n, least=MIN_LABELS)
         if key in ("groups", "batch"):
             if n_known < n:
-                raise refusal("no_group", file, key=key, name=name, n=n - n_known, of=n)
+                raise refusal("no_group", key=key, name=name, n=n - n_known, of=n)
             if len(set(found)) < 2:
-                raise refusal("one_group", file, key=key, name=name, group=found[0])
+                raise refusal("one_group", key=key, name=name, group=found[0])
         numbers = pd.to_numeric(known.str.replace(",", "."), errors="coerce").astype(float)
         if key == "weights":
             wrong = found[~(np.isfinite(numbers) & (numbers >= 0))]
             if len(wrong) or not numbers.any():
-                raise refusal("weights", file, name=name, value=[*wrong, 0][0])
+                raise refusal("weights", name=name, value=[*wrong, 0][0])
             found = numbers.to_numpy()
         if key.startswith("annotate"):
             is_number = numbers.notna().sum() == n_known
@@ -219,13 +210,13 @@ def _known(values: Iterable[Any], words: frozenset[str]) -> pd.Series:
     return texts.where(texts.notna() & ~texts.isin(words), None)
 
 
-def _check_names(file: Path, values: Sequence[object], kind: str, remarks: list[str]) -> list[str]:
+def _check_names(values: Sequence[object], kind: str, remarks: list[str]) -> list[str]:
     """Check that names are there, and append numbers to those that occur more than once."""
     names = pd.Series([*map(str, values)], dtype=object)
     unnamed = sum(not name.strip() for name in names)
     if unnamed:
-        raise refusal("unnamed", file, n=unnamed, kind=kind)
-    _check_storable(file, f"{kind} name", names)
+        raise refusal("unnamed", n=unnamed, kind=kind)
+    _check_storable(f"{kind} name", names)
     repeated = names[names.duplicated()].unique().tolist()
     if repeated:
         remarks.append(say("repeated_names", n=len(repeated), kind=kind, names=repeated[:3]))
@@ -235,10 +226,10 @@ def _check_names(file: Path, values: Sequence[object], kind: str, remarks: list[
     return names.tolist()
 
 
-def _check_storable(file: Path, what: str, texts: Iterable[str]) -> None:
+def _check_storable(what: str, texts: Iterable[str]) -> None:
     for text in texts:
         if not is_storable(text):
-            raise refusal("not_storable", file, what=what, text=text)
+            raise refusal("not_storable", what=what, text=text)
 
 
 def merge_features(
@@ -264,7 +255,7 @@ def merge_features(
 
 def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> list[str]:
     """List remarks on classes, called `labels`, that may be none or too many, names and values."""
-    remarks, n = [], raw.X.shape[0]
+    remarks = []
     classes = [] if raw.labels is None else distinct_classes(raw.labels)
     unknown = [word for word in classes if word.casefold() in _UNKNOWN]
     if unknown:
@@ -274,8 +265,6 @@ def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> lis
         folded.setdefault(" ".join(word.casefold().split()), []).append(word)
     alike = (words for words in folded.values() if len(words) > 1)
     remarks += [say("case", words=words, name=labels, n=len(words)) for words in alike]
-    if len(classes) > max(_FEW_DISTINCT, n // 5):
-        remarks.append(say("many_classes", name=labels, n=len(classes), of=n))
     dates = [name for name in raw.features if _DATE.fullmatch(name)]
     if dates:
         remarks.append(say("dates", n=len(dates), example=dates[0], names=dates))

@@ -11,9 +11,9 @@ import pandas as pd
 
 from sparsekm.io.readers.messages import (
     KNOWN_FORMATS,
-    MatrixError,
     explain_damage,
     need,
+    of_file,
     refusal,
     refuse_format,
     say,
@@ -60,8 +60,11 @@ def read_matrix(
     """
     for key in ("ignore", "keep", "annotate"):
         others[key] = tuple(map(str, others.get(key) or ()))
-    settings = Settings(labels, layer, groups, **others)
-    file = Path(file)
+    with of_file(file):
+        return _read(Path(file), Settings(labels, layer, groups, **others))
+
+
+def _read(file: Path, settings: Settings) -> RawMatrix:
     name = file.name.lower()
     for endings in KNOWN_FORMATS:
         ending = max(filter(name.endswith, endings.split()), key=len, default="")
@@ -72,24 +75,24 @@ def read_matrix(
     mtx = find_mtx(file)
     is_store = file.is_dir() and (name.endswith(".zarr") or (file / ".zgroup").exists())
     if file.is_dir() and mtx is None and not is_store:
-        raise MatrixError(say("other_folder", path=str(file)))
+        raise refusal("other_folder")
     if name.endswith(".zarr") and not is_store:
-        raise MatrixError(say("file_of_zarr", path=str(file)))
+        raise refusal("file_of_zarr")
     if mtx is not None or is_store or name.endswith(_STORED):
         for key in _OF_TABLES:
             value = getattr(settings, key)
             if value and value != "auto":
                 value = [*value] if isinstance(value, tuple) else value
-                raise refusal("other_setting", file, key=key, kinds="tables", value=value)
+                raise refusal("other_setting", key=key, kinds="tables", value=value)
         return read_stored(file, settings) if mtx is None else read_tenx_folder(mtx, settings)
     if name.endswith(_WORKBOOKS):
         return _read_workbook(file, settings)
-    if layer is not None:
-        raise refusal("needless_layer", file, layer=layer)
+    if settings.layer is not None:
+        raise refusal("needless_layer", layer=settings.layer)
     text = None
     if name.endswith((".parquet", ".pq")):
-        need(file, "pyarrow", "Parquet files", "parquet")
-        with explain_damage(file, ".parquet file", "pandas.DataFrame.to_parquet."):
+        need("pyarrow", "Parquet files", "parquet")
+        with explain_damage(".parquet file", "pandas.DataFrame.to_parquet."):
             frame = pd.read_parquet(file)
             # The index holds the names of the lines.
             text = frame.to_csv(index=not isinstance(frame.index, pd.RangeIndex))
@@ -98,22 +101,23 @@ def read_matrix(
 
 def _read_workbook(file: Path, settings: Settings) -> RawMatrix:
     """Read and check a sheet, by default the first that holds a table of numbers."""
-    need(file, "openpyxl", "Excel workbooks", "excel")
+    need("openpyxl", "Excel workbooks", "excel")
     sheet, cure = settings.layer, "Excel. Save it again, or as 'CSV UTF-8'."
     options = {"header": None, "dtype": object, "na_filter": False}
 
     def is_table(name: str) -> bool:
-        page = book.parse(name, nrows=30, **options)
+        # Notes may be numbered in the first column.
+        page = book.parse(name, nrows=30, **options).iloc[:, 1:]
         numbers = page.map(lambda value: isinstance(value, int | float)).sum(axis=1)
-        return int((numbers > (page.shape[1] > 2)).sum()) > 2
+        return int((numbers > (page.shape[1] > 1)).sum()) > 2
 
     with (
-        explain_damage(file, ".xlsx file", cure),
+        explain_damage(".xlsx file", cure),
         pd.ExcelFile(file, engine="openpyxl") as book,
     ):
         names = book.sheet_names
         if sheet is not None and sheet not in names:
-            raise refusal("no_sheet", file, sheet=sheet, names=names)
+            raise refusal("no_sheet", sheet=sheet, names=names)
         chosen = sheet or next(filter(is_table, names), names[0])
         page = book.parse(chosen, **options).map(str)
     text = page.replace({r"[\r\n]+": " ", r" 00:00:00$": ""}, regex=True)
@@ -155,7 +159,8 @@ def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
             chunk = math.prod(getattr(node, "chunks", None) or [0]) * node.dtype.itemsize
     except Exception:
         return ReadingSize(0)
-    check_size(file, n, p, n_stored=n_stored, in_blocks=in_blocks)
+    with of_file(file):
+        check_size(n, p, n_stored=n_stored, in_blocks=in_blocks)
     matrix = held_bytes(n, p, n_stored)
     whole = COPIES * matrix + 2 * stored + names
     if not in_blocks:

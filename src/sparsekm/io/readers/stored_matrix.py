@@ -29,17 +29,16 @@ from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, assemble, check_
 from sparsekm.io.readers.value_blocks import (
     Layout,
     Opened,
-    SparseRows,
     arrays_in,
     check_rows,
-    check_type,
     find_layout,
     open_stored,
 )
+from sparsekm.io.row_stream import SparseRows
 
 _FEATURES = ("genes", "features", "feature_names", "gene_names", "var_names")
 _SAMPLES = ("samples", "sample_names", "obs_names", "cell_names")
-_LABELS = ("y", "labels", "Y", "target")
+_LABELS = ("y", "labels", "target")
 
 
 @dataclass
@@ -61,37 +60,38 @@ def read_stored(file: Path, settings: Settings) -> RawMatrix:
     """Read and check a matrix; a sparse one stays so if it takes less memory that way."""
     with open_stored(file) as opened:
         layout = find_layout(file, opened, settings.layer)
+        name, node, is_array = layout.name, layout.node, layout.n_stored is None
+        if isinstance(node, h5py.Dataset) and node.size and not node.id.get_storage_size():
+            raise refusal("not_written", name=name, shape=layout.shape)
         describe = {"anndata": _of_anndata, "10x": _of_tenx, "arrays": _of_arrays}[layout.kind]
         # Everything small is read and checked before the matrix.
-        axes = describe(file, opened, layout, settings)
-        axes.remarks[:0] = layout.remarks
+        axes = describe(opened, layout, settings)
+        numbers = node if is_array else node["data"]
+        if numbers.dtype.kind not in "fiub":
+            raise refusal("not_numeric", name=numbers.name, dtype=numbers.dtype)
         shape = layout.shape[::-1] if axes.turn else layout.shape
-        in_blocks, is_array = layout.in_blocks and not axes.turn, layout.n_stored is None
-        check_size(file, *shape, n_stored=layout.n_stored, in_blocks=in_blocks)
+        in_blocks = layout.in_blocks and not axes.turn
+        check_size(*shape, n_stored=layout.n_stored, in_blocks=in_blocks)
         if not in_blocks:
-            if is_array:
-                held = check_type(file, _values(file, layout.name, layout.node), layout.name)
-            else:
-                held = _read_elem(layout.node)
+            held = _values(name, node) if is_array else _read_elem(node)
+            if not is_array:
                 # As in `SparseRows`.
                 held.check_format(full_check=True)
-                check_type(file, layout.node["data"])
             held = held.T if axes.turn else held
-            return _finish(
-                file, axes, settings, partial(nullcontext, held if is_array else csr_array(held))
-            )
+            held = held if is_array else csr_array(held)
+            return _finish(axes, settings, partial(nullcontext, held))
 
     @contextmanager
     def matrix() -> Iterator[Any]:
         with open_stored(file) as opened:
             node = opened[layout.name]
-            yield check_type(file, node) if is_array else SparseRows(file, node, layout.shape)
+            yield node if is_array else SparseRows(node, layout.shape)
 
-    return _finish(file, axes, settings, matrix)
+    return _finish(axes, settings, matrix)
 
 
-def _finish(file: Path, axes: _Axes, settings: Settings, opened: Opened) -> RawMatrix:
-    X, offset = check_rows(file, opened, axes.remarks, listed_numbers(settings.missing_values))
+def _finish(axes: _Axes, settings: Settings, opened: Opened) -> RawMatrix:
+    X, offset = check_rows(opened, axes.remarks, listed_numbers(settings.missing_values))
     if axes.chosen is not None:
         X, offset = X.select(axes.chosen), offset[axes.chosen]
     features = axes.features
@@ -100,7 +100,7 @@ def _finish(file: Path, axes: _Axes, settings: Settings, opened: Opened) -> RawM
     samples = None if axes.samples is None else [*map(str, axes.samples)]
     raw = RawMatrix(X, offset, [*map(str, features)], samples, remarks=axes.remarks)
     raw.relevant, raw.positions = axes.relevant, axes.positions
-    return assemble(file, raw, settings, axes.about, axes.label)
+    return assemble(raw, settings, axes.about, axes.label)
 
 
 def _read_elem(node: Any) -> Any:
@@ -120,12 +120,12 @@ def _is_turned(rows: Sequence[object] | None, columns: Sequence[object] | None) 
     return find_orientation("", rows, columns)[0] is True
 
 
-def _of_anndata(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Axes:
-    obs, var = (_read_frame(file, opened, part) for part in ("obs", "var"))
+def _of_anndata(opened: Any, layout: Layout, settings: Settings) -> _Axes:
+    obs, var = (_read_frame(opened, part) for part in ("obs", "var"))
     shape, expected = layout.shape, (len(obs), len(var))
     if shape != expected:
         hint = " X looks transposed." if shape == expected[::-1] else ""
-        raise refusal("obs_var", file, name=layout.name, shape=shape, expected=expected, hint=hint)
+        raise refusal("obs_var", name=layout.name, shape=shape, expected=expected, hint=hint)
     turn, remarks = settings.transpose is True, []
     rows, columns = [*map(str, obs.index)], [*map(str, var.index)]
     headings = [one for one in var if is_a(str(one), "feature_heading") and var[one].is_unique]
@@ -137,32 +137,30 @@ def _of_anndata(file: Path, opened: Any, layout: Layout, settings: Settings) -> 
         remarks += [say("genes_in_obs", gene=rows[0], sample=columns[0])] if turn else []
     where, elsewhere = ("var", ()) if turn else ("obs", ("a column of var", var.columns))
     about, features = (var, obs) if turn else (obs, var)
-    check_named(file, settings, [*about.columns], f"the columns of {where}", *elsewhere)
+    check_named(settings, [*about.columns], f"the columns of {where}", *elsewhere)
     axes = _Axes(*((columns, rows) if turn else (rows, columns)), about, turn=turn, remarks=remarks)
     # Before AnnData 0.7 obsm was an array of records; a data frame is a group.
     node = opened["obsm"].get("spatial") if hasattr(opened.get("obsm"), "keys") else None
     if node is not None and not turn:
-        shape, dtype = getattr(node, "shape", ()), getattr(node, "dtype", np.dtype(object))
-        positions = None
-        if shape in [(len(obs), width) for width in (1, 2, 3)] and dtype.kind in "fiu":
-            positions = np.asarray(node[()], dtype=np.float64)
-        if positions is not None and np.isfinite(positions).all():
-            axes.positions = positions
+        found = np.asarray(node[()] if hasattr(node, "dtype") else None)
+        is_right = found.shape in [(len(obs), width) for width in (1, 2, 3)]
+        if is_right and found.dtype.kind in "fiu" and np.isfinite(found).all():
+            axes.positions = found.astype(np.float64)
         else:
             remarks.append(say("no_positions", n=len(obs)))
     if "relevant" in features:
-        axes.relevant = _check_relevant(file, features["relevant"].to_numpy())
+        axes.relevant = _check_relevant(features["relevant"].to_numpy())
     return axes
 
 
-def _read_frame(file: Path, opened: Any, name: str) -> pd.DataFrame:
+def _read_frame(opened: Any, name: str) -> pd.DataFrame:
     frame = _read_elem(opened[name])
     if isinstance(frame, np.ndarray) and frame.dtype.names:
         # AnnData before 0.7 wrote a table of records.
         frame = pd.DataFrame({one: _as_text(frame[one]) for one in frame.dtype.names})
         frame = frame.set_index("index" if "index" in frame else frame.columns[0])
     if not isinstance(frame, pd.DataFrame):
-        raise refusal("no_frame", file, name=name, kind=type(frame).__name__)
+        raise refusal("no_frame", name=name, kind=type(frame).__name__)
     return frame
 
 
@@ -170,42 +168,35 @@ def _as_text(values: np.ndarray) -> np.ndarray:
     return np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
 
 
-def _of_arrays(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Axes:
-    names, shape, node = arrays_in(opened), layout.shape, layout.node
+def _of_arrays(opened: Any, layout: Layout, settings: Settings) -> _Axes:
+    arrays, shape = arrays_in(opened), layout.shape
     if len(shape) != 2:
-        raise refusal("one_axis", file, name=layout.name, shape=shape)
-    if isinstance(node, h5py.Dataset):
-        check_type(file, node, layout.name)
-        if node.size and node.id.get_storage_size() == 0:
-            raise refusal("not_written", file, name=layout.name, shape=shape)
+        raise refusal("one_axis", name=layout.name, shape=shape)
 
     def first(known: Sequence[str]) -> str | None:
-        # The less usual names only if the length fits.
-        fits = (one for one in known if one in names)
-        sizes = [(length,) for length in shape]
-        return next((one for one in fits if one in known[:2] or opened[one].shape in sizes), None)
+        return next((one for one in known if one in arrays), None)
 
-    check_named(file, settings, [*names], "its arrays")
+    check_named(settings, [*arrays], "its arrays")
     label = settings.labels or first(_LABELS)
-    about = [name for name in dict.fromkeys((label, *settings.named.values())) if name]
     features, samples = first(_FEATURES), first(_SAMPLES)
+    about = [name for name in dict.fromkeys((label, *settings.named.values())) if name]
     # Names and classes may fit only if rows are features.
     there = [name for name in (*about, features, samples) if name]
-    fits = [tuple(opened[name].shape) == (shape[name != features],) for name in there]
+    fits = [tuple(arrays[name].shape) == (shape[name != features],) for name in there]
     turn = settings.transpose is True
     if settings.transpose == "auto":
         turn = bool(there) and all(fits) and shape[0] != shape[1]
 
     def vector(name: str | None, what: str = "sample") -> np.ndarray | None:
-        if name not in names:
+        if name not in arrays:
             return None
-        node, length = opened[name], shape[(what == "feature") != turn]
+        node, length = arrays[name], shape[(what == "feature") != turn]
         if node.shape != (length,):
-            raise refusal("length", file, name=name, shape=node.shape, length=length, what=what)
+            raise refusal("length", name=name, shape=node.shape, length=length, what=what)
         is_data = isinstance(node, h5py.Dataset) and not h5py.check_string_dtype(node.dtype)
         if is_data and node.dtype.kind not in "fiubUS":
-            raise refusal("no_vector", file, name=name, dtype=node.dtype)
-        return _values(file, name, node)
+            raise refusal("no_vector", name=name, dtype=node.dtype)
+        return _values(name, node)
 
     rows, columns = vector(samples), vector(features, "feature")
     if settings.transpose == "auto" and not turn and not label and _is_turned(rows, columns):
@@ -213,11 +204,11 @@ def _of_arrays(file: Path, opened: Any, layout: Layout, settings: Settings) -> _
     axes = _Axes(rows, columns, {name: vector(name) for name in about}, label, turn=turn)
     axes.remarks = [say("rows_are_features")] * turn
     relevant = vector("relevant", "feature")
-    axes.relevant = None if relevant is None else _check_relevant(file, relevant)
+    axes.relevant = None if relevant is None else _check_relevant(relevant)
     return axes
 
 
-def _values(file: Path, name: str, node: Any) -> np.ndarray:
+def _values(name: str, node: Any) -> np.ndarray:
     """Read a whole array of numbers or strings."""
     try:
         is_text = isinstance(node, h5py.Dataset) and h5py.check_string_dtype(node.dtype)
@@ -225,18 +216,18 @@ def _values(file: Path, name: str, node: Any) -> np.ndarray:
     except MemoryError:
         raise
     except Exception as error:
-        raise refusal("unreadable", file, name=name, reason=reason_of(error)) from error
+        raise refusal("unreadable", name=name, reason=reason_of(error)) from error
 
 
-def _check_relevant(file: Path, values: np.ndarray) -> np.ndarray:
+def _check_relevant(values: np.ndarray) -> np.ndarray:
     """Check a planted truth, bool or 0 and 1, and return it as bool."""
     if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
-        raise refusal("relevant", file)
+        raise refusal("relevant")
     return values.astype(bool)
 
 
-def _of_tenx(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Axes:
-    check_named(file, settings, [], "10x files")
+def _of_tenx(opened: Any, layout: Layout, settings: Settings) -> _Axes:
+    check_named(settings, [], "10x files")
     about = layout.node.get("features", layout.node)
 
     def strings(node: Any, *names: str) -> list[str]:
@@ -246,7 +237,7 @@ def _of_tenx(file: Path, opened: Any, layout: Layout, settings: Settings) -> _Ax
     names = {"id": strings(about, "id", "genes"), "symbol": strings(about, "name", "gene_names")}
     cells, (n, p) = strings(layout.node, "barcodes"), layout.shape
     if n != len(cells) or {p} != {*map(len, names.values())}:
-        raise refusal("barcodes", file, shape=layout.shape, n=len(cells), p=len(names["id"]))
+        raise refusal("barcodes", shape=layout.shape, n=len(cells), p=len(names["id"]))
     return _describe_genes(cells, **names, kind=strings(about, "feature_type") or [""] * p)
 
 
@@ -260,28 +251,28 @@ def find_mtx(path: Path) -> Path | None:
 
 def read_tenx_folder(file: Path, settings: Settings) -> RawMatrix:
     """Read and check a matrix of Matrix Market, with the names next to it."""
-    check_named(file, settings, [], "10x folders")
+    check_named(settings, [], "10x folders")
     if settings.layer:
-        raise refusal("needless_layer", file, layer=settings.layer)
+        raise refusal("needless_layer", layer=settings.layer)
     prefix, mark, _ = file.name.rpartition("matrix.mtx")
     tables = []
     for names in (("features.tsv", "genes.tsv"), ("barcodes.tsv",)):
         files = [file.with_name(f"{prefix}{name}{gz}") for name in names for gz in (".gz", "")]
         tables += [one for one in files if one.exists()][:1]
     if len(tables) < 2 or not mark:
-        raise refusal("lacks_names", file, prefix=prefix)
-    with explain_damage(file, "matrix of 10x", "Cell Ranger."):
+        raise refusal("lacks_names", prefix=prefix)
+    with explain_damage("matrix of 10x", "Cell Ranger."):
         options = {"sep": "\t", "header": None, "dtype": str, "keep_default_na": False}
         genes, cells = (pd.read_csv(one, quoting=csv.QUOTE_NONE, **options) for one in tables)
         p, n, n_stored, *_ = mminfo(file)
         if (p, n) != (len(genes), len(cells)):
             about = {"features": len(genes), "cells": len(cells)}
-            raise refusal("other_names", file, p=p, n=n, **about)
-        check_size(file, n, p, n_stored)
+            raise refusal("other_names", p=p, n=n, **about)
+        check_size(n, p, n_stored)
         matrix = csr_array(mmread(file).T)
     genes = genes.reindex(columns=range(3)).set_axis(["id", "symbol", "kind"], axis=1)
     axes = _describe_genes(cells[0].tolist(), **genes)
-    return _finish(file, axes, settings, partial(nullcontext, matrix))
+    return _finish(axes, settings, partial(nullcontext, matrix))
 
 
 def _describe_genes(cells: Sequence[str], **about: Sequence[str]) -> _Axes:

@@ -6,8 +6,6 @@ out, which a remark says.
 
 from __future__ import annotations
 
-import csv
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
@@ -26,9 +24,10 @@ from sparsekm.io.readers.axes import (
     list_describing,
     list_doubtful,
     split_measure,
+    tidy,
 )
-from sparsekm.io.readers.cells import CellParser, as_numbers, listed_numbers
-from sparsekm.io.readers.messages import explain_damage, refusal, say, suggest
+from sparsekm.io.readers.cells import as_numbers, has_unit, listed_numbers
+from sparsekm.io.readers.messages import refusal, say, suggest
 from sparsekm.io.readers.raw_matrix import (
     MIN_SAMPLES,
     RawMatrix,
@@ -42,7 +41,6 @@ from sparsekm.io.readers.text_table import TextTable
 from sparsekm.io.row_stream import RowStream
 
 _FEWEST_IDS = 10
-_UNREADABLE = (ValueError, csv.Error, EOFError, OSError, zlib.error)
 
 
 def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMatrix:
@@ -52,10 +50,8 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
     """
     for key, name in settings.named.items():
         if name in settings.ignore:
-            raise refusal("also_ignored", file, key=key, name=name)
-    cure = "a spreadsheet, or a library such as pandas."
-    with explain_damage(file, "table of text", cure, _UNREADABLE):
-        return _read(_Table(file, text, settings))
+            raise refusal("also_ignored", key=key, name=name)
+    return _read(_Table(file, text, settings))
 
 
 class _Table(TextTable):
@@ -100,9 +96,9 @@ class _Table(TextTable):
             # Software numbered the lines.
             self.numeric = self.numeric[1:]
         if not self.numeric:
-            cell = next((cell for at in reversed(self.text) for cell in self.column(at)), "")
-            kind = "one_cell" if len(header) == 1 else "all_text"
-            raise refusal(kind, file, names=header, cell=cell)
+            kind, row = "one_cell" if len(header) == 1 else "all_text", self.rows[0]
+            cell = self.cells(row)[[0, *self.text][-1]].strip()
+            raise refusal(kind, names=header, cell=cell, line=self.numbers[row])
         self.transpose = self._find_orientation()
         if self.edge is not None:
             # The lines that settings name; where columns hold samples, they may describe them.
@@ -145,7 +141,7 @@ class _Table(TextTable):
             wide = self.file.with_name(f"{self.file.name.split('.')[0]}_wide.csv")
             about = {"path": str(self.file), "wide": str(wide), "new": wide.name}
             about |= {"separator": self.separator, "value": self.header[values[-1]]}
-            raise refusal("long", self.file, sample=sample, feature=feature, **about)
+            raise refusal("long", sample=sample, feature=feature, **about)
 
     def _find_edge(self, ids: list[int]) -> int | None:
         """Return the column with the names of the lines, if there is one."""
@@ -167,7 +163,8 @@ class _Table(TextTable):
         about = [at for at in about if not is_called(at, "sample_heading", "numbering")]
         # Where the cells of one differ, others hold times of entry, say, or family names.
         names = [at for at in texts if size[at] == n and at not in about]
-        for at in texts:
+        # A sample comes before the well, or the plate, that it was measured in.
+        for at in sorted(texts, key=lambda at: not tidy(header[at]).startswith("sample")):
             is_feature = is_called(at, "feature_heading")
             if (is_called(at, "describing") and len(texts) > 1) or (
                 names and at not in names and not is_feature
@@ -185,9 +182,10 @@ class _Table(TextTable):
                 is_id = is_bare and at in whole and others.size
                 if is_id and min(map(int, cells[at])) > 10 * np.nanmax(others):
                     return 0
-            elif is_first and (is_called(at, "feature_heading") or (at == 0 and not header[0])):
+                continue
+            if is_first and (is_called(at, "feature_heading") or (at == 0 and not header[0])):
                 return at
-            elif at in whole:
+            if at in whole:
                 if is_bare and n >= _FEWEST_IDS and (np.rint(others) != others).any():
                     return 0
                 if is_called(at, "numbering") and (is_first or header[at].lower() not in ("", "x")):
@@ -213,7 +211,7 @@ class _Table(TextTable):
             # One half may be empty.
             X = np.where(np.isnan(X), X.T, X)
             if np.allclose(X, X.T, equal_nan=True):
-                raise refusal("distances", self.file, n=len(X))
+                raise refusal("distances", n=len(X))
         texts = {self.header[at]: self.column(at) for at in self.text}
         found, sign = find_orientation(
             heading, lines, columns, texts=texts, aside=aside, values=X, has_header=self.has_header
@@ -231,7 +229,7 @@ class _Table(TextTable):
                 self.remarks.append(say("names_a_line", key=key, name=name))
                 return True
         if found is None:
-            raise refusal("ask", self.file, n=len(self.rows), p=len(self.numeric))
+            raise refusal("ask", n=len(self.rows), p=len(self.numeric))
         self.remarks += [say("features", sign=sign)] * found
         return found
 
@@ -245,39 +243,32 @@ def _read(table: _Table) -> RawMatrix:
     if transpose:
         _refuse_several_measures(table, columns)
     X = _take_values(table)
+    samples, features, sides = lines, columns, ("lines", "columns")
     if transpose:
         _refuse_annotation(table, columns, X)
-        X, samples, features = X.T, columns, lines or [f"feature{at + 1}" for at in range(len(X))]
-        of_samples, of_features = "columns", "lines"
-    else:
-        samples, features, of_samples, of_features = lines, columns, "lines", "columns"
+        features = lines or [f"feature{at + 1}" for at in range(len(X))]
+        X, samples, sides = X.T, columns, sides[::-1]
     left = list_annotating(samples or (), lines=not transpose)
-    chosen = _without(table, samples or range(len(X)), left, f"left_{of_samples}")
+    chosen = _without(table, samples or range(len(X)), left, f"left_{sides[0]}")
     if transpose:
         _say_text(table, dict.fromkeys(table.names(table.text), ()), "columns")
     left = list_describing(features, X, settings.keep, remarks, lines=transpose)
-    used = _without(table, features, left, f"described_by_{of_features}")
+    used = _without(table, features, left, f"described_by_{sides[1]}")
     nameless = [at for at in used if features[at].strip("- ") in ("", "NA", "nan")]
     if transpose and 0 < len(nameless) < len(used):
         remarks.append(say("nameless", n=len(nameless)))
         used = np.setdiff1d(used, nameless)
     about = {name: [cells[at] for at in chosen] for name, cells in about.items()}
-    _say_text(table, about, of_features)
+    _say_text(table, about, sides[1])
     if len(table.aside) and not transpose:
         cells = table.cells(table.aside[0])[:4]
         remarks.append(say("aside", n=len(table.aside), cells=cells))
     if samples is not None:
         samples = [samples[at] or f"sample{at + 1}" for at in chosen]
-        controls = [
-            name for name in samples if is_a(name, "controls") and name not in settings.keep
-        ]
-        if 0 < len(controls) < len(samples):
-            ignore = [*settings.ignore, *controls]
-            remarks.append(say("may_be_controls", names=controls, ignore=ignore))
     if transpose and settings.samples is not None:
         samples = about[settings.samples]
     X, names = X[np.ix_(chosen, used)], [features[at] for at in used]
-    check_size(table.file, *X.shape)
+    check_size(*X.shape)
     X, names = merge_features(X, names, settings.duplicates, remarks)
     if transpose and settings.labels is None and table.above:
         found = [name for name in table.above if not name.startswith("Sample_")] or [*table.above]
@@ -286,7 +277,7 @@ def _read(table: _Table) -> RawMatrix:
     stream = RowStream.of((X - offset).astype(np.float32, order="C"))
     raw = RawMatrix(stream, offset, names, samples, remarks=remarks)
     raw.lines = "features" if transpose else "samples"
-    return assemble(table.file, raw, settings, about)
+    return assemble(raw, settings, about)
 
 
 def _describe_samples(table: _Table) -> dict[str, list[str]]:
@@ -313,18 +304,18 @@ def _describe_samples(table: _Table) -> dict[str, list[str]]:
 def _check_settings(table: _Table, about: Mapping[str, object]) -> None:
     """Refuse names in settings that the table does not have."""
     lines = [] if table.edge is None else table.text_of[table.edge].tolist()
-    file, settings, columns = table.file, table.settings, [*filter(None, table.header)]
+    settings, columns = table.settings, [*filter(None, table.header)]
     known, where, other, others = columns, "its columns", "the name of a line", lines
     if table.transpose:
         known, where = [*dict.fromkeys([*about, *lines])], "its lines"
         other, others = "the name of a column", columns
-    check_named(file, settings, known, where, other, others)
+    check_named(settings, known, where, other, others)
     missing = [name for name in settings.ignore if name not in {*columns, *lines}]
     if missing:
         rest = [name for name in settings.ignore if name not in missing]
         cure = say("ignore_rest", names=rest) if rest else ""
         cure += suggest("ignore", missing[0], [*known, *columns])
-        raise refusal("ignore", file, names=missing, where=where, known=known, cure=cure)
+        raise refusal("ignore", names=missing, where=where, known=known, cure=cure)
 
 
 def _refuse_several_measures(table: _Table, columns: list[str]) -> None:
@@ -339,7 +330,7 @@ def _refuse_several_measures(table: _Table, columns: list[str]) -> None:
         measures = [measure for measure in KNOWN["measures"] if measure in names]
         ignore = [name for name in columns if name not in names[measures[0]]]
         about = {"best": measures[0], "ignore": [*table.settings.ignore, *ignore]}
-        raise refusal("measures", table.file, names=measures, **about)
+        raise refusal("measures", names=measures, **about)
 
 
 def _take_values(table: _Table) -> np.ndarray:
@@ -354,7 +345,7 @@ def _take_values(table: _Table) -> np.ndarray:
         X[number == X] = np.nan
     for row, at in np.argwhere(np.abs(X) > np.finfo(np.float32).max):
         about = {"line": table.numbers[table.rows[row]], "column": table.header[table.numeric[at]]}
-        raise refusal("beyond_in_table", table.file, value=X[row, at], **about)
+        raise refusal("beyond_in_table", value=X[row, at], **about)
     changed = table.changed.items()
     table.remarks += [say("changed", what=what, example=example) for what, example in changed]
     return X
@@ -373,16 +364,16 @@ def _refuse_text(table: _Table) -> None:
     number, other = table.numbers[line], "." if settings.decimal == "," else ","
     for word in words:
         if other in word and np.isfinite(as_numbers([word])[0]):
-            raise refusal("both_marks", table.file, line=number, cell=word)
+            raise refusal("both_marks", line=number, cell=word)
     wrong = table.names(table.numeric[at] for at in np.unique(odd[:, 1]))
     missing = [*settings.missing_values, *(word for word, _ in words.most_common())]
     cure = say("text_is_missing", missing=missing)
     if len(wrong) < len(table.numeric):
         cure += say("or_ignore", ignore=[*settings.ignore, *wrong])
     about = {"cell": table.cells(line)[column].strip(), "column": table.header[column]}
-    if not CellParser(units=True).is_text(about["cell"]):
-        raise refusal("with_unit", table.file, line=number, **about)
-    raise refusal("not_all_numeric", table.file, names=wrong, line=number, cure=cure, **about)
+    if has_unit(about["cell"]):
+        raise refusal("with_unit", line=number, **about)
+    raise refusal("not_all_numeric", names=wrong, line=number, cure=cure, **about)
 
 
 def _refuse_annotation(table: _Table, columns: list[str], X: np.ndarray) -> None:
@@ -394,9 +385,9 @@ def _refuse_annotation(table: _Table, columns: list[str], X: np.ndarray) -> None
     doubtful = [name for name in doubtful if name not in keep]
     if doubtful and len(left) + len(doubtful) < len(columns):
         about = {"ignore": [*table.settings.ignore, *doubtful], "keep": [*keep, *doubtful]}
-        raise refusal("doubtful", table.file, names=doubtful, **about)
+        raise refusal("doubtful", names=doubtful, **about)
     if not others or (left and len(others) < MIN_SAMPLES):
-        raise refusal("no_samples", table.file, names=columns)
+        raise refusal("no_samples", names=columns)
 
 
 def _without(table: _Table, names: Sequence, left: list[str], kind: str) -> np.ndarray:
@@ -411,20 +402,10 @@ def _without(table: _Table, names: Sequence, left: list[str], kind: str) -> np.n
 
 def _say_text(table: _Table, texts: Mapping[str, Sequence[str]], kind: str) -> None:
     """Say which columns or lines of text are left out, and what they may be."""
-    settings = table.settings
     names = [name for name in texts if name not in table.named]
     few = [name for name in names if name and few_levels(texts[name])]
-    different = [name for name in names if len({*texts[name]}) == len(texts[name]) > 0]
-    twice = [name for name in few if is_a(name, "sample_heading", "numbering")]
-    parser = CellParser("," if settings.decimal == "," else ".", units=True)
-    numbers = [name for name in names if texts[name] and not any(map(parser.is_text, texts[name]))]
-    cures = {
-        "may_be_labels": [] if settings.labels else few,
-        "may_annotate": few[:20],
-        "may_be_groups": [] if settings.groups else twice,
-        "may_have_units": numbers,
-        "may_be_samples": different if table.edge is None else [],
-    }
-    cure = "".join(say(key, name=some[0], names=some) for key, some in cures.items() if some)
+    cure = say("may_annotate", names=few[:20]) if few else ""
+    if few and not table.settings.labels:
+        cure = say("may_be_labels", name=few[0]) + cure
     if names:
         table.remarks.append(say("text", kind=kind, names=names, cure=cure))

@@ -10,7 +10,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Collection, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, takewhile
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,7 @@ _MOST_COLUMNS = 1_000_000
 _MOST_IN_CELL = 2**17
 _FEW_STEPS = 6
 _LINES_LOOKED_AT = 200
-_HEAD_CHARACTERS = 2**21
+_WIDE_HEAD = 2**17  # characters of ten lines
 _HEAD_CELLS = 100_000
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 Lines = list[tuple[int, str]]
@@ -51,23 +51,19 @@ class TextTable:
         lines = lines[self._find_format(lines, usual) :]
         width = len(self.header)
         if width > _MOST_COLUMNS:
-            raise refusal("most_columns", file, n=width, most=_MOST_COLUMNS)
+            raise refusal("most_columns", n=width, most=_MOST_COLUMNS)
         if self.separator != usual:
             self.remarks.append(say("separator", kind=_SEPARATORS[self.separator]))
         head = lines[self.n_described : max(10, min(200, _HEAD_CELLS // width))]
         cells = [*chain.from_iterable(split(line, self.separator)[0][:500] for _, line in head)]
         if decimal == "auto":
-            decimal, example = find_decimal(file, cells, self.separator)
+            decimal, example = find_decimal(cells, self.separator)
             if example:
                 read = example.replace(".", "").replace(",", ".")
                 self.remarks.append(say("decimal_comma", example=example, read=read))
-        parser = CellParser(decimal, missing)
-        if width > 1 and cells and not np.isfinite(parser.line(cells)[0]).any():
-            with_units = CellParser(decimal, missing, units=True)
-            parser = with_units if np.isfinite(with_units.line(cells)[0]).mean() > 0.5 else parser
-        self._parse(lines, parser)
+        self._parse(lines, CellParser(decimal, missing))
         if not self.lines:
-            raise refusal("few_lines", file, n=1)
+            raise refusal("few_lines", n=1)
 
     def cells(self, line: int) -> list[str]:
         """Return the cells of a line."""
@@ -88,17 +84,17 @@ class TextTable:
 
     def _decode(self) -> str:
         """Return the text of the file, in the encoding that it has."""
-        file = self.file
+        is_gzip = self.file.suffix.lower() == ".gz"
         try:
-            with gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb") as opened:
+            with gzip.open(self.file) if is_gzip else self.file.open("rb") as opened:
                 content = opened.read()
             for first, what in KNOWN_FORMATS["first bytes"].items():
                 if content.startswith(first.encode("latin-1")):
-                    raise refusal("other_bytes", file, what=what)
+                    raise refusal("other_bytes", what=what)
             if content.startswith((b"\xff\xfe", b"\xfe\xff")):
                 return content.decode("utf-16")
             if b"\0" in content:
-                raise refusal("no_text", file, reason="it contains NUL")
+                raise refusal("no_text", reason="it contains NUL")
             try:
                 return content.decode("utf-8-sig")
             except UnicodeError:
@@ -106,21 +102,19 @@ class TextTable:
                 self.remarks.append(say("windows"))
                 return text
         except (UnicodeError, EOFError, OSError, zlib.error) as error:
-            raise refusal("no_text", file, reason=error) from error
+            raise refusal("no_text", reason=error) from error
 
     def _find_format(self, lines: Lines, usual: str) -> int:
         """Find the separator and the header, and return the index of the first line of data."""
-        head, n_plain, size = [], 0, 0
-        for _, line in lines:
-            n_plain, size = n_plain + (line[0] not in "#!"), size + len(line)
-            if n_plain > (_LINES_LOOKED_AT if size < _HEAD_CHARACTERS else 10):
-                break
-            head.append(line)
+        n_above = sum(1 for _ in takewhile(lambda line: line[1][0] in "#!", lines))
+        is_wide = sum(len(line) for _, line in lines[: n_above + 10]) > _WIDE_HEAD
+        n_head = n_above + (10 if is_wide else _LINES_LOOKED_AT)
+        head = [line for _, line in lines[:n_head]]
         marks = [line[0] if line[0] in "#!" else "" for line in head]
         plain = [line for line, mark in zip(head, marks, strict=True) if not mark]
         if len(plain) < 2:
-            raise refusal("marked_lines", self.file, n=len(plain))
-        self.separator, width = _find_separator(self.file, plain, usual)
+            raise refusal("marked_lines", n=len(plain))
+        self.separator, width = _find_separator(plain, usual)
         rows = [split(line.lstrip("#"), self.separator)[0] for line in head]
         self.is_gct = head[0].startswith(("#1.2", "#1.3"))
         at = 2 if self.is_gct else _find_header(rows, marks, width)
@@ -135,7 +129,7 @@ class TextTable:
         if width == len(names) + 1 and has_ends and not is_heading:
             names.insert(0, "")
         if width > len(names) and any("".join(row[len(names) :]).strip() for row in below):
-            raise refusal("short_header", self.file, n=len(names), width=width)
+            raise refusal("short_header", n=len(names), width=width)
         if self.is_gct:
             sizes = [int(cell) for cell in rows[1] if cell.strip().isdecimal()]
             self.n_annotations, self.n_described = sizes[2:4] if len(sizes) == 4 else (1, 0)
@@ -175,27 +169,26 @@ class TextTable:
         """Join the names of two lines, if the first names groups of columns."""
         # Cells that were merged are blank after the first.
         groups = [*accumulate(self.header[1:], lambda previous, name: name or previous)]
-        first, *below = [cell.strip() for cell in cells]
-        are_few = len(below) >= 2 * len({*groups}) or "" in self.header[1:]
-        if not (len(groups) == len(below) and are_few and all(groups)):
-            return False
-        if len({*below}) < len(below):
-            below = [f"{group} {name}" for group, name in zip(groups, below, strict=True)]
-        if len({*below}) < len(below) or not all(map(CellParser().is_text, cells[1:])):
+        first, *names = [cell.strip() for cell in cells]
+        are_few = len(names) >= 2 * len({*groups}) or "" in self.header[1:]
+        is_text = all(map(CellParser().is_text, cells[1:]))
+        are_names = len(groups) == len(names) and all(groups) and are_few and is_text
+        if are_names and len({*names}) < len(names):
+            names = [f"{group} {name}" for group, name in zip(groups, names, strict=True)]
+        if not are_names or len({*names}) < len(names):
             return False
         self.above.setdefault(self.header[0] or "group", groups)
-        self.header = [first or self.header[0], *below]
+        self.header = [first or self.header[0], *names]
         return True
 
     def _parse(self, lines: Lines, parser: CellParser) -> None:
         """Read the cells of all lines of data, and note which are of an unusual kind."""
-        width, separator, file = len(self.header), self.separator, self.file
+        width, separator = len(self.header), self.separator
         self.lines: list[str] = []
         self.numbers: list[int] = []
         self.values = np.full((len(lines), width), np.nan)
         self.is_text = np.zeros(self.values.shape, dtype=bool)
-        unusual: dict[str, list[int]] = {"quotes": [], "short": [], "notes": []}
-        gaps, legends = [], {}
+        quotes, short, notes, gaps, legends = [], [], [], [], {}
         for number, line in lines:
             cells, stray = split(line, separator)
             n_cells = len(cells)
@@ -206,21 +199,21 @@ class TextTable:
                 line[0] == "#" and (n_cells != width or line.startswith("#!{"))
             ):
                 continue
-            if stray or (number - 1 in unusual["quotes"][-1:] and '"' in line):
+            if stray or (number - 1 in quotes[-1:] and '"' in line):
                 if n_cells != width or (not stray and line.count('"') % 2):
-                    raise refusal("open_quote", file, line=number - (not stray))
-                unusual["quotes"].append(number)
+                    raise refusal("open_quote", line=number - (not stray))
+                quotes.append(number)
             if len(cells) > width:
-                raise refusal("long_line", file, line=number, n=n_cells, width=width)
+                raise refusal("long_line", line=number, n=n_cells, width=width)
             if width > 2 and not "".join(cells[1:]).strip():
-                unusual["notes"].append(number)
+                notes.append(number)
                 continue
             if len(cells) < width:
                 if separator == " ":
-                    raise refusal("short_blank", file, line=number, n=n_cells, width=width)
+                    raise refusal("short_blank", line=number, n=n_cells, width=width)
                 if len(cells) < width - 1 and self.numbers and number - self.numbers[-1] > 1:
                     gaps.append(number)
-                unusual["short"].append(number)
+                short.append(number)
                 cells += [""] * (width - len(cells))
             at = len(self.lines)
             self.values[at], text = parser.line(cells)
@@ -232,26 +225,25 @@ class TextTable:
                 n_filled = sum(bool(cell.strip()) for cell in cells[1:])
                 if n_filled == n_numbers == 1 or (2 * n_filled <= width - 1 and not n_numbers):
                     legends[number] = n_numbers
-        ends = self.numbers[-len(unusual["short"]) :]
+        ends = self.numbers[-len(short) :]
         is_table = any(legends.get(number, 1) for number in ends)
-        if gaps and len(ends) > 1 and ends == unusual["short"] and is_table:
-            raise refusal("second_table", file, line=gaps[0])
+        if gaps and len(ends) > 1 and ends == short and is_table:
+            raise refusal("second_table", line=gaps[0])
         # Sources and abbreviations are explained below the data, such as ND, not detected.
         while self.numbers and self.numbers[-1] in legends:
             self.lines.pop()
-            unusual["notes"].append(self.numbers.pop())
-        unusual["short"] = [one for one in unusual["short"] if one not in unusual["notes"]]
+            notes.append(self.numbers.pop())
+        short = [one for one in short if one not in notes]
         n_lines, self.changed = len(self.lines), parser.changed
         self.values, self.is_text = self.values[:n_lines], self.is_text[:n_lines]
         # A column with numbers such as 1,234 next to others such as 1.234.
         fractions = np.nan_to_num(self.values, posinf=0, neginf=0) % 1 if parser.grouped else 0
         mixed = np.flatnonzero(np.any(fractions, axis=0))
         for at in range(n_lines) if len(mixed) else ():
-            cells = [cell.strip() for cell in self.cells(at)]
-            odd = [cells[column] for column in mixed if cells[column] in parser.grouped]
+            odd = parser.grouped & {cell.strip() for cell in np.array(self.cells(at))[mixed]}
             if odd:
-                raise refusal("both_marks", file, line=self.numbers[at], cell=odd[0])
-        for kind, numbers in unusual.items():
+                raise refusal("both_marks", line=self.numbers[at], cell=min(odd))
+        for kind, numbers in (("quotes", quotes), ("short", short), ("notes", notes)):
             if numbers:
                 self.remarks.append(say(kind, n=len(numbers), first=min(numbers)))
 
@@ -269,14 +261,12 @@ def _split_lines(file: Path, text: str) -> Lines:
     first = lines[0][1] if lines else ""
     if re.match(r"\^(DATABASE|SERIES|PLATFORM|SAMPLE) *=", first):
         refuse_format(file, "SOFT of GEO", "".join(file.suffixes[-2:]))
-    if re.fullmatch(r"\S+( \d+:\S+)+ *", first):
-        refuse_format(file, "svmlight", file.suffix)
     if len(lines) < 2:
-        raise refusal("few_lines", file, n=len(lines))
+        raise refusal("few_lines", n=len(lines))
     return lines
 
 
-def _find_separator(file: Path, lines: list[str], usual: str) -> tuple[str, int]:
+def _find_separator(lines: list[str], usual: str) -> tuple[str, int]:
     """Return the separator that splits most lines alike and into numbers, and how many cells."""
     found, too_long, parsers = {}, False, (CellParser("."), CellParser(","))
     for separator in _SEPARATORS:
@@ -299,7 +289,7 @@ def _find_separator(file: Path, lines: list[str], usual: str) -> tuple[str, int]
             key = (round(share, 1), round(numeric / len(cells), 1), separator != " ", width)
             found[separator] = (*key, separator == usual)
     if not found and too_long:
-        raise refusal("long_cell", file, most=_MOST_IN_CELL)
+        raise refusal("long_cell", most=_MOST_IN_CELL)
     best = max(found, key=found.__getitem__, default=usual)
     return best, found[best][3] if found else 1
 
