@@ -22,11 +22,10 @@ from sparsekm.annotation.gene_sets import build_gene_sets, match_features
 from sparsekm.annotation.stability import count_kept
 from sparsekm.atlas import NO_DATA
 from sparsekm.atlas.phantom import get_size
-from sparsekm.atlas.phantom.anatomy import TISSUE, build_geometry
+from sparsekm.atlas.phantom.anatomy import TISSUE
 from sparsekm.atlas.phantom.genes import PlantedGene, plant_genes
 from sparsekm.atlas.phantom.source import PlantedSection, draw_energy, prepare_canvas
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.matrix import CentredMatrix, feature_scores
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.tuning.gap import share_of
 from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks
@@ -83,7 +82,11 @@ def benchmark() -> pd.DataFrame:
 
 def draw_atlas(age: str, seed: int, brain: int, planted: bool, centred: bool) -> Atlas:
     """Draw an age; brains of one seed have the same genes, with noise and staining of their own."""
-    geometry = build_geometry(age, SIZE.ages[age])
+    canvas, stained = (
+        prepare_canvas(age, SIZE._replace(edge_missing=0.0), seed=each)
+        for each in (seed, 1000 * brain + seed)
+    )
+    canvas, geometry = replace(canvas, staining=stained.staining), canvas.geometry
     tissue = geometry.kind == TISSUE
     names, regions = np.unique(geometry.region[tissue], return_inverse=True)
     genes = [gene for gene in plant_genes(SIZE, seed) if gene.kind in KINDS]
@@ -91,11 +94,6 @@ def draw_atlas(age: str, seed: int, brain: int, planted: bool, centred: bool) ->
     if not planted:
         genes = [gene for gene, differs in zip(genes, relevant, strict=True) if not differs]
         relevant = relevant[~relevant]
-    canvas, stained = (
-        prepare_canvas(age, geometry, SIZE.n_modules, edge_missing=0.0, seed=each)
-        for each in (seed, 1000 * brain + seed)
-    )
-    canvas = replace(canvas, staining=stained.staining)
     sections = [
         PlantedSection(10_000 * brain + gene.number, gene, True, False, "sagittal", "2018-01-01")
         for gene in genes

@@ -21,8 +21,8 @@ def main() -> int:
     parser.add_argument("--contact", default="", help="an address for the servers' operators")
     # One attempt each, since the table should show failures.
     findings = check_servers(AllenSource(**vars(parser.parse_args()), tries=1))
-    print(findings.format())
-    return 0 if all(agrees for *_, agrees in findings) else 1
+    print(findings.to_string(index=False))
+    return 0 if findings["agrees"].all() else 1
 
 
 if __name__ == "__main__":

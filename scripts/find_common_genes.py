@@ -5,7 +5,7 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.atlas.normalisation import COMMON_GENES, find_common_genes
+    from sparsekm.atlas.expression import COMMON_GENES, find_common_genes
 
     expressions = dict(zip(snakemake.params.ages, snakemake.input.expressions, strict=True))
     table = find_common_genes(expressions, **snakemake.params.quality_control)

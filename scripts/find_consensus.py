@@ -13,7 +13,7 @@ def main(snakemake, progress):
     from sparsekm.io.store import MOST_TOGETHER, write_fit
     from sparsekm.io.tables import SEPARATION, STARTS
     from sparsekm.pipeline.problem import describe_fit, find_clusters
-    from sparsekm.tuning.consensus import match_clusters
+    from sparsekm.tuning.fold_fits import match_clusters
 
     output, problem = snakemake.output, read_problem(snakemake)
     _, n_joined = read_count(snakemake)
@@ -24,7 +24,7 @@ def main(snakemake, progress):
         again = problem.trim_again(found.fit)
         if not np.array_equal(again.rows, problem.rows):
             problem, found = again, find_clusters(again, n_joined=n_joined, progress=count)
-    signature, labels = found.signature, found.fit.labels[0]
+    (signature, *of_each), labels = found.signatures, found.fit.labels[0]
     attributes = {
         **problem.attributes,
         "search": found.fit.search,
@@ -36,7 +36,7 @@ def main(snakemake, progress):
     }
     fit = describe_fit(problem, found.fit, attributes, int(labels.max()) + 1)
     of_clusters = np.zeros(fit.centers.shape, np.int8)
-    for cluster, own in enumerate(found.cluster_signatures):
+    for cluster, own in enumerate(of_each):
         if own.features is not None:
             of_clusters[cluster, own.features] = 1
     batch_centred = None
@@ -52,7 +52,7 @@ def main(snakemake, progress):
         selection_frequency=found.selection_frequency,
         signature=signature.features,
         cluster_signatures=of_clusters,
-        cluster_agreements=[own.agreement for own in found.cluster_signatures],
+        cluster_agreements=[own.agreement for own in of_each],
         batch_centred=batch_centred,
         partitions=found.partitions if is_whole and len(labels) <= MOST_TOGETHER else None,
     )

@@ -5,8 +5,7 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.atlas.assembly import read_expression
-    from sparsekm.atlas.normalisation import normalise_age, read_common_genes
+    from sparsekm.atlas.expression import normalise_age, read_common_genes, read_expression
     from sparsekm.io.normalised_file import write_normalised
 
     params, files = snakemake.params, snakemake.input

@@ -19,7 +19,7 @@ def main(snakemake, progress):
     if snakemake.output.get("plan"):
         plan = retrieval.plan_retrieval(source, params.ages, folder, plane=params.plane)
         write_table(plan, snakemake.output.plan)
-        print(retrieval.describe_plan(plan), file=sys.stderr)
+        print(plan.to_string(index=False), file=sys.stderr)
     elif age := snakemake.wildcards.get("age"):
         limits = {"plane": params.plane, "max_not_fetched": params.max_not_fetched}
         count = progress.counting("grids")

@@ -11,6 +11,5 @@ def main(snakemake, progress):
     files, wildcards, draws = snakemake.input, snakemake.wildcards, snakemake.params.draws
     seeds = range(draws["seed"], draws["seed"] + draws["seeds"])
     effort = {"max_samples": draws["max_samples"], "effort": snakemake.params.effort}
-    count = progress.counting("seeds")
-    table = run_seeds(files.labelled, wildcards.method, seeds, **effort, progress=count)
+    table = run_seeds(files.labelled, wildcards.method, seeds, **effort)
     write_table(table, snakemake.output.table)

@@ -16,7 +16,7 @@ def main(snakemake, progress):
     row = METHOD_ROWS[wildcards.row]
     parameters = {"seed": root, "setting": asdict(setting), "row": asdict(row)}
     parameters |= {"effort": params.effort, "code": params.code}
-    effort, n = paper_runs.Effort(**params.effort), params.draws["replicates"]
+    effort, n = params.effort, params.draws["replicates"]
     store = paper_runs.RepetitionStore(params.store, parameters)
     given, count = (setting, row, effort), progress.counting("repetitions")
     found = paper_runs.run_repetitions(*given, root=root, replicates=n, store=store, progress=count)

@@ -16,7 +16,7 @@ def main(snakemake, progress):
     files, params, output = snakemake.input, snakemake.params, snakemake.output
     path, attributes = read_path(files.path)
     objectives, about_references = read_references(files.references, path.sparsities)
-    gap = gap_curve(path.sparsities, path.n_selected, path.first_objectives, objectives)
+    gap = gap_curve(path, objectives)
     if not output.get("fit"):
         # The largest gap of the first stage is where the second looks.
         GAP.write(output.gap, gap, select_sparsity(gap, "max"))

@@ -1,8 +1,4 @@
-"""How well a partition and a choice of features agree with known ones.
-
-Pairs and contingency tables are counted by scikit-learn, in integers. Only the matching error forms
-a dense table.
-"""
+"""How well a partition and a choice of features agree with known ones."""
 
 from __future__ import annotations
 
@@ -65,25 +61,17 @@ def classification_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) ->
     return float((pairs[0, 1] + pairs[1, 0]) / pairs.sum())
 
 
-def chance_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
-    """Compute the mean CER of all partitions with the cluster sizes of `labels_pred`.
-
-    Examples
-    --------
-    >>> round(chance_error_rate(["a", "a", "b", "b"], [0, 0, 0, 1]), 6)
-    0.5
-    """
-    pairs = pair_confusion_matrix(*_paired_codes(labels_true, labels_pred, min_samples=2))
-    together = [pairs[1].sum() / pairs.sum(), pairs[:, 1].sum() / pairs.sum()]
-    return float(sum(together) - 2 * np.prod(together))
-
-
 def chance_corrected_rates(labels_true: ArrayLike, labels_pred: ArrayLike) -> dict[str, float]:
-    """Compare two partitions: CER, the CER of chance, ARI and AMI, by their short names."""
+    """Compare two partitions, by short names: CER, ARI, AMI, and the CER of chance.
+
+    That is the mean of all partitions with the cluster sizes of `labels_pred`.
+    """
     codes = _paired_codes(labels_true, labels_pred, min_samples=2)
+    pairs = pair_confusion_matrix(*codes)
+    together = [pairs[1].sum() / pairs.sum(), pairs[:, 1].sum() / pairs.sum()]
     return {
         "cer": classification_error_rate(*codes),
-        "cer_chance": chance_error_rate(*codes),
+        "cer_chance": float(sum(together) - 2 * np.prod(together)),
         "ari": float(adjusted_rand_score(*codes)),
         "ami": float(adjusted_mutual_info_score(*codes)),
     }
@@ -169,15 +157,18 @@ def matching_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
 def _paired_codes(labels_true, labels_pred, *, min_samples):
     true_codes = label_codes(labels_true, "labels_true")
     pred_codes = label_codes(labels_pred, "labels_pred")
-    n_samples = len(true_codes)
-    if n_samples != len(pred_codes):
-        raise ValueError(
-            "labels_true and labels_pred should have the same length, got "
-            f"{n_samples} and {len(pred_codes)}."
-        )
-    if n_samples < min_samples:
-        raise ValueError(f"n_samples={n_samples} should be >= {min_samples}.")
+    _check_lengths(labels_true=true_codes, labels_pred=pred_codes)
+    if len(true_codes) < min_samples:
+        raise ValueError(f"n_samples={len(true_codes)} should be >= {min_samples}.")
     return true_codes, pred_codes
+
+
+def _check_lengths(**arrays):
+    first, second = map(len, arrays.values())
+    if first != second:
+        raise ValueError(
+            f"{' and '.join(arrays)} should have the same length, got {first} and {second}."
+        )
 
 
 def label_codes(labels: ArrayLike, name: str) -> np.ndarray:
@@ -285,11 +276,7 @@ def proper_nonzero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
 
 def _paired_supports(true_support, weights):
     relevant, kept = _support(true_support, "true_support"), _support(weights, "weights")
-    if relevant.shape != kept.shape:
-        raise ValueError(
-            "true_support and weights should have the same length, got "
-            f"{len(relevant)} and {len(kept)}."
-        )
+    _check_lengths(true_support=relevant, weights=kept)
     return relevant, kept
 
 
@@ -299,8 +286,7 @@ def _support(weights, name):
         raise ValueError(f"{name} should be one-dimensional, got shape {values.shape}.")
     if values.dtype.kind not in "buif":
         raise ValueError(f"{name} should be boolean or numeric, got dtype {values.dtype}.")
-    if not np.isfinite(values).all():
-        position = np.flatnonzero(~np.isfinite(values))[0]
+    for position in np.flatnonzero(~np.isfinite(values))[:1]:
         raise ValueError(f"{name} should be finite, got {values[position]} at position {position}.")
     return values != 0
 

@@ -1,9 +1,8 @@
 """Downloads over HTTP: limits on time and size, retries, and what is on disk already.
 
-An *exchange* is a request with all redirects, headers and the body. A server can stretch each of
-its parts, so one limit on time holds for the whole of it, and one on size for the body, which alone
-is kept. A failure that may be temporary is tried again; every failure ends in one of the errors
-below, with the address in its message.
+An *exchange* is a request with all redirects, headers and the body: one limit on time holds for the
+whole of it, and one on size for the body. A failure that may be temporary is tried again; every
+failure ends in one of the errors below, with the address in its message.
 """
 
 from __future__ import annotations
@@ -14,9 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,6 +22,7 @@ from urllib.parse import urljoin
 import requests
 import urllib3
 
+from sparsekm import __version__
 from sparsekm.io.atomic import write_bytes
 
 T = TypeVar("T")
@@ -76,24 +74,20 @@ class Downloader:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ):
-        if tries < 1:
-            raise ValueError(f"tries={tries} should be >= 1.")
         self._tries, self._timeout, self._total_timeout = tries, timeout, total_timeout
         self._clock, self._sleep = clock, sleep
         self._session = _Session()
         who = f" ({contact})" if contact else ""
-        self._session.headers["User-Agent"] = f"sparsekm/{_version()}{who}"
+        self._session.headers["User-Agent"] = f"sparsekm/{__version__}{who}"
         # With a compressed transfer the length of the body would not be known.
         self._session.headers["Accept-Encoding"] = "identity"
 
     def get(self, url: str, *, most: int, read: Callable[[bytes], T] = bytes) -> T:
         """Download a body of at most `most` bytes, and return what `read` makes of it.
 
-        A body of which `read` raises a `TransientError` is downloaded again. Nothing at this
-        address (404, 410) is a `NotFoundError`; a refusal, an address that is none, or a body that
-        is too large is a `RefusedError`; the last of the temporary failures is an
-        `UnavailableError`: no connection, too slow, truncated, or overloaded (408, 425, 429, 5xx).
-        A server that asks for a longer pause than is left is not tried again.
+        A body of which `read` raises a `TransientError` is downloaded again, as after any failure
+        that may be temporary; the last is an `UnavailableError`. A server that asks for a longer
+        pause than is left is not tried again.
         """
         deadline, pause = self._clock() + self._total_timeout, 1.0
         for attempt in count(1):
@@ -178,48 +172,31 @@ def _check_status(response: requests.Response, url: str) -> None:
     if status in _ABSENT_STATUSES:
         raise NotFoundError(f"{url}: HTTP status={status}.")
     if status in _TRANSIENT_STATUSES:
-        wait = parse_retry_after(response.headers.get("Retry-After"))
+        wait = parse_retry_after(response.headers.get("Retry-After", ""))
         raise TransientError(f"HTTP status={status} should be 200", wait)
     if status != 200:
         raise RefusedError(f"{url}: HTTP status={status} should be 200.")
 
 
 def _read(response: requests.Response, url: str, most: int) -> bytes:
+    """Read a body; urllib3 unpacks it if it is packed, and refuses one that is cut short."""
     announced = response.headers.get("Content-Length", "")
-    # The length of an unexpectedly compressed body says nothing; urllib3 checks that body.
-    compressed = response.headers.get("Content-Encoding", "identity") != "identity"
-    wanted = int(announced) if announced.isdecimal() and not compressed else None
-    if wanted is not None and wanted > most:
-        raise RefusedError(f"{url}: Content-Length={wanted} should be <= {most} bytes.")
+    if announced.isdecimal() and int(announced) > most:
+        raise RefusedError(f"{url}: Content-Length={announced} should be <= {most} bytes.")
     body = bytearray()
-    while chunk := response.raw.read1(_CHUNK, decode_content=compressed):
+    while chunk := response.raw.read(_CHUNK, decode_content=True):
         body += chunk
         if len(body) > most:
             raise RefusedError(f"{url}: the body should have <= {most} bytes, has more.")
-    if wanted is not None and len(body) != wanted:
-        raise TransientError(f"the body has {len(body)} bytes, should have {wanted}")
     return bytes(body)
 
 
-def _version() -> str:
-    try:
-        return version("sparsekm")
-    except PackageNotFoundError:
-        return "0"
-
-
-def parse_retry_after(value: str | None, now: datetime | None = None) -> float:
+def parse_retry_after(value: str) -> float:
     """Parse a Retry-After header, seconds or a date, as seconds; 0 if it is invalid."""
-    value = (value or "").strip()
-    if value.isascii() and value.isdecimal():
-        return float(value)
     try:
-        date = parsedate_to_datetime(value)
-    except (ValueError, OverflowError):
+        return float(min(urllib3.Retry().parse_retry_after(value), 1e9))
+    except (urllib3.exceptions.InvalidHeader, ValueError, OverflowError):
         return 0.0
-    if date.tzinfo is None:
-        date = date.replace(tzinfo=UTC)
-    return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
 
 
 class Received:
@@ -245,11 +222,8 @@ class Received:
                     self._records[record["file"]] = record
 
     def find(self, file: str, url: str) -> bytes | None:
-        """Return the intact body of a file from this address, if it is on disk.
-
-        If the server is known to have no such file, raise `NotFoundError`.
-        """
-        if self.size(file, url) is None:
+        """Return the intact body of a file on disk; one known not to exist is an error."""
+        if not self.knows(file, url):
             return None
         record = self._records[file]
         if record["status"] == "missing":
@@ -257,14 +231,14 @@ class Received:
         body = (self._folder / file).read_bytes()
         return body if sha256(body).hexdigest() == record["sha256"] else None
 
-    def size(self, file: str, url: str) -> int | None:
-        """Return the length of a file without reading it, 0 if the server has none, or None."""
+    def knows(self, file: str, url: str) -> bool:
+        """Tell, without reading it, whether a file is on disk, or known not to be on the server."""
         record = self._records.get(file)
         if record is None or record["url"] != url:
-            return None
-        path, size = self._folder / file, record["bytes"]
-        is_whole = path.is_file() and path.stat().st_size == size
-        return size if is_whole or record["status"] == "missing" else None
+            return False
+        path = self._folder / file
+        is_whole = path.is_file() and path.stat().st_size == record["bytes"]
+        return is_whole or record["status"] == "missing"
 
     def add(self, file: str, url: str, body: bytes | None) -> None:
         """Store a body and its line; None records that the server has no such file."""

@@ -108,18 +108,15 @@ def scores(
         If `key` is no `key_added` of a call of `sparsekm.tl.sparse_kmeans`; if `n_features` is
         below 1.
     """
-    score, selected = _read_genes(adata, key)
-    ranked = _ranked(score)[: check_count("n_features", n_features)]
-    found, kept = score[ranked], selected[ranked]
-    places = np.arange(len(ranked))
+    ranked, score, selected = _read_genes(adata, key)
+    ranked = ranked[: check_count("n_features", n_features)]
+    found, kept, places = score[ranked], selected[ranked], np.arange(len(ranked))
     with figure_style():
         ax = _axes(ax, 4.4, 0.8 + 0.16 * len(found))
-        for chosen, color, label in ((kept, BLUE, "kept"), (~kept, DROPPED, "dropped")):
-            if chosen.any():
-                count = np.count_nonzero(selected if label == "kept" else ~selected)
-                ax.plot(
-                    found[chosen], places[chosen], "o", color=color, label=f"{label} ({count:,})"
-                )
+        for is_kept, color, label in ((True, BLUE, "kept"), (False, DROPPED, "dropped")):
+            if (chosen := kept == is_kept).any():
+                label = f"{label} ({np.count_nonzero(selected == is_kept):,})"
+                ax.plot(found[chosen], places[chosen], "o", color=color, label=label)
         ax.set_yticks(places, [*map(short_name, adata.var_names[ranked])], parse_math=False)
         # With room for the largest dot.
         ax.set_xlim(0, 1.03 * found.max())
@@ -210,9 +207,8 @@ def heatmap(
         If there is no such `key`, layer or column; if the column has more than 100 groups; if
         `n_features` is below 1.
     """
-    score, selected = _read_genes(adata, key)
+    ranked, _, selected = _read_genes(adata, key)
     layer = adata.uns[key]["params"].get("layer") if layer is None else layer
-    ranked = _ranked(score)
     kept = np.sort(ranked[selected[ranked]][: check_count("n_features", n_features)])
     columns = [groupby] if isinstance(groupby, str) else list(groupby or ())
     for column in columns:
@@ -279,21 +275,15 @@ def _draw_groups(ax: Axes, field: OrderedField, title: str, groups: pd.Categoric
     ax.set_xticks(middles, names, rotation=90 if is_crowded else 0, fontsize=6.5, parse_math=False)
 
 
-def _read_genes(adata: AnnData, key: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the score of every gene, and whether it is kept."""
+def _read_genes(adata: AnnData, key: str) -> tuple[np.ndarray, ...]:
+    """Return the places of the genes, largest score first, the scores, and which are kept."""
     check_anndata(adata)
     written = [key] if f"{key}_score" in adata.var and key in adata.obs else []
     rule = "the key_added of a call of sparsekm.tl.sparse_kmeans on adata"
     check_name("key", key, set(written).intersection(adata.uns), rule)
-    score, weight = (
-        adata.var[f"{key}_{name}"].to_numpy(np.float64) for name in ("score", "weight")
-    )
-    return score, weight > 0
-
-
-def _ranked(scores: np.ndarray) -> np.ndarray:
-    """Return the places of the genes, largest score first; names may be repeated."""
-    return np.argsort(-scores, kind="stable")
+    names = (f"{key}_score", f"{key}_weight")
+    score, weight = (adata.var[name].to_numpy(np.float64) for name in names)
+    return np.argsort(-score, kind="stable"), score, weight > 0
 
 
 def _axes(ax: Axes | None, width: float, height: float) -> Axes:

@@ -2,12 +2,7 @@
 
 Samples come in contiguous clusters; the first features are the relevant ones. Within cluster k a
 sample is N(mu_k, Sigma) with unit variances; Sigma is the identity except in Experiment 4, where
-Sigma_ab = rho^|a - b|.
-
-References
-----------
-X. Chang, Y. Wang, R. Li and Z. Xu. Sparse k-means with l-infinity/l0 penalty for high-dimensional
-data clustering, section "Evaluation on synthetic data".
+Sigma_ab = rho^|a - b| (Chang, Wang, Li & Xu, section "Evaluation on synthetic data").
 """
 
 from __future__ import annotations
@@ -25,14 +20,10 @@ from numpy.typing import ArrayLike
 def replicate_seed(
     root: int, experiment: str, setting: Mapping[str, Any] | str, replicate: int
 ) -> np.random.SeedSequence:
-    """Derive the seed of one replicate of one setting of one experiment.
+    """Derive the seed of one replicate of one setting of one experiment, on every platform alike.
 
-    It does not know the method, so that all see the same data, and is the same on every platform.
     Neither the order of keys matters, nor whether a whole number is an int or a float.
     """
-    for argument, value in (("root", root), ("replicate", replicate)):
-        if value < 0:
-            raise ValueError(f"{argument}={value} should be >= 0.")
     text = json.dumps([experiment, _canonical(setting)], sort_keys=True)
     # A digest rather than hash(), which Python salts anew in each process.
     words = np.frombuffer(hashlib.sha256(text.encode()).digest(), dtype="<u4")
@@ -82,9 +73,8 @@ def gaussian_clusters(
     """Draw Gaussian clusters that differ in their first features only.
 
     The means have the shape (n_clusters, n_shifted); in the other features they are zero. One
-    number in `cluster_sizes` stands for equal sizes. The correlation is the rho of Sigma_ab =
-    rho^|a - b|, between -1 and 1. Columns are z-scored, with `ddof`, if `standardise`. A Generator
-    as `random_state` is advanced.
+    number in `cluster_sizes` stands for equal sizes. The correlation is rho. Columns are z-scored,
+    with `ddof`, if `standardise`. A Generator as `random_state` is advanced.
 
     Examples
     --------

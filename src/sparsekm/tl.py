@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
+from sklearn.base import clone
 
 from sparsekm import __version__
 from sparsekm.cluster.matrices.containers import (
@@ -185,7 +186,7 @@ def sparse_kmeans(
     asked: Any = "auto" if n_clusters is None else n_clusters
     estimator = SparseKMeans(asked, random_state=random_state, **parameters)
     # Before values are read, which of a backed AnnData can take long.
-    estimator.check_parameters()
+    clone(estimator).make_estimator()
     of_cells = _read_column(groups, "groups", adata.obs, "obs")
     batch = _read_column(batch_key, "batch_key", adata.obs, "obs")
     weights = _read_column(weights_key, "weights_key", adata.obs, "obs")
@@ -198,7 +199,7 @@ def sparse_kmeans(
     if batch is not None:
         adata.obs[f"{key_added}_batch_centred"] = _categories(estimator.batch_centred_)
     adata.obs[f"{key_added}_reproducibility"] = estimator.sample_reproducibility_
-    asked_for = slice(None) if genes is None else genes
+    asked_for: Any = slice(None) if genes is None else genes
     of_genes = {
         "weight": estimator.feature_weights_,
         "score": estimator.feature_scores_,
@@ -209,8 +210,8 @@ def sparse_kmeans(
         of_all = np.zeros(adata.n_vars, column.dtype)
         of_all[asked_for] = column
         adata.var[f"{key_added}_{name}"] = of_all
-    keys = {"batch_key": batch_key, "weights_key": weights_key}
-    given = {"layer": layer, "mask_var": mask_var, "groups": groups, **keys}
+    given = {"layer": layer, "mask_var": mask_var, "groups": groups}
+    given |= {"batch_key": batch_key, "weights_key": weights_key}
     adata.uns[key_added] = {
         "params": _storable(estimator.get_params() | given),
         "version": __version__,

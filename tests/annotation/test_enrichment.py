@@ -222,11 +222,11 @@ def test_gmt_gives_terms_names_and_genes_in_any_line_ends(written):
     ("text", "message"),
     [
         ("T1\tname\tA\nT2\tname\n", r"line 2: columns=2 should be >= 3"),
-        ("T1\tname\tA\t\tB\n", r"line 1, column 4: the cell should not be empty"),
-        ("T1\tname\tA\nT1\tname\tB\n", r"line 2, column 1: term='T1' is in line 1 already"),
+        ("T1\tname\tA\t\tB\n", r"line 1: no cell but the description should be empty"),
+        ("T1\tname\tA\nT1\tname\tB\n", r"line 2: term='T1' should be in one line only"),
         ("\n\n", r"terms=0 should be >= 1"),
-        (b"T1\tname\tA\nT2\t\xff\tA\n", r"line 2, column 4: byte 0xff is not UTF-8"),
-        (b"T1\tna\0me\tA\n", r"line 1, column 6: NUL"),
+        (b"T1\tname\tA\nT2\t\xff\tA\n", r"line 2: text should be UTF-8"),
+        (b"T1\tna\0me\tA\n", r"line 1: text should be UTF-8 without NUL"),
     ],
 )
 def test_damaged_gmt_is_refused_with_its_place(written, text, message):

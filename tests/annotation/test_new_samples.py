@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from sparsekm import SparseKMeans
 from sparsekm.annotation.new_samples import LEAST_SHARE, PREDICTED
-from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.command import main as command
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.readers.reader import read_matrix

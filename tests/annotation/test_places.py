@@ -9,8 +9,7 @@ from scipy.stats import chi2_contingency, kruskal
 from sparsekm.annotation.clusters import associate, find_highest, locate_features, tabulate_overlap
 from sparsekm.annotation.enrichment import find_enriched, keep_by_chance, random_map
 from sparsekm.annotation.gene_sets import build_gene_sets, match_features
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.matrix import CentredMatrix, feature_scores
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.io import normalised_file
 from sparsekm.io.normalised_file import MatrixFile, write_normalised

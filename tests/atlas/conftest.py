@@ -1,14 +1,15 @@
 """The tiny phantom's files, and a stand-in for the servers that sends some of them."""
 
-import json
 from collections import Counter
+from functools import cache
 
 import pytest
 from hand_made import AGE
 from stand_in_server import StandInServer
 
 from sparsekm.atlas import AGES, open_source
-from sparsekm.atlas.assembly import assemble_age, read_tables
+from sparsekm.atlas.expression import assemble_age, read_tables
+from sparsekm.atlas.phantom.source import PhantomSource
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_tables
 
 
@@ -32,48 +33,26 @@ def ontology(phantom_files):
     return read_tables(phantom_files)[0]
 
 
-class FewSections:
-    """A source that lists eight genes of another at each age, and draws each grid once."""
+class FewSections(PhantomSource):
+    """The tiny phantom with eight genes at each age, which draws each grid once."""
 
-    def __init__(self, source, ages):
-        self._source = source
-        self._sections = {age: self._choose(age) for age in ages}
-        self._bodies = {}
-
-    def __getattr__(self, name):
-        return getattr(self._source, name)
+    def __init__(self):
+        super().__init__("tiny", seed=3)
+        self._every = self.sections
+        self.sections = cache(self._choose)
+        self.annotation, self.energy = cache(self.annotation), cache(self.energy)
 
     def _choose(self, age):
         """Take all data sets of the genes with most of them, so that there are replicates."""
-        sections = [s for s in self._source.sections(age).values() if s.has_grid]
+        sections = [s for s in self._every(age).values() if s.has_grid]
         genes = Counter(s.gene.id for s in sections if not s.failed and s.plane == "sagittal")
         taken = {gene for gene, _ in genes.most_common(8)}
         return {section.id: section for section in sections if section.gene.id in taken}
 
-    def sections(self, age):
-        return self._sections[age]
-
-    def listing(self, age):
-        document = json.loads(self._source.listing(age))
-        document["msg"] = [row for row in document["msg"] if row["id"] in self._sections[age]]
-        return json.dumps(document).encode()
-
-    def annotation(self, age):
-        return self._once("annotation", age)
-
-    def energy(self, age, section_data_set_id):
-        return self._once("energy", age, section_data_set_id)
-
-    def _once(self, role, *arguments):
-        key = (role, *arguments)
-        if key not in self._bodies:
-            self._bodies[key] = getattr(self._source, role)(*arguments)
-        return self._bodies[key]
-
 
 @pytest.fixture(scope="session")
-def few_sections(tiny_phantom):
-    return FewSections(tiny_phantom, AGES)
+def few_sections():
+    return FewSections()
 
 
 @pytest.fixture(scope="session")

@@ -77,7 +77,6 @@ def section_row(row_id: int, **changes) -> dict:
         "qc_date": "2009-05-02T22:45:57Z",
         "treatments": [{"id": 1, "name": "ISH"}],
         "genes": [{"id": 11, "acronym": "Aaa", "name": "made-up gene", "entrez_id": 5}],
-        "probes": [],
         "specimen": {"donor": {"age": {"name": "E11.5"}}},
     }
     return {**row, **changes}

@@ -12,12 +12,11 @@ from hand_made import write_zip
 
 @dataclass(frozen=True)
 class Reply:
-    """What a server is about to send; `send` overrides how the body leaves."""
+    """What a server is about to send."""
 
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
-    send: Callable | None = None
 
 
 Fault = Callable[[Reply], Reply]
@@ -61,7 +60,6 @@ def with_member(ending: str, change: Callable[[bytes], bytes]) -> Fault:
 
 
 without_raw = with_members(lambda m: {n: b for n, b in m.items() if not n.endswith(".raw")})
-bomb = with_member(".raw", lambda raw: bytes(200 * 1024 * 1024))
 
 
 def wrong_crc(reply: Reply) -> Reply:

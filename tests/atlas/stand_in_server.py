@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from server_faults import Fault, Reply
 
-from sparsekm.atlas import AGES, PRODUCT, PRODUCT_ID, PRODUCT_NAME
+from sparsekm.atlas import AGES, PRODUCT, PRODUCT_ID, PRODUCT_NAME, annotation_file
 from sparsekm.network import NotFoundError
 
 ANNOTATIONS = "/informatics-archive/current-release/mouse_annotation/"
@@ -41,18 +41,14 @@ class Request:
 
 @dataclass
 class _Switch:
-    """A fault on the paths that match, for some times after some others; `times` None: always."""
+    """A fault on the paths that match, for some times; `times` None: always."""
 
     pattern: str
     fault: Fault
     times: int | None
-    skip: int
 
     def applies(self, path: str) -> bool:
         if not re.search(self.pattern, path) or self.times == 0:
-            return False
-        if self.skip:
-            self.skip -= 1
             return False
         self.times = self.times and self.times - 1
         return True
@@ -87,9 +83,9 @@ class StandInServer:
         """List the paths asked for that match."""
         return [r.path for r in self.requests if re.search(pattern, r.path)]
 
-    def fail(self, pattern: str, fault: Fault, times: int | None = None, skip: int = 0) -> None:
-        """Switch a fault on for paths that match: after `skip` of them, `times` times."""
-        self.switches.append(_Switch(pattern, fault, times, skip))
+    def fail(self, pattern: str, fault: Fault, times: int | None = None) -> None:
+        """Switch a fault on for paths that match, `times` times."""
+        self.switches.append(_Switch(pattern, fault, times))
 
     def work_well(self) -> None:
         """Switch all faults off, and forget what was asked."""
@@ -120,8 +116,8 @@ class StandInServer:
         if match := re.fullmatch(r"/grid_data/download/(\d+)", path):
             section_id = int(match[1])
             return self._source.energy(self._age_of.get(section_id, "P4"), section_id)
-        for name, age in AGES.items():
-            if path == ANNOTATIONS + age.annotation_file:
+        for name in AGES:
+            if path == ANNOTATIONS + annotation_file(name):
                 return self._source.annotation(name)
         raise NotFoundError(path)
 
@@ -161,8 +157,7 @@ class _Handler(BaseHTTPRequestHandler):
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            send = reply.send or (lambda handler, body: handler.wfile.write(body))
-            send(self, reply.body)
+            self.wfile.write(reply.body)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
         finally:

@@ -8,8 +8,12 @@ import pytest
 from hand_made import TREE, section_row, wrap
 
 from sparsekm.atlas import AGES
-from sparsekm.atlas.assembly import assemble_age, read_expression
-from sparsekm.atlas.normalisation import find_common_genes, normalise_age
+from sparsekm.atlas.expression import (
+    assemble_age,
+    find_common_genes,
+    normalise_age,
+    read_expression,
+)
 from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.atlas.phantom.source import pack_annotation, pack_energy
 from sparsekm.atlas.retrieval import retrieve_age
@@ -38,7 +42,7 @@ class Repeated:
 
     def listing(self, age):
         specimen = {"donor": {"age": {"name": age}}}
-        told = {"specimen": specimen, "reference_space_id": AGES[age].reference_space_id}
+        told = {"specimen": specimen, "reference_space_id": AGES[age]}
         genes = ([{"id": i, "acronym": f"G{i}"}] for i in range(1, N_GENES + 1))
         return wrap([section_row(i, genes=gene, **told) for i, gene in enumerate(genes, start=1)])
 

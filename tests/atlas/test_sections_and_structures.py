@@ -24,18 +24,10 @@ def test_of_repeated_rows_the_first_counts():
     assert parse_listing(rows)[["id", "delegate"]].values.tolist() == [[4, True], [9, True]]
 
 
-def test_a_row_without_genes_takes_those_of_its_probes():
-    probe = {"id": 2, "gene": {"id": 12, "acronym": "Bbb", "entrez_id": 6}}
-    (item,) = parse_listing([section_row(1, genes=[], probes=[probe, probe])]).itertuples()
-    assert (item.n_genes, item.symbol, item.gene_id, item.entrez_id) == (1, "Bbb", 12, 6)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"id": 1.0}, "id='1.0' should be an integer > 0"),
-        ({"failed": "no"}, "section data set 1: failed='no' should be true, false or null"),
-        ({"qc_date": "yesterday"}, "qc_date='yesterday' should be an ISO 8601 date"),
+        ({"failed": "no"}, "id=1: failed='no' should be true, false or null"),
         ({"genes": [{"id": 3, "entrez_id": 5.0}]}, "entrez_id='5.0' should be an integer"),
         ({"genes": "Aaa"}, "genes='Aaa' should be a list of objects"),
         ({"specimen": []}, "specimen='.*' should be an object"),
@@ -103,11 +95,6 @@ def test_the_rule_decides_among_replicates(rows, rule, chosen):
         assert choose_replicates(items, rule)["id"].tolist() == chosen
 
 
-def test_unknown_rules_are_refused():
-    with pytest.raises(ValueError, match="replicates='best' should be one of delegate, latest"):
-        choose_replicates(parse_listing([section_row(1)]), "best")
-
-
 def test_a_manifest_that_is_not_one_is_refused(phantom_files, tmp_path):
     path = tmp_path / "manifest.csv"
     path.write_text("role,file\nenergy,a.zip\n")
@@ -127,14 +114,6 @@ def test_envelope_and_bare_list_give_the_same_tree(tmp_path):
     assert len(wrapped) == 17
 
 
-def test_flat_rows_are_linked_by_parent_structure_id():
-    rows = [
-        {"id": 15568, "acronym": "one", "st_level": 3, "parent_structure_id": 15565},
-        {"id": 15565, "acronym": "NP", "st_level": 0, "parent_structure_id": None},
-    ]
-    assert [node.acronym for node in parse_ontology(rows).path(15568)] == ["NP", "one"]
-
-
 @pytest.mark.parametrize("bad", [15568.0, "15568", True, 0, 2**63])
 def test_ids_that_are_not_positive_integers_are_refused(bad):
     with pytest.raises(EnvelopeError, match=r"tree.json: id=.* should be"):
@@ -147,18 +126,7 @@ TWICE[0]["children"].append({"id": 15568})
 
 @pytest.mark.parametrize(
     ("rows", "message"),
-    [
-        ([], "n_structures=0 should be >= 1"),
-        (TWICE, "id=15568 should occur once"),
-        (
-            [{"id": 1, "parent_structure_id": 2}, {"id": 2, "parent_structure_id": 1}],
-            "should not be its own ancestor",
-        ),
-        (
-            [{"id": 1, "children": [{"id": 2, "parent_structure_id": 7}]}],
-            "structure 2: parent_structure_id=7 should be 1",
-        ),
-    ],
+    [([], "n_structures=0 should be >= 1"), (TWICE, "id=15568 should occur once")],
 )
 def test_a_tree_that_is_none_is_refused(rows, message):
     with pytest.raises(OntologyError, match=message):
@@ -225,9 +193,8 @@ def test_every_voxel_is_kept_or_counted():
         "tract": 1,
         "unassigned": 2,
         "unannotated": 3,
-        "unknown_ids": 1,
     }
-    assert sum(mapped.counts.values()) - mapped.counts["unknown_ids"] == ANNOTATION.size
+    assert sum(mapped.counts.values()) == ANNOTATION.size
 
 
 def test_tissue_chooses_the_rows():
@@ -235,8 +202,5 @@ def test_tissue_chooses_the_rows():
     assert map_regions(ANNOTATION, ontology, tissue=["brain"]).index.tolist() == [1, 2, 3, 11]
     mapped = map_regions(ANNOTATION, ontology, tissue=["ventricle"])
     assert mapped.table["acronym"].tolist() == ["v_one"]
-    for tissue in (["brain", "skull"], []):
-        with pytest.raises(ValueError, match="tissue=.* should name at least one of brain"):
-            map_regions(ANNOTATION, ontology, tissue=tissue)
     with pytest.raises(ValueError, match="has no voxel of tissue=brain"):
         map_regions(np.zeros((1, 1, 2), np.uint32), ontology, tissue=["brain"])

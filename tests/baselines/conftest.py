@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsekm.baselines.penalised_em import StandardisedData
+from sparsekm.baselines.penalised_gaussian_mixture import StandardisedData
 from sparsekm.simulation import gaussian_clusters
 
 
@@ -37,14 +37,3 @@ def make_standardised(seed):
         return StandardisedData.from_columns(np.ascontiguousarray(Z.T))
 
     return make
-
-
-@pytest.fixture
-def draw_responsibilities(seed):
-    """Draw soft responsibilities of shape (n_components, n_samples)."""
-
-    def draw(n_components, n_samples):
-        shares = np.random.default_rng(seed + 1).random((n_components, n_samples))
-        return shares / shares.sum(axis=0)
-
-    return draw

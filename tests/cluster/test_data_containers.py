@@ -1,10 +1,8 @@
 """Data enter at one edge: a type that cannot be read is named, with what to give instead."""
 
-from importlib import import_module
 from pathlib import Path
 
 import anndata
-import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -78,14 +76,6 @@ MAKERS = {
     "anndata._CSRDataset": lambda folder: stored(folder, backed="r").X,
     "dict": lambda _: dict(zip(NAMES, X.T, strict=True)),
     "generator": lambda _: (row for row in X),
-    "h5py.Group": lambda folder: (stored(folder), h5py.File(folder / "cells.h5ad")["X"])[1],
-    "numpy.recarray": lambda _: pd.DataFrame(X, columns=NAMES).to_records(index=False),
-    "polars.LazyFrame": lambda _: import_module("polars").DataFrame(X, schema=NAMES).lazy(),
-    "polars.Series": lambda _: import_module("polars").Series(X[:, 0]),
-    "torch.Tensor": lambda _: import_module("torch").tensor(X, requires_grad=True),
-    "xarray.Dataset": lambda _: import_module("xarray").Dataset(
-        {name: ("sample", column) for name, column in zip(NAMES, X.T, strict=True)}
-    ),
 }
 
 

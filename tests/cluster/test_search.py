@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import sparsekm.cluster.partition_step as partition_step
 from sparsekm import L0KMeans, L1KMeans, classification_error_rate
-from sparsekm.cluster import path as path_module
+from sparsekm.cluster import memetic_search
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.tuning.references import permuted_reference
 
@@ -56,7 +56,7 @@ def test_fits_are_settled_in_the_end(kind, grid, monkeypatch):
         weight_step = PENALTIES[estimator.penalty](path.sparsities[index])
         np.testing.assert_array_equal(weight_step.weigh(path.scores[index]), path.weights[index])
     monkeypatch.setattr(
-        path_module, "refine_until_fixed_point", lambda X, partition, step, fit, gain=0.0: fit
+        memetic_search, "refine_until_fixed_point", lambda X, partition, step, fit, gain=0.0: fit
     )
     rough = kind(12, n_init=2, random_state=0).path(many, grid).objectives
     assert np.all(path.objectives >= rough)

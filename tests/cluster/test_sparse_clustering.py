@@ -236,7 +236,7 @@ def test_scores_that_cannot_be_weighed_are_refused(scores):
 
 def test_the_first_weights_are_one_over_sqrt_p(faint_data):
     recorder = Recorder(KMediansPartition(3))
-    fit = alternate(faint_data.X, recorder, TopFeatures(5), 25, rng=np.random.default_rng(0))
+    fit = alternate(faint_data.X, recorder, TopFeatures(5), rng=np.random.default_rng(0))
     np.testing.assert_allclose(recorder.weights[0], 1 / np.sqrt(25), rtol=1e-12)
     assert len(recorder.weights) > 1
     assert all(np.count_nonzero(weights) == 5 for weights in recorder.weights[1:])

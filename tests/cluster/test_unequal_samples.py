@@ -12,7 +12,6 @@ from sklearn.preprocessing import StandardScaler
 
 from sparsekm import SparseClustering, StreamedMatrix, classification_error_rate
 from sparsekm.cluster.estimators import KMeans, L0KMeans
-from sparsekm.cluster.unequal_samples import repeat_counts
 
 LEARNED = ("labels_", "feature_weights_", "feature_scores_", "cluster_centers_", "objective_")
 
@@ -94,21 +93,6 @@ def test_weights_of_many_samples_are_met():
     own = fit.labels_ == 0
     center = np.average(X[own], axis=0, weights=weights[own])
     np.testing.assert_allclose(fit.cluster_centers_[0], center, rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("weights", "most", "counts", "unit"),
-    [
-        ([2.0, 3.0, 4.0], 9, [2, 3, 4], 1.0),
-        ([0.5, 0.5], 9, [1, 1], 0.5),
-        ([1.0, np.pi, 1.0], 10, [2, 6, 2], (2 + np.pi) / 10),
-        ([1.0, 98.0, 1.0], 10, [0, 10, 0], 10.0),
-    ],
-)
-def test_weights_are_counts_of_a_common_unit(weights, most, counts, unit):
-    found = repeat_counts(np.array(weights), most)
-    assert found[0].tolist() == counts
-    assert found[1] == pytest.approx(unit)
 
 
 def test_weights_are_routed_through_a_pipeline(clear_data, weights):

@@ -134,7 +134,7 @@ REFUSED = {
         "sets.gmt.gz",
         lambda: pack((MEGABYTE, 1500)),
         read_gene_sets,
-        "reading it ran out of memory (MemoryError); its limits are 1024 MiB of memory",
+        "read it ran out of memory (MemoryError); its limits are 1024 MiB of memory",
     ),
     "a number of 5,000 digits": (
         "genes.json",
@@ -152,7 +152,7 @@ REFUSED = {
         "listing.json",
         lambda: json.dumps([{"id": 7, "genes": [{"id": 1, "acronym": "\ud800"}]}]).encode(),
         lambda file: parse_listing(*read_rows(file)),
-        "section data set 7: acronym='\\ud800' should be text of <= 10000 characters, without NUL",
+        "id=7: acronym='\\ud800' should be text of <= 10000 characters, without NUL",
     ),
 }
 

@@ -7,7 +7,8 @@ import struct
 import threading
 import time
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 
@@ -154,7 +155,7 @@ def test_no_more_than_the_size_limit_is_read(server, body):
 
 
 def test_a_body_that_unpacks_to_more_than_the_size_limit_is_refused(server):
-    packed = gzip.compress(bytes(10_000_000))
+    packed = gzip.compress(bytes(500_000))
     server.answers = [whole(packed, OK + b"Content-Encoding: gzip\r\n")]
     fail(RefusedError, server.url, "the body should have <= 1000 bytes, has more")
 
@@ -263,16 +264,17 @@ def test_a_pause_beyond_the_total_is_not_waited_for(server, fake, retry_after):
     ("value", "seconds"),
     [
         ("7", 7),
-        ("Sat, 21 Nov 2026 10:00:30 GMT", 30),
-        ("Sat, 21 Nov 2026 09:00:00 GMT", 0),
+        ("Sat, 21 Nov 2015 09:00:00 GMT", 0),
+        ("Sat, 21 Nov 99999999 09:00:00 GMT", 0),
         ("soon", 0),
         ("-3", 0),
-        (None, 0),
+        ("", 0),
     ],
 )
 def test_retry_after_is_seconds_or_a_date(value, seconds):
-    now = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC)
-    assert parse_retry_after(value, now) == seconds
+    assert parse_retry_after(value) == seconds
+    later = format_datetime(datetime.now(UTC) + timedelta(hours=1))
+    assert 3500 < parse_retry_after(later) <= 3600
 
 
 FILE, URL, BODY = "energy/1.zip", "http://host/1", b"some bytes"
@@ -296,7 +298,7 @@ def test_a_damaged_body_does_not_count_until_stored_anew(received, tmp_path, dam
 def test_neither_a_body_without_its_line_nor_a_line_without_its_body_counts(received, tmp_path):
     (tmp_path / FILE).unlink()
     assert received.find(FILE, URL) is None
-    assert received.size(FILE, URL) is None
+    assert not received.knows(FILE, URL)
     received.add(FILE, URL, BODY)
     (tmp_path / "received.jsonl").unlink()
     assert Received(tmp_path).find(FILE, URL) is None
@@ -307,7 +309,7 @@ def test_that_a_file_is_missing_is_remembered(received, tmp_path):
     again = Received(tmp_path)
     with pytest.raises(NotFoundError, match=r"http://host/2: not on the server"):
         again.find("2.zip", "http://host/2")
-    assert again.size("2.zip", "http://host/2") == 0
+    assert again.knows("2.zip", "http://host/2")
     assert again.find("2.zip", "http://other/2") is None
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sparsekm.annotation.clusters import OVERLAP, tabulate_overlap
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.store import TunedFit, read_fit, write_fit
@@ -76,11 +77,6 @@ def write_files(folder, dataset, X, labels, n_kept, cer):
 
 
 @pytest.fixture(scope="session")
-def write_results():
-    return write_files
-
-
-@pytest.fixture(scope="session")
 def matrix_files(tmp_path_factory):
     """Twelve samples, six features, one with a hostile name; as files."""
     folder = tmp_path_factory.mktemp("matrix")
@@ -118,55 +114,56 @@ def matrix_result(matrix_files):
     return load_dataset_result("toy", **matrix_files)
 
 
-@pytest.fixture(scope="session")
-def brain_result(tmp_path_factory):
-    """A block of 6 x 5 x 4 voxels in three regions; four clusters, two of them in one region."""
-    folder = tmp_path_factory.mktemp("brain")
+def write_brain(folder, genes, acronyms):
+    """Write a block of 6 x 5 x 4 voxels in three regions; four clusters, two of them in one region.
+
+    Samples and the file have the name of the first gene, and genes are described by regions.
+    """
     grid = np.array(list(itertools.product(range(6), range(5), range(4))))
     codes = grid[:, 0] // 2
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(len(grid), 8)).astype(np.float32)
+    X = np.random.default_rng(1).normal(size=(len(grid), len(genes))).astype(np.float32)
     labels = codes + (codes == 2) * (grid[:, 1] > 2)
+    regions = np.array(acronyms)[codes]
     obs = pd.DataFrame(
-        {
-            "label": np.array(REGIONS)[codes],
-            "region": np.array(REGIONS)[codes],
-            "region_id": codes + 126652054,
-            **dict(zip("xyz", grid.T + 3, strict=True)),
-        },
-        index=[f"voxel{i}" for i in range(len(grid))],
-    )
-    var = pd.DataFrame({"entrez_id": np.arange(8)}, index=[f"Inv{j}" for j in range(8)])
-    regions = pd.DataFrame(
-        {
-            "acronym": [*REGIONS, "absent"],
-            "name": ["rostral", "caudal", "rhombomere 1", "not in this brain"],
-            "id": np.arange(4),
-            "color": ["A84D10", "ED985C", "EE5DFF", "000000"],
-        }
-    )
+        {"label": regions, "region": regions, "region_id": codes + 126652054},
+        index=[f"{genes[0]} voxel{i}" for i in range(len(grid))],
+    ).assign(**dict(zip("xyz", grid.T + 3, strict=True)))
+    names = np.resize(acronyms, len(genes))
+    var = pd.DataFrame({"name": names, "entrez_id": np.arange(len(genes))}, index=genes)
+    about = {"acronym": [*acronyms, "absent"], "name": [*acronyms[::-1], "not in this brain"]}
+    about |= {"id": np.arange(4), "color": ["A84D10", "ED985C", "EE5DFF", "000000"]}
     provenance = {
         "dataset": "E11.5",
         "source": "phantom",
         "simulated": True,
+        "file": f"{genes[0]}.csv",
         "settings": {"tissue": np.array(["brain"])},
         "counts": {"voxels": {"brain": 120, "ventricle": 17, "tract": 0}},
         "n_genes_dropped_missing": 4,
     }
-    write_normalised(
-        folder / "normalised.h5ad",
-        X,
-        obs,
-        var,
-        provenance,
-        obsm={"spatial": (grid + 3) * [0.1, 0.2, 0.3]},
-        uns={"regions": regions},
-    )
-    kept = {"kmeans": 8, "l1": 6, "l0": 4}
-    files = write_files(
-        folder, "E11.5", X, labels.astype(np.int32), kept, dict.fromkeys(METHODS, 0.05)
-    )
-    return load_dataset_result("E11.5", folder / "normalised.h5ad", **files)
+    obsm, uns = {"spatial": (grid + 3) * [0.1, 0.2, 0.3]}, {"regions": pd.DataFrame(about)}
+    write_normalised(folder / "normalised.h5ad", X, obs, var, provenance, obsm=obsm, uns=uns)
+    kept = {"kmeans": len(genes), "l1": 6, "l0": 4}
+    rates = dict.fromkeys(METHODS, 0.05)
+    files = write_files(folder, "E11.5", X, labels.astype(np.int32), kept, rates)
+    fits = {method: read_fit(file) for method, file in files["fits"].items()}
+    GENE_TABLE.write(folder / "genes.csv", gene_table(var, fits, is_atlas=True))
+    names = "normalised.h5ad", "genes.csv", "contingency.csv"
+    normalised, files["genes"], files["contingency"] = (folder / name for name in names)
+    clusters = dict.fromkeys(METHODS, labels)
+    OVERLAP.write(files["contingency"], tabulate_overlap(clusters, regions, uns["regions"]))
+    return {"normalised": normalised, **files}
+
+
+@pytest.fixture(scope="session")
+def load_brain():
+    """The function that writes and loads the results of a little brain."""
+    return lambda *names: load_dataset_result("E11.5", **write_brain(*names))
+
+
+@pytest.fixture(scope="session")
+def brain_result(tmp_path_factory, load_brain):
+    return load_brain(tmp_path_factory.mktemp("brain"), [f"Inv{j}" for j in range(8)], REGIONS)
 
 
 @pytest.fixture(scope="session")

@@ -32,19 +32,6 @@ function useDownloads() {
   URL.revokeObjectURL = () => {};
   HTMLAnchorElement.prototype.click = function () { found.downloads[this.download] = texts.at(-1); };
   document.querySelectorAll("button.download").forEach((button) => button.click());
-  // The table of a browser is offered by the button beside its search.
-  found.tablesWithoutDownload = [...document.querySelectorAll("table")].filter((table) =>
-    !(table.closest("details.browser") ?? table).querySelector("button.download")).length;
-}
-
-function useFigure(image) {
-  image.click();
-  const [view, large] = [document.querySelector("dialog"), document.querySelector("dialog img")];
-  const fitted = large.getBoundingClientRect().width;
-  view.querySelector("div").dispatchEvent(new WheelEvent("wheel", { deltaY: -400 }));
-  const zoomed = large.getBoundingClientRect().width;
-  view.querySelector("p button:last-child").click();
-  return { opened: view !== null, fitted, zoomed };
 }
 
 // What stands above a height of the page, as far as the next steps of the first data set.
@@ -89,19 +76,6 @@ async function examine() {
     .map((table) => table.caption.getBoundingClientRect().right - document.documentElement.clientWidth)
     .filter((excess) => excess > 0.5);
   tables.forEach((table) => { table.style.minWidth = ""; });
-  found.figure = useFigure(images[0]);
-  for (let wait = 0; wait < 40 && document.querySelector("dialog"); wait += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  found.dialogsLeft = document.querySelectorAll("dialog").length;
-  // Not every page folds something that is to be printed.
-  document.body.insertAdjacentHTML("beforeend", '<details class="added"><summary>a</summary>b</details>');
-  const folded = () => [...document.querySelectorAll("details:not([open])")].map((d) => d.className);
-  const before = folded();
-  window.dispatchEvent(new Event("beforeprint"));
-  const inPrint = folded();
-  window.dispatchEvent(new Event("afterprint"));
-  found.folded = { before, inPrint, after: folded() };
   useDownloads();
 }
 

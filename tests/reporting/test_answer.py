@@ -11,7 +11,6 @@ from sparsekm.annotation.gene_table import gene_table
 from sparsekm.io.tables import SEEDS
 from sparsekm.reporting.answer import view_answer
 from sparsekm.reporting.clusters import view_batches
-from sparsekm.reporting.methods_text import Citations, write_methods
 from sparsekm.reporting.report import write_report
 
 TOUCH = "they shade into each other, or cut a gradient into parts"
@@ -146,16 +145,8 @@ def test_the_page_begins_with_the_answer_and_folds_the_rest(answered, tmp_path):
     assert places == sorted(places)
     assert few not in html
     # Outside of folded parts there are few words, however much there is inside.
-    assert len(words_outside_details(html).split()) < 600
+    assert len(page.shown.split()) < 600
     assert html.count("standard error") <= 2
-
-
-def words_outside_details(html):
-    text, depth = "", 0
-    for part in html.replace("<details", "\0+<details").replace("</details>", "\0-").split("\0"):
-        depth += {"+": 1, "-": -1}.get(part[:1], 0)
-        text += part if depth == 0 else ""
-    return Page(f"<main>{text.partition('<main>')[2]}").text
 
 
 def with_batches(result, batch, centred):
@@ -172,7 +163,7 @@ def test_clusters_that_are_batches_are_named_and_both_answers_shown(matrix_resul
     assert len(told) == 1
     assert "Cluster 0 is batch first" in told[0]
     table = view_batches(result)
-    assert [column.text for column in table.columns].count("first") == 2
+    assert [head.text for head in table.heads].count("first") == 2
     assert [cell.text for cell in table.rows[0]][:4] == ["0", "4", "0%", "100%"]
     # Without a difference there is no warning, without batches no table.
     result = with_batches(matrix_result, np.tile(["a", "b"], len(labels) // 2), labels)
@@ -223,17 +214,3 @@ def test_the_comparison_has_the_agreement_over_seeds_of_every_method(seeded, tmp
     assert list(rows) == ["ℓ₀-k-means", "k-means", "ℓ₁-k-means"]
     assert rows["ℓ₀-k-means"][:4] == ["the answer", "0.75 to 0.88", "3", "0.1250"]
     assert rows["k-means"][:2] == ["1.00", "0.75 to 0.88"]
-
-
-def test_methods_say_how_the_other_fits_were_made(seeded, matrix_result):
-    sparse = replace(seeded.methods["l0"], name="sparse", attributes={})
-    of_seeds, without, of_sparse = (
-        " ".join(write_methods([result], Citations()))
-        for result in (seeded, matrix_result, replace(seeded, methods={"sparse": sparse}))
-    )
-    assert (
-        "At the chosen sparsity all samples were clustered from 3 seeds, and the fit with the "
-        "largest objective is shown for k-means, ℓ₁-k-means and ℓ₀-k-means; ranges"
-    ) in of_seeds
-    assert "seeds" not in without
-    assert "were clustered from 3 seeds; ranges" in of_sparse

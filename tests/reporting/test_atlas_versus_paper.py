@@ -5,19 +5,20 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from sparsekm.reporting.comparison_tables import PaperTables, compare_with_paper, read_paper_tables
+from sparsekm.reporting.comparison_tables import compare_with_paper, read_paper_tables
 from sparsekm.reporting.report import write_report
 
 
 @pytest.fixture(scope="module")
-def paper():
+def paper(tmp_path_factory):
     """Printed numbers made by hand; the brain has 8 genes, 120 voxels, 3 regions."""
     statistics = [("n_genes", 10), ("n_voxels", 120), ("n_regions", 2)]
     scores = [("kmeans", "cer", 0.25), ("l0", "cer", 0.125), ("l0", "nw", 5), ("pca", "nw", 7)]
-    return PaperTables(
-        pd.DataFrame(statistics, columns=["statistic", "value"]).assign(age="E11.5"),
-        pd.DataFrame(scores, columns=["method", "metric", "value"]).assign(age="E11.5"),
-    )
+    files = [tmp_path_factory.mktemp("paper") / name for name in ("statistics.csv", "scores.csv")]
+    for file, rows in zip(files, (statistics, scores), strict=True):
+        names = ["statistic", "value"] if len(rows[0]) == 2 else ["method", "metric", "value"]
+        pd.DataFrame(rows, columns=names).assign(age="E11.5").to_csv(file, index=False)
+    return read_paper_tables(*files)
 
 
 @pytest.fixture(scope="module")
@@ -28,30 +29,19 @@ def measured(brain_result):
 
 
 def test_sizes_and_scores_stand_beside_the_printed_ones(measured, paper):
-    tables = compare_with_paper([measured], paper)["tables"]
-    sizes, cer, nw = ({name.text: cells[0].text for name, *cells in table.rows} for table in tables)
-    assert list(sizes.values()) == ["8", "10", "120", "120", "3", "2"]
-    assert list(sizes)[:3] == ["genes: ours", "genes: the paper's", "voxels: ours"]
-    assert cer["k-means: ours"] == "0.0500"
-    assert cer["k-means: the paper's"] == "0.2500"
-    assert cer["ℓ₁-k-means: the paper's"] == "–"
-    assert (nw["ℓ₀-k-means: ours"], nw["ℓ₀-k-means: the paper's"]) == ("4", "5")
-    # A method that only the paper ran has a row too.
-    assert list(nw.values())[-2:] == ["–", "7"]
-
-
-def test_another_procedure_than_the_papers_is_named(measured, paper):
-    text = compare_with_paper([measured], paper)["procedure"]
-    assert text == (
-        "This run does not follow the paper's procedure: rule for the sparsity auto (the paper: "
-        "max) and smallest cluster 3 (the paper: 1). config/paper-procedure.yaml does."
+    table = compare_with_paper([measured], paper)
+    heads = [head.text for head in table.heads]
+    ours, theirs = (
+        dict(zip(heads, [cell.text for cell in row], strict=True)) for row in table.rows
     )
-    alike = {
-        name: replace(fit, attributes={**fit.attributes, "rule": "max", "parameters": {}})
-        for name, fit in measured.methods.items()
-    }
-    text = compare_with_paper([replace(measured, methods=alike)], paper)["procedure"]
-    assert text == "Search, choice of the sparsity and smallest cluster are the paper's."
+    assert list(ours.values())[:5] == ["E11.5", "ours", "8", "120", "3"]
+    assert list(theirs.values())[:5] == ["E11.5", "the paper’s", "10", "120", "2"]
+    assert ours["CER of k-means"] == "0.0500"
+    assert theirs["CER of k-means"] == "0.2500"
+    assert theirs["CER of ℓ₁-k-means"] == "–"
+    assert (ours["NW of ℓ₀-k-means"], theirs["NW of ℓ₀-k-means"]) == ("4", "5")
+    # A method that only the paper ran has a column too.
+    assert (ours["NW of PCA-k-means"], theirs["NW of PCA-k-means"]) == ("–", "7")
 
 
 def test_only_the_real_atlas_is_compared(brain_result, matrix_result, measured, paper, tmp_path):
@@ -63,20 +53,21 @@ def test_only_the_real_atlas_is_compared(brain_result, matrix_result, measured, 
         write_report([result], tmp_path / "report.html", paper=paper)
         page = (tmp_path / "report.html").read_text(encoding="utf-8")
         assert page.count("Compared with the paper") == n_sections
-        assert page.count("genes: the paper") == n_sections
+        assert page.count("the paper’s</td>") == n_sections
 
 
 def test_the_typed_tables_cover_all_ages(project_root):
     folder = project_root / "data" / "paper"
-    tables = read_paper_tables(folder / "atlas_statistics.csv", folder / "atlas_scores.csv")
-    ages = ["E11.5", "E13.5", "E15.5", "E18.5", "P4", "P14", "P28"]
-    wide = tables.statistics.pivot(index="statistic", columns="age", values="value")
-    assert sorted(wide.columns) == sorted(ages)
+    table = read_paper_tables(folder / "atlas_statistics.csv", folder / "atlas_scores.csv")
+    wide = table.pivot(index="of", columns="age", values="value")
+    assert set(wide) == {"E11.5", "E13.5", "E15.5", "E18.5", "P4", "P14", "P28"}
     assert not wide.isna().any(axis=None)
     # Of the spinal cord the paper has no voxel at P14.
-    assert wide.loc["n_regions"].to_dict() == {age: 20 - (age == "P14") for age in ages}
-    assert set(tables.scores["metric"]) == {"cer", "nw"}
-    assert len(tables.scores) == 2 * 3 * 7
+    assert wide.loc["regions"].to_dict() == {age: 20 - (age == "P14") for age in wide}
+    assert [sum(name.startswith(metric) for name in wide.index) for metric in ("CER", "NW")] == [
+        3,
+        3,
+    ]
 
 
 def test_tables_of_another_form_are_refused(tmp_path, project_root):

@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 from sound_files import ATTRIBUTES
 
 from sparsekm import KMeans, SparseKMeans
-from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.store import TunedFit, read_fit, write_fit
 from sparsekm.io.tables import SEPARATION

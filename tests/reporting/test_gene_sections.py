@@ -8,14 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_sets import build_gene_sets
 from sparsekm.annotation.gene_table import tabulate_ages, tabulate_changes
-from sparsekm.atlas.phantom.genes import NEEDED_EVERYWHERE
 from sparsekm.pipeline.workflow_files import FIGURES, match_any
 from sparsekm.reporting import gene_tables
-from sparsekm.reporting.ages_section import age_figure, describe_needed, view_ages
+from sparsekm.reporting.ages_section import age_figure, view_ages
 from sparsekm.reporting.brain_figures import expression_figure
 from sparsekm.reporting.clusters import view_anatomy
 from sparsekm.reporting.gene_tables import (
@@ -52,13 +50,10 @@ def brain(brain_result):
     ]
     rows += [["dropped", "T:1", "term 1", 8, 4, 5, 1, 2.5, 0.4, 0.9, 0.9, 0.8, "Inv5"]]
     rows += [["only l1", "T:1", "term 1", 8, 0, 5, 0, 0.0, 1.0, 1.0, 1.0, np.nan, ""]]
-    clusters = {name: method.labels for name, method in brain_result.methods.items()}
-    regions = brain_result.obs["region"].astype(str).to_numpy(dtype=object)
     return dataclasses.replace(
         brain_result,
         genes=genes,
         enrichment=pd.DataFrame(rows, columns=list(ENRICHMENT.columns)),
-        contingency=tabulate_overlap(clusters, regions, brain_result.regions),
     )
 
 
@@ -110,10 +105,6 @@ def test_of_the_phantom_a_housekeeping_gene_and_a_marker_of_this_age_are_chosen(
     )
     phantom = dataclasses.replace(brain, genes=genes)
     assert genes["symbol"].iloc[choose_genes(phantom)].tolist() == ["Inv4", "Inv3"]
-    # One that is needed everywhere goes before one that only is high.
-    genes = genes.assign(terms=genes["symbol"].map({"Inv6": f"x; {NEEDED_EVERYWHERE}"}).fillna(""))
-    phantom = dataclasses.replace(brain, genes=genes)
-    assert genes["symbol"].iloc[choose_genes(phantom)].tolist() == ["Inv6", "Inv3"]
 
 
 def test_top_kept_genes_are_the_highest_ranks_that_are_kept(brain):
@@ -123,25 +114,14 @@ def test_top_kept_genes_are_the_highest_ranks_that_are_kept(brain):
     assert rows[0] not in top_kept(brain, 3, without=rows[:1])
 
 
-def test_only_real_genes_have_links_and_those_are_of_their_own_ids(brain):
-    assert view_genes(brain, [0])["chosen"].columns[-1].text != "links"
-    ids = brain.genes["entrez_id"].astype("Int64").mask(np.arange(8) == 0)
-    some = dataclasses.replace(brain, genes=brain.genes.assign(entrez_id=ids))
-
-    def links(result):
-        rows = view_genes(result, [0, 1])["chosen"].rows
-        return [[(link.text, link.url.rpartition("/")[2]) for link in row[-1]] for row in rows]
-
-    ncbi = ("NCBI", str(ids[1]))
-    assert links(as_real(some)) == [[("Allen", "100")], [("Allen", "101"), ncbi]]
-    assert links(as_real(some, source="matrix")) == [[], [ncbi]]
+def test_chosen_genes_come_first_and_then_the_highest_ranks(brain):
+    rows = view_genes(brain, [6, 2])["data"]["rows"]
+    expected = brain.genes["symbol"].iloc[[6, 2, 0, 1, 3, 4, 5, 7]]
+    assert [row[0] for row in rows] == expected.tolist()
 
 
-def test_long_texts_are_whole_on_the_page_and_in_its_data(brain):
-    view = view_genes(brain, [0])
-    at = [column.text for column in view["chosen"].columns].index("terms")
-    assert view["chosen"].rows[0][at].text.endswith("invented term 11")
-    data = view["browser"]["data"]
+def test_long_texts_are_whole_in_the_data_of_the_page(brain):
+    data = view_genes(brain, [0])["data"]
     assert data["rows"][0][data["fields"].index("terms")].endswith("invented term 11")
 
 
@@ -166,13 +146,12 @@ def test_terms_found_are_shown_to_a_number_and_those_not_found_are_told(brain):
     assert "of these" not in " ".join(none["sentences"])
     assert len(view["terms"].rows) == MOST_TERMS
     assert view["terms"].rows[0][3].text == "4 of 5"
-    assert view["terms"].rows[0][1].url == ""
     assert view_enrichment(dataclasses.replace(brain, enrichment=None)) is None
 
 
 def test_clusters_are_counted_in_regions_of_their_colours(brain):
     view = view_anatomy(brain)
-    heads = [(column.text, column.color) for column in view["contingency"].columns[1:]]
+    heads = [(head.text, head.color) for head in view["contingency"].heads[1:]]
     assert ("RSP", "#a84d10") in heads
     assert {label for label, _ in heads} == {"RSP", "CSP", "r1"}
     assert view["sentence"].startswith("100% of the voxels belong to the majority region")
@@ -204,7 +183,7 @@ def test_expression_is_drawn_for_each_gene_in_three_planes_with_one_scale_bar(br
     figure = expression_figure(brain, [0, 3])
     labels = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert [text.partition("\n")[0] for text in labels] == [
-        "sagittal", "coronal", "horizontal", "0.2 mm"
+        "sagittal", "coronal", "horizontal", "1 mm"
     ]  # fmt: skip
     assert sum(len(axes.images) for axes in figure.axes) == 2 * 3
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
@@ -218,7 +197,7 @@ def test_expression_is_drawn_for_each_gene_in_three_planes_with_one_scale_bar(br
 
 def test_every_section_stands_on_the_page_and_its_figures_in_the_folder(page):
     html = page.read_text(encoding="utf-8")
-    for words in ("The chosen genes", "Over-represented terms", "Clusters against regions"):
+    for words in ("Over-represented terms", "Clusters against regions"):
         assert words in html
     assert 'id="ages"' in html
     assert 'href="#ages"' in html
@@ -230,16 +209,3 @@ def test_every_section_stands_on_the_page_and_its_figures_in_the_folder(page):
     assert [name for name in names if not known.fullmatch(f"results/figures/{name}")] == []
     data = json.loads(re.findall(r'<script type="application/json">(.*?)</script>', html)[0])
     assert len(data["rows"]) == 8
-
-
-def test_genes_needed_everywhere_are_told_with_their_source_or_a_source_is_named(brain):
-    numbers = (8, 5, 3, 2, 1.9, 1.1, 0.5, 0.5, 0.4)
-    line = ["dropped", "T:2", "a housekeeping gene", *numbers, "Inv5;Inv6"]
-    table = pd.DataFrame([*brain.enrichment.to_numpy().tolist(), line])
-    tested = dataclasses.replace(brain, enrichment=table.set_axis(brain.enrichment.columns, axis=1))
-    assert describe_needed([tested], {"path": "sets.gmt"}) == (
-        "Dropped of the genes with the term “a housekeeping gene” (sets.gmt): E11.5 2 of 3 "
-        "(of all genes 62%; q = 0.5)."
-    )
-    assert describe_needed([brain], {"path": "sets.gmt"}) == ""
-    assert "HRT Atlas" in describe_needed([as_real(brain)], {"path": "sets.gmt"})

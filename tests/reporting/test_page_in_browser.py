@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 
 import matplotlib.image
 import numpy as np
@@ -22,7 +21,7 @@ def test_every_section_is_rendered_and_every_figure_has_loaded(found):
         "results", "dataset-E11.5", "dataset-toy", "run", "methods", "references"
     ]  # fmt: skip
     assert all(height > 40 and letters > 20 for _, height, letters in found["sections"])
-    assert len(found["images"]) == 6
+    assert len(found["images"]) == 4
     assert len(found["pictures"]) == 2
     assert all(shown > 100 for shown in found["pictures"])
     assert all(natural > 100 and shown > 100 for _, natural, shown in found["images"])
@@ -50,15 +49,8 @@ def test_captions_fit_a_narrow_window_though_their_tables_are_scrolled(examine_p
     assert found["wideCaptions"] == []
 
 
-def test_a_figure_enlarges_and_closes(found):
-    assert found["figure"]["opened"]
-    assert found["figure"]["zoomed"] > 2 * found["figure"]["fitted"] > 1000
-    assert found["dialogsLeft"] == 0
-
-
-def test_every_table_can_be_downloaded_and_that_of_genes_is_the_whole_file(found, matrix_files):
-    assert found["tablesWithoutDownload"] == 0
-    assert len(found["downloads"]) > 10
+def test_the_table_of_genes_can_be_downloaded_whole(found, matrix_files):
+    assert set(found["downloads"]) == {"E11.5_genes.csv", "toy_genes.csv", "toy_clusters.csv"}
     given = found["downloads"]["toy_genes.csv"].removeprefix("\ufeff")
     rows = list(csv.reader(io.StringIO(given, newline="")))
     own = list(csv.reader(io.StringIO(matrix_files["genes"].read_text(encoding="utf-8"))))
@@ -66,18 +58,8 @@ def test_every_table_can_be_downloaded_and_that_of_genes_is_the_whole_file(found
     assert [row[0] for row in rows] == [row[0] for row in own]
 
 
-def test_what_is_folded_away_is_opened_by_a_link_and_printed_too(found):
+def test_a_data_set_that_is_folded_away_is_opened_by_a_link(found):
     assert found["unfolded"] == {"dataset-E11.5": True, "dataset-toy": True}
-    assert {"added", "configuration"} <= set(found["folded"]["before"])
-    assert found["folded"]["inPrint"] == ["configuration"]
-    assert found["folded"]["after"] == found["folded"]["before"]
-
-
-def test_the_page_prints_on_as_many_sheets_as_it_needs(chromium, report, tmp_path):
-    printed = tmp_path / "report.pdf"
-    chromium(report / "report.html", "--no-pdf-header-footer", f"--print-to-pdf={printed}")
-    # Two data sets: each has a few figures, a sheet for two of them, and its tables.
-    assert 4 <= len(re.findall(rb"/Type\s*/Page\b", printed.read_bytes())) <= 16
 
 
 def test_a_picture_of_the_page_shows_it(chromium, report, tmp_path):

@@ -1,10 +1,7 @@
-"""Results as files give them, their tables, and the script that reports them."""
+"""Results as files give them, and their tables."""
 
-import runpy
-import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,12 +13,10 @@ from sparsekm.annotation.gene_table import gene_table
 from sparsekm.figures.style import DROPPED
 from sparsekm.io.known_classes import UNKNOWN
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.reporting import figures, report
+from sparsekm.reporting import figures
 from sparsekm.reporting.answer import view_answer
 from sparsekm.reporting.clusters import class_colors, cluster_colors, view_anatomy
-from sparsekm.reporting.comparison_tables import score_table, statistics_table
-from sparsekm.reporting.methods_text import Citations, write_methods
-from sparsekm.reporting.page_tables import view_table
+from sparsekm.reporting.comparison_tables import compare_methods, statistics_table
 from sparsekm.reporting.report import load_dataset_result
 from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.studies import METHOD_ROWS
@@ -57,19 +52,6 @@ def test_every_method_of_the_registry_has_its_title_and_a_look_of_its_own():
             assert len({getattr(look, part) for look in looks}) == len(looks)
 
 
-def test_the_methods_say_what_rivals_do_and_that_data_were_tuned_on_a_sample(matrix_result):
-    found, l0 = (matrix_result.methods[name] for name in ("kmeans", "l0"))
-    rivals = {name: replace(found, name=name) for name in ("ifpca", "scfs")}
-    drawn = replace(l0, attributes={**l0.attributes, "n_tuned": 8})
-    citations = Citations()
-    text = " ".join(write_methods([replace(matrix_result, methods=rivals)], citations))
-    assert "Higher Criticism" in text
-    assert "drawn at random" not in text
-    assert {"10.1214/15-AOS1423", "10.1111/biom.13665"} <= {work.doi for work in citations.cited}
-    text = " ".join(write_methods([replace(matrix_result, methods={"l0": drawn})], Citations()))
-    assert "Sparsities were tuned on 8 of the 12 samples of toy, drawn at random" in text
-
-
 def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, monkeypatch):
     monkeypatch.setattr(figures, "MOST_POINTS", 5)
     figure, _ = figures.answer_figure(matrix_result)
@@ -79,46 +61,14 @@ def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, m
     assert "of the features kept, 5 drawn at random." in captions["answer"]
 
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
-
-
-class Files(dict):
-    """What Snakemake hands a script: values by attribute."""
-
-    __getattr__ = dict.__getitem__
-
-
-@pytest.fixture
-def main(monkeypatch):
-    """The script's function, without the log and the thread limits of a job."""
-    job = SimpleNamespace(job=lambda snakemake: lambda main: main)
-    monkeypatch.setitem(sys.modules, "workflow_job", job)
-    return runpy.run_path(SCRIPTS / "report.py", {"snakemake": None})["main"]
-
-
-def test_scores_and_curves_are_those_of_their_method_in_any_order(
-    main, matrix_files, monkeypatch, tmp_path
-):
-    given = []
-    monkeypatch.setattr(report, "write_report", lambda results, *_, **__: given.extend(results))
-    mixed = dict(matrix_files)
-    mixed["scores"] = dict(reversed(matrix_files["scores"].items()))
-    mixed["gaps"] = dict(reversed(matrix_files["gaps"].items()))
-    params = {"datasets": {"toy": mixed, "again": matrix_files}, "title": "t"}
-    params |= {"configuration": {}, "genes_of_interest": [], "figures": "figures"}
-    job = SimpleNamespace(
-        input=Files(paper=[], gene_sets=[]),
-        params=Files(params),
-        output=Files(report=tmp_path / "report.html"),
-    )
-    main(job, SimpleNamespace(counting=lambda what: None))
-    assert [result.name for result in given] == ["toy", "again"]
-    for result in given:
-        rates = {name: method.rate("cer") for name, method in result.methods.items()}
-        assert rates == {"kmeans": 0.3125, "l1": 0.0625, "l0": 0.125}
-        assert result.methods["kmeans"].gap is None
-        assert result.methods["l1"].gap["n_selected"].tolist() == [2, 5]
-        assert result.methods["l0"].gap["n_selected"].tolist() == [2, 3]
+def test_scores_and_curves_are_those_of_their_method_in_any_order(matrix_files):
+    mixed = {kind: dict(reversed(matrix_files[kind].items())) for kind in ("scores", "gaps")}
+    result = load_dataset_result("toy", **{**matrix_files, **mixed})
+    rates = {name: method.rate("cer") for name, method in result.methods.items()}
+    assert rates == {"kmeans": 0.3125, "l1": 0.0625, "l0": 0.125}
+    assert result.methods["kmeans"].gap is None
+    assert result.methods["l1"].gap["n_selected"].tolist() == [2, 5]
+    assert result.methods["l0"].gap["n_selected"].tolist() == [2, 3]
 
 
 @pytest.fixture
@@ -148,13 +98,6 @@ def test_they_are_grey_and_so_is_a_cluster_of_nothing_else(partly):
     assert "5 samples have none" in facts["Known classes"]
 
 
-def test_method_that_was_not_run_leaves_a_gap(brain_result, matrix_result):
-    fewer = replace(brain_result, methods={"kmeans": brain_result.methods["kmeans"]})
-    table = score_table([fewer, matrix_result], "n_kept")
-    assert pd.isna(table.loc["l0", "E11.5"])
-    assert table.loc["l0", "toy"] == 3
-
-
 def test_statistics_count_genes_voxels_regions_and_what_was_excluded(brain_result):
     counts = dict(brain_result.provenance["counts"])
     counts["section_data_sets"] = {"failed": 31, "no_grid": 2, "rejected": 0}
@@ -172,18 +115,17 @@ def test_statistics_count_genes_voxels_regions_and_what_was_excluded(brain_resul
     }
 
 
-@pytest.mark.parametrize(
-    ("origins", "columns", "whole"),
-    [
-        ({"a": True, "b": True}, [False, False], True),
-        ({"a": True, "b": False}, [True, False], False),
-        ({"a": False, "b": False}, [False, False], False),
-    ],
-)
-def test_simulated_numbers_are_marked_once(origins, columns, whole):
-    view = view_table(pd.DataFrame({"a": [1], "b": [2]}), "", kind="", simulated=origins)
-    assert [column.simulated for column in view.columns[1:]] == columns
-    assert view.simulated is whole
+@pytest.mark.parametrize("origins", [(True, True), (True, False), (False, False)])
+def test_simulated_numbers_are_marked_once(matrix_result, origins):
+    results = [
+        replace(matrix_result, name=name, provenance={"simulated": is_simulated})
+        for name, is_simulated in zip("ab", origins, strict=True)
+    ]
+    table = compare_methods(results)
+    assert table.simulated == all(origins)
+    notes = {row[0].text: row[0].note for row in table.rows}
+    marked = ["simulated" if own and not all(origins) else "" for own in origins]
+    assert notes == dict(zip("ab", marked, strict=True))
 
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -2,29 +2,20 @@
 
 import numpy as np
 import pytest
-from matplotlib.colors import hsv_to_rgb, to_rgb
+from matplotlib.colors import to_rgb
 
 from sparsekm.annotation.clusters import count_overlap
 from sparsekm.atlas.phantom import REGIONS
 from sparsekm.atlas.phantom.anatomy import UPPER
-from sparsekm.figures.style import (
-    VISIONS,
-    categorical_colors,
-    color_distances,
-    place_colors,
-    shades,
-)
+from sparsekm.figures.style import categorical_colors, shades
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting.ages_section import LOOKS
 from sparsekm.reporting.brain_figures import (
-    PLANES,
     boundary_lines,
-    grid_spacing,
     richest_slice,
-    scale_bar_length,
     slice_figure,
 )
-from sparsekm.reporting.clusters import color_clusters, region_colors
+from sparsekm.reporting.clusters import class_colors, color_clusters
 from sparsekm.reporting.figures import principal_plane
 from sparsekm.reporting.simulation_figures import row_look
 from sparsekm.studies import METHOD_ROWS
@@ -44,17 +35,12 @@ def test_a_cluster_has_the_colour_of_its_first_best_region_in_shades_if_it_is_no
 
 
 def test_region_colours_follow_the_atlas_and_leave_absent_regions_out(brain_result):
-    assert region_colors(brain_result) == {"RSP": "#a84d10", "CSP": "#ed985c", "r1": "#ee5dff"}
-
-
-def test_spacing_comes_from_places_and_indices(brain_result):
-    spacing = grid_spacing(brain_result.obs, brain_result.spatial)
-    assert spacing == pytest.approx({"x": 0.1, "y": 0.2, "z": 0.3})
+    assert class_colors(brain_result) == {"RSP": "#a84d10", "CSP": "#ed985c", "r1": "#ee5dff"}
 
 
 def test_slice_shows_the_most_regions_nearest_the_middle(brain_result):
     regions = brain_result.obs["region"].to_numpy()
-    piece = richest_slice(brain_result.obs, brain_result.spatial, regions, PLANES[0])
+    piece = richest_slice(brain_result.obs, brain_result.spatial, regions, "sagittal")
     assert piece.index in (4, 5)
     assert piece.shape == (5, 6)
     assert piece.size_mm == pytest.approx((1.0, 0.6))
@@ -69,11 +55,6 @@ def test_boundaries_surround_every_region_once():
     length = np.abs(lines[:, 1] - lines[:, 0]).sum()
     # Around the 2 x 2 block: 4 + 8, of which 2 shared; around the single pixel: 6.
     assert length == pytest.approx((4 + 8) + 6 - 2)
-
-
-@pytest.mark.parametrize(("width", "length"), [(9.0, 2.0), (4.0, 1.0), (2.3, 0.5), (0.9, 0.2)])
-def test_scale_bar_has_a_round_length(width, length):
-    assert scale_bar_length(width) == pytest.approx(length)
 
 
 def test_slice_figure_has_a_panel_for_atlas_and_methods_and_a_scale_bar(brain_result):
@@ -101,65 +82,34 @@ def test_components_are_those_of_a_singular_value_decomposition(shape):
     np.testing.assert_array_equal(components, principal_plane(X.copy())[0])
 
 
-NOTICEABLE = 0.02
 ATLAS_COLORS = {region: f"#{UPPER[region][2]}" for region in REGIONS}
 
 
 def smallest_distance(colors):
-    distances = color_distances(colors, colors)
-    return distances[np.triu_indices(len(colors), 1)].min()
+    rgb = np.array([to_rgb(color) for color in colors])
+    distances = np.linalg.norm(rgb[:, None] - rgb[None], axis=2)
+    return distances[np.triu_indices(len(rgb), 1)].min()
 
 
-@pytest.mark.parametrize("vision", VISIONS)
-def test_every_vision_leaves_greys_as_they_are(vision):
-    greys = [str(level) for level in np.linspace(0, 1, 6)]
-    np.testing.assert_allclose(place_colors(greys, vision), place_colors(greys), atol=2e-3)
-
-
-@pytest.mark.parametrize(
-    ("vision", "alike", "apart"),
-    [
-        # Of one lightness to that eye: pairs that lie on a line of confusion, and one across.
-        ("protan", ("#ff0000", "#5b4a00"), ("#0000ff", "#5b4a00")),
-        ("deutan", ("#00a000", "#7c6c00"), ("#0000ff", "#7c6c00")),
-        ("tritan", ("#0000ff", "#004b4f"), ("#ff0000", "#004b4f")),
-    ],
-)
-def test_colours_on_a_line_of_confusion_look_more_alike(vision, alike, apart):
-    def distance(colors, eye):
-        return np.linalg.norm(np.diff(place_colors(colors, eye), axis=0))
-
-    assert distance(alike, vision) < 0.5 * distance(alike, "normal")
-    assert distance(apart, vision) > 0.5 * distance(apart, "normal")
-    assert color_distances(alike[:1], alike[1:])[0, 0] <= distance(alike, vision) + 1e-12
-
-
-def test_colours_of_methods_verdicts_and_a_few_classes_stay_apart_for_every_reader():
+def test_colours_of_methods_verdicts_and_a_few_classes_stay_apart():
     methods = {look.color for look in METHODS.values()}
     methods |= {row_look(name).color for name, row in METHOD_ROWS.items() if not row.is_variant}
     verdicts = list(dict.fromkeys(LOOKS.values()))
     for colors in (sorted(methods), verdicts, categorical_colors(7)):
-        assert smallest_distance(colors) > 3 * NOTICEABLE
+        assert smallest_distance(colors) > 0.15
 
 
-@pytest.mark.parametrize(("n_colors", "bound"), [(14, 0.05), (20, 0.035)])
-def test_many_classes_stay_apart_though_less(n_colors, bound):
-    colors = categorical_colors(n_colors)
+def test_many_classes_stay_apart():
+    colors = categorical_colors(20)
     assert colors[:7] == categorical_colors(7)
-    assert smallest_distance(colors) > bound
+    assert smallest_distance(colors) > 0.15
 
 
 @pytest.mark.parametrize("color", [*ATLAS_COLORS.values(), "#0072b2", "#808080", "#000000"])
-def test_clusters_that_share_a_region_stay_apart_for_every_reader(color):
+def test_clusters_that_share_a_region_stay_apart(color):
     found = shades(color, 4)
     np.testing.assert_allclose(to_rgb(found[0]), to_rgb(color), atol=0.01)
-    assert smallest_distance(found) > 4 * NOTICEABLE
-
-
-def test_shades_of_any_colour_differ(seed):
-    rng = np.random.default_rng(seed)
-    for color in hsv_to_rgb(rng.uniform(size=(40, 3))):
-        assert smallest_distance(shades(color, 3)) > 2 * NOTICEABLE
+    assert smallest_distance(found) > 0.15
 
 
 def test_a_split_region_adds_no_pair_that_is_closer_than_the_atlas_own_colours():
@@ -172,5 +122,3 @@ def test_a_split_region_adds_no_pair_that_is_closer_than_the_atlas_own_colours()
     labels[labels == 2] = rng.choice([1, 2, 20], 30)
     found = color_clusters(count_overlap(labels, regions, list(REGIONS)), ATLAS_COLORS)
     assert smallest_distance(list(found.values())) >= own
-    # Its neighbouring hindbrain regions are why slices carry names and borders.
-    assert own < NOTICEABLE

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.matrix import CentredMatrix, feature_scores
 from sparsekm.studies.paper_verdicts import read_paper_claims
 from sparsekm.studies.theorem_pictures import PICTURES
 from sparsekm.studies.theorems import (
     COLUMNS,
     FITS,
+    LEVELS,
+    best_impure_value,
     ecr_bound,
     expected_score,
-    impurity_curve,
     kappa,
     run_checks,
     second_moment,
@@ -76,16 +76,36 @@ def test_theorem_4_goes_through_from_the_least_features_that_its_claim_names():
     assert f"{least:.0e}" == "5e+08"
 
 
+def test_no_partition_of_an_impurity_has_a_larger_value_than_f_and_some_reach_it():
+    def measure(joint):
+        """Return the error and the value of joint shares, true clusters in rows."""
+        sizes, means = joint.sum(axis=-2), LEVELS @ joint
+        values = np.divide(means**2, sizes, out=np.zeros_like(means), where=sizes > 0)
+        return 1 - joint.max(axis=-2).sum(axis=-1), values.sum(axis=-1)
+
+    rng = np.random.default_rng(0)
+    for concentration in (0.02, 0.1, 1.0):
+        errors, values = measure(rng.dirichlet([concentration] * 3, size=(100_000, 3)) / 3)
+        best = np.array([best_impure_value(error) for error in errors])
+        assert (values <= best + 1e-12).all()
+    pure, merged = np.eye(3) / 3, np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0]]) / 3
+    mixed = np.array([[0, 0, 1]] * 3) / 3
+    for start, end in ((pure, merged), (merged, mixed)):
+        for share in np.linspace(0, 1, 7):
+            error, value = measure((1 - share) * start + share * end)
+            assert value == pytest.approx(best_impure_value(error))
+
+
 def test_the_bound_inverts_the_proofs_function_from_chance_at_kappa_towards_zero():
-    curve = errors, values = impurity_curve(13)
-    for place in (2, 9):
-        n_relevant = 128 * np.log(3) * (6 + 3) / (9 * (values[0] - values[place])) ** 2
-        assert ecr_bound(3, n_relevant, curve) == pytest.approx(errors[place])
-    bounds = [ecr_bound(3, kappa(3) * factor, curve) for factor in (1, 2, 10, 1e3, 1e8)]
+    for error in (0.1, 0.5):
+        lost = 9 * (best_impure_value(0) - best_impure_value(error))
+        n_relevant = 128 * np.log(3) * (6 + 3) / lost**2
+        assert ecr_bound(3, n_relevant) == pytest.approx(error)
+    bounds = [ecr_bound(3, kappa(3) * factor) for factor in (1, 2, 10, 1e3, 1e8)]
     assert bounds[0] == pytest.approx(2 / 3)
     assert (np.diff(bounds) < 0).all()
     assert bounds[-1] < 0.001
-    assert np.isnan(ecr_bound(3, kappa(3) - 1, curve))
+    assert np.isnan(ecr_bound(3, kappa(3) - 1))
 
 
 @pytest.fixture(scope="module")

@@ -43,9 +43,10 @@ def test_the_best_estimator_is_the_paths_own_fit(fitted_gap, data):
     assert best.objective_ == row["objective"]
     assert np.count_nonzero(best.feature_weights_) == row["n_selected"]
     path = clone(best).path(data.X, fitted_gap.results_["sparsity"].to_numpy())
-    np.testing.assert_array_equal(path.labels[fitted_gap.best_index_], best.labels_)
-    np.testing.assert_array_equal(path.weights[fitted_gap.best_index_], best.feature_weights_)
-    np.testing.assert_array_equal(path.scores[fitted_gap.best_index_], best.feature_scores_)
+    fit = path.fit_at(fitted_gap.best_index_)
+    np.testing.assert_array_equal(fit.labels, best.labels_)
+    np.testing.assert_array_equal(fit.weights, best.feature_weights_)
+    np.testing.assert_array_equal(fit.scores, best.feature_scores_)
     np.testing.assert_array_equal(path.objectives, fitted_gap.results_["objective"])
 
 
@@ -62,19 +63,15 @@ def test_of_two_stages_the_better_fit_is_taken():
     assert max(gains) > 0, "the second stage was as good: the claim was not put to the test"
 
 
-def test_the_references_are_permutations_each_known_by_its_index(data, gap_search):
-    """The curve is made anew from the pure functions that the workflow calls."""
-    search = gap_search("l0").fit(data.X)
-    seed = int(seed_sequence(0).generate_state(1)[0])
+def test_the_curve_is_that_of_the_functions_that_the_workflow_calls(data, gap_search):
+    search, seed = gap_search("l0").fit(data.X), int(seed_sequence(0).generate_state(1)[0])
     grid = np.array(search.sparsities, dtype=float)
-    objectives = np.array(
-        [
-            reference_objectives(search.estimator, data.X, grid, index=b, seed=seed)
-            for b in (3, 1, 0, 2)
-        ]
-    )[[2, 1, 3, 0]]
+    of_each = {
+        index: reference_objectives(search.estimator, data.X, grid, index=index, seed=seed)
+        for index in (3, 1, 0, 2)
+    }
     path = clone(search.best_estimator_).path(data.X, grid)
-    table = gap_curve(grid, path.n_selected, path.objectives, objectives)
+    table = gap_curve(path, np.array([of_each[index] for index in range(4)]))
     pd.testing.assert_frame_equal(table, search.results_)
 
 
@@ -103,11 +100,11 @@ def test_what_the_best_estimator_knows_is_handed_on(fitted_gap, data):
     best = fitted_gap.best_estimator_
     np.testing.assert_array_equal(fitted_gap.labels_, best.labels_)
     np.testing.assert_array_equal(fitted_gap.feature_weights_, best.feature_weights_)
-    np.testing.assert_array_equal(fitted_gap.predict(data.X), best.predict(data.X))
-    np.testing.assert_array_equal(fitted_gap.predict(data.X), fitted_gap.labels_)
-    np.testing.assert_array_equal(fitted_gap.transform(data.X), best.transform(data.X))
     np.testing.assert_array_equal(fitted_gap.get_support(), best.get_support())
     assert fitted_gap.n_features_in_ == 24
+    for found in (fitted_gap, best):
+        np.testing.assert_array_equal(found.predict(data.X), best.labels_)
+        np.testing.assert_array_equal(found.transform(data.X), data.X[:, best.get_support()])
 
 
 @pytest.mark.parametrize("estimator", [KMeans(3), ReferenceKMeans(3)], ids=["ours", "theirs"])

@@ -1,24 +1,11 @@
-"""Blocks of space: what they are, and what single voxels overstate on a made field."""
+"""Blocks of space, and groups of samples that stay together."""
 
 import numpy as np
 import pytest
-from scipy.ndimage import gaussian_filter
 
 from sparsekm import SparseKMeans
 from sparsekm.annotation.stability import draw_half
 from sparsekm.tuning.sample_blocks import check_groups, space_blocks
-
-SIDE, N_FEATURES, KEPT, K = 24, 40, 8, 4
-
-
-@pytest.fixture(scope="module")
-def field():
-    """Smooth features that have nothing to do with each other, on a grid: there are no clusters."""
-    rng = np.random.default_rng(0)
-    noise = rng.standard_normal((N_FEATURES, SIDE, SIDE))
-    X = np.stack([gaussian_filter(each, 4.0, mode="wrap").ravel() for each in noise], axis=1)
-    positions = np.argwhere(np.ones((SIDE, SIDE))).astype(float)
-    return (X - X.mean(axis=0)) / X.std(axis=0, ddof=1), positions
 
 
 def test_space_is_cut_across_its_longest_side_into_equal_blocks():

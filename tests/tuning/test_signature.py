@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.matrix import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.tuning.consensus import agreement
 from sparsekm.tuning.feature_ranking import ScaledData
-from sparsekm.tuning.fold_fits import N_REPEATS, draw_folds
+from sparsekm.tuning.fold_fits import N_REPEATS, agreement, draw_folds
 from sparsekm.tuning.gap import count_differing
 from sparsekm.tuning.separation import LEAST_AGREEMENT, MatchedFold, find_signatures
 
@@ -28,12 +27,7 @@ def matched(labels, folds):
 
 
 def signatures_of(X, labels):
-    folds = matched(labels, draw_folds(len(labels), seed=0))
-    return find_signatures(X, labels, folds, N_REPEATS)
-
-
-def signature_of(X, labels):
-    return signatures_of(X, labels)[0]
+    return find_signatures(X, labels, matched(labels, draw_folds(len(labels), seed=0)), N_REPEATS)
 
 
 def place(X, labels, fitted, others, features):
@@ -45,43 +39,30 @@ def place(X, labels, fitted, others, features):
 
 @pytest.mark.parametrize(("shift", "most"), [(2.0, 30), (6.0, 10)])
 def test_planted_features_are_the_signature_and_clearer_ones_are_fewer(shift, most):
-    found = signature_of(draw(shift), TRUTH)
+    found = signatures_of(draw(shift), TRUTH)[0]
     assert set(found.features) <= set(range(30))
     assert 2 <= len(found.features) <= most
     assert (np.diff(found.features) > 0).all()
     assert 0.9 < found.agreement <= 1
 
 
-def test_its_agreement_is_that_of_samples_left_out_by_nearest_centroids():
-    X = draw(1.5)
-    found = signature_of(X, TRUTH)
-    folds = draw_folds(60, seed=0)
-    placed = np.zeros((N_REPEATS, 60), int)
-    for number, others in enumerate(folds):
-        fitted = np.setdiff1d(np.arange(60), others)
-        sizes = np.bincount(TRUTH[fitted])
-        means = np.array([X[fitted][TRUTH[fitted] == k].mean(axis=0) for k in range(3)])
-        scores = (sizes[:, None] * (means - X[fitted].mean(axis=0)) ** 2).sum(axis=0)
-        top = np.argsort(-scores)[: len(found.features)]
-        placed[number * N_REPEATS // len(folds), others] = place(X, TRUTH, fitted, others, top)
-    assert found.agreement == pytest.approx(agreement(TRUTH, placed).mean())
-
-
-def test_that_of_a_cluster_is_judged_by_who_is_in_it_in_the_terms_of_a_j_that_involve_it():
+def test_agreements_are_those_of_samples_left_out_by_nearest_centroids():
     X, folds = draw(1.5), draw_folds(60, seed=0)
-    for cluster, found in enumerate(signatures_of(X, TRUTH)[1:]):
+    for target, found in enumerate(signatures_of(X, TRUTH)):
         placed = np.zeros((N_REPEATS, 60), int)
         for number, others in enumerate(folds):
             fitted = np.setdiff1d(np.arange(60), others)
             own = TRUTH[fitted]
-            sizes = np.bincount(own)
             means = np.array([X[fitted][own == k].mean(axis=0) for k in range(3)])
-            scores = (sizes[:, None] * (means - means[cluster]) ** 2).sum(axis=0)
+            # For one cluster, the terms of a_j that involve it.
+            about = means[target - 1] if target else X[fitted].mean(axis=0)
+            scores = (np.bincount(own)[:, None] * (means - about) ** 2).sum(axis=0)
             top = np.argsort(-scores)[: len(found.features)]
             nearest = place(X, TRUTH, fitted, others, top)
-            placed[number * N_REPEATS // len(folds), others] = nearest == cluster
-        expected = agreement((cluster == TRUTH).astype(int), placed).mean()
-        assert found.agreement == pytest.approx(expected)
+            put = nearest == target - 1 if target else nearest
+            placed[number * N_REPEATS // len(folds), others] = put
+        truth = (TRUTH == target - 1).astype(int) if target else TRUTH
+        assert found.agreement == pytest.approx(agreement(truth, placed).mean())
 
 
 def test_features_that_only_one_cluster_has_are_its_signature_alone():
@@ -95,8 +76,7 @@ def test_a_cluster_between_two_others_has_a_signature():
     # The others together have its centre.
     X = draw(0)
     X[:, :30] += 1.5 * (TRUTH[:, None] - 1)
-    all_three, *_, upper = signatures_of(X, TRUTH)
-    middle = signatures_of(X, TRUTH)[2]
+    all_three, _, middle, upper = signatures_of(X, TRUTH)
     assert set(middle.features) | set(upper.features) <= set(range(30))
     assert min(all_three.agreement, middle.agreement, upper.agreement) > 0.8
 
@@ -140,7 +120,7 @@ def count_of(X, labels):
 def test_sparse_features_have_the_signature_of_dense_ones():
     X = np.where(np.random.default_rng(0).random((60, 200)) < 0.5, 0, draw(0))
     X[:, :30] += 3 * (TRUTH[:, None] == np.arange(30) % 3)
-    dense, stored = (signature_of(data, TRUTH) for data in (X, csr_array(X)))
+    dense, stored = (signatures_of(data, TRUTH)[0] for data in (X, csr_array(X)))
     np.testing.assert_array_equal(stored.features, dense.features)
     assert stored.agreement == pytest.approx(dense.agreement)
     assert count_of(csr_array(X), TRUTH) == count_of(X, TRUTH)

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from scipy.sparse import csr_array
 
 from sparsekm import GapSearch, L0KMeans, SparseKMeans, classification_error_rate
@@ -11,6 +10,9 @@ from sparsekm.tuning.sample_blocks import tuning_sample
 
 TRUTH = np.repeat([0, 1, 2], 40)
 GRID = [4, 8, 30]
+# What a random_state of 5 makes of it.
+SEED = int(np.random.SeedSequence(5).generate_state(1)[0])
+CONTAINERS = pytest.mark.parametrize("convert", [np.asarray, csr_array])
 
 
 @pytest.fixture(scope="module", name="X")
@@ -22,10 +24,9 @@ def three_clusters():
     return X
 
 
-def search(**parameters):
-    return GapSearch(
-        L0KMeans(3, n_init=2), sparsities=GRID, n_references=3, random_state=5, **parameters
-    )
+def search(init=None, **parameters):
+    grid = {"sparsities": GRID, "n_references": 3, "random_state": 5}
+    return GapSearch(L0KMeans(3, init=init, n_init=2), **grid, **parameters)
 
 
 def test_a_sample_is_drawn_only_of_more_samples():
@@ -56,20 +57,19 @@ def test_with_as_many_samples_as_allowed_nothing_changes(X):
     assert limited.best_estimator_.objective_ == whole.best_estimator_.objective_
 
 
-@pytest.mark.parametrize("convert", [np.asarray, csr_array])
+@CONTAINERS
 def test_the_gap_is_that_of_the_samples_drawn_and_the_fit_that_of_all(X, convert):
     limited = search(max_samples=60).fit(convert(X))
-    seed = int(np.random.SeedSequence(5).generate_state(1)[0])
-    drawn = search().fit(convert(X[tuning_sample(120, 60, seed)]))
+    drawn = search().fit(convert(X[tuning_sample(120, 60, SEED)]))
     assert limited.results_.equals(drawn.results_)
     assert limited.path_.labels.shape == (3, 60)
-    alone = L0KMeans(3, n_init=2, random_state=seed).path(convert(X), [limited.best_sparsity_])
+    alone = L0KMeans(3, n_init=2, random_state=SEED).path(convert(X), [limited.best_sparsity_])
     np.testing.assert_array_equal(limited.labels_, alone.labels[0])
     np.testing.assert_array_equal(limited.predict(convert(X)), limited.labels_)
     assert classification_error_rate(TRUTH, limited.labels_) < 0.05
 
 
-@pytest.mark.parametrize("convert", [np.asarray, csr_array])
+@CONTAINERS
 def test_clusters_of_the_samples_drawn_become_clusters_of_all(X, convert):
     # Eight features for each cluster: with few of few features more are lost than by a sample.
     X = np.hstack([X + 3 * (TRUTH[:, None] == np.arange(30) // 8), X[:, 8:]])
@@ -77,9 +77,8 @@ def test_clusters_of_the_samples_drawn_become_clusters_of_all(X, convert):
     assert classification_error_rate(TRUTH, found.labels_) < 0.05
     assert found.get_support()[:24].all()
     assert found.get_support()[24:].mean() < 0.2
-    seed = int(np.random.SeedSequence(5).generate_state(1)[0])
     known = np.flatnonzero(np.isfinite(found.sample_reproducibility_))
-    np.testing.assert_array_equal(known, tuning_sample(120, 60, seed))
+    np.testing.assert_array_equal(known, tuning_sample(120, 60, SEED))
     assert found.sample_reproducibility_[known].min() >= 0
     assert found.coassociation_ is None
     means = [X[found.labels_ == k].mean(axis=0) for k in range(3)]
@@ -99,41 +98,10 @@ STARTS = {
 
 @pytest.mark.parametrize("kind", STARTS)
 def test_labels_to_start_from_are_cut_with_the_samples_of_a_gap(X, kind):
-    init = STARTS[kind]
-    estimator = L0KMeans(3, init=init)
-    limited = GapSearch(
-        estimator, sparsities=GRID, n_references=2, max_samples=60, random_state=5
-    ).fit(X)
-    drawn = tuning_sample(120, 60, int(np.random.SeedSequence(5).generate_state(1)[0]))
-    alone = L0KMeans(3, init=START[drawn]).path(X[drawn], GRID)
+    limited = search(STARTS[kind], max_samples=60).fit(X)
+    drawn = tuning_sample(120, 60, SEED)
+    alone = L0KMeans(3, init=START[drawn], n_init=2).path(X[drawn], GRID)
     np.testing.assert_array_equal(limited.path_.labels, alone.labels)
     assert len(limited.best_estimator_.init) == len(X)
-    expected = L0KMeans(3, init=START).path(X, [limited.best_sparsity_])
+    expected = L0KMeans(3, init=START, n_init=2).path(X, [limited.best_sparsity_])
     np.testing.assert_array_equal(limited.labels_, expected.labels[0])
-
-
-def draw(n=90, p=24):
-    rng = np.random.default_rng(1)
-    X = np.where(rng.random((n, p)) < 0.2, rng.exponential(1.0, (n, p)), 0.0)
-    X[: n // 2, :6] = 3 + 0.3 * rng.normal(size=(n // 2, 6))
-    X[:, 20] = 0
-    X[:, 21] = 1.5
-    return X, np.repeat([0, 1], [n // 2, n - n // 2]).astype(np.int32)
-
-
-@pytest.mark.parametrize(
-    ("rule", "sparsities"),
-    # At most a quarter of the 22 features that vary.
-    [("max", [2, 6, 24]), ("auto", [2, 5, 24])],
-)
-def test_a_search_finds_what_it_finds_in_the_dense_data(rule, sparsities):
-    X, labels = draw()
-    estimator = L0KMeans(2, n_init=1)
-    search = GapSearch(estimator, sparsities=sparsities, n_references=2, rule=rule, random_state=0)
-    expected = search.fit(X).feature_weights_.copy()
-    given = sparse.csc_matrix(X)
-    search.fit(given)
-    np.testing.assert_array_equal(search.feature_weights_, expected)
-    np.testing.assert_array_equal(search.labels_, labels)
-    np.testing.assert_array_equal(search.predict(given), labels)
-    assert sparse.issparse(search.transform(given))

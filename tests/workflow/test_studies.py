@@ -22,17 +22,12 @@ def with_sets(project):
         X[: n_samples // 2, :3] += 8
         np.savez(folder / f"{name}.npz", X=X, y=np.repeat(["a", "b"], n_samples // 2))
 
-    def change(configuration):
-        configuration["yardstick"] = {
-            "folder": "labelled",
-            "methods": ["kmeans", "l0"],
-            "n_seeds": 2,
-            "max_samples": 40,
-            "n_sparsities": 3,
-            "references": 2,
-        }
-
-    project.configure(change)
+    project.configure(
+        """
+        yardstick: {folder: labelled, methods: [kmeans, l0], n_seeds: 2, max_samples: 40,
+            n_sparsities: 3, references: 2}
+        """
+    )
     yield project
     project.configure()
 
@@ -56,7 +51,7 @@ def test_a_set_whose_name_no_path_should_have_is_named(with_sets):
 
 
 @pytest.mark.release
-def test_the_yardstick_makes_its_tables_and_figure(with_sets):
+def test_the_yardstick_makes_its_tables(with_sets):
     run = with_sets.snakemake("yardstick", "--cores", "1")
     assert run.returncode == 0, run.stdout
     folder = with_sets.root / "results" / "yardstick"
@@ -66,17 +61,13 @@ def test_the_yardstick_makes_its_tables_and_figure(with_sets):
     assert (table["error"] == 0).all()
     large = table[table["data_set"] == "large"]
     # So many of the 60 samples were drawn.
-    assert set(large["n_available"]) == {60}
     assert set(large["n_samples"]) == {40}
     summary = pd.read_csv(folder / "summary.csv").set_index(["data_set", "method"])
     assert (summary["seeds"] == 2).all()
     assert summary.loc[("one", "kmeans"), "n_kept"] == 10
     assert summary.loc[("one", "l0"), "n_kept"] < 10
-    assert summary["published_error"].isna().all()
     overview = pd.read_csv(folder / "overview.csv").set_index("method")
     assert overview.loc["l0", ["better", "same", "worse"]].tolist() == [0, 2, 0]
-    assert (folder / "yardstick.svg").read_text().startswith("<?xml")
-    assert (folder / "yardstick.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.release
@@ -97,7 +88,7 @@ def test_the_target_theory_plans_three_pictures(project):
 @pytest.mark.release
 def test_baselines_run_where_k_means_does(fresh):
     methods = ("pca", "pgmm", "ifpca", "scfs")
-    fresh.configure(lambda configuration: configuration.update(methods=list(methods)))
+    fresh.configure(f"methods: [{', '.join(methods)}]")
     files = [f"results/tumours/{method}/scores.csv" for method in methods]
     run = fresh.snakemake(*files, "--cores", "1")
     assert run.returncode == 0, run.stdout

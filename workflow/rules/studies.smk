@@ -99,7 +99,6 @@ def simulation_results():
 
 
 YARDSTICK = config["yardstick"]
-PUBLISHED_ERRORS = paper_file("real_set_errors")
 
 
 def labelled_sets():

@@ -1,4 +1,4 @@
-"""All methods on labelled real data, compared with published error rates: `snakemake yardstick`."""
+"""All methods on labelled real data, compared with plain ones: `snakemake yardstick`."""
 
 
 rule run_yardstick:
@@ -27,24 +27,19 @@ rule run_yardstick:
 
 
 rule summarise_yardstick:
-    """Combine, average and draw the results of all methods."""
+    """Combine and average the results of all methods."""
     input:
         tables=yardstick_tables,
-        published=ancient(PUBLISHED_ERRORS),
     output:
         table="results/yardstick/yardstick.csv",
         summary="results/yardstick/summary.csv",
         overview="results/yardstick/overview.csv",
-        svg="results/yardstick/yardstick.svg",
-        png="results/yardstick/yardstick.png",
     log:
         "logs/summarise_yardstick.log",
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0), minutes=(10, 0)),
-    params:
-        content=lambda wildcards: content(PUBLISHED_ERRORS),
     script:
         "../../scripts/summarise_yardstick.py"
 

@@ -1,9 +1,4 @@
-"""What the clusters are: known classes, associations, the features that are high in them.
-
-The effect size is Cohen's d of the group against all other samples: the difference of the two
-means in units of their pooled standard deviation. The lead is how far the group's mean exceeds
-that of the second-highest group, in the units of the data: a specific feature has a large one.
-"""
+"""What the clusters are: known classes, associations, the features that are high in them."""
 
 from __future__ import annotations
 
@@ -39,10 +34,7 @@ OVERLAP = TableFormat(
 
 
 def count_overlap(labels: np.ndarray, regions: np.ndarray, order: list[str]) -> pd.DataFrame:
-    """Count the samples of each cluster (row) in each region (column, in this order).
-
-    A cluster without samples of a known region has no row.
-    """
+    """Count the samples of each cluster (row, if it has any) in each known region (column)."""
     known = is_known(regions)
     clusters = pd.Series(np.asarray(labels)[known], name="cluster")
     counts = pd.crosstab(clusters, pd.Series(np.asarray(regions)[known], name="label"))
@@ -57,8 +49,7 @@ def tabulate_overlap(
     """Tabulate clusters against known classes, for every method, with the columns of `OVERLAP`.
 
     The order of `regions` decides ties; other classes follow in alphabetical order, without name
-    and colour. ``is_best`` marks the class with most of a cluster, whose ``share_of_cluster`` is
-    the purity of the cluster. Without known classes there are no rows.
+    and colour. ``is_best`` marks the class with most of a cluster.
     """
     if labels is None or not clusters:
         return pd.DataFrame({column: [] for column in OVERLAP.columns})
@@ -98,9 +89,9 @@ class Highest(NamedTuple):
 def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> Highest:
     """Find the group in which each feature has its largest mean, its effect size and lead there.
 
-    `X` (n, p) is read twice, in blocks of samples; samples with code -1 are left out. Ties go to
-    the lowest group. The effect is NaN if the pooled standard deviation is not defined: all samples
-    are in one group, or the feature is constant in both parts. So is the lead of a single group.
+    The effect is Cohen's d against all other samples; the lead is how far the mean exceeds that of
+    the next group; both are NaN where they are not defined. `X` (n, p) is read twice, in blocks;
+    samples with code -1 are left out. Ties go to the lowest group.
     """
     codes = np.asarray(codes, dtype=np.intp)
     sizes = np.bincount(codes[codes >= 0], minlength=n_groups)
@@ -108,7 +99,7 @@ def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> Highest:
     for groups, block in _grouped_blocks(X, codes):
         for group in np.unique(groups):
             sums[group] += block[groups == group].sum(axis=0)
-        np.maximum(scale, np.abs(block).max(axis=0), out=scale)
+        np.maximum(scale, np.abs(block).max(axis=0, initial=0), out=scale)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(sizes[:, None] > 0, sums / sizes[:, None], -np.inf)
         best = means.argmax(axis=0)
@@ -129,22 +120,16 @@ def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> Highest:
 
 
 def _grouped_blocks(X: RowSource, codes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the groups and values of the samples that have a group, block by block."""
+    """Yield the groups and values, copied, of the samples that have a group, block by block."""
     for rows, block in row_blocks(X):
         grouped = codes[rows] >= 0
-        if grouped.all():
-            yield codes[rows], block
-        elif grouped.any():
-            yield codes[rows][grouped], block[grouped]
+        yield codes[rows][grouped], block[grouped]
 
 
 def locate_features(
     X: RowSource, clusters: np.ndarray, labels: np.ndarray | None = None
 ) -> pd.DataFrame:
-    """Tabulate the cluster and the known class in which each feature is highest: effect and lead.
-
-    Clusters are numbers from 0; samples without a cluster (-1) or a known class are left out.
-    """
+    """Tabulate the cluster and the known class in which each feature is highest."""
     clusters = np.asarray(clusters)
     found = {"cluster": find_highest(X, clusters, int(clusters.max()) + 1)}
     if labels is not None:
@@ -164,10 +149,9 @@ def locate_features(
 def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
     """Add the results of each method to a data set, in place; it becomes ``clusters.h5ad``.
 
-    It gets ``cluster_m`` for each method m (missing where a sample was set aside), ``score_m``
-    (a_j), ``rank_m``, ``weight_m``, ``kept_m`` and ``centers_m``, and how the fit was made. If m
-    resamples, ``reproducibility_m`` and ``selection_frequency_m`` are the shares of the resampled
-    fits that put a sample into its cluster, and that keep a feature.
+    For a method m these are ``cluster_m`` (missing where a sample was set aside), ``score_m``,
+    ``rank_m``, ``weight_m``, ``kept_m`` and ``centers_m``, if it resamples ``reproducibility_m``
+    and ``selection_frequency_m``, and in uns how the fit was made.
     """
     found: dict[str, Any] = {}
     for method, fit in fits.items():
@@ -223,12 +207,9 @@ CATEGORY_EFFECT = "V"
 def associate(labels: np.ndarray, annotations: Mapping[str, pd.Series]) -> pd.DataFrame:
     """Test for each annotation (n_samples,) whether it differs between clusters.
 
-    Numbers are compared by the test of Kruskal and Wallis, whose effect size is the share of the
-    variance of ranks between the clusters (epsilon squared); categories by the chi-square test,
-    whose effect size is Cramer's V. Samples whose value is missing are left out.
-
-    There is a row per column, the largest effect first: column, test, n (samples with a value),
-    effect, effect_name, p, and q, the false discovery rate over the columns.
+    Numbers are compared by the test of Kruskal and Wallis, with epsilon squared as effect size;
+    categories by the chi-square test, with Cramer's V. Missing values are left out. The largest
+    effect is first; q is the false discovery rate over the columns.
     """
     rows = [_associate_one(str(name), labels, values) for name, values in annotations.items()]
     names = ["column", "test", "n", "effect", "effect_name", "p"]

@@ -1,15 +1,13 @@
 """Terms that are over-represented in a group of the genes analysed.
 
-The p-value is that of the one-sided Fisher's exact test, the hypergeometric chance of as many
-genes with the term in the group; q-values are those of Benjamini and Hochberg [1]_ over all terms
-within the size limits. All numbers count the genes of the data set that have any term, not of the
-genome: the atlas selected its genes, and well-known ones may be kept more often.
+P-values are hypergeometric, one-sided; q-values are over all terms within the size limits [1]_. All
+numbers count the genes of the data set that have any term, not of the genome: the atlas selected
+its genes, and well-known ones may be kept more often.
 
 Genes of one category are often patterned alike in space, and then many categories are
-over-represented among the genes that follow any smooth map [2]_. So where positions are known,
-`p_spatial` is the share of random maps under which as many genes of the group have the term. A
-random map has as many clusters as the one found, each of the samples nearest to one of some random
-samples; as many features are kept, those of the highest score under the map.
+over-represented for any smooth map [2]_. So where positions are known, `p_spatial` is the share of
+random maps under which as many genes of the group have the term. A random map has as many clusters
+as the one found, each of the samples nearest to a random sample, and as many features are kept.
 
 References
 ----------
@@ -28,7 +26,7 @@ from scipy.stats import false_discovery_control, hypergeom
 
 from sparsekm.annotation.gene_sets import GeneSets, MatchedFeatures
 from sparsekm.annotation.gene_table import primary_method
-from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.matrix import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.io.tables import NUMBER_OR_NOTHING, WHOLE, WORD, TableFormat, columns
@@ -138,7 +136,7 @@ def _choose(groups: Mapping[str, np.ndarray], matched: MatchedFeatures) -> dict[
     """Tell for each group which genes that have any term are in it."""
     annotated = matched.positions >= 0
     chosen = {name: matched.any_of(features) & annotated for name, features in groups.items()}
-    if "kept" in chosen and "dropped" in chosen:
+    if {"kept", "dropped"} <= chosen.keys():
         chosen["dropped"] &= ~chosen["kept"]
     return chosen
 

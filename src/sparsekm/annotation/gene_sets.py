@@ -7,8 +7,9 @@ their ancestors: a set of the file has all of its genes.
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ _NO_NAMES = ("", "na", "n/a", "none")
 
 
 class GeneSetError(InputError):
-    """A file of gene sets breaks its format; the message names file, line and column."""
+    """A file of gene sets breaks its format; the message names file and line."""
 
 
 @dataclass(frozen=True)
@@ -63,67 +64,49 @@ def build_gene_sets(
 
 def read_gene_sets(file: str | Path, identifier: str = "symbol") -> GeneSets:
     """Read a GMT file, by gzip or not; a description that is empty or an address is no name."""
+    file = Path(file)
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: no such file.")
+    with file.open("rb") as opened:
+        is_packed = opened.read(2) == b"\x1f\x8b"
     members: dict[str, set[str]] = {}
     names: dict[str, str] = {}
-    first_line: dict[str, int] = {}
     # One string object per gene, however many terms contain it.
     genes: dict[str, str] = {}
-    for number, line in _read_lines(Path(file)):
-        if not line.strip():
-            continue
-        cells = [cell.strip() for cell in line.rstrip("\t ").split("\t")]
-        if len(cells) < 3:
-            raise GeneSetError(
-                f"{_at(file, number)}: columns={len(cells)} should be >= 3: term, description, "
-                "genes, separated by tabs (GMT)."
-            )
-        term, name, *found = cells
-        for column, cell in enumerate(cells, start=1):
-            if not cell and column != 2:
-                raise GeneSetError(f"{_at(file, number, column)}: the cell should not be empty.")
-            is_number = cell.isascii() and cell.isdecimal()
-            if column > 2 and identifier == "entrez_id" and not is_number:
-                raise GeneSetError(f"{_at(file, number, column)}: {cell!r} should be an Entrez id.")
-        if term in members:
-            raise GeneSetError(
-                f"{_at(file, number, 1)}: term={term!r} is in line {first_line[term]} already."
-            )
-        members[term] = {genes.setdefault(gene, gene) for gene in found}
-        first_line[term] = number
-        names[term] = term if name.lower() in _NO_NAMES or "://" in name else name
+    number = 0
+    try:
+        with gzip.open(file) if is_packed else file.open("rb") as stream:
+            for number, line in enumerate(stream, start=1):
+                text = line.decode("utf-8", "replace").rstrip("\r\n\t ")
+                if not text:
+                    continue
+                cells = [cell.strip() for cell in text.split("\t")]
+                problem = _find_problem(text, cells, identifier, members)
+                if problem:
+                    raise GeneSetError(f"{file}, line {number}: {problem}.")
+                term, name, *found = cells
+                members[term] = {genes.setdefault(gene, gene) for gene in found}
+                names[term] = term if name.lower() in _NO_NAMES or "://" in name else name
+    except (EOFError, zlib.error, OSError) as error:
+        problem = f"the compressed file is damaged ({error})"
+        raise GeneSetError(f"{file}, line {number + 1}: {problem}.") from error
     if not members:
         raise GeneSetError(f"{file}: terms=0 should be >= 1.")
     return build_gene_sets(identifier, members, names)
 
 
-def _at(file: str | Path, line: int, column: int | None = None) -> str:
-    """Format a position in a file, counted from 1, for the beginning of a message."""
-    return f"{file}, line {line}" + ("" if column is None else f", column {column}")
-
-
-def _read_lines(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a UTF-8 file, compressed by gzip or not, with their numbers from 1."""
-    if not file.is_file():
-        raise FileNotFoundError(f"{file}: no such file.")
-    with file.open("rb") as opened:
-        compressed = opened.read(2) == b"\x1f\x8b"
-    number = 0
-    try:
-        with gzip.open(file) if compressed else file.open("rb") as stream:
-            for number, line in enumerate(stream, start=1):
-                try:
-                    text = line.decode("utf-8")
-                except UnicodeDecodeError as error:
-                    place, byte = _at(file, number, error.start + 1), line[error.start]
-                    raise GeneSetError(f"{place}: byte {byte:#04x} is not UTF-8.") from error
-                if "\0" in text:
-                    place = _at(file, number, text.index("\0") + 1)
-                    raise GeneSetError(f"{place}: NUL is not allowed.")
-                yield number, text.rstrip("\r\n")
-    except (EOFError, zlib.error, OSError) as error:
-        raise GeneSetError(
-            f"{_at(file, number + 1)}: the compressed file is damaged ({error})."
-        ) from error
+def _find_problem(text: str, cells: list[str], identifier: str, known: Container[str]) -> str:
+    """Say what is wrong with a line of a GMT file, if anything is."""
+    if "\0" in text or "\N{REPLACEMENT CHARACTER}" in text:
+        return "text should be UTF-8 without NUL"
+    if len(cells) < 3:
+        return f"columns={len(cells)} should be >= 3: term, description, genes, separated by tabs"
+    term, _, *genes = cells
+    if not all([term, *genes]):
+        return "no cell but the description should be empty"
+    if identifier == "entrez_id" and not all(re.fullmatch("[0-9]+", gene) for gene in genes):
+        return "genes should be Entrez ids"
+    return f"term={term!r} should be in one line only" if term in known else ""
 
 
 MOST_BYTES = 2**28
@@ -172,9 +155,9 @@ class MatchedFeatures:
 def match_features(var: pd.DataFrame, sets: GeneSets) -> MatchedFeatures:
     """Match the features of a data set to the genes of gene sets.
 
-    The index of `var` contains symbols, which change over the years; its columns ``entrez_id`` and
-    ``aliases`` (joined by ``;``) are used if present. A feature is looked up by its symbol; without
-    the asterisk at the end of some symbols of the atlas; and by aliases that lead to only one gene.
+    The columns ``entrez_id`` and ``aliases`` (joined by ``;``) of `var` are used if present. A
+    feature is looked up by its symbol, without the asterisk of some symbols of the atlas, and by
+    aliases that lead to only one gene.
     """
     place = {gene: at for at, gene in enumerate(sets.genes)}
     symbols = var.index.astype(str).to_series(index=range(len(var)))

@@ -72,14 +72,12 @@ def gene_table(
 ) -> pd.DataFrame:
     """Tabulate every feature of a data set under every method, p rows.
 
-    `var` is indexed by the features' symbols. Its columns ``name``, ``entrez_id``, ``gene_id`` and
-    the planted truth (``relevant``, ``planted_kind``, ``planted_regions``) are copied if present.
-    Each method m, with its fit, has ``score_m`` (the between-cluster sum of squares a_j),
-    ``rank_m`` and ``weight_m``; if known, ``stability_m``, the share of half-samples that keep the
-    feature, and ``selection_frequency_m``, the share of resamplings that do. `further` has
-    additional columns, in the order of `var`. If l0 and l1 ran, ``verdict`` is one of `VERDICTS`.
-
-    The table is sorted by rank under the method of `primary_method`.
+    `var` is indexed by the features' symbols. Each method m, with its fit, has ``score_m`` (the
+    between-cluster sum of squares a_j), ``rank_m`` and ``weight_m``; if known, ``stability_m``, the
+    share of half-samples that keep the feature, and ``selection_frequency_m``, the share of
+    resamplings that do. `further` has additional columns, in the order of `var`. If l0 and l1 ran,
+    ``verdict`` is one of `VERDICTS`. The table is sorted by rank under the method of
+    `primary_method`.
     """
     methods = _order_methods(fits, is_atlas)
     table = pd.DataFrame({"symbol": np.asarray(var.index, dtype=object)})

@@ -148,10 +148,7 @@ def _one_of(argument: str, value: str | None, known: list[str]) -> str:
 def read_samples(
     table: str | Path | pd.DataFrame, known: KnownClusters, reading: Mapping[str, Any]
 ) -> RawMatrix:
-    """Read new samples: as the run read its table if the file is of the same kind.
-
-    Settings in `reading` come first. Of a frame of samples x features, columns of text are ignored.
-    """
+    """Read new samples, numbers of a frame, or a file as the run read its own of the same kind."""
     if isinstance(table, pd.DataFrame):
         frame = table.select_dtypes("number")
         values = frame.to_numpy(np.float64)

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from sparsekm.cluster.matrices.containers import VaryingFeatures, count_distinct
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.matrices.varying_features import VaryingFeatures, count_distinct
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.tables import NUMBER, WHOLE, WORD, TableFormat
@@ -36,10 +36,7 @@ N_INIT = 2
 def draw_half(
     n_samples: int, index: int, seed: int, blocks: np.ndarray | None = None
 ) -> np.ndarray:
-    """Draw half of the samples, rounded up, without replacement, blocks (n_samples,) as a whole.
-
-    It depends only on the number of the subsample and the seed: all methods use the same ones.
-    """
+    """Draw half of the samples, rounded up, blocks (n_samples,) as a whole; all methods alike."""
     rng = np.random.default_rng(derive_seed(seed, "half", index))
     size = (n_samples + 1) // 2
     if blocks is None:
@@ -123,11 +120,11 @@ def write_stability(
 def read_stability(file: str | Path, symbols: Sequence[str]) -> np.ndarray:
     """Read the share of subsamples, in [0, 1], that keep each feature; check the symbols."""
     table = _FORMAT.read(file)
-    kept, subsamples = table["kept"].to_numpy(), table["subsamples"].to_numpy()
+    kept, subsamples = table["kept"], table["subsamples"]
     if list(table["symbol"]) != [str(s) for s in symbols]:
         problem = f"symbols should be the {len(symbols)} features of the data set"
-    elif not ((kept >= 0) & (kept <= subsamples) & (subsamples > 0)).all():
+        raise DamagedFileError(file, problem, _FORMAT.rule)
+    if not (kept.between(0, subsamples) & (subsamples > 0)).all():
         problem = "kept should lie between 0 and subsamples in every row"
-    else:
-        return kept / subsamples
-    raise DamagedFileError(file, problem, _FORMAT.rule)
+        raise DamagedFileError(file, problem, _FORMAT.rule)
+    return (kept / subsamples).to_numpy()

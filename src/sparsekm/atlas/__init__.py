@@ -1,28 +1,22 @@
 """The brain atlas: from the files of a source to the normalised expression of each age.
 
-A source returns the bytes of the servers' files and may raise the errors of `sparsekm.network`;
-`sparsekm.atlas.retrieval` checks and stores them, and everything after that is independent of the
-source. It has the methods ``ontology()``, ``genes()`` and ``listing(age)`` (JSON in the servers'
-envelope, all pages), ``annotation(age)`` and ``energy(age, section_data_set_id)`` (zips),
-``truth(age)`` (the planted truth as CSV; None for measured data), ``describe_url(role, ...)`` (the
-origin of a file, whose role is the name of its method) and the flag ``simulated``.
-
-The names and ids below are those of the Allen Developing Mouse Brain Atlas. Grid dimensions are not
-included on purpose: they are read from the header of each file. Snakemake reads this module without
-NumPy.
+A source returns the bytes of the servers' files: ``ontology()``, ``genes()`` and ``listing(age)``
+(JSON in the servers' envelope, all pages), ``annotation(age)`` and ``energy(age, id)`` (zips), and
+``truth(age)`` (the planted truth as CSV; None for measured data). ``describe_url(role, ...)`` is
+the origin of a file, whose role is the name of its method; ``simulated`` is a flag. What follows
+`sparsekm.atlas.retrieval` is independent of the source. Snakemake reads this module without NumPy.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 SOURCES = {
     "phantom": ("sparsekm.atlas.phantom.source", "PhantomSource"),
     "allen": ("sparsekm.atlas.allen", "AllenSource"),
 }
-"""Module and class of each source. They are imported on demand, so that an analysis of the real
-atlas does not depend on the code of the phantom."""
+"""Module and class of each source, imported on demand."""
 
 PRODUCT_ID = 3
 PRODUCT = "DevMouse"
@@ -45,41 +39,16 @@ NO_DATA = -1.0
 """Energy of a voxel that no section covers; 0 means no measured expression."""
 
 
-class Age(NamedTuple):
-    """One age of the atlas."""
-
-    name: str  # as in the servers' `Age.name`, for instance ``"E11.5"``
-    days: float  # days after conception, birth counted as day 19
-    reference_space_id: int  # the three-dimensional space its grids live in
-
-    @property
-    def annotation_file(self) -> str:
-        """Name of the zip with the grid annotation of this age."""
-        return f"{self.name.replace('.', 'pt')}_DevMouse2012_gridAnnotation.zip"
+AGES = {"E11.5": 1, "E13.5": 2, "E15.5": 3, "E18.5": 5, "P4": 6, "P14": 7, "P28": 8}
+"""The seven main ages, in the order of development: ids of the spaces that their grids live in."""
 
 
-AGES = {
-    "E11.5": Age("E11.5", 11.5, 1),
-    "E13.5": Age("E13.5", 13.5, 2),
-    "E15.5": Age("E15.5", 15.5, 3),
-    "E18.5": Age("E18.5", 18.5, 5),
-    "P4": Age("P4", 23.0, 6),
-    "P14": Age("P14", 33.0, 7),
-    "P28": Age("P28", 47.0, 8),
-}
-"""The seven main ages, in the order of development."""
-
-
-def get_age(name: str) -> Age:
-    """Return an age by its name."""
-    if name not in AGES:
-        raise ValueError(f"age={name!r} should be one of {', '.join(AGES)}.")
-    return AGES[name]
+def annotation_file(age: str) -> str:
+    """Name the zip with the grid annotation of an age."""
+    return f"{age.replace('.', 'pt')}_DevMouse2012_gridAnnotation.zip"
 
 
 def open_source(name: str, **settings) -> Any:
     """Open a source, a key of `SOURCES`, with its settings: the parameters of its class."""
-    if name not in SOURCES:
-        raise ValueError(f"source={name!r} should be one of {', '.join(SOURCES)}.")
     module, attribute = SOURCES[name]
     return getattr(import_module(module), attribute)(**settings)

@@ -1,11 +1,8 @@
 """Reading a volume from a zip archive sent by a server: an .mhd header and a .raw array.
 
-``AnatomicalOrientation`` is ignored on purpose: in the servers' files it contradicts their
-documentation, and the order of the array is what matters.
-
 The array has shape (nz, ny, nx): x varies fastest in the file, so voxel (x, y, z) has the linear
-position x + nx * (y + ny * z), counted from 0. Nothing is written to disk, and a member is only
-decompressed after its size has been checked; zipfile checks its CRC.
+position x + nx * (y + ny * z), whatever ``AnatomicalOrientation`` says. Nothing is written to disk,
+and a member is only decompressed after its size has been checked; zipfile checks its CRC.
 """
 
 from __future__ import annotations
@@ -56,65 +53,47 @@ class Volume:
         return nx, ny, nz
 
 
-# What the values of keys should match, whatever their case, and how messages say so. An empty
-# value is that of a key that is not given.
+# What the values of keys should match, whatever their case, and how messages say so; a key that is
+# not given has an empty value. That an array is neither packed nor text, its length shows.
 _EXTENT = "0*[1-9][0-9]{0,3}"
 _STEP = r"(?=[0-9.]*[1-9])[0-9]{1,9}(\.[0-9]{0,9})?(e[-+]?[0-9]{1,2})?"
-_BYTE_ORDER = ("BinaryDataByteOrderMSB", "ElementByteOrderMSB")
 _RULES = {
     "NDims": ("3", "3"),
     "ElementType": ("|".join(ELEMENT_DTYPES), " or ".join(ELEMENT_DTYPES)),
     "DimSize": (rf"{_EXTENT}(\s+{_EXTENT}){{2}}", "three whole numbers >= 1 and <= 9999"),
     "ElementSpacing": (rf"{_STEP}(\s+{_STEP}){{2}}", "three numbers > 0"),
     "ElementDataFile": (".+", "a name"),
-    "BinaryData": ("|True", "True"),
-    "CompressedData": ("|False", "False"),
-    **dict.fromkeys(_BYTE_ORDER, ("|True|False", "True or False")),
-    "ElementNumberOfChannels": ("|1", "1"),
-    "HeaderSize": ("|0", "0"),
+    "BinaryDataByteOrderMSB": ("|True|False", "True or False"),
 }
 
 
 def parse_header(text: bytes, source: str = "header") -> dict[str, str]:
     """Return the checked fields of a header, lines ``key = value`` in any order, as text."""
     fields: dict[str, str] = {}
-    for number, line in enumerate(text.decode("utf-8", "replace").splitlines(), start=1):
-        key, equals, value = map(str.strip, line.partition("="))
-        if not line.strip():
-            continue
-        if not (equals and key):
-            raise GridError(f"{source}: line {number}={line[:60]!r} should read 'key = value'.")
+    for line in text.decode("utf-8", "replace").splitlines():
+        key, _, value = map(str.strip, line.partition("="))
         if key in fields:
-            raise GridError(f"{source}: {key} should be given once, line {number} repeats it.")
-        fields[key] = value
+            raise GridError(f"{source}: {key[:60]} should be given once.")
+        if key:
+            fields[key] = value
     for key, (pattern, wanted) in _RULES.items():
         value = fields.setdefault(key, "")
         if not re.fullmatch(pattern, value, re.IGNORECASE):
             raise GridError(f"{source}: {key}={value[:60]} should be {wanted}.")
-    if len({fields[key].lower() for key in _BYTE_ORDER} - {""}) > 1:
-        raise GridError(f"{source}: the byte order should be stated once, found both.")
     return fields
 
 
 def read_energy(archive: bytes, source: str = "archive") -> Volume:
-    """Read an expression energy grid: float32, -1 if no section covers the voxel.
-
-    The archive is the zip as sent by the server; `source` names it in messages. An incomplete one
-    is a `DamagedArchiveError`, an intact one without a grid a `MissingGridError`, and one with an
-    invalid header or values another `GridError`.
-    """
+    """Read an expression energy grid, float32, -1 if no section covers the voxel, from its zip."""
     volume = _read_volume(archive, ENERGY_MEMBER, "MET_FLOAT", source)
     values = volume.values.ravel()
-    for rule, wrong in (
-        ("finite", ~np.isfinite(values)),
-        (f">= 0, or {NO_DATA:g} for no data", (values < 0) & (values != NO_DATA)),
-    ):
-        if wrong.any():
-            position = int(np.argmax(wrong))
-            raise GridError(
-                f"{source}: energy={values[position]} at linear position {position} should be "
-                f"{rule} ({np.count_nonzero(wrong)} such values)."
-            )
+    wrong = ~np.isfinite(values) | ((values < 0) & (values != NO_DATA))
+    if wrong.any():
+        position = int(np.argmax(wrong))
+        raise GridError(
+            f"{source}: energy={values[position]} at linear position {position} should be finite "
+            f"and >= 0, or {NO_DATA:g} for no data ({np.count_nonzero(wrong)} such values)."
+        )
     return volume
 
 
@@ -133,7 +112,7 @@ def _read_volume(archive: bytes, stem: str, element_type: str, source: str) -> V
                 told = fields["ElementType"]
                 raise GridError(f"{source}: ElementType={told} should be {element_type}.")
             nx, ny, nz = map(int, fields["DimSize"].split())
-            is_big = "true" in (fields[key].lower() for key in _BYTE_ORDER)
+            is_big = fields["BinaryDataByteOrderMSB"].lower() == "true"
             stored = ELEMENT_DTYPES[element_type].newbyteorder(">" if is_big else "<")
             n_bytes = nx * ny * nz * stored.itemsize
             raw = _read_member(opened, _base_name(fields["ElementDataFile"]), source, n_bytes)

@@ -7,14 +7,14 @@ only the envelope shows that it failed.
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from sparsekm.atlas import TREATMENT, get_age
+from sparsekm.atlas import AGES, TREATMENT
 from sparsekm.io.input_error import InputError, is_storable
 
 MOST_TEXT = 10_000
@@ -76,20 +76,12 @@ def _is_rows(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
 
 
-def _is_date(value: Any) -> bool:
-    try:
-        return bool(datetime.fromisoformat(value))
-    except (TypeError, ValueError):
-        return False
-
-
 # By kind: what stands for a missing field, what a field should be, and whether it is. An id written
 # as a float may already have lost its last digits.
 _KINDS: dict[str, tuple] = {
     "id": (None, "an integer > 0 and < 2**63", lambda v: _is_whole(v) and 0 < v < 2**63),
     "count": (None, "an integer >= 0", lambda v: _is_whole(v) and v >= 0),
     "flag": (False, "true, false or null", lambda v: isinstance(v, bool)),
-    "date": ("0001-01-01", "an ISO 8601 date", _is_date),
     "text": (
         "",
         f"text of <= {MOST_TEXT} characters, without NUL or unpaired surrogates",
@@ -101,10 +93,7 @@ _KINDS: dict[str, tuple] = {
 
 
 def read_field(row: dict, key: str, kind: str, source: str) -> Any:
-    """Return a field of a row, of a kind above, or what stands for a missing one (null or empty).
-
-    An integer in place of a text is written as text.
-    """
+    """Return a field of a row, of a kind above, or what stands for a missing (or empty) one."""
     missing, rule, is_right = _KINDS[kind]
     value = row.get(key)
     if value is None or value == "":
@@ -124,26 +113,30 @@ def require_field(row: dict, key: str, kind: str, source: str) -> Any:
     return value
 
 
-_COLUMNS = (
-    *("id", "failed", "delegate", "plane", "reference_space_id", "age", "qc_date", "treated"),
-    *("n_genes", "gene_id", "symbol", "name", "entrez_id"),
-)
+def _tabulate(
+    rows: list[dict], source: str, columns: str, parse: Callable[[dict, str], tuple]
+) -> pd.DataFrame:
+    """Parse rows into `columns`, of which the first is the id; joins repeat rows: use the first."""
+    found: dict[int, tuple] = {}
+    for row in rows:
+        row_id = require_field(row, "id", "id", source)
+        found.setdefault(row_id, (row_id, *parse(row, f"{source}: id={row_id}")))
+    return pd.DataFrame(list(found.values()), columns=columns.split(), dtype=object)
 
 
 def parse_listing(rows: list[dict], source: str = "listing") -> pd.DataFrame:
     """Tabulate section data sets, one series of sections each, ascending by id.
 
-    Joins repeat rows, of which the first is used. The columns are id; failed (quality control);
-    delegate (flagged to represent its gene); plane; reference_space_id; age; qc_date (seconds);
-    treated (for in-situ hybridisation, or not told); and of the first of n_genes: gene_id, symbol,
-    name and entrez_id.
+    The columns are id; failed (quality control); delegate (flagged to represent its gene); plane;
+    reference_space_id; age; qc_date (ISO 8601); treated (for in-situ hybridisation, or not told);
+    and of the first of n_genes: gene_id, symbol, name and entrez_id.
     """
-    found: dict[int, tuple] = {}
-    for row in rows:
-        row_id = require_field(row, "id", "id", source)
-        found.setdefault(row_id, (row_id, *_parse_row(row, f"{source}: section data set {row_id}")))
-    table = pd.DataFrame(list(found.values()), columns=list(_COLUMNS), dtype=object)
-    kinds = {"id": "int64", "failed": bool, "delegate": bool, "treated": bool, "qc_date": float}
+    columns = (
+        "id failed delegate plane reference_space_id age qc_date treated "
+        "n_genes gene_id symbol name entrez_id"
+    )
+    table = _tabulate(rows, source, columns, _parse_row)
+    kinds = {"id": "int64", "failed": bool, "delegate": bool, "treated": bool}
     whole = dict.fromkeys(("reference_space_id", "gene_id", "entrez_id"), "Int64")
     return table.astype({**kinds, **whole}).sort_values("id", ignore_index=True)
 
@@ -151,14 +144,10 @@ def parse_listing(rows: list[dict], source: str = "listing") -> pd.DataFrame:
 def _parse_row(row: dict, where: str) -> tuple:
     plane = read_field(row, "plane_of_section", "object", where)
     donor = read_field(read_field(row, "specimen", "object", where), "donor", "object", where)
-    date = datetime.fromisoformat(read_field(row, "qc_date", "date", where))
     treatments = read_field(row, "treatments", "rows", where)
     names = [read_field(treatment, "name", "text", where) for treatment in treatments]
-    # A row without genes has those of its probes.
-    probes = read_field(row, "probes", "rows", where)
-    of_probes = [read_field(probe, "gene", "object", where) for probe in probes]
     genes = {}
-    for entry in read_field(row, "genes", "rows", where) or filter(None, of_probes):
+    for entry in read_field(row, "genes", "rows", where):
         gene_id = require_field(entry, "id", "id", f"{where}: gene")
         symbol, name = (read_field(entry, key, "text", where) for key in ("acronym", "name"))
         entrez_id = read_field(entry, "entrez_id", "id", where)
@@ -168,7 +157,7 @@ def _parse_row(row: dict, where: str) -> tuple:
         read_field(plane, "name", "text", where),
         read_field(row, "reference_space_id", "id", where),
         read_field(read_field(donor, "age", "object", where), "name", "text", where),
-        (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp(),
+        read_field(row, "qc_date", "text", where),
         not names or TREATMENT in names,
         len(genes),
         *next(iter(genes.values()), (None, "", "", None)),
@@ -185,8 +174,7 @@ def select_candidates(
     space = listed["reference_space_id"]
     reasons = {
         "failed": listed["failed"],
-        "other_age": ~listed["age"].isin(["", age])
-        | (space.notna() & (space != get_age(age).reference_space_id)),
+        "other_age": ~listed["age"].isin(["", age]) | (space.notna() & (space != AGES[age])),
         "other_plane": listed["plane"] != plane,
         "other_treatment": ~listed["treated"],
         "without_gene": listed["n_genes"] == 0,
@@ -201,37 +189,28 @@ def select_candidates(
     return usable, {reason: int((first == reason).sum()) for reason in reasons}
 
 
-REPLICATE_RULES = ("delegate", "latest", "mean")
-
-
 def choose_replicates(candidates: pd.DataFrame, rule: str = "delegate") -> pd.DataFrame:
     """Choose one or more of the usable data sets of a gene, ascending by id, for its column.
 
     ``delegate`` chooses the latest that is flagged to represent the gene, or of all if none is.
     ``latest`` chooses the latest ``qc_date``, then the smallest id; ``mean`` all, to be averaged.
     """
-    if rule not in REPLICATE_RULES:
-        raise ValueError(f"replicates={rule!r} should be one of {', '.join(REPLICATE_RULES)}.")
     if rule == "mean":
         return candidates
     if rule == "delegate" and candidates["delegate"].any():
         candidates = candidates[candidates["delegate"]]
-    return candidates.loc[[candidates["qc_date"].idxmax()]]
+    return candidates.sort_values("qc_date", ascending=False, kind="stable").head(1)
 
 
 def parse_genes(rows: list[dict], source: str = "genes") -> pd.DataFrame:
     """Tabulate entrez_id (nullable), ensembl_id and aliases (joined by ``;``) by gene_id."""
-    genes: dict[int, tuple] = {}
-    for row in rows:
-        gene_id = require_field(row, "id", "id", source)
-        where = f"{source}: gene {gene_id}"
+
+    def parse(row: dict, where: str) -> tuple:
         ensembl, aliases = (read_field(row, k, "text", where) for k in ("ensembl_id", "alias_tags"))
-        entrez = read_field(row, "entrez_id", "id", where)
-        genes.setdefault(gene_id, (entrez, ensembl, ";".join(aliases.split())))
-    names = ["entrez_id", "ensembl_id", "aliases"]
-    table = pd.DataFrame(list(genes.values()), columns=names, dtype=object)
-    table.index = pd.Index(list(genes), dtype="int64", name="gene_id")
-    return table.astype({"entrez_id": "Int64"})
+        return read_field(row, "entrez_id", "id", where), ensembl, ";".join(aliases.split())
+
+    table = _tabulate(rows, source, "gene_id entrez_id ensembl_id aliases", parse)
+    return table.astype({"gene_id": "int64", "entrez_id": "Int64"}).set_index("gene_id")
 
 
 def add_genes(var: pd.DataFrame, genes: pd.DataFrame) -> pd.DataFrame:

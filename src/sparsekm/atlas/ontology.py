@@ -1,16 +1,13 @@
 """The tree of brain structures, and its mapping to regions of one level.
 
-A structure belongs to its ancestor (or itself) at the given ``st_level``. Depth in the tree cannot
-be used instead, since level-3 nodes are at two depths. If a parent and its child have the same
-level, the parent is used, so that regions are never nested.
+A structure belongs to its ancestor (or itself) at the given ``st_level``; level-3 nodes are at two
+depths. If a parent and its child have the same level, the parent is used: regions are never nested.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
-from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +45,7 @@ class Structure(NamedTuple):
 
 
 class Ontology(dict[int, Structure]):
-    """Structures by id, without cycles; a parent that is not among them counts as none."""
+    """Structures by id."""
 
     def path(self, structure_id: int) -> list[Structure]:
         """Return the structure and its ancestors, from the root down to the structure itself."""
@@ -60,62 +57,41 @@ class Ontology(dict[int, Structure]):
 
 
 def parse_ontology(rows: list[dict], source: str = "ontology") -> Ontology:
-    """Build the tree from its roots.
+    """Build the tree from its roots, whose descendants are nested in ``children``.
 
-    Structures are nested in their parent's ``children``, or flat with ``parent_structure_id``. If
-    the two contradict each other, an id occurs twice, or parents form a cycle: `OntologyError`.
+    If there is none, an id occurs twice, or a colour is invalid, raise an `OntologyError`.
     """
     ontology = Ontology()
     # An own stack, so that a deep tree cannot exhaust Python's.
     waiting = [(row, None) for row in reversed(rows)]
     while waiting:
         row, parent_id = waiting.pop()
-        structure = _parse_structure(row, parent_id, len(ontology), source)
-        if structure.id in ontology:
-            raise OntologyError(f"{source}: id={structure.id} should occur once.")
-        ontology[structure.id] = structure
-        children = read_field(row, "children", "rows", f"{source}: structure {structure.id}")
-        waiting += [(child, structure.id) for child in reversed(children)]
+        structure_id = require_field(row, "id", "id", source)
+        where = f"{source}: structure {structure_id}"
+        if structure_id in ontology:
+            raise OntologyError(f"{source}: id={structure_id} should occur once.")
+        acronym, name, color = (
+            read_field(row, key, "text", where) for key in ("acronym", "name", "color_hex_triplet")
+        )
+        if color and not _COLOR.fullmatch(color):
+            raise OntologyError(
+                f"{where}: color_hex_triplet={color[:60]!r} should be six hexadecimal digits."
+            )
+        order = read_field(row, "graph_order", "count", where)
+        ontology[structure_id] = Structure(
+            id=structure_id,
+            acronym=acronym.strip() or str(structure_id),
+            name=name,
+            st_level=read_field(row, "st_level", "count", where),
+            parent_id=parent_id,
+            color=color or "888888",
+            order=len(ontology) if order is None else order,
+        )
+        children = read_field(row, "children", "rows", where)
+        waiting += [(child, structure_id) for child in reversed(children)]
     if not ontology:
         raise OntologyError(f"{source}: n_structures=0 should be >= 1.")
-    try:
-        TopologicalSorter({node.id: [node.parent_id] for node in ontology.values()}).prepare()
-    except CycleError as error:
-        first = error.args[1][0]
-        raise OntologyError(f"{source}: id={first} should not be its own ancestor.") from None
     return ontology
-
-
-def _parse_structure(row: dict, nested_in: int | None, order: int, source: str) -> Structure:
-    structure_id = require_field(row, "id", "id", source)
-    where = f"{source}: structure {structure_id}"
-    parent_id = read_field(row, "parent_structure_id", "id", where)
-    if nested_in is not None and parent_id not in (None, nested_in):
-        raise OntologyError(
-            f"{where}: parent_structure_id={parent_id} should be {nested_in}, since it is one of "
-            "its children."
-        )
-    acronym, name, color = (
-        read_field(row, key, "text", where) for key in ("acronym", "name", "color_hex_triplet")
-    )
-    if color and not _COLOR.fullmatch(color):
-        raise OntologyError(
-            f"{where}: color_hex_triplet={color[:60]!r} should be six hexadecimal digits."
-        )
-    position = read_field(row, "graph_order", "count", where)
-    return Structure(
-        id=structure_id,
-        acronym=acronym.strip() or str(structure_id),
-        name=name,
-        st_level=read_field(row, "st_level", "count", where),
-        parent_id=parent_id if nested_in is None else nested_in,
-        color=color or "888888",
-        order=order if position is None else position,
-    )
-
-
-UNASSIGNED = "unassigned"
-UNANNOTATED = "unannotated"
 
 
 class Region(NamedTuple):
@@ -136,11 +112,9 @@ _TOPS = {
 
 
 def assign_region(ontology: Ontology, structure_id: int, level: int = REGION_LEVEL) -> Region:
-    """Find the region of a structure, with ``st_level`` equal to `level`.
+    """Find the region of a structure: its ancestor at that level or, without one, that of `_TOPS`.
 
-    Under the neural plate it is the ancestor at that level. If there is none, the spinal cord is
-    its own region and other structures are unassigned, as are unknown ids. Ventricles and tracts
-    without such an ancestor belong to the top of their trees.
+    Unknown ids are unassigned, as are structures of the brain above the level.
     """
     path = ontology.path(structure_id)
     ids = [node.id for node in path]
@@ -149,8 +123,8 @@ def assign_region(ontology: Ontology, structure_id: int, level: int = REGION_LEV
         if top in ids:
             if region is None and below is not None:
                 region = path[min(ids.index(top) + below, len(path) - 1)]
-            return Region(tissue if region else UNASSIGNED, region)
-    return Region(UNASSIGNED, None)
+            return Region(tissue if region else "unassigned", region)
+    return Region("unassigned", None)
 
 
 class RegionMap(NamedTuple):
@@ -161,8 +135,7 @@ class RegionMap(NamedTuple):
     # One row per region present, in the ontology's order: acronym, name, id, color
     # (``"#RRGGBB"``), tissue, n_voxels.
     table: pd.DataFrame
-    # Voxels per tissue class, with ``"unassigned"``, ``"unannotated"`` and ``"unknown_ids"``
-    # (voxels with ids that are not in the ontology, a subset of the unassigned).
+    # Voxels per tissue class, with "unassigned" (such as unknown ids) and "unannotated".
     counts: dict[str, int]
 
 
@@ -174,9 +147,7 @@ def map_regions(
     tissue: Iterable[str] = ("brain", "spinal_cord"),
 ) -> RegionMap:
     """Map an annotation volume (0 is unannotated) to regions; `tissue` are the classes to keep."""
-    wanted = (tissue,) if isinstance(tissue, str) else tuple(tissue)
-    if not wanted or not {*wanted} <= {*TISSUES}:
-        raise ValueError(f"tissue={wanted} should name at least one of {', '.join(TISSUES)}.")
+    wanted = tuple(tissue)
     ids, inverse, n_each = np.unique(annotation, return_inverse=True, return_counts=True)
     regions = [assign_region(ontology, int(i), level) if i else None for i in ids]
     kept = {region for region in regions if region is not None and region.tissue in wanted}
@@ -191,8 +162,7 @@ def map_regions(
         tissue=[region.tissue for region in ordered],
         n_voxels=np.bincount(row[index], minlength=len(ordered)),
     )
-    counts = Counter(dict.fromkeys((*TISSUES, UNASSIGNED, UNANNOTATED, "unknown_ids"), 0))
-    for structure_id, n, region in zip(ids.tolist(), n_each.tolist(), regions, strict=True):
-        counts[UNANNOTATED if region is None else region.tissue] += n
-        counts["unknown_ids"] += n if structure_id and structure_id not in ontology else 0
-    return RegionMap(index, row[index], table, dict(counts))
+    counts = dict.fromkeys((*TISSUES, "unassigned", "unannotated"), 0)
+    for n, region in zip(n_each.tolist(), regions, strict=True):
+        counts["unannotated" if region is None else region.tissue] += n
+    return RegionMap(index, row[index], table, counts)

@@ -13,10 +13,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from sparsekm.atlas import NO_DATA, get_age
+from sparsekm.atlas import NO_DATA, annotation_file
 from sparsekm.atlas.grid import GridError, MissingGridError, Volume, read_annotation, read_energy
 from sparsekm.atlas.listing import (
     EnvelopeError,
@@ -28,14 +27,7 @@ from sparsekm.atlas.listing import (
 from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.io.atomic import remove_unfinished, write_bytes
 from sparsekm.io.hdf5_format import DamagedFileError
-from sparsekm.io.tables import (
-    NUMBER_OR_NOTHING,
-    WHOLE,
-    WHOLE_OR_NOTHING,
-    WORD,
-    TableFormat,
-    columns,
-)
+from sparsekm.io.tables import WHOLE, WHOLE_OR_NOTHING, WORD, TableFormat, columns
 from sparsekm.network import NotFoundError, Received, RefusedError, UnavailableError
 
 MANIFEST = TableFormat(
@@ -47,8 +39,6 @@ MANIFEST = TableFormat(
         **columns(WORD, "gene file url"),
         **columns(WHOLE, "bytes"),
         **columns(WORD, "sha256 status"),
-        # For an energy grid, the share of annotated voxels that have data.
-        **columns(NUMBER_OR_NOTHING, "valid_share"),
         **columns(WORD, "reason"),  # why a volume was rejected or could not be downloaded
     },
 )
@@ -67,8 +57,6 @@ MAX_FAILURES_IN_A_ROW = 5
 """Number of consecutive failures after which the source is considered down."""
 PACKED_SHARE = 0.2
 """Compressed bytes of a grid per byte of its array, as in the servers' files."""
-
-Progress = Callable[[int, int], None]
 
 
 def digest(body: bytes) -> str:
@@ -105,7 +93,7 @@ class StoredFiles:
     def get(self, role: str, file: str, *item: object) -> bytes:
         """Return the body of a file that is on disk now, and add its entry to the manifest."""
         url = self._source.describe_url(role, *item)
-        nothing = {"file": "", "bytes": 0, "sha256": ""}
+        nothing = {"file": "", "bytes": 0, "sha256": "", "gene": "", "reason": ""}
         self.entries.append({"role": role, "url": url, "status": "ok", **nothing})
         body = self._fetch(role, file, url, *item)
         self.entries[-1] |= {"file": file, "bytes": len(body), "sha256": digest(body)}
@@ -129,11 +117,10 @@ class StoredFiles:
             self._received.add(file, url, body)
         return body
 
-    def size(self, role: str, file: str, *item: object) -> int | None:
-        """Return the length of a file that need not be fetched, 0 if there is none, or None."""
-        if self._received is None:
-            return 0
-        return self._received.size(file, self._source.describe_url(role, *item))
+    def is_here(self, role: str, file: str, *item: object) -> bool:
+        """Tell whether a file need not be downloaded."""
+        url = self._source.describe_url(role, *item)
+        return self._received is None or self._received.knows(file, url)
 
     def list_wanted(self, age: str, plane: str) -> pd.DataFrame:
         """List the usable section data sets of an age, at least one; see `parse_listing`."""
@@ -150,15 +137,14 @@ class StoredFiles:
 
     def get_annotation(self, age: str) -> Volume:
         """Get the annotation of an age."""
-        file = get_age(age).annotation_file
+        file = annotation_file(age)
         return read_annotation(self.get("annotation", file, age), str(self.folder / file))
 
     def write_manifest(self) -> pd.DataFrame:
         """Write the manifest, and return it."""
         table = pd.DataFrame(self.entries, columns=list(MANIFEST.columns), dtype=object)
         ids = {"section_data_set_id": "Int64", "gene_id": "Int64"}
-        table = table.astype({**ids, "bytes": "int64", "valid_share": float})
-        table = table.fillna({"gene": "", "reason": ""})
+        table = table.astype({**ids, "bytes": "int64"})
         MANIFEST.write(self.folder / MANIFEST_FILE, table)
         return table
 
@@ -179,15 +165,13 @@ def retrieve_age(
     *,
     plane: str = "sagittal",
     max_not_fetched: int = 0,
-    progress: Progress | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
     """Store all files of one age in its folder, and return the manifest.
 
     Its rows are the listing, the annotation, and each usable section data set of the plane. Up to
-    `max_not_fetched` grids may be missing because a download failed.
-
-    If the listing, the annotation or more than `MAX_REJECTED_SHARE` of the grids are invalid, raise
-    a `GridError` or an `EnvelopeError`, and write no manifest.
+    `max_not_fetched` grids may be missing because a download failed. If anything else is invalid,
+    but for a `MAX_REJECTED_SHARE` of the grids, raise an error and write no manifest.
     """
     folder = Path(folder)
     for place in (folder, folder / "energy"):
@@ -222,11 +206,16 @@ def energy_file(section_data_set_id: int) -> str:
 
 
 def _retrieve_energy(stored: StoredFiles, age: str, item_id: int, annotation: Volume) -> dict:
-    """Get one energy zip, and return what was found: a share of valid voxels, or a status."""
+    """Get and check one energy zip; return what the manifest tells of one that is no use."""
+    name = f"{age}, section data set {item_id}"
     try:
-        body = stored.get("energy", energy_file(item_id), age, item_id)
-        name = f"{age}, section data set {item_id}"
-        return {"valid_share": _measure_valid_share(body, name, annotation)}
+        energy = read_energy(stored.get("energy", energy_file(item_id), age, item_id), name)
+        if energy.dims != annotation.dims:
+            raise GridError(
+                f"{name}: DimSize={energy.dims} should equal the annotation's {annotation.dims}."
+            )
+        if (energy.values[annotation.values != 0] == NO_DATA).all():
+            raise GridError(f"{name}: n_valid=0 of the annotated voxels should be >= 1.")
     except NotFoundError:
         return {"status": "missing"}
     except MissingGridError:
@@ -235,73 +224,42 @@ def _retrieve_energy(stored: StoredFiles, age: str, item_id: int, annotation: Vo
         return {"status": "not_fetched", "reason": str(error)}
     except (RefusedError, GridError) as error:
         return {"status": "rejected", "reason": str(error)}
-
-
-def _measure_valid_share(body: bytes, name: str, annotation: Volume) -> float:
-    """Return the share of annotated voxels that have data, to four decimals; 0 is an error."""
-    energy = read_energy(body, name)
-    if energy.dims != annotation.dims:
-        raise GridError(
-            f"{name}: DimSize={energy.dims} should equal the annotation's {annotation.dims}."
-        )
-    valid = energy.values[annotation.values != 0] != NO_DATA
-    if not valid.any():
-        raise GridError(f"{name}: n_valid=0 of {valid.size} annotated voxels should be >= 1.")
-    return max(round(valid.mean(), 4), 0.0001)
+    return {}
 
 
 def _check_energies(age: str, energies: pd.DataFrame, max_not_fetched: int) -> None:
     """Raise an error if too many grids are invalid or missing."""
-    failed = {name: rows for name, rows in energies.groupby("status") if name != "ok"}
-    rejected, not_fetched = (failed.get(name, []) for name in ("rejected", "not_fetched"))
-    if len(rejected) > max(1, MAX_REJECTED_SHARE * len(energies)):
-        raise GridError(
-            f"{age}: n_rejected={len(rejected)} of {len(energies)} grids should be at "
-            f"most {MAX_REJECTED_SHARE:.0%}. The first: {rejected['reason'].iloc[0]}"
-        )
-    if len(not_fetched) > max_not_fetched:
-        raise UnavailableError(
-            f"{age}: n_not_fetched={len(not_fetched)} of {len(energies)} grids should be "
-            f"<= max_not_fetched={max_not_fetched}. Run again to continue. The first: "
-            f"{not_fetched['reason'].iloc[0]}"
-        )
+    again = f"<= max_not_fetched={max_not_fetched}. Run again to continue"
+    few = max(1, int(MAX_REJECTED_SHARE * len(energies)))
+    for status, most, rule, kind in (
+        ("rejected", few, f"at most {MAX_REJECTED_SHARE:.0%}", GridError),
+        ("not_fetched", max_not_fetched, again, UnavailableError),
+    ):
+        reasons = energies.loc[energies["status"] == status, "reason"].tolist()
+        if len(reasons) > most:
+            raise kind(
+                f"{age}: n_{status}={len(reasons)} of {len(energies)} grids should be {rule}. "
+                f"The first: {reasons[0]}"
+            )
 
 
 def plan_retrieval(
     source: Any, ages: Collection[str], folder: str | Path, *, plane: str = "sagittal"
 ) -> pd.DataFrame:
-    """Tabulate how many grids each age has, and how many are still to be downloaded.
+    """Tabulate how many grids each age and all have, and how many are still to be downloaded.
 
     Listings and annotations are stored as by `retrieve_age`, grids are not. Bytes to fetch are
-    estimated from the mean of the stored grids of the age or, without any, from the size of its
-    annotation and `PACKED_SHARE`. Of simulated data nothing is to be downloaded.
+    estimated from the size of the age's grid and `PACKED_SHARE`.
     """
-    return pd.DataFrame([_plan_age(StoredFiles(source, Path(folder, a)), a, plane) for a in ages])
-
-
-def _plan_age(stored: StoredFiles, age: str, plane: str) -> dict[str, object]:
-    ids = stored.list_wanted(age, plane)["id"].tolist()
-    sizes = [stored.size("energy", energy_file(item_id), age, item_id) for item_id in ids]
-    known = [size for size in sizes if size is not None]
-    n_to_fetch, each = len(sizes) - len(known), [size for size in known if size]
-    if n_to_fetch and not each:
-        each = [PACKED_SHARE * stored.get_annotation(age).values.nbytes]
-    return {
-        "age": age,
-        "n_grids": len(sizes),
-        "n_stored": len(known),
-        "stored_bytes": sum(known),
-        "n_to_fetch": n_to_fetch,
-        "bytes_to_fetch": round(n_to_fetch * np.mean(each)) if n_to_fetch else 0,
-    }
-
-
-def describe_plan(plan: pd.DataFrame) -> str:
-    """Format a plan: one line for each age, and one for the total."""
-    total = pd.DataFrame([{"age": "all", **plan.drop(columns="age").sum()}])
-    return "\n".join(
-        f"{row.age:>6}: {row.n_grids:,} grids; {row.n_stored:,} on disk "
-        f"({row.stored_bytes / 1e9:.3f} GB), {row.n_to_fetch:,} to fetch "
-        f"(about {row.bytes_to_fetch / 1e9:.3f} GB)"
-        for row in pd.concat([plan, total]).itertuples()
-    )
+    rows: list[tuple] = []
+    for age in ages:
+        stored = StoredFiles(source, Path(folder, age))
+        ids = stored.list_wanted(age, plane)["id"].tolist()
+        n_bytes = PACKED_SHARE * stored.get_annotation(age).values.nbytes
+        n_stored = sum(stored.is_here("energy", energy_file(i), age, i) for i in ids)
+        n_left = len(ids) - n_stored
+        rows.append((age, len(ids), n_stored, n_left, round(n_left * n_bytes)))
+    names = ["age", "n_grids", "n_stored", "n_to_fetch", "bytes_to_fetch"]
+    plan = pd.DataFrame(rows, columns=names)
+    plan.loc[len(plan)] = ["all", *plan[names[1:]].sum()]
+    return plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,27 +15,25 @@ from sklearn.utils.validation import check_is_fitted
 from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.matrices.containers import Data, Seed, compute
-from sparsekm.cluster.matrices.scatter import (
-    Block,
-    Matrix,
-    cluster_sizes,
-    matrix_sums,
-    scores_from_sums,
-)
-from sparsekm.cluster.matrices.sparse_matrix import SparseBlock, as_matrix
+from sparsekm.cluster.matrices.matrix import FeatureMatrix
+from sparsekm.cluster.matrices.sparse_matrix import Block, SparseBlock, as_matrix, centred_block
 from sparsekm.cluster.partition_step import dense_if_few
-from sparsekm.cluster.path import Progress
-from sparsekm.cluster.path_estimator import FeatureSelector, read_data, read_new
+from sparsekm.cluster.path_estimator import (
+    FeatureSelector,
+    Progress,
+    read_data,
+    read_new,
+    remember_features,
+)
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.runtime.threads import count_threads
 
 
 @dataclass(eq=False, repr=False)
 class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     """A clustering with labels, weights and scores that has no sparsity to choose along a path.
 
-    A subclass fits and predicts, and names in `_search` what ran. The fields are the parameters; a
-    subclass with more is a `dataclass` with ``kw_only=True``.
+    A subclass learns and predicts, and names in `_search` what ran. The fields are the parameters;
+    a subclass with more is a `dataclass` with ``kw_only=True``.
     """
 
     n_clusters: int = 8
@@ -54,8 +52,8 @@ class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Dense or sparse. Data are rescaled only where the method standardises features.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data are rescaled only where the method standardises features.
         y : None
             Ignored.
 
@@ -70,14 +68,19 @@ class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
             components that are clustered), or every feature is constant; if a parameter is out of
             its range.
         """
-        return self._fit(compute(X))
+        X = compute(X)
+        matrix = dense_if_few(as_matrix(read_data(self, X)))
+        self._make_kmeans().check(matrix)
+        self._learn(matrix)
+        remember_features(self, X)
+        return self
 
     def predict(self, X: Data) -> np.ndarray:
         """Label samples by the nearest centre, or by the likeliest component of a mixture.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -102,7 +105,7 @@ class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
         sparsities : None
             Ignored: there is none to choose.
         progress : callable, optional
@@ -126,41 +129,28 @@ class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         return SparsityPath.from_fits(np.array([np.count_nonzero(weights)]), [fit], self._search)
 
     @abstractmethod
-    def _fit(self, X: Data) -> Self:
+    def _learn(self, matrix: FeatureMatrix) -> None:
         """Set what `fit` sets."""
 
     @abstractmethod
-    def _predict(self, values: np.ndarray) -> np.ndarray:
-        """Label samples, as rows of numbers that are known to be sound."""
+    def _predict(self, block: Block) -> np.ndarray:
+        """Label samples by their kept features, which are centred and scaled."""
 
-    def _read_new(self, X: Data) -> np.ndarray:
+    def _read_new(self, X: Data) -> Block:
         check_is_fitted(self)
-        return read_new(self, X)
-
-    def _read(self, X) -> Any:
-        matrix = dense_if_few(as_matrix(read_data(self, X)))
-        self._make_kmeans().check(matrix)
-        return matrix
+        kept = np.flatnonzero(self.feature_weights_)
+        block = centred_block(read_new(self, X)[:, kept], self._means[kept])
+        return standardise(block, self._scales[kept])
 
     def _make_kmeans(self) -> KMeans:
         """Make a k-means with the parameters that it shares with this estimator."""
         kmeans, own = KMeans(), self.get_params()
         return kmeans.set_params(**{name: own[name] for name in kmeans.get_params() if name in own})
 
-    def _learn_partition(self, matrix: Matrix, kmeans: KMeans):
-        """Take over what k-means found on features made from those of the matrix."""
-        labels, n_clusters = kmeans.labels_, int(self.n_clusters)
-        sizes = cluster_sizes(labels, n_clusters)
-        sums = matrix_sums(matrix, labels, n_clusters, count_threads(self.n_jobs))
-        self.labels_ = labels
-        self.cluster_centers_ = ((sums / sizes).T + matrix.means).astype(matrix.dtype)
-        self.feature_scores_ = scores_from_sums(sums, sizes)
-        self.objective_, self.n_iter_ = kmeans.objective_, kmeans.n_iter_
-        self.search_ = kmeans.search_
-        return self
 
-
-def feature_totals(block: Block, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def feature_totals(
+    block: Block, function: Callable[[np.ndarray], np.ndarray] = np.square
+) -> np.ndarray:
     """Sum a function of the centred values of every feature: (n_features,), float64."""
     if not isinstance(block, SparseBlock):
         return np.array([np.sum(function(column.astype(np.float64))) for column in block])
@@ -171,8 +161,15 @@ def feature_totals(block: Block, function: Callable[[np.ndarray], np.ndarray]) -
     return zeros + np.bincount(rows.indices, stored, minlength=n_features)
 
 
-def standardise(block: Block, deviations: np.ndarray) -> Block:
-    """Divide centred features by their standard deviations; the dtype stays."""
+def standard_deviations(matrix: FeatureMatrix, ddof: int) -> np.ndarray:
+    """Return the standard deviation of every feature, (n_features,), of at least two samples."""
+    if matrix.n_samples < 2:
+        raise ValueError("n_samples=1 should be >= 2: one sample has no standard deviation.")
+    return np.sqrt(feature_totals(matrix.block) / (matrix.n_samples - ddof))
+
+
+def standardise(block: Block, scales: np.ndarray) -> Block:
+    """Divide centred features by their scales; the dtype stays."""
     if isinstance(block, SparseBlock):
-        return block.divide(deviations)
-    return block / deviations.astype(block.dtype)[:, None]
+        return block.divide(scales)
+    return block / scales.astype(block.dtype)[:, None]

@@ -9,19 +9,28 @@ IF-PCA and SC-FS differ in how they choose the features; both then take singular
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 
-from sparsekm.baselines.baseline_estimator import BaselineEstimator, feature_totals, standardise
+from sparsekm.baselines.baseline_estimator import (
+    BaselineEstimator,
+    standard_deviations,
+    standardise,
+)
 from sparsekm.cluster.estimators import KMeans
-from sparsekm.cluster.matrices.containers import Data
-from sparsekm.cluster.matrices.scatter import Block, MatrixInMemory, feature_scores
-from sparsekm.cluster.matrices.sparse_matrix import SparseBlock, centred_block
-from sparsekm.cluster.matrices.varying_features import VaryingFeatures
-from sparsekm.cluster.path_estimator import remember_features
+from sparsekm.cluster.matrices.containers import VaryingFeatures
+from sparsekm.cluster.matrices.matrix import (
+    FeatureMatrix,
+    cluster_sizes,
+    feature_scores,
+    matrix_sums,
+    scores_from_sums,
+)
+from sparsekm.cluster.matrices.sparse_matrix import Block, SparseBlock
 from sparsekm.cluster.screening import (
     higher_criticism_threshold,
     marginal_p_values,
@@ -58,6 +67,33 @@ def principal_axes(columns: Block, n_components: int) -> np.ndarray:
     return axes * scales[:, None]
 
 
+def _gram(columns: Block, *, of_features: bool) -> np.ndarray:
+    """Return the inner products of samples, or of features, summed block by block."""
+    if isinstance(columns, SparseBlock):
+        rows, means = columns.rows.astype(np.float64), columns.means
+        if of_features:
+            return (rows.T @ rows).toarray() - columns.shape[1] * np.outer(means, means)
+        along = rows @ means
+        return (rows @ rows.T).toarray() - along[:, None] - along + means @ means
+    items = columns.T if of_features else columns
+    total = np.zeros((items.shape[1], items.shape[1]))
+    for block in _float64_blocks(items):
+        total += block.T @ block
+    return total
+
+
+def _combine(columns: Block, vector: np.ndarray) -> np.ndarray:
+    """Sum the samples with these weights."""
+    if isinstance(columns, SparseBlock):
+        return columns.rows.T @ vector - columns.means * vector.sum()
+    return np.concatenate([block @ vector for block in _float64_blocks(columns)])
+
+
+def _float64_blocks(items: np.ndarray) -> Iterator[np.ndarray]:
+    for start in range(0, len(items), BLOCK):
+        yield items[start : start + BLOCK].astype(np.float64)
+
+
 def project(columns: Block, axes: np.ndarray) -> np.ndarray:
     """Project centred data of shape (n_features, n_samples) onto axes.
 
@@ -72,33 +108,54 @@ def project(columns: Block, axes: np.ndarray) -> np.ndarray:
     return scores
 
 
-def _gram(columns: Block, *, of_features: bool) -> np.ndarray:
-    """Return the inner products of samples, or of features, summed block by block."""
-    if isinstance(columns, SparseBlock):
-        rows, means = columns.rows.astype(np.float64), columns.means
-        if of_features:
-            return (rows.T @ rows).toarray() - columns.shape[1] * np.outer(means, means)
-        along = rows @ means
-        return (rows @ rows.T).toarray() - along[:, None] - along + means @ means
-    items = columns.T if of_features else columns
-    total = np.zeros((items.shape[1], items.shape[1]))
-    for start in range(0, len(items), BLOCK):
-        block = items[start : start + BLOCK].astype(np.float64)
-        total += block.T @ block
-    return total
+class ProjectedKMeans(BaselineEstimator):
+    """Choose features and scale them, and cluster the samples' projections on a few axes."""
 
+    _fewer_axes = 0  # than clusters
 
-def _combine(columns: Block, vector: np.ndarray) -> np.ndarray:
-    """Sum the samples with these weights."""
-    if isinstance(columns, SparseBlock):
-        return columns.rows.T @ vector - columns.means * vector.sum()
-    starts = range(0, len(columns), BLOCK)
-    parts = [columns[at : at + BLOCK].astype(np.float64) @ vector for at in starts]
-    return np.concatenate(parts)
+    def _learn(self, matrix: FeatureMatrix) -> None:
+        kept, scales, known = self._choose_features(matrix)
+        self._kmeans, self._axes = self._cluster(matrix, kept, scales)
+        for name, value in known.items():
+            setattr(self, name, value)
+        self._means, self._scales = matrix.means, scales
+        self.feature_weights_ = np.zeros(matrix.n_features)
+        self.feature_weights_[kept] = 1.0
+        labels, n_clusters = self._kmeans.labels_, int(self.n_clusters)
+        sizes = cluster_sizes(labels, n_clusters)
+        sums = matrix_sums(matrix, labels, n_clusters, count_threads(self.n_jobs))
+        self.labels_ = labels
+        self.cluster_centers_ = ((sums / sizes).T + matrix.means).astype(matrix.dtype)
+        self.feature_scores_ = scores_from_sums(sums, sizes)
+        self.objective_, self.n_iter_ = self._kmeans.objective_, self._kmeans.n_iter_
+        self.search_ = self._kmeans.search_
+
+    def _predict(self, block):
+        return self._kmeans.predict(project(block, self._axes))
+
+    @abstractmethod
+    def _choose_features(
+        self, matrix: FeatureMatrix
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        """Return the features to keep, ascending, the scale of every one, and what tells why."""
+
+    def _cluster(self, matrix, features, scales) -> tuple[KMeans, np.ndarray]:
+        """Cluster the samples' projections; return also the axes."""
+        columns = standardise(matrix.select(features).block, scales[features])
+        axes = self._find_axes(columns)
+        return self._make_kmeans().fit(project(columns, axes)), axes
+
+    def _find_axes(self, columns: Block) -> np.ndarray:
+        """Return axes on which data project to their left singular vectors."""
+        count = max(1, int(self.n_clusters) - self._fewer_axes)
+        axes = principal_axes(columns, min(count, *columns.shape))
+        values = np.sqrt((project(columns, axes) ** 2).sum(axis=0))
+        # An axis beyond the rank of the data is zero and stays zero.
+        return axes / np.where(values > 0, values, 1.0)[:, None]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PCAKMeans(BaselineEstimator):
+class PCAKMeans(ProjectedKMeans):
     """k-means on the first principal components of the centred data (Chang 1983).
 
     Every feature loads on the components, so none is dropped. The components are exact; the
@@ -142,78 +199,25 @@ class PCAKMeans(BaselineEstimator):
     n_components: int = 1
     min_cluster_size: int = 1
 
-    def _fit(self, X: Data) -> Self:
-        matrix = self._read(X)
-        features = VaryingFeatures.of_matrix(matrix)
-        varying = features.select(matrix)
-        largest = min(varying.shape)
-        count = check_count("n_components", self.n_components)
+    def _learn(self, matrix):
+        super()._learn(matrix)
+        self.components_ = np.zeros((len(self._axes), matrix.n_features))
+        self.components_[:, self.feature_weights_ > 0] = self._axes
+
+    def _choose_features(self, matrix):
+        kept = np.flatnonzero(VaryingFeatures.of_matrix(matrix).varies)
+        return kept, np.ones(matrix.n_features), {}
+
+    def _find_axes(self, columns):
+        count, largest = check_count("n_components", self.n_components), min(columns.shape)
         if count > largest:
             raise ValueError(
                 f"n_components={count} should be <= min(n_samples, n_features)={largest}."
             )
-        components = principal_axes(varying.block, count)
-        kmeans = self._make_kmeans().fit(project(varying.block, components))
-        remember_features(self, X)
-        self._means = matrix.means
-        self.components_ = features.put_back(components)
-        self._kmeans = kmeans
-        self.feature_weights_ = features.put_back(np.ones(varying.n_features))
-        return self._learn_partition(matrix, kmeans)
-
-    def _predict(self, values: np.ndarray) -> np.ndarray:
-        columns = centred_block(values, self._means)
-        return self._kmeans.predict(project(columns, self.components_))
+        return principal_axes(columns, count)
 
 
-class SingularVectorClustering(BaselineEstimator):
-    """Choose features, then cluster the left singular vectors of the chosen ones."""
-
-    _fewer_vectors = 0
-
-    def _fit(self, X: Data) -> Self:
-        matrix = self._read(X)
-        if matrix.n_samples < 2:
-            raise ValueError("n_samples=1 should be >= 2: one sample has no standard deviation.")
-        squares = feature_totals(matrix.block, np.square)
-        deviations = np.sqrt(squares / (matrix.n_samples - 1))
-        kept, screened = self._choose_features(matrix, deviations)
-        kmeans, axes = self._cluster(standardise(matrix.select(kept).block, deviations[kept]))
-        remember_features(self, X)
-        for name, value in screened.items():
-            setattr(self, name, value)
-        self._means, self._deviations = matrix.means, deviations
-        self._kmeans, self._axes = kmeans, axes
-        self.feature_weights_ = np.zeros(matrix.n_features)
-        self.feature_weights_[kept] = 1.0
-        return self._learn_partition(matrix, kmeans)
-
-    def _predict(self, values: np.ndarray) -> np.ndarray:
-        kept = np.flatnonzero(self.feature_weights_)
-        block = centred_block(values[:, kept], self._means[kept])
-        return self._kmeans.predict(project(standardise(block, self._deviations[kept]), self._axes))
-
-    @abstractmethod
-    def _choose_features(
-        self, matrix: MatrixInMemory, deviations: np.ndarray
-    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Return the features to keep, ascending, and the attributes that tell why."""
-
-    def _cluster(self, columns: Block) -> tuple[KMeans, np.ndarray]:
-        """Cluster the singular vectors of standardised columns; return also their axes."""
-        axes = singular_axes(columns, max(1, int(self.n_clusters) - self._fewer_vectors))
-        return self._make_kmeans().fit(project(columns, axes)), axes
-
-
-def singular_axes(columns: Block, count: int) -> np.ndarray:
-    """Return at most `count` axes on which data project to their left singular vectors."""
-    axes = principal_axes(columns, min(count, *columns.shape))
-    values = np.sqrt((project(columns, axes) ** 2).sum(axis=0))
-    # An axis beyond the rank of the data is zero and stays zero.
-    return axes / np.where(values > 0, values, 1.0)[:, None]
-
-
-class IFPCA(SingularVectorClustering):
+class IFPCA(ProjectedKMeans):
     """Influential features PCA (Jin and Wang 2016).
 
     Features are ranked by the Kolmogorov-Smirnov distance of the standardised feature from a
@@ -257,9 +261,10 @@ class IFPCA(SingularVectorClustering):
     True
     """
 
-    _fewer_vectors = 1
+    _fewer_axes = 1
 
-    def _choose_features(self, matrix: MatrixInMemory, deviations: np.ndarray):
+    def _choose_features(self, matrix):
+        deviations = standard_deviations(matrix, ddof=1)
         block = matrix.block
         rows = block.rows if isinstance(block, SparseBlock) else block.T
         scores = marginal_scores(rows, n_jobs=self.n_jobs)
@@ -268,7 +273,7 @@ class IFPCA(SingularVectorClustering):
         compared = p_values[varying]
         count = higher_criticism_threshold(compared, matrix.n_samples)
         kept = varying[compared <= np.sort(compared)[count - 1]]
-        return kept, {"marginal_scores_": scores, "p_values_": p_values}
+        return kept, deviations, {"marginal_scores_": scores, "p_values_": p_values}
 
 
 # A feature is kept if its sum of squares within the first clusters is less than this many of its
@@ -278,7 +283,7 @@ LARGEST_UNEXPLAINED = 0.9
 FEWEST_PER_CLUSTER = 10
 
 
-class SCFS(SingularVectorClustering):
+class SCFS(ProjectedKMeans):
     r"""Spectral clustering with feature selection (Liu, Lu, Zhu and Zhao 2023).
 
     All standardised features are clustered by k-means on their K leading left singular vectors.
@@ -316,10 +321,11 @@ class SCFS(SingularVectorClustering):
     True
     """
 
-    def _choose_features(self, matrix: MatrixInMemory, deviations: np.ndarray):
+    def _choose_features(self, matrix):
+        deviations = standard_deviations(matrix, ddof=1)
         n_clusters, freedom = int(self.n_clusters), matrix.n_samples - 1
         varying = np.flatnonzero(deviations)
-        first, _ = self._cluster(standardise(matrix.select(varying).block, deviations[varying]))
+        first, _ = self._cluster(matrix, varying, deviations)
         between = feature_scores(matrix, first.labels_, n_clusters, count_threads(self.n_jobs))
         r_squared = np.zeros(matrix.n_features)
         r_squared[varying] = between[varying] / (freedom * deviations[varying] ** 2)
@@ -328,4 +334,4 @@ class SCFS(SingularVectorClustering):
         if len(kept) < n_clusters:
             best = np.argsort(-explained, kind="stable")[: FEWEST_PER_CLUSTER * n_clusters]
             kept = varying[np.sort(best)]
-        return kept, {"r_squared_": r_squared}
+        return kept, deviations, {"r_squared_": r_squared}

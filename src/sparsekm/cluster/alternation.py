@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -41,22 +42,21 @@ def alternate(
     X: Any,
     partition: PartitionStep,
     weight_step: WeightStep,
-    n_features: int,
     *,
     rng: np.random.Generator | None = None,
     start: Fit | None = None,
     max_iter: int = 20,
     tol: float = 1e-4,
-    restart: bool = True,
 ) -> Fit:
     """Run Algorithm 1 once, from equal weights, as in the paper, or from a weighed `start`.
 
-    Each partition step tries the current labels and, in the first round or with `restart`, a fresh
-    start, for which `rng` is needed, and keeps the better: the objective never falls. The weights
-    have settled when they change by less than `tol` (the paper's criterion). At the end, also after
+    Each partition step tries the current labels and, with `rng`, a fresh start, and keeps the
+    better: the objective never falls. Without a `start`, the first needs `rng`. The weights have
+    settled when they change by less than `tol` (the paper's criterion). At the end, also after
     `max_iter`, the labels are a fixed point of `refine` under the weights.
     """
     if start is None:
+        n_features = X.shape[1]
         weights = np.full(n_features, 1.0 / np.sqrt(n_features))
         labels = partition.start(X, weights, rng)
         current = weigh_partition(X, partition, weight_step, labels)
@@ -67,7 +67,7 @@ def alternate(
     rounds = 1
     while not settled and rounds < max_iter:
         rounds += 1
-        following = _improve(X, partition, weight_step, current, rng, restart)
+        following = _improve(X, partition, weight_step, current, rng)
         settled = _relative_change(following.weights, current.weights) < tol
         current = following
         objectives.append(current.objective)
@@ -99,10 +99,10 @@ def refine_until_fixed_point(
     return replace(fit, converged=False)
 
 
-def _improve(X, partition, weight_step, fit, rng, restart):
+def _improve(X, partition, weight_step, fit, rng):
     """Weigh the best, under the weights of `fit`, of its labels, these refined, and a restart."""
     candidates = [partition.refine(X, fit.weights, fit.labels)]
-    if restart:
+    if rng is not None:
         candidates.append(partition.start(X, fit.weights, rng))
     labels, scores, value = fit.labels, fit.scores, fit.objective
     for candidate in candidates:
@@ -127,49 +127,46 @@ def _relative_change(new, old) -> float:
     return float(np.sum(np.abs(new - old)))
 
 
-def restart_everywhere(
+def alternate_everywhere(
     X: Any,
     partition: PartitionStep,
     weight_steps: Sequence[WeightStep],
-    generators: Sequence[np.random.Generator],
     *,
-    max_iter: int,
-    tol: float,
+    starts: Sequence[Sequence[np.ndarray]] | None = None,
+    generators: Sequence[np.random.Generator] = (),
     n_fresh: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    **limits: Any,
 ) -> list[Fit]:
-    """Run Algorithm 1 at every sparsity, from the largest down, each also from the last one's end.
+    """Run Algorithm 1 at every sparsity of a path, in ascending order, and share what is found.
 
-    Each generator is a restart. The first partition step weighs all features alike: it is the same
-    for every sparsity and done once per restart. With `n_fresh`, so many runs follow at every
-    sparsity, each from a partition step on other features (`draw_scores`); X is then an array or
-    sparse.
+    It runs from the `starts` of each sparsity and from nothing else, or restarted, once for each of
+    the `generators`. Then the first partition step, which weighs all features alike, is the same
+    for every sparsity and done once per restart, and each sparsity also goes on from the end of the
+    next denser one. With `n_fresh`, so many runs follow, each from a partition step on other
+    features (`draw_scores`); X is then an array or sparse. `limits` are those of `alternate`.
     """
-    n_features = X.shape[1]
-    starts = [partition.start(X, np.ones(n_features), rng) for rng in generators]
+    if starts is None:
+        equal = np.ones(X.shape[1])
+        starts = [[partition.start(X, equal, rng) for rng in generators]] * len(weight_steps)
     fits: list[Fit] = []
-    for done, weight_step in enumerate(reversed(weight_steps), start=1):
+    for weight_step, labels in zip(reversed(weight_steps), reversed(starts), strict=True):
         problem = X, partition, weight_step
-
-        def run(start, rng, problem=problem) -> Fit:
-            limits = {"max_iter": max_iter, "tol": tol}
-            return alternate(*problem, n_features, rng=rng, start=start, **limits)
-
-        weighed = [weigh_partition(*problem, labels) for labels in starts]
-        if fits:
+        weighed = [weigh_partition(*problem, one) for one in labels]
+        if fits and generators:
             weighed.append(weigh_scores(weight_step, fits[-1].labels, fits[-1].scores))
-        best = best_fit(
-            [run(start, generators[r % len(generators)]) for r, start in enumerate(weighed)]
-        )
-        rng = generators[0]
+        pairs = zip(weighed, cycle(generators or [None]), strict=False)
+        best = best_fit([alternate(*problem, start=one, rng=rng, **limits) for one, rng in pairs])
         for fresh in range(n_fresh):
+            rng = generators[0]
             scores = draw_scores(X, best.labels, rng, among_clusters=fresh % 2 == 0)
-            labels = partition.start(X, weight_step.weigh(scores), rng)
-            best = best_fit([best, run(weigh_partition(*problem, labels), rng)])
+            start = partition.start(X, weight_step.weigh(scores), rng)
+            start = weigh_partition(*problem, start)
+            best = best_fit([best, alternate(*problem, start=start, rng=rng, **limits)])
         fits.append(best)
         if progress is not None:
-            progress(done, len(weight_steps))
-    return fits[::-1]
+            progress(len(fits), len(weight_steps))
+    return share_partitions(X, partition, weight_steps, fits[::-1])
 
 
 def draw_scores(

@@ -1,8 +1,7 @@
 """Batches beside clusters: the answer with and without centring within batches.
 
-Clusters can follow technical differences between batches. Subtracting the means of each batch
-removes these, but where batches hold different classes it also moves the classes. Neither answer is
-right in general, so both are given with how far they agree.
+Subtracting the means of each batch removes technical differences, but where batches hold different
+classes it also moves the classes. So both answers are given, with how far they agree.
 """
 
 from __future__ import annotations
@@ -69,18 +68,13 @@ def centre_within(X: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return centred
 
 
-def compare_batches(estimator: Any, X: Any, batch: ArrayLike | None, **given: Any) -> None:
+def compare_batches(estimator: Any, X: Any, batch: ArrayLike, **given: Any) -> None:
     """Fit a copy of a fitted estimator to X centred within batches; set and say what differs.
 
     Set are ``batch_centred_``, the copy; ``batch_agreement_``, the adjusted Rand index of its
     labels with the estimator's; ``batch_shares_``, a DataFrame of the share of each batch in each
-    cluster. `given` are the other arguments of `fit`. Without batches, those of an earlier fit are
-    removed.
+    cluster. `given` are the other arguments of `fit`.
     """
-    if batch is None:
-        for name in ("batch_centred_", "batch_agreement_", "batch_shares_"):
-            estimator.__dict__.pop(name, None)
-        return
     codes, names = check_batch(batch, X)
     centred: Any = centre_within(X, codes)
     if isinstance(X, pd.DataFrame):

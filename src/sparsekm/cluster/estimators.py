@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,26 +10,35 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from sparsekm.cluster.alternation import alternate_everywhere, weigh_partition
 from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.kmeans.many_samples import label_samples, warn_of_coinciding
-from sparsekm.cluster.matrices.containers import Data, Seed, StreamedMatrix, compute
-from sparsekm.cluster.matrices.matrix import FeatureMatrix
-from sparsekm.cluster.matrices.scatter import Matrix, cluster_sizes, matrix_sums
+from sparsekm.cluster.matrices.containers import (
+    Data,
+    Seed,
+    StreamedMatrix,
+    VaryingFeatures,
+    check_matrix,
+    compute,
+)
+from sparsekm.cluster.matrices.matrix import FeatureMatrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
+from sparsekm.cluster.memetic_search import search_path
 from sparsekm.cluster.missing import imputes, label_observed
-from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_if_few
-from sparsekm.cluster.path import STARTS, Start, fit_path, make_start, run_kmeans
+from sparsekm.cluster.partition_step import (
+    SMALL_GAIN,
+    STARTS,
+    KMeansPartition,
+    dense_if_few,
+    propose_starts,
+)
 from sparsekm.cluster.path_estimator import PathEstimator, read_data, read_new, remember_features
 from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.unequal_samples import (
     check_sample_weight,
-    count_trimmed,
+    check_unequal,
     describe_weighted,
-    fit_trimmed,
-    fit_weighted,
-    refuse_counted,
-    start_trimmed,
+    fit_samples,
     with_weights,
 )
 from sparsekm.cluster.validation import check_choice, check_count, check_start
@@ -40,7 +48,7 @@ from sparsekm.runtime.threads import count_threads
 
 
 class BaseSparseKMeans(PathEstimator):
-    """What the k-means estimators share: reading data, prediction, the search."""
+    """What the k-means estimators share: reading data, prediction, samples that count unequally."""
 
     def fit(
         self,
@@ -56,8 +64,7 @@ class BaseSparseKMeans(PathEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
             CSR and CSC matrices are not made dense; float32 stays float32; arrays of dask are
-            computed. Data are never rescaled: standardise first where the features have different
-            units.
+            computed. Data are never rescaled: standardise first where units differ.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -74,15 +81,12 @@ class BaseSparseKMeans(PathEstimator):
 
         Raises
         ------
-        TypeError
-            If X is nothing that NumPy can read, such as an AnnData; if `batch` is given with a
-            sparse X or a StreamedMatrix.
-        ValueError
-            If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
-            is constant; if indices of a sparse X lie outside its shape; if a parameter is out of
-            its range; if weights are negative, all 0 or not one per sample; if weights are
-            combined with a StreamedMatrix, `trim` or ``min_cluster_size > 1``; if `batch` is not
-            one per sample, or has a batch of one sample.
+        TypeError, ValueError
+            If X is nothing that NumPy can read, such as an AnnData, holds NaN or infinity, has
+            indices outside its shape, fewer distinct samples than clusters or constant features
+            only; if a parameter is out of its range; if weights are negative, all 0, not one per
+            sample, or given with a StreamedMatrix, `trim` or ``min_cluster_size > 1``; if `batch`
+            is not one per sample, has a batch of one sample, or X is sparse or a StreamedMatrix.
         """
         X = compute(X)
         if batch is not None:
@@ -91,14 +95,14 @@ class BaseSparseKMeans(PathEstimator):
             self._fit(X)
         else:
             self._fit_weighted(X, sample_weight)
-        compare_batches(self, X, batch, sample_weight=sample_weight)
+        if batch is not None:
+            compare_batches(self, X, batch, sample_weight=sample_weight)
         return self
 
     def _fit_weighted(self, X, sample_weight) -> None:
         if isinstance(X, StreamedMatrix):
             raise ValueError(
-                "sample_weight should be None for a StreamedMatrix: give the array in memory, or "
-                "no weights."
+                "sample_weight should be None for a StreamedMatrix: give the array in memory."
             )
         values: Any = read_data(self, X)
         weights = check_sample_weight(sample_weight, values.shape[0])
@@ -110,11 +114,11 @@ class BaseSparseKMeans(PathEstimator):
             )
         given = as_matrix(values if counts.all() else values[counts])
         self._fit(with_weights(given, weights[counts]))
-        remember_features(self, X)
         if not counts.all():
             everyone = np.empty(len(counts), np.int32)
             everyone[counts], everyone[~counts] = self.labels_, self.predict(values[~counts])
             self.labels_ = everyone
+        remember_features(self, X)
 
     def predict(self, X: Data) -> np.ndarray:
         """Label samples by their nearest centre under the feature weights.
@@ -126,17 +130,14 @@ class BaseSparseKMeans(PathEstimator):
         Returns
         -------
         ndarray of shape (n_samples,), int32
-            On the training data these are `labels_`, except where `fit` warns that clusters have
-            the same centre in the kept features or that it did not converge, and where
+            On the training data these are `labels_`, except where `fit` warns of it, where
             ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest,
-            and except for those that `trim` set aside.
+            and for those that `trim` set aside.
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError
-            If X has another number of features than in `fit`, or holds NaN or infinity.
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or holds infinity, or NaN that is not imputed.
         """
         check_is_fitted(self)
         values = read_new(self, X)
@@ -148,92 +149,45 @@ class BaseSparseKMeans(PathEstimator):
     def _start_labels(self) -> np.ndarray | None:
         """Return the labels that the user gives as `init`, if any."""
         init = getattr(self, "init", None)
-        named = init is None or isinstance(init, str) or hasattr(init, "propose")
-        return None if named else np.asarray(init)
+        return None if init is None or isinstance(init, str) else np.asarray(init)
 
-    def _init(self, n_samples: int, n_clusters: int) -> str | np.ndarray | Start | None:
-        return check_start(self.init, n_samples, n_clusters, STARTS)
-
-    def _resolve_search(self, matrix: Matrix) -> str:
-        search = check_choice("search", self.search, ["auto", "alternate", "global"])
-        given = self._init(matrix.n_samples, int(self.n_clusters)) is not None
-        if search == "auto":
-            return "alternate" if given else "global"
-        return search
-
-    def _read(self, X) -> tuple[Matrix, VaryingFeatures]:
+    def _read(self, X) -> tuple[FeatureMatrix, VaryingFeatures]:
         matrix: Any = X if isinstance(X, FeatureMatrix) else as_matrix(read_data(self, X))
         features = VaryingFeatures.of_matrix(matrix)
         selected = dense_if_few(features.select(matrix))
         selected.sample_weight = matrix.sample_weight
         return selected, features
 
-    def _prepare(self, matrix: Matrix) -> tuple[Matrix, KMeansPartition]:
+    def _prepare(self, matrix: FeatureMatrix) -> tuple[FeatureMatrix, KMeansPartition]:
         n_clusters = check_count("n_clusters", self.n_clusters)
         min_size = check_count("min_cluster_size", self.min_cluster_size)
         check_matrix(matrix, n_clusters, min_size)
-        n_trimmed = count_trimmed(self.trim, matrix.n_samples, n_clusters, min_size)
-        if n_trimmed and isinstance(matrix, StreamedMatrix):
-            raise ValueError(
-                f"trim={self.trim} should be 0 for a StreamedMatrix: give the array in memory."
-            )
-        if matrix.sample_weight is not None:
-            refuse_counted(self.trim, min_size)
-        n_threads = count_threads(self.n_jobs)
-        return matrix, KMeansPartition(
-            n_clusters, min_size, roughness=SMALL_GAIN, n_threads=n_threads
-        )
+        check_unequal(matrix, self.trim, n_clusters, min_size)
+        step = KMeansPartition(n_clusters, min_size, n_threads=count_threads(self.n_jobs))
+        return matrix, replace(step, roughness=SMALL_GAIN)
 
-    def _fit_path(self, matrix, partition, weight_steps, *asked) -> tuple[list[Fit], np.ndarray]:
-        def fit_some(sample, rows):
-            labels = self._start_labels()
-            own = self if labels is None else clone(self).set_params(init=labels[rows])
-            return own._fit_alike(sample, partition, weight_steps, *asked)
-
-        if matrix.sample_weight is not None:
-            return fit_weighted(matrix, partition, weight_steps, fit_some)
-        size = partition.n_clusters, partition.min_size
-        n_trimmed = count_trimmed(self.trim, matrix.n_samples, *size)
-        if n_trimmed == 0:
-            return self._fit_alike(matrix, partition, weight_steps, *asked)
-        # A grandchild: the search spawns children.
-        seeds = seed_sequence(self.random_state).spawn(1)[0].spawn(1)[0]
-        own = matrix, partition, n_trimmed, self._effort().n_init, seeds
-        start = partial(start_trimmed, *own)
-        return fit_trimmed(matrix, partition, weight_steps, n_trimmed, start, fit_some)
-
-    def _fit_alike(
+    def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
     ) -> tuple[list[Fit], np.ndarray]:
-        """Fit samples that all count alike."""
-        effort, seeds = self._effort(), seed_sequence(self.random_state)
-        init = self._init(matrix.n_samples, partition.n_clusters)
-        return fit_path(
-            matrix,
-            partition,
-            weight_steps,
-            search=search,
-            effort=effort,
-            seeds=seeds,
-            start=make_start(init, matrix, effort.n_init, seeds, partition.n_threads),
-            progress=progress if progress is not None else self._print_progress,
-            objectives_only=objectives_only,
-        )
+        asked = weight_steps, search, progress or self._print_progress, objectives_only
 
-    def _print_progress(self, done: int, total: int) -> None:
-        if self.verbose:
-            print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
+        def fit_some(sample, rows=None):
+            labels = self._start_labels()
+            whole = rows is None or labels is None
+            own = self if whole else clone(self).set_params(init=labels[rows])
+            return own._fit_alike(sample, partition, *asked)
+
+        own = self.trim, self._effort().n_init, self.random_state
+        return fit_samples(matrix, partition, weight_steps, fit_some, *own)
 
     def _add_attributes(
-        self, matrix: Matrix, features: VaryingFeatures, fit: Fit, search: str
+        self, matrix: FeatureMatrix, features: VaryingFeatures, fit: Fit, search: str
     ) -> None:
-        n_threads = count_threads(self.n_jobs)
-        n_clusters = int(self.n_clusters)
-        labels = fit.labels
+        n_clusters, labels = int(self.n_clusters), fit.labels
         if labels.min() < 0:
             matrix, labels = matrix.take(np.flatnonzero(labels >= 0)), labels[labels >= 0]
         if matrix.sample_weight is None:
-            sums = matrix_sums(matrix, labels, n_clusters, n_threads)
+            sums = matrix_sums(matrix, labels, n_clusters, count_threads(self.n_jobs))
             centers = (sums / cluster_sizes(labels, n_clusters)).T
         else:
             centers = describe_weighted(matrix, labels, n_clusters)[0].T
@@ -260,16 +214,15 @@ class KMeans(BaseSparseKMeans):
         Number of starts; the best result is kept.
     max_iter : int, default=10000
         Largest number of rounds of the final refinement; in a round every sample may move. A fit
-        that they do not suffice for raises a ConvergenceWarning. Fewer rounds are faster.
+        that they do not suffice for raises a ConvergenceWarning.
     tol : float, default=0
-        A round that raises the objective by no more than this share is the last; with 0 the
-        refinement goes on until nothing is gained at all.
+        A round that raises the objective by no more than this share is the last.
     min_cluster_size, random_state, n_jobs, verbose, trim, missing
         As in `L0KMeans`.
 
     Attributes
     ----------
-    labels_, cluster_centers_, n_features_in_, feature_names_in_
+    labels_, cluster_centers_, search_, n_features_in_, feature_names_in_
         As in `L0KMeans`.
     feature_weights_ : ndarray of shape (n_features,)
         One for every feature that varies, 0 for constant ones.
@@ -279,8 +232,6 @@ class KMeans(BaseSparseKMeans):
         The sum of the scores.
     n_iter_ : int
         Rounds of the final refinement.
-    search_ : str
-        "alternate".
 
     Examples
     --------
@@ -312,16 +263,13 @@ class KMeans(BaseSparseKMeans):
         effort = self._effort()
         return matrix, replace(partition, max_iter=effort.max_iter, tol=effort.tol)
 
-    def _fit_alike(
-        self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
-    ):
-        n_init, seeds = self._effort().n_init, seed_sequence(self.random_state)
-        progress = progress if progress is not None else self._print_progress
-        fit = run_kmeans(matrix, partition, n_init, seeds, progress)
-        return [fit], np.array([fit.objective])
-
-    def _resolve_search(self, matrix):
-        return "alternate"
+    def _fit_alike(self, matrix, partition, weight_steps, search, progress, objectives_only):
+        """Fit samples that all count alike."""
+        seeds = seed_sequence(self.random_state)
+        labels, rounds, converged = partition.run(matrix, self._effort().n_init, seeds)
+        progress(1, 1)
+        fit = weigh_partition(matrix, partition, *weight_steps, labels, rounds)
+        return [replace(fit, converged=converged)], np.array([fit.objective])
 
 
 @dataclass(eq=False, repr=False)
@@ -332,7 +280,7 @@ class _Penalised(BaseSparseKMeans):
     _: KW_ONLY
     sparsity: float | None = None
     search: str = "auto"
-    init: str | ArrayLike | Start | None = None
+    init: str | ArrayLike | None = None
     n_init: int = 10
     max_iter: int = 20
     tol: float = 1e-4
@@ -343,6 +291,30 @@ class _Penalised(BaseSparseKMeans):
     trim: float = 0.0
     missing: str = "error"
     feature_groups: ArrayLike | None = None
+
+    def _resolve_search(self, matrix: FeatureMatrix) -> str:
+        search = check_choice("search", self.search, ["auto", "alternate", "global"])
+        start = check_start(self.init, matrix.n_samples, int(self.n_clusters), STARTS)
+        auto = "global" if start is None else "alternate"
+        return auto if search == "auto" else search
+
+    def _fit_alike(self, matrix, partition, weight_steps, search, progress, objectives_only):
+        """Fit samples that all count alike."""
+        effort, seeds = self._effort(), seed_sequence(self.random_state)
+        init = check_start(self.init, matrix.n_samples, partition.n_clusters, STARTS)
+        problem, starts = (matrix, partition.exact, weight_steps), None
+        if init is not None:
+            starts = propose_starts(*problem, init, effort.n_init, seeds)
+        if search == "global":
+            rng = np.random.default_rng(seeds.spawn(1)[0])
+            proposed = [own[0] for own in starts or []]
+            asked = proposed, progress, objectives_only
+            return search_path(matrix, partition, weight_steps, effort, rng, *asked)
+        n_restarts = effort.n_init if starts is None else 0
+        generators = [np.random.default_rng(seed) for seed in seeds.spawn(n_restarts)]
+        limits = {"max_iter": effort.max_iter, "tol": effort.tol, "progress": progress}
+        fits = alternate_everywhere(*problem, starts=starts, generators=generators, **limits)
+        return fits, np.array([fit.objective for fit in fits])
 
 
 class L0KMeans(_Penalised):
@@ -365,15 +337,14 @@ class L0KMeans(_Penalised):
         "alternate" is the paper's Algorithm 1, restarted as a whole; "global" searches for the
         optimum, beyond 4,096 samples first on 2,048 of them; "auto" is
         "global" without an `init`, else "alternate".
-    init : None, str, Start or array-like of shape (n_samples,), default=None
+    init : None, str or array-like of shape (n_samples,), default=None
         Where to start. None leaves it to the search. Otherwise "alternate" and "auto" run
         Algorithm 1 from there and nothing else, without restarts; on a `path` at every sparsity,
         and then also from the results of the others where these are better. Labels are one start;
         "random" is `n_init` random partitions; "screened" is the best of `n_init` runs of k-means
-        on the features that would be kept if their scores were how far their own distributions are
-        from a Gaussian (`sparsekm.cluster.screening`). With "global", a start, of several the
-        first, joins the search's own. Clusters smaller than `min_cluster_size` are filled with the
-        samples farthest from their own centres.
+        on the features that rank first by how far their own distributions are from a Gaussian
+        (`sparsekm.cluster.screening`). With "global", the first start joins the search's own.
+        Clusters below `min_cluster_size` are filled with the samples farthest from their centres.
     n_init : int, default=10
         Restarts of "alternate"; the effort of "global" in proportion.
     max_iter : int, default=20
@@ -399,9 +370,9 @@ class L0KMeans(_Penalised):
         (`sparsekm.cluster.missing`). `predict` takes distances over what is observed.
     feature_groups : array-like of shape (n_features,), default=None
         Names or numbers of the groups of features that are kept or dropped as a whole, such as the
-        probes of a gene, the genes of a pathway or the levels of one category. `sparsity` then
-        counts groups. A group counts as one feature, however many it holds: it is judged by the
-        mean of its a_j, and its weight is shared equally by its features.
+        probes of a gene or the levels of one category; `sparsity` then counts groups. A group
+        counts as one feature, however many it holds: it is judged by the mean of its a_j, and its
+        weight is shared equally by its features.
 
     Attributes
     ----------

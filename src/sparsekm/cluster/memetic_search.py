@@ -1,27 +1,44 @@
 """The search along a path: pools of partitions, improved by crossing and climbing.
 
-Algorithm 1 of the paper ends in poor local optima: with many noise features the first k-means, on
-all of them, decides too much. Here every sparsity has a pool of partitions. Two of them, of one
-sparsity or of neighbouring ones, are crossed, or one starts afresh on other features; all are
-improved by the local search, and the best of every pool is offered to its neighbours. A factor that
-many features share can fill a pool with partitions along it, from which no child leads away: so
-some children come from a random partition instead.
+Algorithm 1 of the paper ends in poor local optima. Here every sparsity has a pool of partitions.
+Two of them, of one sparsity or of neighbouring ones, are crossed, or one starts afresh on other
+features; all are improved by the local search, and the best of every pool is offered to its
+neighbours. A factor that many features share can fill a pool with partitions along it, from which
+no child leads away: so some children come from a random partition instead.
 """
 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from hashlib import sha256
+from itertools import count, islice
 
 import numpy as np
 
-from sparsekm.cluster.kmeans.few_samples import climb, nearest_seeds, restart
-from sparsekm.cluster.matrices.matrix import embed_samples
-from sparsekm.cluster.matrices.scatter import MatrixInMemory
+from sparsekm.cluster.alternation import (
+    RELATIVE_GAIN,
+    Fit,
+    best_fit,
+    refine_until_fixed_point,
+    share_partitions,
+    weigh_partition,
+)
+from sparsekm.cluster.kmeans.few_samples import (
+    FEW_SWEEPS,
+    climb,
+    exchange_until_stable,
+    nearest_seeds,
+    sum_clusters,
+)
+from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix, embed_samples
+from sparsekm.cluster.matrices.sample_rows import pack
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, canonical_labels
-from sparsekm.cluster.weight_step import TopFeatures
+from sparsekm.cluster.path_estimator import SearchEffort
+from sparsekm.cluster.weight_step import TopFeatures, WeightStep
 from sparsekm.runtime.compiled import compiled
+from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import take_turns
 
 
@@ -66,6 +83,25 @@ def cross(mother, father, n_clusters, draws, child):
         if claimed_by_mother == claimed_by_father:
             take_a = draws[i] < 0.5
         child[i] = a if take_a else b
+
+
+@compiled
+def restart(rows, labels, n_clusters, weight_step, min_size, draws):
+    """Run k-means on the features that tell two clusters apart: a climb rarely leaves its own.
+
+    `draws` (2 * n_clusters,) choose the two clusters and the seeds.
+    """
+    p = rows.shape[1]
+    support = np.empty(p, np.int64)
+    values = np.empty(p)
+    sums, sizes = sum_clusters(rows, labels, n_clusters, min_size)
+    order = np.argsort(draws[:n_clusters])
+    a, b = order[0], order[min(1, n_clusters - 1)]
+    apart = sums[a] / sizes[a] - sums[b] / sizes[b]
+    size = weight_step.weigh_into(apart * apart, support, values)
+    packed = pack(rows, support[:size], np.sqrt(values[:size]).astype(np.float32))
+    nearest_seeds(packed, n_clusters, draws[n_clusters:], labels)
+    exchange_until_stable(packed, labels, n_clusters, min_size, FEW_SWEEPS, 0.0)
 
 
 class Pool:
@@ -116,8 +152,6 @@ CAPACITY = 5
 RESTARTED = 0.5
 # The share of these that do so from a random partition, in place of a pool's.
 RANDOM = 0.2
-# A gain must be more than rounding.
-RELATIVE_GAIN = 1e-12
 
 
 class Search:
@@ -126,7 +160,7 @@ class Search:
     Samples are exchanged one at a time: thorough, for few samples in memory.
     """
 
-    def __init__(self, X: MatrixInMemory, partition: KMeansPartition, weight_steps, n_init, rng):
+    def __init__(self, X: FeatureMatrix, partition: KMeansPartition, weight_steps, n_init, rng):
         self.X, self.rows, self.partition, self.rng = X, X.rows, partition, rng
         self.n_clusters, self.n_places = partition.n_clusters, len(weight_steps)
         n, p = X.shape
@@ -265,3 +299,124 @@ class Search:
                     best = self.pools[other].members[0]
                     if self.pools[place].is_new_start(best):
                         yield best, place
+
+
+def search_path(
+    X: FeatureMatrix,
+    partition: KMeansPartition,
+    weight_steps: Sequence[WeightStep],
+    effort: SearchEffort,
+    rng: np.random.Generator,
+    proposed: Sequence[np.ndarray] = (),
+    progress: Callable[[int, int], None] | None = None,
+    objectives_only: bool = False,
+) -> tuple[list[Fit], np.ndarray]:
+    """Search every sparsity of a path, in ascending order: all samples, or a sample of many.
+
+    Partitions `proposed`, one per sparsity, join the search's own. Returns the fits, of many
+    samples none with `objectives_only`, and what the search came to at its stated effort.
+    """
+
+    def evolve(X, partition, weight_steps, proposed, more_steps=0):
+        search = Search(X, partition, weight_steps, effort.n_init, rng)
+        search.start()
+        if len(proposed):
+            # At sparsities beyond those asked for, what was proposed for the densest of these.
+            places = np.arange(len(weight_steps))
+            search.climb(np.array(proposed)[np.minimum(places, len(proposed) - 1)], places)
+        report = _count_steps(progress, effort.max_iter + more_steps)
+        return search, search.evolve(effort.max_iter, report), report
+
+    # More than half of the samples are no sample.
+    if X.n_samples <= 2 * partition.sample_size:
+        search, n_iter, _ = evolve(X, partition, weight_steps, proposed)
+        pairs = zip(weight_steps, search.best, strict=True)
+        fits = [weigh_partition(X, partition, *pair, n_iter) for pair in pairs]
+        fits = _refine(X, partition.exact, weight_steps, fits, search.ended)
+        return fits, np.array([fit.objective for fit in fits])
+    chosen = draw_samples(X.n_samples, partition.sample_size, rng)
+    # The search on a sample, which is cheap, goes beyond the sparsities asked for.
+    with_denser = [*weight_steps, *weight_steps[-1].denser(X.n_features)]
+    # Clusters that all samples show may be hidden in fewer samples than features: then all samples
+    # go on at the denser sparsities too, and what they come to is compared.
+    hidden = X.n_features > len(chosen)
+    continued = with_denser if hidden else weight_steps
+    search, n_iter, report = evolve(
+        X.take(chosen),
+        partition.for_sample(len(chosen), X.n_samples),
+        with_denser,
+        [labels[chosen] for labels in proposed],
+        len(continued),
+    )
+    objectives = np.maximum.accumulate(search.best_objectives)[: len(weight_steps)]
+    if objectives_only and not hidden:
+        return [], objectives
+    restarts = rng if hidden else None
+    fits = _go_on_with_all(X, partition, continued, search, proposed, n_iter, restarts)
+    fits = fits[: len(weight_steps)]
+    report(len(continued))
+    if hidden:
+        objectives = np.array([fit.objective for fit in fits])
+    if objectives_only:
+        return [], objectives
+    return _refine(X, partition.exact, weight_steps, fits, search.ended), objectives
+
+
+def _refine(X, partition, weight_steps, fits, ended) -> list[Fit]:
+    """Alternate from fits to fixed points, and share these along the path."""
+    refined = []
+    for weight_step, fit, has_ended in zip(weight_steps, fits, ended, strict=False):
+        fit = refine_until_fixed_point(X, partition, weight_step, fit)
+        refined.append(replace(fit, converged=fit.converged and bool(has_ended)))
+    return share_partitions(X, partition, weight_steps, refined)
+
+
+def _go_on_with_all(X, partition, weight_steps, search, proposed, n_iter, rng=None) -> list[Fit]:
+    """Extend what a sample's pools hold to all samples, and improve the best at every sparsity.
+
+    They go on side by side. With a generator they take turns: each goes on from the best of its
+    pool and from the fit at the next denser sparsity, and then also from k-means of the sample
+    begun anew on the features that it has come to keep: on these the clusters may show.
+    """
+    in_turn = rng is not None
+    sample, scores = search.X, search.partition.scores
+    # Side by side, fits of a matrix larger than memory would hold twice its blocks.
+    together = isinstance(X, CentredMatrix) and not in_turn
+    n_workers = min(partition.n_threads if together else 1, len(weight_steps))
+    alone = partition.sharing(n_workers)
+    fits: dict[int, Fit] = {}
+
+    def improve(place: int) -> None:
+        weight_step = weight_steps[place]
+        starts = [proposed[min(place, len(proposed) - 1)]] if len(proposed) else []
+        members = search.pools[place].members
+        for found in members[:1] if in_turn else members:
+            starts.append(alone.extend(X, weight_step.weigh(scores(sample, found)), sample, found))
+        if in_turn and place + 1 in fits:
+            starts.append(fits[place + 1].labels)
+        admitted = (alone.admit(X, start) for start in starts)
+        start = best_fit([weigh_partition(X, alone, weight_step, one, n_iter) for one in admitted])
+        fits[place] = refine_until_fixed_point(X, alone, weight_step, start, SMALL_GAIN)
+        if in_turn:
+            kept = fits[place].weights
+            found = search.partition.start(sample, kept, rng)
+            anew = alone.extend(X, kept, sample, found)
+            anew = weigh_partition(X, alone, weight_step, alone.admit(X, anew), n_iter)
+            anew = refine_until_fixed_point(X, alone, weight_step, anew, SMALL_GAIN)
+            fits[place] = best_fit([fits[place], anew])
+
+    take_turns(improve, len(weight_steps), n_workers)
+    in_order = [fits[place] for place in range(len(weight_steps))]
+    return share_partitions(X, partition, weight_steps, in_order, SMALL_GAIN)
+
+
+def _count_steps(progress: Callable[[int, int], None] | None, total: int) -> Callable[[int], None]:
+    """Give a function that tells `progress` of so many more steps done."""
+    numbers = count(1)
+
+    def report(steps: int) -> None:
+        for done in islice(numbers, steps):
+            if progress is not None:
+                progress(done, total)
+
+    return report

@@ -1,9 +1,8 @@
 """Missing values: filled by what features have in common, before anything is clustered.
 
 The singular vectors that rise above noise predict a missing value from all others of its sample and
-its feature; nearest neighbours are chosen by noise where few features tell samples apart. Singular
-values are shrunk as in Gavish & Donoho (2017, doi:10.1109/TIT.2017.2653801), again and again until
-the filled values settle.
+its feature. Singular values are shrunk as in Gavish & Donoho (2017, doi:10.1109/TIT.2017.2653801),
+again and again until the filled values settle.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.validation import check_choice
 from sparsekm.runtime.threads import one_blas_thread
 
+# What estimators may do about NaN in X.
 MISSING = ("error", "impute")
-"""What estimators may do about NaN in X."""
-# No more components are looked at, some of which are there to make the others exact.
+# Components looked at, and some more that make these exact.
 MOST_COMPONENTS = 20
 EXTRA_COMPONENTS = 5
 # Steps that find the components of the first fill; later ones go on from those before.

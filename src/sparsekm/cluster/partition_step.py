@@ -5,30 +5,29 @@ k-means is the one built in; others offer the three methods of `PartitionStep`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from sparsekm.cluster.kmeans.few_samples import (
-    FEW_SWEEPS,
-    exchange_until_stable,
-    nearest_seeds,
-)
+from sparsekm.cluster.kmeans.few_samples import FEW_SWEEPS, exchange_until_stable, nearest_seeds
 from sparsekm.cluster.kmeans.many_samples import (
     exchange_in_batches,
     fill_clusters,
     nearest_centers,
 )
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.sample_rows import Rows, pack_rows
-from sparsekm.cluster.matrices.scatter import (
-    Matrix,
-    MatrixInMemory,
+from sparsekm.cluster.matrices.matrix import (
+    CentredMatrix,
+    FeatureMatrix,
     cluster_sizes,
     feature_scores,
     matrix_sums,
 )
+from sparsekm.cluster.matrices.sample_rows import Rows, pack_rows
+from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
+from sparsekm.cluster.screening import marginal_scores
+from sparsekm.cluster.weight_step import WeightStep
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.random_state import draw_samples
 
@@ -38,6 +37,8 @@ SEEDING_SAMPLE = 2048
 SEEDING_PER_CLUSTER = 2
 # Sweeps of one refinement: a bound that data do not reach.
 MAX_SWEEPS = 10_000
+# What `init` may be beside labels and None.
+STARTS = ["random", "screened"]
 # In a search, what gains no more than this share of the objective is not tried again.
 SMALL_GAIN = 3e-4
 
@@ -94,7 +95,7 @@ class KMeansPartition:
         """Return the same for some of the samples, which hold their share of the guard."""
         return replace(self, min_size=max(1, self.min_size * size // n_samples))
 
-    def start(self, X: Matrix, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def start(self, X: FeatureMatrix, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Run k-means from k-means++ seeds, drawn from a sample where there are many samples."""
         draws = rng.random(self.n_clusters)
         size = self.sample_size
@@ -114,7 +115,7 @@ class KMeansPartition:
         exchange_until_stable(packed, labels, self.n_clusters, 1, FEW_SWEEPS, 0.0)
         return labels
 
-    def refine(self, X: Matrix, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    def refine(self, X: FeatureMatrix, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Run k-means from `labels`; small data end where no exchange gains."""
         return self.refine_counted(X, weights, labels)[0]
 
@@ -130,17 +131,44 @@ class KMeansPartition:
             sweeps = exchange_until_stable(_pack(X, weights), labels, *limits)
         return canonical_labels(labels, self.n_clusters), sweeps
 
-    def admit(self, X: Matrix, labels: np.ndarray) -> np.ndarray:
+    def run(self, X: FeatureMatrix, n_init: int, seeds) -> tuple[np.ndarray, int, bool]:
+        """Run k-means on all features; return labels, rounds and whether these sufficed.
+
+        Twice `n_init` starts are refined, of many samples on some. Counted are the rounds in which
+        the best is refined until nothing moves, or a round gains no more than `tol`.
+        """
+        generators = [np.random.default_rng(seed) for seed in seeds.spawn(n_init)]
+        sample, own, equal = X, self, np.ones(X.n_features)
+        if X.n_samples > self.sample_size:
+            rng = np.random.default_rng(seeds.spawn(1)[0])
+            sample = X.take(draw_samples(X.n_samples, self.sample_size, rng))
+            own = self.for_sample(sample.n_samples, X.n_samples)
+        starts = [own.start(sample, equal, rng) for rng in [*generators, *generators]]
+        labels = max(starts, key=lambda start: float(np.sum(own.scores(sample, start))))
+        if sample is not X:
+            labels = own.extend(X, equal, sample, labels)
+        rounds, converged = 0, False
+        while not converged and rounds < self.max_iter:
+            rest = replace(self.exact, max_iter=self.max_iter - rounds)
+            refined, taken = rest.refine_counted(X, equal, labels)
+            rounds += taken
+            # With tol=0 a refinement that moved something is tried again from where it ended.
+            ended = self.tol > 0 and taken < rest.max_iter
+            converged = ended or np.array_equal(refined, labels)
+            labels = refined
+        return labels, rounds, converged
+
+    def admit(self, X: FeatureMatrix, labels: np.ndarray) -> np.ndarray:
         """Return given labels as a partition that is allowed: short clusters are filled."""
         alike = np.ones(X.n_features)
         labels = fill_clusters(X, alike, labels, self.n_clusters, self.min_size)
         return canonical_labels(labels, self.n_clusters)
 
-    def scores(self, X: Matrix, labels: np.ndarray) -> np.ndarray:
+    def scores(self, X: FeatureMatrix, labels: np.ndarray) -> np.ndarray:
         """Return the scores a_j."""
         return feature_scores(X, labels, self.n_clusters, self.n_threads)
 
-    def extend(self, X, weights, sample: MatrixInMemory, labels) -> np.ndarray:
+    def extend(self, X, weights, sample: FeatureMatrix, labels) -> np.ndarray:
         """Give all samples of X the label of the nearest centre of a labelled `sample` of them."""
         support = np.flatnonzero(weights)
         sums = matrix_sums(sample.select(support), labels, self.n_clusters)
@@ -163,7 +191,7 @@ def canonical_labels(labels, n_clusters):
     return renamed
 
 
-def label_everyone(X: Matrix, values, centers, n_threads: int) -> np.ndarray:
+def label_everyone(X: FeatureMatrix, values, centers, n_threads: int) -> np.ndarray:
     """Label all samples of a matrix by their nearest centre (n_kept, n_clusters)."""
     labels = np.zeros(X.n_samples, np.int32)
     for start, columns in X.blocks():
@@ -172,7 +200,7 @@ def label_everyone(X: Matrix, values, centers, n_threads: int) -> np.ndarray:
     return labels
 
 
-def _pack(X: MatrixInMemory, weights: np.ndarray) -> Rows:
+def _pack(X: FeatureMatrix, weights: np.ndarray) -> Rows:
     """Return the weighted features of all samples, (n_samples, n_kept), float64 where dense."""
     if (weights == 1.0).all():
         return X.rows
@@ -180,7 +208,46 @@ def _pack(X: MatrixInMemory, weights: np.ndarray) -> Rows:
     return pack_rows(X.rows, support, np.sqrt(weights[support]))
 
 
-def dense_if_few(matrix: Matrix) -> Matrix:
+def dense_if_few(matrix: FeatureMatrix) -> FeatureMatrix:
     """Return a matrix of few samples as a search reads them, which takes them all."""
     few = matrix.n_samples <= 2 * SEEDING_SAMPLE and not isinstance(matrix, CentredMatrix)
     return matrix.take(np.arange(matrix.n_samples)) if few else matrix
+
+
+def propose_starts(
+    X: FeatureMatrix,
+    partition: KMeansPartition,
+    weight_steps: Sequence[WeightStep],
+    init: str | np.ndarray,
+    n_starts: int,
+    seeds: np.random.SeedSequence,
+) -> list[list[np.ndarray]]:
+    """Return the partitions that a checked `init` stands for at every sparsity.
+
+    They are the labels, random partitions, or the best k-means on the features screened.
+    """
+    if not isinstance(init, str):
+        return [[partition.admit(X, init)]] * len(weight_steps)
+    own, sampling = seeds.spawn(2)
+    own_seeds = own.spawn(n_starts)
+    if init == "random":
+        k, size = partition.n_clusters, X.n_samples
+        generators = [np.random.default_rng(seed) for seed in own_seeds]
+        drawn = [rng.integers(k, size=size, dtype=np.int32) for rng in generators]
+        return [[partition.admit(X, labels) for labels in drawn]] * len(weight_steps)
+    rng = np.random.default_rng(sampling)
+    block = X.take(draw_samples(X.n_samples, SEEDING_SAMPLE, rng)).block
+    rows = block.rows if isinstance(block, SparseBlock) else block.T
+    scores = marginal_scores(rows, n_jobs=partition.n_threads)
+    starts = []
+    for weight_step in weight_steps:
+        # Squared scores in place of a_j; a score of 0 is left out, unless all are.
+        weights = weight_step.weigh(scores**2)
+        if scores.any():
+            weights[scores == 0] = 0
+        # Every sparsity draws the same.
+        generators = [np.random.default_rng(seed) for seed in own_seeds]
+        found = [partition.start(X, weights, rng) for rng in generators]
+        objectives = [partition.scores(X, labels) @ weights for labels in found]
+        starts.append([found[int(np.argmax(objectives))]])
+    return starts

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,19 +16,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from sparsekm.cluster.alternation import Fit
-from sparsekm.cluster.matrices.containers import Data, as_readable, in_canonical_format
-from sparsekm.cluster.matrices.varying_features import VaryingFeatures
-from sparsekm.cluster.missing import (
-    check_observed,
-    fill_missing,
-    imputes,
-    name_the_cure,
+from sparsekm.cluster.matrices.containers import (
+    Data,
+    VaryingFeatures,
+    as_readable,
+    in_canonical_format,
 )
-from sparsekm.cluster.path import Progress, SearchEffort
-from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.missing import check_observed, fill_missing, imputes, name_the_cure
+from sparsekm.cluster.sparsity_path import Fit, SparsityPath
 from sparsekm.cluster.validation import (
-    check_choice,
     check_count,
     check_nonnegative,
     check_searchable,
@@ -41,6 +38,16 @@ from sparsekm.cluster.weight_step import (
     resolve_sparsities,
 )
 from sparsekm.runtime.random_state import check_random_state
+
+Progress = Callable[[int, int], None]
+
+
+class SearchEffort(NamedTuple):
+    """How hard to search."""
+
+    n_init: int  # restarts of the alternation; the climbs of the search in proportion
+    max_iter: int  # rounds of one alternation; generations of the search
+    tol: float  # relative change of the weights that ends an alternation
 
 
 class FeatureSelector(SelectorMixin):
@@ -59,10 +66,8 @@ class FeatureSelector(SelectorMixin):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError
-            If X has another number of features than in `fit`, or holds NaN or infinity.
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
         """
         return super().transform(as_readable(X))
 
@@ -79,10 +84,8 @@ class FeatureSelector(SelectorMixin):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError
-            If X has another number of features than were selected.
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X has another number of features than were selected.
         """
         return super().inverse_transform(as_readable(X))
 
@@ -146,8 +149,17 @@ def read_new(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
     return in_canonical_format(validate_data(estimator, X, reset=False, **_rules(estimator, X)))
 
 
+# What `fit` learns of batches, if it is given any.
+OF_BATCHES = ("batch_centred_", "batch_agreement_", "batch_shares_")
+
+
 def remember_features(estimator: BaseEstimator, X) -> None:
-    """Set the number of features and, where X has them, their names, at the end of a fit."""
+    """Set the number of features and, where X has them, their names, at the end of a fit.
+
+    What an earlier fit learned of batches is removed.
+    """
+    for name in OF_BATCHES:
+        estimator.__dict__.pop(name, None)
     if hasattr(X, "n_features"):
         X = np.empty((0, X.n_features))
     validate_data(estimator, X, skip_check_array=True)
@@ -166,14 +178,23 @@ def warn_unconverged(estimator: BaseEstimator, what: str) -> None:
 class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     """What the estimators of this room share: one fit, or a path of them, and selection.
 
-    A subclass has the parameters, reads data in `_read`, checks them and gives the partition step
-    in `_prepare`, and says in `_fit_path` how fits are searched for. From `_read` on, data are of
-    the features that vary; what is found is put back among all.
+    A subclass has the parameters and the methods named here. From `_read` on, data are of the
+    features that vary; what is found is put back among all.
     """
 
     penalty: str
     # Whether the fit at a sparsity is the same whatever else is on the path.
     independent_fits = False
+
+    # Of X: the validated data of the features that vary, and which these are.
+    _read: Callable[[Any], tuple[Any, VaryingFeatures]]
+    # Of data: these, which have a `shape`, and the partition step, once they fit.
+    _prepare: Callable[[Any], tuple[Any, Any]]
+    # Of data, partition step, ascending weight steps, search, progress and whether only objectives
+    # are asked for: the fits, and the objectives that a gap compares.
+    _fit_path: Callable[..., tuple[list[Fit], np.ndarray]]
+    # Of data, features, fit and search: sets the centres and what else an estimator learns.
+    _add_attributes: Callable[[Any, VaryingFeatures, Fit, str], None]
 
     # Read from the signature each time, they took more than a small fit.
     @classmethod
@@ -247,10 +268,9 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         return SparsityPath.from_fits(values, fits, search, first)
 
     def search_objectives(self, X: Data, sparsities: ArrayLike) -> np.ndarray:
-        """Return what the search comes to at every sparsity, before the fits are refined.
+        """Return the `first_objectives` of `path`, by which data and references are compared.
 
-        These are the `first_objectives` of `path`, at less cost. Data and references are compared
-        by these.
+        They cost less than the path, whose fits are then refined.
 
         Parameters
         ----------
@@ -316,49 +336,32 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
             )
         return self._learn(X, data, features, path.fit_at(index), path.search)
 
-    def _read(self, X) -> tuple[Any, VaryingFeatures]:
-        """Return the validated data of the features that vary, and which these are."""
-        raise NotImplementedError
-
-    def _prepare(self, data) -> tuple[Any, Any]:
-        """Return the data, which have a `shape`, and the partition step, once these fit."""
-        raise NotImplementedError
-
-    def _fit_path(
-        self, data, partition, weight_steps, search, progress=None, objectives_only=False
-    ) -> tuple[list[Fit], np.ndarray]:
-        """Return the fits of ascending sparsities, and the objectives that a gap compares."""
-        raise NotImplementedError
-
     def _learn(self, X, data, features: VaryingFeatures, fit: Fit, search: str) -> Self:
         if not fit.converged:
             warn_unconverged(self, "labels and weights still changed")
         remember_features(self, X)
-        self.labels_ = fit.labels
-        self.feature_weights_ = fit.weights
-        self.feature_scores_ = fit.scores
-        self.objective_ = fit.objective
+        self.labels_, self.feature_weights_ = fit.labels, fit.weights
+        self.feature_scores_, self.objective_ = fit.scores, fit.objective
         self.n_iter_ = fit.n_iter
         self._add_attributes(data, features, fit, search)
         return self
 
-    def _add_attributes(self, data, features: VaryingFeatures, fit: Fit, search: str) -> None:
-        """Set the centres, and what else an estimator learns of its own."""
-        raise NotImplementedError
+    def _print_progress(self, done: int, total: int) -> None:
+        if self.verbose:
+            print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
 
     def _resolve_search(self, data) -> str:
         return "alternate"
 
     def _weight_step(self, sparsity, features: VaryingFeatures) -> WeightStep:
-        penalty = check_choice("penalty", self.penalty, PENALTIES)
         groups = self._feature_groups(features)
-        step = PENALTIES[penalty](check_sparsity(penalty, sparsity, *(groups or features).counts))
+        bound = check_sparsity(self.penalty, sparsity, *(groups or features).counts)
+        step = PENALTIES[self.penalty](bound)
         return step if groups is None else groups.weigh_groups(step)
 
     def _grid(self, sparsities, features: VaryingFeatures) -> np.ndarray:
-        penalty = check_choice("penalty", self.penalty, PENALTIES)
         counts = (self._feature_groups(features) or features).counts
-        return resolve_sparsities(penalty, sparsities, *counts)
+        return resolve_sparsities(self.penalty, sparsities, *counts)
 
     def _feature_groups(self, features: VaryingFeatures) -> FeatureGroups | None:
         groups = getattr(self, "feature_groups", None)

@@ -40,12 +40,9 @@ def marginal_scores(X: Data, *, n_jobs: int | None = None) -> np.ndarray:
 
     The score is the Kolmogorov-Smirnov statistic of IF-PCA,
     :math:`\psi_j = \sqrt n \sup_t |F_{n,j}(t) - \Phi(t)|`, with :math:`F_{n,j}` the empirical
-    distribution function of the feature, standardised with ddof = 0: the programs of IF-PCA's
-    authors do so with ddof = 1, then divide by the square root of 1 - 1/n, which is the same. It
-    also grows with heavy tails and with single outliers.
-
-    The scores do not depend on the order of the samples, nor, up to rounding, on the location,
-    scale and sign of a feature.
+    distribution function of the feature, standardised with ddof = 0. It also grows with heavy tails
+    and single outliers. It does not depend on the order of the samples, nor, up to rounding, on the
+    location, scale and sign of a feature.
 
     Parameters
     ----------
@@ -62,8 +59,7 @@ def marginal_scores(X: Data, *, n_jobs: int | None = None) -> np.ndarray:
     Raises
     ------
     ValueError
-        If X holds NaN or infinity, or fewer than two samples; if indices of a sparse X lie outside
-        its shape.
+        If X holds NaN, infinity, or fewer than two samples, or indices lie outside its shape.
 
     Examples
     --------
@@ -120,8 +116,7 @@ def marginal_p_values(scores: np.ndarray, n_samples: int) -> np.ndarray:
     Parameters
     ----------
     scores : ndarray of shape (n_features,)
-        From `marginal_scores`. Constant features (score 0) have no part in the mean and the
-        standard deviation.
+        From `marginal_scores`. Constant features (score 0) have no part in mean and deviation.
     n_samples : int
         Number of samples behind the scores.
 

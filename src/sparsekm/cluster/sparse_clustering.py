@@ -12,13 +12,17 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 
-from sparsekm.cluster.alternation import restart_everywhere, share_partitions
+from sparsekm.cluster.alternation import alternate_everywhere
 from sparsekm.cluster.batches import check_batch, compare_batches
-from sparsekm.cluster.matrices.containers import Data, Seed, compute
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.scatter import Matrix, cluster_centers, feature_scores
-from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix
-from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
+from sparsekm.cluster.matrices.containers import (
+    Data,
+    Seed,
+    VaryingFeatures,
+    check_matrix,
+    compute,
+)
+from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix, feature_scores
+from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix, cluster_centers
 from sparsekm.cluster.path_estimator import PathEstimator, read_data
 from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.validation import check_count
@@ -38,7 +42,7 @@ class ClustererPartition:
     """
 
     clusterer: Any  # a partition step may be given, too
-    centred: Matrix
+    centred: FeatureMatrix
     n_clusters: int  # largest number allowed
 
     def start(self, X: np.ndarray, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -151,10 +155,10 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
     sparsity : None, int or float, default=None
         As in `L0KMeans` or `L1KMeans`.
     n_init : int, default=10
-        Runs of the whole algorithm from clusters by all features, where the clusterer is random: it
-        has a `random_state`, or is a partition step. Another runs once. Then, for every clusterer,
-        ``n_init - 1`` runs from clusters by few features, by turns those that tell two clusters of
-        the best run so far apart, and those that correlate with one feature. The best is kept.
+        Runs of the whole algorithm from clusters by all features, where the clusterer has a
+        `random_state` or is a partition step; another runs once. Then ``n_init - 1`` runs from
+        clusters by few features, by turns those that tell two clusters of the best run so far
+        apart, and those that correlate with one feature. The best is kept.
     max_iter : int, default=20
         Rounds of one run. Where a partition step's `refine` still moves samples after them, a
         ConvergenceWarning says so.
@@ -188,9 +192,8 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
     -----
     The objective is the judge, not the clusterer's own criterion: a new partition replaces the old
     one only where its between-cluster sum of squares, under the weights of the moment, is larger.
-    For clusterers that maximise something else, as a Gaussian mixture or a spectral clustering
-    does, the framework is a heuristic. They should suit a sum of squares: long, thin clusters
-    have a small one.
+    For clusterers that maximise something else, such as a Gaussian mixture, the framework is a
+    heuristic. They should suit a sum of squares: long, thin clusters have a small one.
 
     There is no `predict`: most clusterers cannot label new samples. Features are never rescaled:
     standardise first where they have different units.
@@ -236,14 +239,15 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         Raises
         ------
         TypeError, ValueError
-            As in `L0KMeans.fit`; if `clusterer` is none, or without a fixed number of clusters, or
-            what it finds is no partition into so many.
+            As in `L0KMeans.fit`; if `clusterer` is none or has no fixed number of clusters, or what
+            it finds is no partition into so many.
         """
         X = compute(X)
         if batch is not None:
             check_batch(batch, X)
         self._fit(X)
-        compare_batches(self, X, batch)
+        if batch is not None:
+            compare_batches(self, X, batch)
         return self
 
     def __sklearn_tags__(self):
@@ -253,7 +257,7 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         return tags
 
     def _read(self, X) -> tuple[Any, VaryingFeatures]:
-        centred: Matrix
+        centred: FeatureMatrix
         if isinstance(X, CentredMatrix):
             # References of a gap come centred: the clusterer sees the units of the data.
             values, centred = (X.columns.T + X.means).astype(X.dtype), X
@@ -282,8 +286,7 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         generators = [np.random.default_rng(seed) for seed in seeds]
         limits = {"max_iter": effort.max_iter, "tol": effort.tol, "n_fresh": effort.n_init - 1}
         problem = values, partition, weight_steps
-        fits = restart_everywhere(*problem, generators, progress=progress, **limits)
-        fits = share_partitions(*problem, fits)
+        fits = alternate_everywhere(*problem, generators=generators, progress=progress, **limits)
         return fits, np.array([fit.objective for fit in fits])
 
     def _add_attributes(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
-    from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+    from sparsekm.cluster.matrices.containers import VaryingFeatures
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,12 @@
 """Samples that do not all count alike: by weights, or because outliers are set aside.
 
-A sample of weight two counts as if it were given twice. So the search is given samples as often as
-their weights say; weights that are no small multiples of a common unit are rounded for it, and what
-it finds is refined with the weights themselves.
+The search is given samples as often as their weights say; weights that are no small multiples of a
+common unit are rounded for it, and what it finds is refined with the weights themselves.
 
 Outliers make clusters of their own, so some samples are set aside before anything is searched, by
 trimmed k-means on all features (Cuesta-Albertos, Gordaliza & Matran 1997,
 doi:10.1214/aos/1031833664). From the end of the search the samples farthest under the weights are
-set aside and the others refined, in turn, as in RSKC (Kondo, Salibian-Barrera & Zamar 2016,
+set aside and the others refined, in turn, as in RSKC (Kondo et al. 2016,
 doi:10.18637/jss.v072.i05).
 """
 
@@ -15,6 +14,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,8 @@ from sparsekm.cluster.alternation import (
     weigh_partition,
 )
 from sparsekm.cluster.kmeans.many_samples import square_distances
-from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_sizes, matrix_sums
+from sparsekm.cluster.matrices.containers import StreamedMatrix
+from sparsekm.cluster.matrices.matrix import FeatureMatrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
 from sparsekm.cluster.partition_step import (
     SEEDING_SAMPLE,
@@ -37,7 +38,7 @@ from sparsekm.cluster.partition_step import (
 )
 from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.validation import check_numbers, check_share
-from sparsekm.runtime.random_state import draw_samples
+from sparsekm.runtime.random_state import draw_samples, seed_sequence
 from sparsekm.runtime.threads import one_blas_thread
 
 # The common unit is looked for among the smallest weight and its parts, up to this one.
@@ -46,6 +47,37 @@ MOST_PARTS = 10
 REPEATS = 8
 # Samples whose values are made float64 at once.
 SAMPLES_AT_ONCE = 4096
+
+
+def check_unequal(X: FeatureMatrix, trim: float, n_clusters: int, min_size: int) -> None:
+    """Refuse to trim what is streamed, or beyond what the clusters need, or beside weights."""
+    n_trimmed = count_trimmed(trim, X.n_samples, n_clusters, min_size)
+    if n_trimmed and isinstance(X, StreamedMatrix):
+        raise ValueError(f"trim={trim} should be 0 for a StreamedMatrix: give the array in memory.")
+    if X.sample_weight is not None:
+        refuse_counted(trim, min_size)
+
+
+def fit_samples(
+    X: FeatureMatrix, partition: KMeansPartition, weight_steps, fit_some, trim, n_starts, seed: Any
+) -> tuple[list[Fit], np.ndarray]:
+    """Fit samples as they count: by weights, without those trimmed, or all alike.
+
+    `fit_some` searches samples that count alike, given their numbers if they are some or repeated,
+    and returns a fit per weight step and the first objectives.
+    """
+    if X.sample_weight is not None:
+        return fit_weighted(X, partition, weight_steps, fit_some)
+    n_trimmed = count_trimmed(trim, X.n_samples, partition.n_clusters, partition.min_size)
+    if n_trimmed == 0:
+        return fit_some(X)
+    # A grandchild: the search spawns children.
+    seeds = seed_sequence(seed).spawn(1)[0].spawn(1)[0]
+    best_start = partial(start_trimmed, X, partition, n_trimmed, n_starts, seeds)
+    kept = best_start(np.ones(X.n_features))[1]
+    fits, first = fit_some(X.take(kept), kept)
+    rest = X, partition.exact, n_trimmed, best_start, kept
+    return [_settle(*rest, *pair) for pair in zip(weight_steps, fits, strict=False)], first
 
 
 def check_sample_weight(weights: ArrayLike, n_samples: int) -> np.ndarray:
@@ -82,8 +114,8 @@ def with_weights(matrix: Any, sample_weight: np.ndarray | None) -> Any:
 def repeat_counts(sample_weight: np.ndarray, most: int) -> tuple[np.ndarray, float]:
     """Return how often each sample is given, at most `most` in all, and the weight of each time.
 
-    Where the weights are no multiples of a common unit, or too large ones, they are rounded so that
-    running sums are met; samples of little weight may then not be given.
+    Weights that are no multiples of a common unit, or too large ones, are rounded so that running
+    sums are met; samples of little weight may then not be given.
     """
     for parts in range(1, MOST_PARTS + 1):
         unit = sample_weight.min() / parts
@@ -108,13 +140,9 @@ def repeat_samples(weights: ArrayLike, n_samples: int) -> np.ndarray:
 
 
 def fit_weighted(
-    X: MatrixInMemory, partition: KMeansPartition, weight_steps, fit_some
+    X: FeatureMatrix, partition: KMeansPartition, weight_steps, fit_some
 ) -> tuple[list[Fit], np.ndarray]:
-    """Fit samples by their weights.
-
-    `fit_some` searches samples, given as often as they count, and returns a fit per weight step
-    and the first objectives.
-    """
+    """Fit samples by their weights, from fits of samples given as often as they count."""
     counts, unit = repeat_counts(X.sample_weight, 2 * max(SEEDING_SAMPLE, X.n_samples))
     rows = np.repeat(np.arange(X.n_samples), counts)
     sample = with_weights(X, None)
@@ -122,22 +150,25 @@ def fit_weighted(
         sample = sample.take(rows)
     fits, first = fit_some(sample, rows)
     given, places = np.unique(rows, return_index=True)
-    found = []
-    exact = WeightedPartition(partition.n_clusters, partition.n_threads)
-    are_met = _are_met(X.sample_weight, counts, unit)
+    if _are_met(X.sample_weight, counts, unit):
+        found = [
+            replace(
+                fit,
+                labels=fit.labels[places],
+                scores=fit.scores * unit,
+                objective=fit.objective * unit,
+            )
+            for fit in fits
+        ]
+        return found, first * unit
+    found, exact = [], WeightedPartition(partition.n_clusters, partition.n_threads)
     for weight_step, fit in zip(weight_steps, fits, strict=False):
-        if are_met:
-            scaled = {"scores": fit.scores * unit, "objective": fit.objective * unit}
-            found.append(replace(fit, labels=fit.labels[places], **scaled))
-            continue
         labels = partition.extend(X, fit.weights, sample, fit.labels)
         labels[given] = fit.labels[places]
         start = weigh_partition(X, exact, weight_step, partition.admit(X, labels), fit.n_iter)
         refined = refine_until_fixed_point(X, exact, weight_step, start)
         found.append(replace(refined, converged=refined.converged and fit.converged))
-    if found and not are_met:
-        found = share_partitions(X, exact, weight_steps, found)
-    return found, first * unit
+    return share_partitions(X, exact, weight_steps[: len(found)], found), first * unit
 
 
 @dataclass(frozen=True)
@@ -147,7 +178,7 @@ class WeightedPartition:
     n_clusters: int
     n_threads: int = 1
 
-    def refine(self, X: MatrixInMemory, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    def refine(self, X: FeatureMatrix, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Move samples to their nearest centre while that gains and leaves no cluster empty."""
         support = np.flatnonzero(weights)
         X, values = with_weights(X.select(support), X.sample_weight), weights[support]
@@ -162,7 +193,7 @@ class WeightedPartition:
             gained = values @ scores
         return canonical_labels(labels, self.n_clusters)
 
-    def scores(self, X: MatrixInMemory, labels: np.ndarray) -> np.ndarray:
+    def scores(self, X: FeatureMatrix, labels: np.ndarray) -> np.ndarray:
         """Return the scores a_j."""
         return describe_weighted(X, labels, self.n_clusters)[1]
 
@@ -208,13 +239,13 @@ def count_trimmed(trim: float, n_samples: int, n_clusters: int, min_size: int) -
     return n_trimmed
 
 
-def first_kept(X: MatrixInMemory, n_clusters: int, n_trimmed: int, seed: int) -> np.ndarray:
+def first_kept(X: FeatureMatrix, n_clusters: int, n_trimmed: int, seed: int) -> np.ndarray:
     """Return the samples, ascending, that trimmed k-means on all features keeps."""
     partition, seeds = KMeansPartition(n_clusters), np.random.SeedSequence(seed)
     return start_trimmed(X, partition, n_trimmed, N_STARTS, seeds, np.ones(X.n_features))[1]
 
 
-def keep_nearest(X: MatrixInMemory, centers, weights, n_trimmed: int) -> np.ndarray:
+def keep_nearest(X: FeatureMatrix, centers, weights, n_trimmed: int) -> np.ndarray:
     """Return all samples, ascending, but those farthest from their nearest centre.
 
     `centers` (n_clusters, n_features) are on the scale of the data as they came.
@@ -223,24 +254,10 @@ def keep_nearest(X: MatrixInMemory, centers, weights, n_trimmed: int) -> np.ndar
     return problem.set_aside((centers - X.means)[:, weights > 0].T)[1]
 
 
-def fit_trimmed(
-    X: MatrixInMemory, partition, weight_steps, n_trimmed, best_start, fit_kept
-) -> tuple[list[Fit], np.ndarray]:
-    """Fit all but the samples that are farthest from their centres, whose labels are -1.
-
-    `best_start` runs trimmed k-means under some weights; `fit_kept` searches some of the samples,
-    given their numbers, and returns a fit per weight step and the first objectives.
-    """
-    kept = best_start(np.ones(X.n_features))[1]
-    fits, first = fit_kept(X.take(kept), kept)
-    rest = X, partition.exact, n_trimmed, best_start, kept
-    return [_settle(*rest, *pair) for pair in zip(weight_steps, fits, strict=False)], first
-
-
 def _settle(X, partition, n_trimmed, best_start, kept, weight_step, fit) -> Fit:
     """Set aside and refine in turn until the samples set aside were so before.
 
-    Where that ends, trimmed k-means is started anew under the weights; what is better goes on.
+    Then trimmed k-means is started anew under the weights; what is better goes on.
     """
     seen = {kept.tobytes()}
     while True:
@@ -262,7 +279,7 @@ def _settle(X, partition, n_trimmed, best_start, kept, weight_step, fit) -> Fit:
 
 
 def start_trimmed(
-    X: MatrixInMemory, partition: KMeansPartition, n_trimmed, n_starts, seeds, weights
+    X: FeatureMatrix, partition: KMeansPartition, n_trimmed, n_starts, seeds, weights
 ) -> Trimmed:
     """Run trimmed k-means from drawn centres, of many samples on some, the best to its end."""
     rng = np.random.default_rng(seeds)

@@ -31,8 +31,7 @@ def check_nonnegative(name: str, value: object) -> float:
 
 def check_share(name: str, value: object) -> float:
     """Return `value` as a float if it is a number in [0, 0.5)."""
-    share = check_nonnegative(name, value)
-    if share >= 0.5:
+    if (share := check_nonnegative(name, value)) >= 0.5:
         raise ValueError(f"{name}={value} should be < 0.5, a share of the samples.")
     return share
 
@@ -58,23 +57,20 @@ def check_numbers(name: str, values: object) -> np.ndarray:
     return numbers
 
 
-def check_start(labels: object, n_samples: int, n_clusters: int, names: Sequence[str]) -> Any:
-    """Return start labels as int32 in ``range(n_clusters)``, or a start, or one of its `names`."""
-    if labels is None or hasattr(labels, "propose"):
-        return labels
-    if isinstance(labels, str):
-        if labels in names:
-            return labels
+def check_start(init: object, n_samples: int, n_clusters: int, names: Sequence[str]) -> Any:
+    """Return an `init`: None, one of its `names`, or labels as int32 in ``range(n_clusters)``."""
+    if init is None or (isinstance(init, str) and init in names):
+        return init
+    if isinstance(init, str):
         raise ValueError(
-            f"init={labels!r} should be None, one of {list(names)} or labels of shape "
-            f"({n_samples},)."
+            f"init={init!r} should be None, one of {list(names)} or labels of shape ({n_samples},)."
         )
-    if np.shape(labels) != (n_samples,):
+    if np.shape(init) != (n_samples,):
         raise ValueError(
-            f"init of shape {np.shape(labels)} should have the shape (n_samples,)=({n_samples},)."
+            f"init of shape {np.shape(init)} should have the shape (n_samples,)=({n_samples},)."
         )
     # Numbered by first appearance, as every partition is.
-    codes = label_codes(labels, "init")
+    codes = label_codes(init, "init")
     n_labels = int(codes.max()) + 1
     if n_labels > n_clusters:
         raise ValueError(

@@ -15,8 +15,8 @@ from numba import types
 from numba.extending import overload_method
 from numpy.typing import ArrayLike
 
-from sparsekm.cluster.matrices.varying_features import VaryingFeatures
-from sparsekm.cluster.validation import check_numbers
+from sparsekm.cluster.matrices.containers import VaryingFeatures
+from sparsekm.cluster.validation import check_choice, check_numbers
 from sparsekm.metrics import label_codes
 from sparsekm.runtime.compiled import compiled
 
@@ -26,8 +26,7 @@ TIE = 1e-9
 ROUNDING = 1e-12
 # A search that ends at few features goes on at so many times as many, and so on.
 STRIDE = 3
-# The sparsest value of the l1 grid: about two features' worth of weight (as in Witten &
-# Tibshirani's own choice, doi:10.1198/jasa.2010.tm09415).
+# The sparsest value of the l1 grid, about two features' worth, as Witten & Tibshirani choose it.
 SPARSEST_L1 = 1.2
 
 
@@ -35,21 +34,12 @@ class WeightStep:
     """What the alternation asks of a penalty: a named tuple of its parameters.
 
     Numba types it by its class, so each kernel is compiled once per penalty. A subclass writes
-    `weigh_into` in the Python that Numba compiles, and what else depends on the penalty.
+    `weigh_into` in the Python that Numba compiles and, for `PENALTIES`, also `check`, of what a
+    user gives, and `grid_range`, of the default grid.
     """
 
     # Whether a sparsity is a whole number of features.
     counts_features: ClassVar[bool] = False
-
-    @staticmethod
-    def check(sparsity: float | None, n_features: int, n_constant: int = 0) -> int | float:
-        """Return what a finite sparsity, or None, stands for; `n_constant` features do not vary."""
-        raise NotImplementedError
-
-    @staticmethod
-    def grid_range(n_features: int) -> tuple[float, float]:
-        """Return the sparsest and the densest value of a default grid."""
-        raise NotImplementedError
 
     @staticmethod
     def bound_of(count: int) -> float:
@@ -308,7 +298,7 @@ def check_sparsity(
     penalty: str, sparsity: object, n_features: int, n_constant: int = 0
 ) -> int | float:
     """Return what a user's sparsity, None or a finite number, stands for under a penalty."""
-    step: Any = PENALTIES[penalty]
+    step: Any = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
     if sparsity is not None:
         if isinstance(sparsity, bool) or not isinstance(sparsity, Real):
             raise TypeError(f"sparsity={sparsity!r} should be None or a number.")
@@ -326,8 +316,9 @@ def resolve_sparsities(
     penalty: str, sparsities: object, n_features: int, n_constant: int = 0
 ) -> np.ndarray:
     """Return what a path's sparsities stand for, in their order: here 1.0 is one feature."""
+    step = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
     values = check_numbers("sparsities", sparsities)
-    return np.array([PENALTIES[penalty].check(value, n_features, n_constant) for value in values])
+    return np.array([step.check(value, n_features, n_constant) for value in values])
 
 
 @compiled

@@ -17,7 +17,7 @@ from matplotlib.collections import PatchCollection
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 
-from sparsekm.figures.style import DROPPED, categorical_colors, short_name
+from sparsekm.figures.style import DROPPED, categorical_colors, remove_frame, short_name
 
 # More samples are shown as means of this many bins.
 MOST_COLUMNS = 600
@@ -86,8 +86,7 @@ def draw_field(axes: Axes, field: OrderedField, names: Sequence[str]) -> None:
     shown = [short_name(names[feature], 18) for feature in field.features]
     axes.set_yticks(range(len(shown)), shown, fontsize=6.5, parse_math=False)
     axes.set_xticks([])
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
+    remove_frame(axes)
     for border in np.flatnonzero(np.diff(field.clusters)) + 0.5:
         axes.axvline(border, color="white", linewidth=1.2)
     bar = axes.figure.colorbar(
@@ -138,11 +137,7 @@ def color_column(
 
 
 def draw_bar(axes: Axes, field: OrderedField, name: str, bar: Bar) -> None:
-    """Draw a bar above the heat map.
-
-    A column of several samples has the colour of most of them, or the mean of those that have a
-    value.
-    """
+    """Draw a bar; a column of several samples has the most frequent colour, or the mean."""
     pixels = []
     for those in field.columns:
         values = bar.values[those]
@@ -156,5 +151,4 @@ def draw_bar(axes: Axes, field: OrderedField, name: str, bar: Bar) -> None:
     axes.imshow([pixels], aspect="auto", interpolation="none")
     axes.set_xticks([])
     axes.set_yticks([0], [name], fontsize=6.5, parse_math=False)
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
+    remove_frame(axes)

@@ -6,17 +6,11 @@ has no control characters. So figures show names cut and as they are; tables sho
 
 Colours are those of Okabe and Ito (except their yellow, which is faint on white) and, for methods,
 three others of Tol: readers with any of the common colour-vision deficiencies can tell them apart.
-Full protan, deutan and tritan vision are simulated with the matrices of Machado et al. (2009) on
-linear RGB. Distances are Euclidean in the Oklab space, where 0.02 is about the smallest noticeable
-difference between adjacent patches.
 
 References
 ----------
 M. Okabe, K. Ito (2008), Color universal design. https://jfly.uni-koeln.de/color/
 P. Tol (2021), Colour schemes. SRON/EPS/TN/09-002. https://sronpersonalpages.nl/~pault/
-G. M. Machado, M. M. Oliveira, L. A. F. Fernandes (2009), A physiologically-based model for
-simulation of color vision deficiency. doi:10.1109/TVCG.2009.113
-B. Ottosson (2020), A perceptual color space for image processing.
 """
 
 from __future__ import annotations
@@ -52,26 +46,6 @@ DROPPED = "#B4B4B4"
 INK = "#222222"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
-VISIONS = {
-    "normal": np.eye(3),
-    "protan": np.reshape([0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216,
-                          -0.003882, -0.048116, 1.051998], (3, 3)),
-    "deutan": np.reshape([0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413,
-                          -0.011820, 0.042940, 0.968881], (3, 3)),
-    "tritan": np.reshape([1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602,
-                          0.004733, 0.691367, 0.303900], (3, 3)),
-}  # fmt: skip
-"""Matrices from linear RGB to linear RGB, by kind of vision."""
-
-_CONES = np.reshape(
-    [0.4122214708, 0.2119034982, 0.0883024619, 0.5363325363, 0.6806995451, 0.2817188376,
-     0.0514459929, 0.1073969566, 0.6299787005], (3, 3)
-)  # fmt: skip
-_OPPONENTS = np.reshape(
-    [0.2104542553, 1.9779984951, 0.0259040371, 0.7936177850, -2.4285922050, 0.7827717662,
-     -0.0040720468, 0.4505937099, -0.8086757660], (3, 3)
-)  # fmt: skip
-
 MOST_LETTERS = 40
 # Of any text, also the figures' own.
 _MOST_OF_A_LINE = 72
@@ -84,10 +58,7 @@ def short_name(name: object, most: int = MOST_LETTERS) -> str:
 
 
 def name_legend(figure: Figure, handles: Sequence[tuple[str, Artist]], **look: Any) -> None:
-    """Add a legend of names from data below a figure.
-
-    matplotlib leaves out labels that start with an underscore, so the names are set afterwards.
-    """
+    """Add a legend of names from data, of which matplotlib leaves out those with an underscore."""
     legend = figure.legend(
         [handle for _, handle in handles], ["-"] * len(handles), loc="outside lower center", **look
     )
@@ -158,6 +129,12 @@ def write_near(
     axes.annotate(text, place, xytext=shift, textcoords="offset points", fontsize=size, **look)
 
 
+def remove_frame(axes: Axes) -> None:
+    """Remove the frame and the marks of ticks."""
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+
+
 CHOICE_LINE = {"color": INK, "linewidth": 0.8, "linestyle": (0, (4, 2))}
 """The look of a line at what was chosen."""
 
@@ -195,10 +172,7 @@ _METADATA = {
 
 
 def render_figure(figure: Figure, kind: str) -> bytes:
-    """Render a figure as "svg", "pdf" or "png", with equal bytes for equal figures.
-
-    Later formats reuse the layout of the first.
-    """
+    """Render a figure as "svg", "pdf" or "png"; later formats reuse the layout of the first."""
     stream = io.BytesIO()
     with figure_style():
         if figure.get_layout_engine() is not None and not getattr(figure, "has_formulas", False):
@@ -212,9 +186,8 @@ def figure_svg(figure: Figure, titles: Mapping[str, Sequence[str]] | None = None
     """Render a figure as SVG text, with equal bytes for equal figures.
 
     `titles` has, for the ``gid`` of a collection of markers or patches, the texts that a pointer on
-    each of them shows. Paths and positions are rounded to a hundredth of a point: on slices, whose
-    borders have thousands of corners, further decimals would be a third of the file. Lines are not
-    indented.
+    each of them shows. Places are rounded to a hundredth of a point: further decimals would be a
+    third of the file.
     """
     text = render_figure(figure, "svg").decode()
     text = _PLACES.sub(lambda place: _DECIMALS.sub(r"\1", place[0]), text)
@@ -241,25 +214,6 @@ def _add_titles(svg: str, gid: str, names: Sequence[str]) -> str:
     return before + mark + definitions + end + drawn
 
 
-def place_colors(colors: Sequence, vision: str = "normal") -> np.ndarray:
-    """Return the Oklab coordinates of colours: lightness, green to red, blue to yellow."""
-    rgb = np.array([to_rgb(color) for color in colors]).reshape(-1, 3)
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    seen = (linear @ VISIONS[vision].T).clip(0, 1)
-    return np.cbrt(seen @ _CONES) @ _OPPONENTS
-
-
-def color_distances(colors: Sequence, others: Sequence) -> np.ndarray:
-    """Return the distances (m, k) between colours for the vision that sees the least difference."""
-    by_vision = [
-        np.linalg.norm(
-            place_colors(colors, vision)[:, None] - place_colors(others, vision)[None], axis=2
-        )
-        for vision in VISIONS
-    ]
-    return np.min(by_vision, axis=0)
-
-
 def categorical_colors(n_colors: int) -> list[str]:
     """Return colours for categories: seven hues, then shades of them, far from all previous."""
     hues = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, GREY)
@@ -279,9 +233,9 @@ def shift_lightness(color: str, shift: float) -> str:
 def shades(color: str, n_shades: int, avoid: Sequence[str] = ()) -> list[str]:
     """Return distinct shades of a colour: first the colour itself, then shades far from all others.
 
-    Candidates have the hue of the colour or a similar one. Each shade is a candidate that, for any
-    colour vision, is far from the previous shades and from the colours to avoid, which have another
-    meaning in the figure, but no farther from the colour itself than necessary.
+    Candidates have the hue of the colour or a similar one. Each shade is a candidate that is far
+    from the previous shades and from the colours to avoid, which have another meaning in the
+    figure, but no farther from the colour itself than necessary.
     """
     hue, _, saturation = colorsys.rgb_to_hls(*to_rgb(color))
     candidates = [
@@ -293,13 +247,12 @@ def shades(color: str, n_shades: int, avoid: Sequence[str] = ()) -> list[str]:
     # Rounding, which differs between versions of Python, can put one outside the range.
     candidates = np.clip(candidates, 0, 1)
     chosen = [to_rgb(color)]
-    places = place_colors(candidates)
-    kinship = np.linalg.norm(places - place_colors(chosen), axis=1)
-    nearest = color_distances(candidates, [*chosen, *avoid]).min(axis=1)
+    taken = [*chosen, *map(to_rgb, avoid)]
+    kinship = np.linalg.norm(candidates - chosen[0], axis=1)
     while len(chosen) < n_shades:
-        best = int((nearest - _KINSHIP * kinship).argmax())
-        chosen.append(candidates[best])
-        nearest = np.minimum(nearest, color_distances(candidates, chosen[-1:])[:, 0])
+        nearest = np.linalg.norm(candidates[:, None] - np.array(taken), axis=2).min(axis=1)
+        chosen.append(candidates[(nearest - _KINSHIP * kinship).argmax()])
+        taken.append(chosen[-1])
     return [to_hex(rgb) for rgb in chosen[:n_shades]]
 
 

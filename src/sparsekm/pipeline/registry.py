@@ -33,7 +33,6 @@ class Method(MethodLook):
     tuning: str
     penalty: str | None = None
     sparsities: Mapping[str, float] = field(default_factory=dict)
-    axis: str = ""
     maximises: bool = False
     default: bool = False
     reference: str = ""

@@ -1,89 +1,28 @@
-"""The section that compares ages: genes that enter and leave, and clusters that correspond."""
+"""The section that compares ages: the genes that enter, leave and stay."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from sparsekm.annotation.gene_table import DROPPED, KEPT, VERDICTS
-from sparsekm.figures.style import BLUE, INK, ORANGE, SKY, figure_style, new_figure
-from sparsekm.reporting.clusters import region_colors
-from sparsekm.reporting.figures import caption_figure
-from sparsekm.reporting.page_tables import (
-    Cell,
-    Column,
-    TableView,
-    caption,
-    make_table,
-    name_some,
-    write_text,
+from sparsekm.figures.style import (
+    BLUE,
+    INK,
+    ORANGE,
+    SKY,
+    figure_style,
+    new_figure,
+    remove_frame,
 )
-from sparsekm.reporting.results import DatasetResult
-
-
-def view_corresponding(results: Sequence[DatasetResult]) -> TableView | None:
-    """List the clusters of each region (row) at each age (column), by the primary methods.
-
-    A cluster belongs to the region with most of its voxels; clusters in one row correspond.
-    """
-    results = [result for result in results if result.is_atlas]
-    tables = {result.name: result.overlap for result in results if result.overlap is not None}
-    if len(tables) < 2:
-        return None
-    colors = {label: c for result in results for label, c in region_colors(result).items()}
-    listed = [name for result in results for name in result.regions["acronym"].astype(str)]
-    order = [label for label in dict.fromkeys(listed) if label in colors]
-    titles = dict.fromkeys(result.primary.title for result in results)
-    columns = [_list_clusters(table) for table in tables.values()]
-    return make_table(
-        caption("corresponding", titles=" and ".join(titles)),
-        {"region": "", **dict.fromkeys(tables, "text")},
-        (
-            [Cell(label, color=colors[label]), *(column.get(label) for column in columns)]
-            for label in [*order, *sorted(set(colors) - set(order))]
-        ),
-        simulated=all(result.is_simulated for result in results),
-    )
-
-
-def _list_clusters(overlap: pd.DataFrame) -> dict[str, str]:
-    """Write the clusters that lie mostly in each region, the largest part of it first."""
-    own = overlap[overlap["is_best"]].sort_values(["n_shared", "cluster"], ascending=[False, True])
-    texts = own["cluster"].astype(str) + own["share_of_label"].map(" ({:.0%})".format)
-    found = texts.groupby(own["label"]).agg(", ".join)
-    return dict.fromkeys(overlap["label"], "no cluster") | found.to_dict()
-
-
-_EVERYWHERE = "needed everywhere|housekeeping"
-"""How terms are named whose genes are needed in all cells."""
-
-
-def describe_needed(results: Sequence[DatasetResult], sets: Mapping[str, Any]) -> str:
-    """Say how many genes are dropped of those that a gene set calls needed everywhere.
-
-    `sets` is the setting of the gene sets, whose tests are those of ``result.enrichment``. Where
-    the real atlas was tested without such a set, a source is named that has one.
-    """
-    ages = [result for result in results if result.is_atlas and "verdict" in result.genes]
-    found = []
-    for age in ages:
-        if age.enrichment is not None:
-            named = age.enrichment["name"].astype(str).str.contains(_EVERYWHERE, case=False)
-            lines = age.enrichment[named & (age.enrichment["group"] == "dropped")]
-            found += [(age, line) for line in lines.itertuples(index=False)]
-    source = Path(str(sets.get("path") or "gene sets")).name
-    if not sets.get("path") and sets.get("source") == "phantom":
-        source = "the phantom’s invented terms"
-    is_real = bool(ages) and not any(age.is_simulated for age in ages)
-    return write_text("needed_text.html", found=found, source=source, is_real=is_real)
-
+from sparsekm.reporting.figures import caption_figure
+from sparsekm.reporting.page_tables import TableView, caption, make_table, name_some
 
 _NAMES_SHOWN = 15
 LOOKS = {
@@ -105,8 +44,7 @@ def view_ages(
 ) -> dict[str, Any]:
     """Prepare the section from the tables of `sparsekm.annotation.gene_table`.
 
-    It has a sentence, a heat map, and a table of the genes that enter and leave. Terms and clusters
-    are no part of these tables: `describe_needed` and `view_corresponding` tell of them.
+    It has a sentence, a heat map, and a table of the genes that enter and leave.
     """
     is_whole = kept["n_analysed"] == len(ages)
     everywhere = int((is_whole & (kept["n_kept"] == len(ages))).sum())
@@ -128,14 +66,13 @@ def view_ages(
 
 def _view_changes(changes: pd.DataFrame) -> TableView:
     """Make a row for each pair of ages: number and names of genes that enter, leave and stay."""
-    kinds = ("enter", "leave", "stay")
-    heads = [Column("ages", kind="text")]
-    rows = [[f"{row.earlier} to {row.later}"] for row in changes.itertuples()]
-    for kind in kinds:
-        heads += [Column(kind, kind="text"), Column("which", kind="wide")]
-        for row, number, names in zip(rows, changes[f"n_{kind}"], changes[kind], strict=True):
-            row += [f"{number:,}", name_some(names.split(";"), _NAMES_SHOWN)]
-    return make_table(caption("changes"), heads, rows, kind="genes changes")
+    columns, heads = [changes["earlier"] + " to " + changes["later"]], ["ages"]
+    for kind in ("enter", "leave", "stay"):
+        names = [name_some(genes.split(";"), _NAMES_SHOWN) for genes in changes[kind]]
+        columns += [changes[f"n_{kind}"], pd.Series(names, changes.index)]
+        heads += [kind, "which"]
+    table = pd.concat(columns, axis=1).set_axis(heads, axis=1)
+    return make_table(caption("changes"), table, {"which": "wide"}, kind="genes changes")
 
 
 def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:
@@ -143,31 +80,26 @@ def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:
 
     The table is that of `tabulate_ages`. Genes that no method keeps at any age are left out.
     """
-    ages, words = list(ages), list(LOOKS)
-    shown = table[~table[ages].isin(["", VERDICTS[3], DROPPED]).all(axis=1)]
-    codes = shown[ages].apply(lambda column: column.map(words.index)).to_numpy(dtype=int)
-    if shown.empty:
-        codes = np.full((1, len(ages)), words.index(""))
+    shown = table[~table[list(ages)].isin(["", VERDICTS[3], DROPPED]).all(axis=1)]
+    verdicts = shown[list(ages)].to_numpy() if len(shown) else np.full((1, len(ages)), "")
     named = 0 < len(shown) <= _NAMED_ROWS
     height = max(2.6, _ROW_HEIGHT * len(shown)) if named else 5.5
     with figure_style():
         figure = new_figure(7.2, height + 1.0)
         left, right = figure.subplots(1, 2, width_ratios=[2.2, 1])
-        norm = BoundaryNorm(np.arange(len(words) + 1) - 0.5, len(words))
-        look = {"cmap": ListedColormap(list(LOOKS.values())), "norm": norm}
-        left.imshow(codes, aspect="auto", interpolation="nearest", **look)
+        pixels = [[to_rgb(LOOKS[verdict]) for verdict in row] for row in verdicts]
+        left.imshow(pixels, aspect="auto", interpolation="nearest")
         left.set_xticks(range(len(ages)), ages)
         left.xaxis.tick_top()
-        left.set_xticks(np.arange(len(ages) - 1) + 0.5, minor=True)
-        left.grid(which="minor", axis="x", color="white", linewidth=1.5)
-        left.tick_params(which="both", length=0)
+        for border in range(1, len(ages)):
+            left.axvline(border - 0.5, color="white", linewidth=1.5)
         left.set_yticks([])
         if named:
             left.set_yticks(range(len(shown)), shown["symbol"], fontsize=6)
         else:
             sorted_by = "sorted by the number of ages at which they are kept"
             left.set_ylabel(f"{len(shown):,} genes, {sorted_by}")
-        left.spines[:].set_visible(False)
+        remove_frame(left)
         numbers = np.bincount(table["n_kept"], minlength=len(ages) + 1)
         colors = [LOOKS[DROPPED], *[BLUE] * len(ages)]
         bars = right.barh(range(len(numbers)), numbers, color=colors)
@@ -175,10 +107,10 @@ def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:
         right.set_yticks(range(len(numbers)))
         right.set(xlabel="genes", ylabel="number of ages at which a gene is kept")
         right.margins(x=0.18)
-        present = [word for word in words if (shown[ages] == word).any(axis=None)]
         patches = [
-            Patch(facecolor=LOOKS[w], edgecolor=INK, lw=0.4, label=_TITLES.get(w, w))
-            for w in present
+            Patch(facecolor=color, edgecolor=INK, lw=0.4, label=_TITLES.get(verdict, verdict))
+            for verdict, color in LOOKS.items()
+            if verdict in verdicts
         ]
-        figure.legend(handles=patches, loc="outside lower left", ncols=len(present) or 1)
+        figure.legend(handles=patches, loc="outside lower left", ncols=len(patches))
     return figure

@@ -38,6 +38,8 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
     numbers, counts = np.unique(method.labels, return_counts=True)
     names = result.obs.index.astype(str)
     shares = np.array([np.nan] if method.reproducibility is None else method.reproducibility)
+    few = np.array([], int) if method.signature is None else method.signature
+    few = few[np.argsort(-method.scores[few], kind="stable")]
     known = {
         "result": result,
         "method": method,
@@ -45,11 +47,11 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
         "settings": settings,
         "n_clusters": len(numbers),
         "outliers": [] if method.trimmed is None else list(names[method.trimmed.astype(bool)]),
+        "signature": list(result.var.index[few].astype(str)),
         "reproducible": REPRODUCIBLE,
         "shares": shares[np.isfinite(shares)],
         "least": LEAST_AGREEMENT,
         **_separation_facts(method.separation),
-        **_feature_facts(result),
         **_seed_facts(method),
         **_comparison_facts(result),
     }
@@ -79,21 +81,6 @@ def _separation_facts(table: pd.DataFrame | None) -> dict[str, Any]:
     is_apart = table["p_adjusted"] <= LEVEL
     found = {"apart": list(names[is_apart]), "touch": list(names[~is_apart])}
     return {"pairs": table, "largest_p": table["p_adjusted"].max(), **found}
-
-
-def _feature_facts(result: DatasetResult) -> dict[str, Any]:
-    """Name the features that suffice, and count those planted that were found."""
-    method, planted = result.primary, result.planted
-    few = np.array([], int) if method.signature is None else method.signature
-    ranked = few[np.argsort(-method.scores[few], kind="stable")]
-    found = {
-        "agreement": method.attributes.get("signature_agreement"),
-        "signature": list(result.var.index[ranked].astype(str)),
-        "planted": planted if method.is_sparse else None,
-    }
-    if planted is not None:
-        found["n_found"] = int(np.count_nonzero(method.weights[planted]))
-    return found
 
 
 def _seed_facts(method: MethodResult) -> dict[str, Any]:

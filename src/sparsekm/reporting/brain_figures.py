@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -22,36 +22,21 @@ from scipy.ndimage import distance_transform_edt
 
 from sparsekm.annotation.clusters import count_overlap
 from sparsekm.figures import style
-from sparsekm.reporting.clusters import color_clusters, region_colors
+from sparsekm.reporting.clusters import class_colors, color_clusters
 from sparsekm.reporting.results import DatasetResult
 
 AXES = ("x", "y", "z")
+PLANES = {"sagittal": ("z", "x", "y"), "coronal": ("x", "z", "y"), "horizontal": ("y", "x", "z")}
+"""Of each family of slices the axis it cuts, and the axes drawn right and down."""
 _MIN_VOXELS_SHOWN = 3
-
-
-class Plane(NamedTuple):
-    """A family of parallel slices: the axis it cuts, and the axes drawn right and down."""
-
-    name: str
-    cut: str
-    right: str
-    down: str
-
-
-PLANES = (
-    Plane("sagittal", cut="z", right="x", down="y"),
-    Plane("coronal", cut="x", right="z", down="y"),
-    Plane("horizontal", cut="y", right="x", down="z"),
-)
 
 
 @dataclass(frozen=True)
 class Slice:
     """One slice: the voxels on it, as image positions."""
 
-    plane: Plane
+    title: str
     index: int  # grid index along the cut axis
-    position: float  # the same place in millimetres
     voxels: np.ndarray  # (v,): rows of obs that lie on the slice
     pixels: tuple[np.ndarray, np.ndarray]  # (v,), (v,): their rows and columns
     shape: tuple[int, int]
@@ -69,48 +54,37 @@ class Slice:
         return image
 
 
-def grid_spacing(obs: pd.DataFrame, spatial: np.ndarray) -> dict[str, float]:
-    """Return the millimetres per grid step along each axis, 1.0 if all voxels have one index.
+def richest_slice(obs: pd.DataFrame, spatial: np.ndarray, regions: np.ndarray, name: str) -> Slice:
+    """Return the slice of a plane with the most regions; ties go to the slice nearest the middle.
 
     `obs` has the grid indices x, y, z, and `spatial` (n, 3) the coordinates in millimetres.
     """
-    steps = np.ptp(obs[list(AXES)].to_numpy(), axis=0)
-    lengths = np.ptp(spatial, axis=0)
-    pairs = zip(AXES, lengths.tolist(), steps.tolist(), strict=True)
-    return {axis: length / n if n else 1.0 for axis, length, n in pairs}
-
-
-def richest_slice(
-    obs: pd.DataFrame, spatial: np.ndarray, regions: np.ndarray, plane: Plane
-) -> Slice:
-    """Return the slice of a plane with the most regions; ties go to the slice nearest the middle.
-
-    A region counts if the slice has at least three of its voxels. `obs` and `spatial` are as in
-    `grid_spacing`.
-    """
-    cut = obs[plane.cut].to_numpy()
+    cut_axis, right_axis, down_axis = PLANES[name]
+    cut = obs[cut_axis].to_numpy()
     shown = (pd.crosstab(cut, np.asarray(regions)) >= _MIN_VOXELS_SHOWN).sum(axis=1)
     best = shown.index[shown == shown.max()].to_numpy()
     index = int(best[np.abs(best - np.median(cut)).argmin()])
-    voxels, spacing = np.flatnonzero(cut == index), grid_spacing(obs, spatial)
-    down, right = (obs[axis].to_numpy()[voxels] for axis in (plane.down, plane.right))
+    voxels = np.flatnonzero(cut == index)
+    position = spatial[voxels[0], AXES.index(cut_axis)]
+    steps, lengths = np.ptp(obs[list(AXES)].to_numpy(), axis=0), np.ptp(spatial, axis=0)
+    # All voxels may have one index.
+    spacing = dict(zip(AXES, np.where(steps, lengths / np.maximum(steps, 1), 1.0), strict=True))
+    down, right = (obs[axis].to_numpy()[voxels] for axis in (down_axis, right_axis))
     return Slice(
-        plane=plane,
+        title=f"{name}\n{cut_axis} = {position:.2f} mm",
         index=index,
-        position=float(spatial[voxels[0], AXES.index(plane.cut)]),
         voxels=voxels,
         pixels=(down - down.min(), right - right.min()),
         shape=(int(np.ptp(down)) + 1, int(np.ptp(right)) + 1),
-        spacing=(spacing[plane.down], spacing[plane.right]),
+        spacing=(float(spacing[down_axis]), float(spacing[right_axis])),
     )
 
 
 def boundary_lines(image: np.ndarray, spacing: tuple[float, float]) -> np.ndarray:
-    """Return the lines at which an integer image changes its value; -1 is outside.
+    """Return the lines (m, 2, 2) at which an integer image changes its value; -1 is outside.
 
-    Collinear edges of neighbouring pixels are joined to keep drawings small. The result has shape
-    (n_lines, 2, 2): the ends of each line as (right, down) in the unit of `spacing`, the height and
-    width of a pixel.
+    Collinear edges are joined to keep drawings small. Ends are (right, down) in the unit of
+    `spacing`, the height and width of a pixel.
     """
     padded = np.pad(image, 1, constant_values=-1)
     level = _join_edges(padded[1:, 1:-1] != padded[:-1, 1:-1])
@@ -127,14 +101,8 @@ def _join_edges(edges: np.ndarray) -> np.ndarray:
     return np.stack(ends, axis=1).astype(np.float64)
 
 
-def scale_bar_length(width: float) -> float:
-    """Return a round length (1, 2 or 5 times a power of ten) of about a quarter of a width."""
-    target = width / 4
-    power = 10.0 ** np.floor(np.log10(target))
-    return float(max(step * power for step in (1, 2, 5) if step * power <= target * (1 + 1e-9)))
-
-
 _LOWEST_ROW = 0.85  # inches: a lower row would be too short for its name
+_SCALE_BAR = 1.0  # millimetres
 _PANEL_WIDTH = 2.35
 _EXPRESSION_WIDTH = 1.75
 _LEGEND_COLUMNS = 10
@@ -151,7 +119,7 @@ def _lay_out(
     `codes` are those of regions, and `room` is what the figure needs beside its panels. Returns the
     figure, its axes in millimetres, the slices and the inches of a millimetre.
     """
-    slices = [richest_slice(result.obs, result.spatial, codes, plane) for plane in PLANES]
+    slices = [richest_slice(result.obs, result.spatial, codes, name) for name in PLANES]
     widest = max(piece.size_mm[1] for piece in slices)
     inches = width / widest
     heights = [max(1.02 * piece.size_mm[0], _LOWEST_ROW / inches) for piece in slices]
@@ -167,14 +135,13 @@ def _lay_out(
         for axes in axes_row:
             axes.set(**limits, aspect="equal")
             axes.axis("off")
-        name = f"{piece.plane.name}\n{piece.plane.cut} = {piece.position:.2f} mm"
         look = {"rotation": 90, "ha": "right", "va": "center", "fontsize": 7.5}
-        axes_row[0].text(-0.02, 0.5, name, transform=axes_row[0].transAxes, **look)
-    length, level = scale_bar_length(widest), heights[-1] - 0.04 * widest
-    left = grid[-1, 0].get_xlim()[0]
-    bar = [left, left + length]
+        axes_row[0].text(-0.02, 0.5, piece.title, transform=axes_row[0].transAxes, **look)
+    level, left = heights[-1] - 0.04 * widest, grid[-1, 0].get_xlim()[0]
+    bar = [left, left + _SCALE_BAR]
     grid[-1, 0].plot(bar, [level, level], color=style.INK, lw=2.2, solid_capstyle="butt")
-    style.write_near(grid[-1, 0], f"{length:g} mm", (bar[1], level), (4, 0), size=7.5, va="center")
+    text = f"{_SCALE_BAR:g} mm"
+    style.write_near(grid[-1, 0], text, (bar[1], level), (4, 0), size=7.5, va="center")
     return figure, grid, slices, inches
 
 
@@ -195,14 +162,8 @@ def _show_slice(
 
 
 def slice_figure(result: DatasetResult) -> Figure:
-    """Draw three slices of an atlas age, coloured by region and by the clusters of each method.
-
-    Columns are the atlas and the methods, rows the sagittal, coronal and horizontal slices with the
-    most regions. A cluster has the colour and, where there is room, the name of the region it
-    overlaps most; clusters that share a region have different shades. Thin lines are the borders of
-    regions.
-    """
-    colors = region_colors(result)
+    """Draw three slices of an atlas age, coloured by region and by the clusters of each method."""
+    colors = class_colors(result)
     regions = result.obs["region"].astype(str).to_numpy(dtype=object)
     codes = pd.Index(colors).get_indexer(regions)
     # Of each column the title, and the codes of the voxels with their colours and names.
@@ -258,11 +219,7 @@ def _name_regions(
 def expression_figure(
     result: DatasetResult, rows: Sequence[int], notes: Sequence[str] | None = None
 ) -> Figure:
-    """Draw the expression of some genes on a sagittal, a coronal and a horizontal slice.
-
-    Each of the given rows of ``result.genes`` has a column, with its note as the second line of the
-    title.
-    """
+    """Draw rows of ``result.genes`` in slices, a column each; notes are below their symbols."""
     symbols = list(result.genes["symbol"].iloc[list(rows)].astype(str))
     places = result.var.index.astype(str).get_indexer(symbols)
     values = np.empty((result.n_samples, len(rows)))

@@ -36,12 +36,7 @@ from sparsekm.figures.style import (
     render_figure,
 )
 from sparsekm.reporting.brain_figures import expression_figure, slice_figure
-from sparsekm.reporting.choice_figures import (
-    consensus_figure,
-    count_figure,
-    gap_figure,
-    score_figure,
-)
+from sparsekm.reporting.choice_figures import consensus_figure, count_figure, gap_figure
 from sparsekm.reporting.clusters import class_colors, cluster_colors
 from sparsekm.reporting.gene_tables import top_kept
 from sparsekm.reporting.page_tables import write_text
@@ -72,17 +67,11 @@ def shown_features(result: DatasetResult) -> np.ndarray:
 
 
 def answer_figure(result: DatasetResult) -> tuple[Figure, dict[str, list[str]]]:
-    """Draw the heat map; of a matrix also the scatter, as an atlas age has slices instead.
-
-    Also returned are the titles of its columns and points, for `figure_svg`.
-    """
+    """Draw the heat map and, of a matrix, the scatter; return also titles for `figure_svg`."""
     features, colors = shown_features(result), cluster_colors(result)
     values = result.read_features(features).astype(float)
-    field, bars, samples = (
-        order_field(values, result.primary.labels),
-        _bars(result),
-        _titles(result),
-    )
+    field, bars = order_field(values, result.primary.labels), _bars(result)
+    samples = _titles(result)
     names = list(result.var.index[features].astype(str))
     heights = [*[0.13] * len(bars), 0.095 * max(len(names), 16)]
     titles = {
@@ -138,14 +127,13 @@ def _draw_scatter(
         shown = draw_samples(len(shown), MOST_POINTS, np.random.default_rng(0))
     points, names = project_samples(result, shown)
     found = {}
+    many = result.n_samples > _MANY_POINTS
     dots = {"s": 6, "edgecolors": "none", "linewidths": 0}
     marks = {"s": 20, "edgecolors": "white", "linewidths": 0.4}
-    many = len(points) > _MANY_POINTS
     for place, (cluster, color) in enumerate(colors.items()):
         own, gid = result.primary.labels[shown] == cluster, f"points_{cluster}"
-        marker = "o" if many else MARKERS[place % len(MARKERS)]
         look = {"color": color, "alpha": 0.8, "gid": gid, **(dots if many else marks)}
-        axes.scatter(*points[own].T, marker=marker, **look)
+        axes.scatter(*points[own].T, marker=_marker(result, place), **look)
         found[gid] = list(titles[shown[own]])
     axes.set(xticks=[], yticks=[], xlabel=names[0], ylabel=names[1])
     return found
@@ -155,11 +143,7 @@ def _draw_scatter(
 def project_samples(
     result: DatasetResult, samples: np.ndarray
 ) -> tuple[np.ndarray, tuple[str, str]]:
-    """Place samples in a plane by the features kept; return it, (n, 2), and the names of its axes.
-
-    Each feature is scaled by the square root of its weight, as in the distances of weighted
-    k-means.
-    """
+    """Place samples, (n, 2), in a plane by the features kept; return also its axes' names."""
     method = result.primary
     kept = np.flatnonzero(method.weights)
     order = np.lexsort([-method.scores[kept], -method.weights[kept]])
@@ -176,17 +160,17 @@ def project_samples(
 
 
 def principal_plane(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Project samples on the first two principal components, and give their shares of variance.
-
-    The largest loading of each is positive, so that signs do not depend on the linear algebra
-    library. With one feature the second component is zero.
-    """
+    """Project samples on two principal components, and give their shares of variance."""
     model = PCA(min(2, X.shape[1]), svd_solver="randomized", random_state=0).fit(X)
-    axes = model.components_
-    signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
-    points = np.zeros((len(X), 2))
-    points[:, : len(axes)] = model.transform(X) * signs
-    return points, np.pad(model.explained_variance_ratio_, (0, 2 - len(axes)))
+    lacking = 2 - model.n_components_
+    points = np.pad(model.transform(X), [(0, 0), (0, lacking)])
+    return points, np.pad(model.explained_variance_ratio_, (0, lacking))
+
+
+def _marker(result: DatasetResult, place: int) -> str:
+    """Choose the marker of a cluster: of many samples, which are drawn as dots, one for all."""
+    many = result.is_atlas or result.n_samples > _MANY_POINTS
+    return "o" if many else MARKERS[place % len(MARKERS)]
 
 
 def _add_legend(
@@ -194,11 +178,9 @@ def _add_legend(
 ) -> None:
     """Name the clusters with their markers, and what the bars of annotations mean."""
     best, entries = result.majorities, []
-    has_markers = not result.is_atlas and result.n_samples <= _MANY_POINTS
     for place, (cluster, color) in enumerate(colors.items()):
-        marker = MARKERS[place % len(MARKERS)] if has_markers else "o"
         name = f"cluster {cluster}" + (f": {best[cluster]}" if cluster in best else "")
-        entries.append((name, marker, color))
+        entries.append((name, _marker(result, place), color))
     for name in result.annotations:
         if bars[name].colors is not None:
             entries += [(f"{name}: {value}", "s", color) for value, color in bars[name].legend]
@@ -262,22 +244,14 @@ def caption_figure(
 
 
 def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[CaptionedFigure]:
-    """Draw every figure of a data set; `chosen` are the rows of ``result.genes`` of interest.
-
-    The clusters first: a heat map of samples and features beside a scatter, and for an atlas age
-    also slices. Then how their number was chosen, the consensus, gap curves of tuned methods,
-    sorted scores, and for an atlas age the expression of single genes.
-    """
-    words, answer, titles = result.words, None, {}
-    if result.normalised is not None:
-        answer, titles = answer_figure(result)
+    """Draw every figure of a data set; `chosen` are the rows of ``result.genes`` of interest."""
+    words, (answer, titles) = result.words, answer_figure(result)
     drawn = {
         "slices": ("Clusters in the brain", slice_figure(result) if result.is_atlas else None),
         "answer": ("The clusters", answer),
         "count": ("How many groups stand apart", count_figure(result)),
         "consensus": ("How often two samples are together", consensus_figure(result)),
         "gap": (f"How many {words.features} the gap statistic keeps", gap_figure(result)),
-        "scores": (f"Scores of all {words.features}", score_figure(result)),
         "expression": ("Expression of single genes", _draw_expression(result, chosen)),
     }
     facts = {
@@ -305,7 +279,7 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
 
 def _draw_expression(result: DatasetResult, chosen: Sequence[int]) -> Figure | None:
     top = top_kept(result, _GENES_DRAWN - len(chosen), without=chosen)
-    if not result.is_atlas or result.normalised is None or not [*chosen, *top]:
+    if not result.is_atlas or not [*chosen, *top]:
         return None
     verdicts = result.genes.get("verdict")
     notes = ["chosen" if verdicts is None else verdicts.iloc[row] for row in chosen]

@@ -9,15 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.annotation.enrichment import GROUPS
-from sparsekm.atlas.phantom.genes import NEEDED_EVERYWHERE
-from sparsekm.reporting.page_tables import (
-    Cell,
-    Column,
-    caption,
-    make_table,
-    name_some,
-    write_text,
-)
+from sparsekm.reporting.page_tables import caption, make_table, name_some, write_text
 from sparsekm.reporting.results import DatasetResult
 
 ATLAS_GENES = ("Scn4b", "Neurog1")
@@ -27,15 +19,13 @@ ATLAS_GENES = ("Scn4b", "Neurog1")
 def choose_genes(result: DatasetResult, wanted: Sequence[str] | str = "auto") -> list[int]:
     """Find the rows of ``result.genes`` of the genes of interest, in the order wanted.
 
-    Missing symbols are skipped, and the asterisk at the end of some symbols of the atlas may be
-    omitted. "auto" means the paper's examples in the real atlas; in the phantom, the first
-    housekeeping gene with the term for genes needed everywhere (or else the first housekeeping
-    gene) and the first marker.
+    Missing symbols are skipped, and the asterisk at the end of some symbols may be omitted. "auto"
+    means the paper's examples, or of the phantom the first housekeeping gene and marker.
     """
     genes = result.genes
+    symbols = genes["symbol"].astype(str)
     if wanted == "auto":
         wanted = ATLAS_GENES if result.source == "allen" else _first_of_kinds(genes)
-    symbols = genes["symbol"].astype(str)
     found = [
         symbols.index[(symbols == name) | (symbols.str.rstrip("*") == name)] for name in wanted
     ]
@@ -45,16 +35,10 @@ def choose_genes(result: DatasetResult, wanted: Sequence[str] | str = "auto") ->
 def _first_of_kinds(genes: pd.DataFrame) -> list[str]:
     if "planted_kind" not in genes:
         return []
-    needed = genes[genes["planted_kind"] == "housekeeping"]
-    if "terms" in genes:
-        # Some follow the pattern of the whole tissue and so are not equally high everywhere.
-        even = needed[needed["terms"].str.contains(NEEDED_EVERYWHERE, regex=False)]
-        needed = needed if even.empty else even
-    markers = genes[genes["planted_kind"] == "marker"]
-    if "relevant" in genes:
-        # It may be a marker at other ages only.
-        markers = markers[markers["relevant"].astype(bool)]
-    return [name for group in (needed, markers) for name in sorted(group["symbol"].astype(str))[:1]]
+    kind, relevant = genes["planted_kind"], genes.get("relevant", pd.Series(True, genes.index))
+    # A marker may be one at other ages only.
+    groups = kind == "housekeeping", (kind == "marker") & relevant.astype(bool)
+    return [name for of in groups for name in sorted(genes["symbol"][of].astype(str))[:1]]
 
 
 def top_kept(result: DatasetResult, n_genes: int, without: Sequence[int] = ()) -> list[int]:
@@ -67,10 +51,6 @@ def top_kept(result: DatasetResult, n_genes: int, without: Sequence[int] = ()) -
 MOST_FEATURES = 4000
 """Rows of features on the page, the highest ranks; the file has all."""
 MOST_SAMPLES = 20_000
-_PAGES = {
-    "Allen": ("gene_id", "https://developingmouse.brain-map.org/gene/show/{}"),
-    "NCBI": ("entrez_id", "https://www.ncbi.nlm.nih.gov/gene/{}"),
-}
 _TITLES = {
     "entrez_id": "Entrez id",
     "relevant": "planted",
@@ -85,56 +65,37 @@ _SYMBOLS = (("_l0", " ℓ₀"), ("_l1", " ℓ₁"), ("_kmeans", " k-means"), ("_
 
 
 def _browse(
-    table: pd.DataFrame, titles: Sequence[str], file: str, title: str, hint: str, **more: Any
+    table: pd.DataFrame,
+    titles: Mapping[str, str],
+    file: str,
+    title: str,
+    hint: str,
 ) -> dict[str, Any]:
-    """Prepare a table that the script of the page sorts and searches; `file` has all of it."""
+    """Prepare a table that the script of the page sorts and searches; `file` has all of it.
+
+    Columns that have no title are searched and downloaded, but not shown.
+    """
+    fields = list(table)
     data = {
-        "columns": list(titles),
-        "fields": list(table),
+        "columns": [titles.get(name, name) for name in fields],
+        "fields": fields,
         "rows": [[_plain(value) for value in row] for row in table.itertuples(index=False)],
-        "shown": [*range(table.shape[1])],
-        "wide": [],
-        "links": [],
+        "shown": [fields.index(name) for name in titles],
+        "wide": [fields.index(name) for name in titles if name in _WIDE],
     }
-    return {"title": title, "hint": hint, "file": file, "data": data | more}
+    return {"title": f"{title}: search and sort", "hint": hint, "file": file, "data": data}
 
 
 def view_genes(result: DatasetResult, chosen: Sequence[int]) -> dict[str, Any]:
-    """Prepare the table of the genes of interest, if any, and a browser of the highest ranks."""
+    """Prepare a browser of the genes of interest, then of the highest ranks."""
     genes, noun = result.genes, result.words.features
-    names, shown, pages = list(genes), _shown(result), _pages(result)
-    titles = [_title(name, result) for name in names]
-    title = f"All {len(genes):,} {noun}: search and sort"
+    title = f"All {len(genes):,} {noun}"
     if len(genes) > MOST_FEATURES:
-        title = f"The {MOST_FEATURES:,} highest-ranked of {len(genes):,} {noun}: search and sort"
-    browser = _browse(
-        genes.iloc[:MOST_FEATURES],
-        titles,
-        f"{result.name}/genes.csv",
-        title,
-        "symbol, name, term or verdict",
-        shown=[names.index(name) for name in shown],
-        wide=[names.index(name) for name in shown if name in _WIDE],
-        links=[
-            {"title": page, "column": names.index(column), "url": address}
-            for page, (column, address) in pages.items()
-        ],
-    )
-    columns = [
-        Column(_title(name, result), kind="wide" if name in _WIDE else "text") for name in shown
-    ]
-    columns += [Column("links", kind="text")] if pages else []
-    rows = []
-    for gene in genes.iloc[list(chosen)].to_dict("records"):
-        links = [
-            Cell(page, url=address.format(gene[column]))
-            for page, (column, address) in pages.items()
-            if pd.notna(gene[column])
-        ]
-        cells = [_short(_plain(gene[name])) for name in shown]
-        rows.append([*cells, links] if pages else cells)
-    table = make_table(f"The chosen {noun}", columns, rows, result.is_simulated, kind="genes")
-    return {"chosen": table, "browser": browser}
+        title = f"The {MOST_FEATURES:,} highest-ranked of {len(genes):,} {noun}"
+    rows = [*chosen, *genes.index.difference(chosen, sort=False)][:MOST_FEATURES]
+    titles = {name: _title(name, result) for name in _shown(result)}
+    file, hint = f"{result.name}/genes.csv", "symbol, name, term or verdict"
+    return _browse(genes.loc[rows], titles, file, title, hint)
 
 
 def view_samples(result: DatasetResult) -> dict[str, Any] | None:
@@ -152,20 +113,8 @@ def view_samples(result: DatasetResult) -> dict[str, Any] | None:
         **{name: values.to_numpy() for name, values in result.annotations.items()},
     }
     table = pd.DataFrame({name: of for name, of in columns.items() if of is not None}, dtype=object)
-    title = f"All {len(table):,} samples with their clusters: search and sort"
-    file = f"{result.name}/clusters.csv"
-    return _browse(table, list(table), file, title, "sample, cluster or class")
-
-
-def _pages(result: DatasetResult) -> dict[str, tuple[str, str]]:
-    """List the web pages about these genes; invented genes have none."""
-    return {
-        title: page
-        for title, page in _PAGES.items()
-        if page[0] in result.genes
-        and not result.is_simulated
-        and (title != "Allen" or result.source == "allen")
-    }
+    title, file = f"All {len(table):,} samples with their clusters", f"{result.name}/clusters.csv"
+    return _browse(table, {name: name for name in table}, file, title, "sample, cluster or class")
 
 
 def _shown(result: DatasetResult) -> list[str]:
@@ -205,19 +154,23 @@ def _plain(value: Any) -> str | float | int | None:
     return float(f"{value:.6g}") if isinstance(value, float | np.floating) else str(value)
 
 
-def _short(plain: str | float | int | None) -> str | int | None:
-    """Shorten a number as the script of the page does."""
-    if not isinstance(plain, float):
-        return "" if plain is None else plain
-    return f"{plain:.3g}" if abs(plain) < 1000 else f"{plain:.0f}"
-
-
 LEVEL = 0.05
 """False discovery rate up to which a term counts as over-represented."""
 MOST_TERMS = 12
 _GENES_NAMED = 12
-_TERM_PAGE = "https://www.ebi.ac.uk/QuickGO/term/{}"
 _GROUP_TITLES = {"only l1": "kept by ℓ₁ alone"}
+_TERM_HEADS = {
+    "group": "",
+    "term": "term",
+    "name": "name",
+    "n_shared": "in group",
+    "expected": "expected",
+    "fold": "fold",
+    "p_value": "p",
+    "q_value": "q",
+    "p_spatial": "p in space",
+    "genes": "which",
+}
 
 
 def view_enrichment(result: DatasetResult) -> dict[str, Any] | None:
@@ -232,7 +185,6 @@ def view_enrichment(result: DatasetResult) -> dict[str, Any] | None:
         size=("n_group", "first"), smallest=("q_value", "min")
     )
     groups["n_found"] = found["group"].value_counts().reindex(groups.index, fill_value=0)
-    in_space = bool(table["p_spatial"].notna().any())
     text = write_text(
         "enrichment_text.html",
         n_terms=table["term"].nunique(),
@@ -243,29 +195,18 @@ def view_enrichment(result: DatasetResult) -> dict[str, Any] | None:
         level=LEVEL,
         most=MOST_TERMS,
     )
-    chances = ["p_value", "q_value", *(["p_spatial"] if in_space else [])]
     shown = found.groupby("group", sort=False).head(MOST_TERMS)
-    heads = [words.features, "term", "name", "in group", "expected", "fold", "p", "q"]
-    heads += [*(["p in space"] if in_space else []), "which"]
+    if table["p_spatial"].isna().all():
+        shown = shown.drop(columns="p_spatial")
+    shown = shown.assign(
+        n_shared=shown["n_shared"].astype(str) + " of " + shown["n_term"].astype(str),
+        genes=[name_some(genes.split(";"), _GENES_NAMED) for genes in shown["genes"]],
+    )
+    heads = _TERM_HEADS | {"group": words.features}
+    shown = shown[[name for name in heads if name in shown]].rename(columns=heads)
+    kinds = dict.fromkeys(("p", "q", "p in space"), ".2g") | {"expected": ".1f", "fold": ".1f"}
+    kinds |= {"name": "wide", "which": "wide"}
     terms = make_table(
-        caption("terms", level=LEVEL),
-        {head: "wide" if head in ("name", "which") else "text" for head in heads},
-        (_row(test, chances, result) for test in shown.to_dict("records")),
-        result.is_simulated,
-        kind="genes terms",
+        caption("terms", level=LEVEL), shown, kinds, result.is_simulated, kind="genes terms"
     )
     return {"sentences": text.split("\n"), "terms": terms}
-
-
-def _row(test: Mapping[str, Any], chances: list[str], result: DatasetResult) -> list[str | Cell]:
-    is_real = test["term"].startswith("GO:") and not result.is_simulated
-    return [
-        test["group"],
-        Cell(test["term"], url=_TERM_PAGE.format(test["term"]) if is_real else ""),
-        test["name"],
-        f"{test['n_shared']} of {test['n_term']}",
-        f"{test['expected']:.1f}",
-        f"{test['fold']:.1f}",
-        *("" if pd.isna(test[name]) else f"{test[name]:.2g}" for name in chances),
-        name_some(test["genes"].split(";"), _GENES_NAMED),
-    ]

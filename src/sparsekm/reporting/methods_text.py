@@ -1,4 +1,4 @@
-"""The methods section, its references and the table of the run: words come from templates."""
+"""The methods section, its references and the sources of the data: words come from templates."""
 
 from __future__ import annotations
 
@@ -72,9 +72,6 @@ def write_methods(
     It states only what the files record; a parameter that no file contains is left out.
     """
     every = fits(results)
-    tuned = [method for method in every if method.gap is not None]
-    seeded = [method for method in every if method.seeds is not None]
-    counted = [result for result in results if result.counts is not None]
     columns = set().union(*(result.genes.columns for result in results))
     enriched = [r.enrichment for r in results if r.enrichment is not None and len(r.enrichment)]
     grouped = [result.name for result in results if "group" in result.obs]
@@ -95,10 +92,8 @@ def write_methods(
             if name != "alternate" or get_method(method.name).penalty is not None
         ),
         used=lambda name: attribute(every, name),
-        tuned=tuned,
-        refined=max(attribute(tuned, "n_refined"), default=0),
-        rules=[WORDS["rules"].get(rule, rule) for rule in attribute(tuned, "rule")],
-        references=attribute(tuned, "reference"),
+        every=every,
+        rules=[WORDS["rules"].get(rule, rule) for rule in attribute(every, "rule")],
         spatial=SPATIAL,
         drawn=[
             f"{number:,} of the {result.n_samples:,} samples of {result.name}"
@@ -106,12 +101,12 @@ def write_methods(
             for number in attribute(fits([result]), "n_tuned")
         ],
         by_region=any(_settings(result).get("fill") == "region_mean" for result in results),
-        seeds=distinct(len(method.seeds) for method in seeded),
-        maximising=distinct(m.title for m in seeded if get_method(m.name).maximises),
+        maximising=distinct(
+            m.title for m in every if m.seeds is not None and get_method(m.name).maximises
+        ),
         tested=tested,
         level=LEVEL,
-        counted=counted,
-        numbers=distinct(joined(result.counts["n_clusters"]) for result in counted),
+        numbers=distinct(joined(r.counts["n_clusters"]) for r in results if r.counts is not None),
         stable=any(column.startswith("stability_") for column in columns),
         in_space=any(r.spatial is not None and r.name not in grouped for r in results),
         grouped=grouped,
@@ -161,21 +156,11 @@ def _versions(methods: Sequence[MethodResult]) -> str:
     return ", ".join(f"{name} {joined(numbers)}" for name, numbers in found.items())
 
 
-def run_table(results: Sequence[DatasetResult]) -> dict[str, str]:
-    """List the settings of the run by name."""
-    every = fits(results)
+def name_sources(results: Sequence[DatasetResult]) -> dict[str, str]:
+    """Name the data sets of each source: an atlas, a file of the user, a simulation."""
     sources: dict[str, list[str]] = {}
     for result in results:
         file = Path(str(result.provenance.get("file", ""))).name
         own = "simulated matrix" if result.is_simulated else f"your file {file}".rstrip()
-        source = f"data: {WORDS['atlases'].get(result.source, own)}"
-        sources.setdefault(source, []).append(result.name)
-    sought = [f"{r.name}: {joined(attribute(fits([r]), 'n_clusters'))}" for r in results]
-    pairs = {
-        **{source: ", ".join(names) for source, names in sources.items()},
-        "methods": joined(distinct(method.title for method in every)),
-        "clusters sought (K)": "; ".join(sought),
-        "seeds": ", ".join(map(str, attribute(every, "seed"))),
-        "versions": _versions(every),
-    }
-    return {name: value for name, value in pairs.items() if value}
+        sources.setdefault(WORDS["atlases"].get(result.source, own), []).append(result.name)
+    return {source: ", ".join(names) for source, names in sources.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,40 +68,22 @@ def write_range(values: pd.Series) -> str:
 MISSING = "–"
 COUNT, RATE = ",.0f", ".4f"
 """How counts and, with four decimals as in the paper, rates are written."""
-_TEXTS = ("text", "wide")
 
 
 @dataclass(frozen=True)
 class Cell:
     """A text and its markup.
 
-    `url` is a link, `color` that of a swatch before the text, `hover` a tooltip, `note` a small
-    text on a line below, and `shade` the background in hundredths.
+    `url` is a link, `color` that of a swatch before the text, `note` a small text on a line below,
+    and `shade` the background in hundredths.
     """
 
     text: str
     url: str = ""
     color: str = ""
-    hover: str = ""
     note: str = ""
     note_bold: bool = False
     shade: int = 0
-
-
-@dataclass(frozen=True)
-class Column(Cell):
-    """The heading of a column, and whether its numbers are simulated.
-
-    `kind` is "text", "wide" for long text, or the format of its numbers.
-    """
-
-    kind: str = ""
-    simulated: bool = False
-
-    @property
-    def look(self) -> str:
-        """The CSS class of its cells."""
-        return self.kind if self.kind in _TEXTS else ""
 
 
 @dataclass(frozen=True)
@@ -109,51 +91,43 @@ class TableView:
     """A table on the page.
 
     Each entry of a row is a `Cell`, or a list of cells in one place; the first is the name of the
-    row. `simulated` marks the whole table, and `kind` are CSS classes.
+    row. `looks` are the CSS classes of the columns and `kind` those of the table, which `simulated`
+    marks.
     """
 
     caption: str
-    columns: list[Column]
-    rows: list[list[Cell | list[Cell]]] = field(default_factory=list)
+    heads: list[Cell]
+    looks: list[str]
+    rows: list[list[Cell | list[Cell]]]
     simulated: bool = False
     kind: str = "numbers"
 
 
 def make_table(
     caption: str,
-    columns: Mapping[str, str] | Iterable[Column],
-    rows: Iterable[Iterable[Any]],
+    table: pd.DataFrame,
+    kinds: Mapping[Any, str] | None = None,
     simulated: bool = False,
     kind: str = "numbers",
 ) -> TableView:
-    """Make a table of cells, texts and numbers; `columns` are headings with their kinds."""
-    if isinstance(columns, Mapping):
-        columns = [Column(head, kind=kind) for head, kind in columns.items()]
-    heads = list(columns)
-    cells = [[_cell(value, head) for value, head in zip(row, heads, strict=True)] for row in rows]
-    return TableView(caption, heads, cells, simulated, kind)
+    """Make a table of a frame of cells, texts and numbers, whose headings may be cells.
+
+    `kinds` are by heading the format of its numbers (of whole numbers it is known), "text", or
+    "wide" for long text.
+    """
+    forms = [(kinds or {}).get(head, ",") for head in table]
+    looks = [form if form in ("text", "wide") else "" for form in forms]
+    rows = [
+        [_cell(value, form) for value, form in zip(row, forms, strict=True)]
+        for row in table.itertuples(index=False, name=None)
+    ]
+    heads = [head if isinstance(head, Cell) else Cell(str(head)) for head in table]
+    return TableView(caption, heads, looks, rows, simulated, kind)
 
 
-def _cell(value: Any, column: Column) -> Cell | list[Cell]:
+def _cell(value: Any, form: str) -> Cell | list[Cell]:
     if isinstance(value, Cell | list):
         return value
     if isinstance(value, str):
         return Cell(value)
-    return Cell(MISSING if pd.isna(value) else format(value, "" if column.look else column.kind))
-
-
-def view_table(
-    table: pd.DataFrame,
-    caption: str,
-    *,
-    kind: str,
-    corner: str = "",
-    simulated: Mapping[str, bool] | None = None,
-) -> TableView:
-    """Show a table of numbers of one kind; `corner` is the heading of the row names."""
-    marked = [bool((simulated or {}).get(column, False)) for column in table.columns]
-    heads = [
-        Column(str(column), kind=kind, simulated=mark and not all(marked))
-        for column, mark in zip(table.columns, marked, strict=True)
-    ]
-    return make_table(caption, [Column(corner), *heads], table.itertuples(), all(marked))
+    return Cell(MISSING if pd.isna(value) else format(value, form))

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 
 from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.io.atomic import write_bytes, write_text
-from sparsekm.reporting import ages_section, clusters, comparison_tables, gene_tables
+from sparsekm.reporting import clusters, comparison_tables, gene_tables
 from sparsekm.reporting.answer import view_answer
 from sparsekm.reporting.figures import CaptionedFigure, draw_figures
-from sparsekm.reporting.methods_text import Citations, run_table, write_methods
+from sparsekm.reporting.methods_text import Citations, name_sources, write_methods
 from sparsekm.reporting.page_tables import render_page
 from sparsekm.reporting.results import DatasetResult, load_dataset_result
 
@@ -30,7 +31,7 @@ def write_report(
     configuration: Mapping[str, Any] | None = None,
     figures: str | Path | None = None,
     record: Callable[[Iterable[Path]], object] = list,
-    paper: comparison_tables.PaperTables | None = None,
+    paper: pd.DataFrame | None = None,
     genes_of_interest: Sequence[str] | str = "auto",
     ages: Mapping[str, Any] | None = None,
     gene_sets: GeneSets | None = None,
@@ -38,14 +39,12 @@ def write_report(
 ) -> None:
     """Write the report on some data sets atomically, in the order of `results`.
 
-    The HTML file `output` needs no other file and no network. `configuration` is shown as YAML, so
-    that the run can be repeated. The folder `figures` receives every figure as
-    ``{dataset}_{figure}.svg``, ``.png`` and ``.pdf``, to which the page links; `record` is called
-    with their paths before they are written. `ages`, the comparison of ages made by `view_ages`, is
-    a section of its own; with `paper`, the paper's tables are compared with ages of the real atlas.
-    `genes_of_interest` are the symbols of the genes to show first, or "auto"; see
-    `sparsekm.reporting.gene_tables.choose_genes`. `gene_sets` are the tested ones. Names of data
-    sets must differ.
+    The HTML file `output` needs no other file and no network. `configuration` is shown as YAML. The
+    folder `figures` receives every figure as ``{dataset}_{figure}.svg``, ``.png`` and ``.pdf``, to
+    which the page links; `record` is called with their paths before they are written. `ages` is
+    made by `view_ages`; with `paper`, its tables are compared with ages of the real atlas.
+    `genes_of_interest` are symbols or "auto", see `sparsekm.reporting.gene_tables.choose_genes`.
+    `gene_sets` are the tested ones. Names of data sets must differ.
     """
     names = [result.name for result in results]
     if not names or len(set(names)) < len(names):
@@ -60,12 +59,6 @@ def write_report(
         if progress is not None:
             progress(done, len(results))
     if ages is not None:
-        sets = (configuration.get("annotation") or {}).get("gene_sets") or {}
-        ages = {
-            **ages,
-            "needed": ages_section.describe_needed(results, sets),
-            "clusters": ages_section.view_corresponding(results),
-        }
         drawn["genes"] = [ages["figure"]]
     if figures is not None:
         files = {
@@ -81,13 +74,13 @@ def write_report(
     content = {
         "title": title,
         "all_simulated": all(result.is_simulated for result in results),
-        "run": run_table(results),
+        "sources": name_sources(results),
         "configuration": yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True)
         if configuration
         else "",
         "statistics": comparison_tables.view_statistics(results),
         "overview": comparison_tables.compare_datasets(results),
-        "scores": comparison_tables.view_scores(results),
+        "scores": comparison_tables.compare_methods(results),
         "versus_paper": None
         if paper is None
         else comparison_tables.compare_with_paper(results, paper),
@@ -106,10 +99,7 @@ def view_dataset(
     chosen: Sequence[int] = (),
     settings: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Prepare the section of one data set.
-
-    `chosen` are the rows of the genes of interest, and `settings` those of a matrix.
-    """
+    """Prepare the section of one data set; `settings` are those of a matrix."""
     return {
         "name": result.name,
         "words": result.words,
@@ -121,9 +111,8 @@ def view_dataset(
         "batches": clusters.view_batches(result),
         "meanings": clusters.view_meanings(result),
         "samples": gene_tables.view_samples(result),
-        "comparison": comparison_tables.compare_methods(result),
+        "comparison": comparison_tables.compare_methods([result]),
         "choices": comparison_tables.view_choices(result),
-        "regions": clusters.view_regions(result),
         "anatomy": clusters.view_anatomy(result),
         "genes": gene_tables.view_genes(result, chosen),
         "enrichment": gene_tables.view_enrichment(result),

@@ -1,7 +1,6 @@
 """The results of a run for one data set, read from the workflow's files.
 
-Only `load_dataset_result` reads files; the matrix X is never read completely, but only the columns
-that a figure needs.
+Of the matrix X only the columns that a figure needs are read.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from sparsekm.pipeline.registry import method_look
 
 
 class Nouns(NamedTuple):
-    """The words for features, samples and labels of a data set, and for one label."""
+    """What the parts of a data set are called, and one label."""
 
     features: str
     samples: str
@@ -79,7 +78,7 @@ class DatasetResult:
     provenance: Mapping[str, Any]
     methods: Mapping[str, MethodResult]
     genes: pd.DataFrame
-    normalised: Path | None = None
+    normalised: Path
     regions: pd.DataFrame | None = None
     spatial: np.ndarray | None = None
     enrichment: pd.DataFrame | None = None
@@ -184,8 +183,6 @@ class DatasetResult:
         self, indices: Sequence[int], samples: np.ndarray | None = None
     ) -> np.ndarray:
         """Read columns of the normalised matrix, of all or some samples, ascending, as float32."""
-        if self.normalised is None:
-            raise ValueError(f"normalised=None should be the file of data set {self.name!r}.")
         chosen = MatrixFile(self.normalised).select(indices)
         if samples is None or isinstance(chosen, np.ndarray):
             return chosen[:] if samples is None else chosen[samples]
@@ -207,23 +204,19 @@ def load_dataset_result(
 ) -> DatasetResult:
     """Read the workflow's files about one data set, except X of ``normalised.h5ad``.
 
-    The order of the methods in `fits` is their order in the report. `files` are those about the
-    data set (genes, enrichment, contingency, counts, choices) and, by method, gaps, separation,
-    scores and seeds. If no table of genes is given, it is made from the fits.
+    The report has the methods in the order of `fits`. `files` are those about the data set and, by
+    method, gaps, separation, scores and seeds. A missing table of genes is made from the fits.
     """
     with open_checked(normalised, RULE) as file:
         obs = read_part(file, "obs", RULE, pd.DataFrame)
         var = read_part(file, "var", RULE, pd.DataFrame)
         uns = read_part(file, "uns", RULE, dict) if "uns" in file else {}
         spatial = read_part(file, "obsm/spatial", RULE) if "obsm/spatial" in file else None
-    methods = {}
+    methods, expected = {}, (len(obs), len(var))
     for name, fit in fits.items():
-        own = {
-            kind: of[name] for kind, of in files.items() if kind not in _OF_DATASET and name in of
-        }
+        own = {kind: of.get(name) for kind, of in files.items() if kind not in _OF_DATASET}
         methods[name] = _load_method(name, fit, own)
         found = methods[name].labels.size, methods[name].scores.size
-        expected = len(obs), len(var)
         if found != expected:
             raise ValueError(
                 f"{fit}: (n_samples, n_features)={found} should be {expected}, as in {normalised}."
@@ -245,8 +238,8 @@ def load_dataset_result(
     )
 
 
-def _load_method(name: str, fit: str | Path, files: Mapping[str, str | Path]) -> MethodResult:
-    read = {kind: form.read(files[kind]) for kind, form in _OF_METHOD.items() if kind in files}
+def _load_method(name: str, fit: str | Path, files: Mapping[str, Any]) -> MethodResult:
+    read = {kind: form.read(files[kind]) for kind, form in _OF_METHOD.items() if files.get(kind)}
     seeds, scores = read.get("seeds"), files.get("scores")
     return MethodResult(
         **vars(read_fit(fit)),

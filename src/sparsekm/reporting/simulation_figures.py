@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,6 @@ _LOOKS = {
     "l0_printed": MethodLook("", style.PLUM, "d", "-."),
     "relevant": MethodLook("", style.GREEN, "P", ":"),
 }
-_FEWEST_FOR_A_BOX = 5
 _NAMES = {"relevant": "relevant features\nonly (floor)"}
 
 
@@ -38,22 +37,17 @@ def row_name(row: str) -> str:
 def overview_figure(
     repetitions: pd.DataFrame, gaps: Sequence[pd.DataFrame], weights: Sequence[pd.DataFrame]
 ) -> Figure:
-    """Draw Experiment 1: gap curves, CER, and the average weight of every feature.
-
-    `repetitions` is as `paper_runs.tabulate` makes it; gap curves and weights are those of the l0
-    rows.
-    """
+    """Draw Experiment 1: gap curves, CER, and the average weight of every feature."""
     n_relevant = int(weights[0]["relevant"].sum()) if weights else None
     n_weights = max(len(weights), 1)
     with style.figure_style():
-        figure = style.new_figure(10.4, 3.3, has_formulas=True)
+        figure = style.new_figure(10.4, 3.3)
         # Two tall panels and, to their right, one above the other, one per table of weights.
         grid = figure.add_gridspec(n_weights, 3, width_ratios=[1.05, 1, 1.15])
         left, middle = (figure.add_subplot(grid[:, column]) for column in (0, 1))
         right = grid[:, 2].subgridspec(n_weights, 1).subplots(sharex=True, squeeze=False)[:, 0]
         _draw_gaps(left, gaps, n_relevant)
-        _draw_rates(middle, repetitions, _rows_of(repetitions))
-        _frame_rates([middle], repetitions)
+        _draw_rates(middle, repetitions, *_rows_and_highest(repetitions))
         middle.set_title("(b) errors of the partition", loc="left")
         for axes, table in zip(right, weights, strict=False):
             _draw_weights(axes, table, n_relevant)
@@ -63,75 +57,61 @@ def overview_figure(
 
 
 def rate_figure(repetitions: pd.DataFrame, n_columns: int) -> Figure:
-    """Draw the CER of every method in every setting of an experiment, `n_columns` side by side.
-
-    Boxes reach from quartile to quartile with the median, whiskers to the farthest repetition
-    within 1.5 times that range, and every repetition is a point; there are points alone where there
-    are few.
-    """
+    """Draw the CER of every method in every setting of an experiment, `n_columns` side by side."""
     cells = set(zip(repetitions["experiment"], repetitions["setting"], strict=True))
     settings = [s for s in PAPER_SETTINGS if (s.experiment, s.name) in cells]
     n_columns = min(n_columns, len(settings))
     n_lines = -(-len(settings) // n_columns)
-    rows = _rows_of(repetitions)
+    rows, highest = _rows_and_highest(repetitions)
     with style.figure_style():
         figure = style.new_figure(2.7 * n_columns + 1.3, (0.34 * len(rows) + 0.75) * n_lines)
         grid = figure.subplots(n_lines, n_columns, squeeze=False, sharex=True, sharey=True)
         for axes in grid.flat[len(settings) :]:
             axes.set_visible(False)
         for axes, setting in zip(grid.flat, settings, strict=False):
-            _draw_rates(axes, repetitions[repetitions["setting"] == setting.name], rows)
+            own = repetitions[repetitions["setting"] == setting.name]
+            _draw_rates(axes, own, rows, highest)
             axes.set_title(setting.title, loc="left")
-        _frame_rates(grid.flat, repetitions)
         for axes in grid[:-1].flat:
             axes.set_xlabel("")
     return figure
 
 
-def _rows_of(repetitions: pd.DataFrame) -> list[str]:
+def _rows_and_highest(repetitions: pd.DataFrame) -> tuple[list[str], float]:
+    """List the main rows that ran, and give the end of their axis."""
     present = set(repetitions["method"])
-    return [name for name, row in METHOD_ROWS.items() if name in present and not row.is_variant]
+    rows = [name for name, row in METHOD_ROWS.items() if name in present and not row.is_variant]
+    return rows, max(float(repetitions.loc[repetitions["method"].isin(rows), "cer"].max()), 0.01)
 
 
-def _draw_rates(axes: Axes, repetitions: pd.DataFrame, rows: Sequence[str]) -> None:
+def _draw_rates(axes: Axes, repetitions: pd.DataFrame, rows: Sequence[str], highest: float) -> None:
     for place, row in enumerate(rows):
         rates, look = repetitions.loc[repetitions["method"] == row, "cer"].to_numpy(), row_look(row)
-        boxed = rates.size >= _FEWEST_FOR_A_BOX
-        if boxed:
-            line = {"color": look.color, "linewidth": 0.8}
-            pale = style.shift_lightness(look.color, 0.65)
-            axes.boxplot(
-                [rates],
-                positions=[place],
-                orientation="horizontal",
-                widths=0.62,
-                showfliers=False,
-                patch_artist=True,
-                boxprops={"facecolor": pale, "edgecolor": look.color, "linewidth": 0.8},
-                medianprops={"color": style.INK, "linewidth": 1.4},
-                whiskerprops=line,
-                capprops=line,
-            )
+        line = {"color": look.color, "linewidth": 0.8}
+        pale = style.shift_lightness(look.color, 0.65)
+        axes.boxplot(
+            [rates],
+            positions=[place],
+            orientation="horizontal",
+            widths=0.62,
+            showfliers=False,
+            patch_artist=True,
+            boxprops={"edgecolor": look.color, "facecolor": pale, "linewidth": 0.8},
+            medianprops={"color": style.INK, "linewidth": 1.4},
+            whiskerprops=line,
+            capprops=line,
+        )
         # Spread by a fixed pattern, so that equal rates stay apart and a figure has the same bytes.
         offsets = 0.22 * (np.arange(rates.size) * 0.618034 % 1 * 2 - 1)
-        size = 2.8 if boxed else 4.5
-        points = {"color": look.color, "markersize": size, "markeredgewidth": 0, "alpha": 0.8}
+        points = {"color": look.color, "markersize": 2.8, "markeredgewidth": 0, "alpha": 0.8}
         axes.plot(rates, place + offsets, look.marker, zorder=3, **points)
     axes.set_yticks(range(len(rows)), [row_name(row) for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color=style.DROPPED, linewidth=0.4, alpha=0.6)
     axes.set_axisbelow(True)
-
-
-def _frame_rates(panels: Iterable[Axes], repetitions: pd.DataFrame) -> None:
-    """Frame all panels alike, from 0 to beyond the highest rate."""
-    shown = repetitions["method"].isin(_rows_of(repetitions))
-    highest = max(float(repetitions.loc[shown, "cer"].max()), 0.01)
-    for axes in panels:
-        axes.set_xlim(-0.03 * highest, 1.05 * highest)
-        axes.xaxis.set_major_locator(MaxNLocator(5))
-        axes.set_xlabel("CER")
+    axes.set(xlabel="CER", xlim=(-0.03 * highest, 1.05 * highest))
+    axes.xaxis.set_major_locator(MaxNLocator(5))
 
 
 def shared_sparsities(table: pd.DataFrame) -> pd.DataFrame:
@@ -141,10 +121,7 @@ def shared_sparsities(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw_gaps(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None) -> None:
-    """Draw the mean curve of each row, with the mean of its standard errors as band.
-
-    Sparsities of a second stage, which differ between repetitions, are left out.
-    """
+    """Draw the mean curve of each row, with the mean of its standard errors as band."""
     for table in gaps:
         row = table["method"].iloc[0]
         look = row_look(row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from sparsekm.io.tables import infer_table, require_columns
-from sparsekm.reporting.figures import CaptionedFigure, caption_figure
+from sparsekm.reporting.figures import caption_figure
 from sparsekm.reporting.page_tables import (
     MISSING,
     WORDS,
@@ -36,8 +36,8 @@ class SimulationResult:
     summary: pd.DataFrame  # of `summarise`
     versus_paper: pd.DataFrame  # of `compare_rows`
     claims: pd.DataFrame  # of `judge_claims`
-    gaps: list[pd.DataFrame] = field(default_factory=list)  # of Experiment 1, as the weights
-    weights: list[pd.DataFrame] = field(default_factory=list)
+    gaps: Sequence[pd.DataFrame] = ()  # of Experiment 1, as the weights
+    weights: Sequence[pd.DataFrame] = ()
 
 
 def load_simulation_result(
@@ -50,23 +50,22 @@ def load_simulation_result(
     weights: Sequence[str | Path] = (),
 ) -> SimulationResult:
     """Read the tables of a study; `repetitions` has one for each setting and method."""
-    tables, means = "simulate", "summarise_simulation"
+    means = "summarise_simulation"
     compared, judged = infer_table(versus_paper, means), infer_table(claims, means)
     require_columns(versus_paper, compared, verdicts.COMPARED_COLUMNS, means)
     require_columns(claims, judged, verdicts.CLAIM_COLUMNS, means)
-    return SimulationResult(
-        pd.concat([infer_table(file, tables) for file in repetitions], ignore_index=True),
-        infer_table(summary, means),
-        compared,
-        judged.fillna({"reason": "", "remark": ""}),
-        [infer_table(file, tables) for file in gaps],
-        [infer_table(file, tables) for file in weights],
+    ran, curves, averages = (
+        [infer_table(file, "simulate") for file in files] for files in (repetitions, gaps, weights)
     )
+    judged = judged.fillna({"reason": "", "remark": ""})
+    ran = pd.concat(ran, ignore_index=True)
+    return SimulationResult(ran, infer_table(summary, means), compared, judged, curves, averages)
 
 
 _METRIC_NAMES = WORDS["metrics"]
 _RATES = ("cer", "cer_chance", "ari", "ami", "ecr")
 _PRINTED = (verdicts.MEAN, verdicts.SPREAD)
+_DIFFERS = (verdicts.EXPLAINED, verdicts.UNEXPLAINED)
 
 
 def _tell(part: str, **facts: Any) -> list[str]:
@@ -91,7 +90,7 @@ def view_simulation(result: SimulationResult) -> dict[str, Any]:
         "experiments": experiments,
         "figures": [figure for experiment in experiments for figure in experiment["figures"]],
         "verdicts": counted,
-        "claims": _view_claims(claims) if counted else [],
+        "claims": _view_claims(claims) if counted else None,
     }
 
 
@@ -106,18 +105,20 @@ def _describe_claims(claims: pd.DataFrame) -> list[str]:
     tested = claims[~claims["verdict"].isin([verdicts.CANNOT_BE_TESTED, verdicts.NOT_JUDGED])]
     if tested.empty:
         return []
-    kinds = {verdicts.MEAN: "printed means", verdicts.SPREAD: "standard deviations in brackets"}
-    nouns = tested["kind"].map({**kinds, "theory": "statements of theory"})
-    holds = (
-        tested["verdict"].eq(verdicts.REPRODUCED).groupby(nouns.fillna("statements of the text"))
-    )
-    order = [*kinds.values(), "statements of the text", "statements of theory"]
-    counted = holds.agg(["sum", "size"]).reindex(order, fill_value=0)
+    nouns = {
+        verdicts.MEAN: "printed means",
+        verdicts.SPREAD: "standard deviations in brackets",
+        "text": "statements of the text",
+        "theory": "statements of theory",
+    }
+    kinds = tested["kind"].where(tested["kind"].isin(nouns), "text")
+    holds = tested["verdict"].eq(verdicts.REPRODUCED).groupby(kinds).agg(["sum", "size"])
+    counted = holds.reindex(list(nouns), fill_value=0)
     counts = claims["verdict"].value_counts()
     n_compared = int((tested["kind"] != "theory").sum())
     return _tell(
         "verdicts",
-        parts=[f"{n} of {size} {noun}" for noun, n, size in counted.itertuples()],
+        parts=[f"{n} of {size} {nouns[kind]}" for kind, n, size in counted.itertuples()],
         n_open=counts.get(verdicts.OPEN, 0),
         n_told=counts.get(verdicts.EXPLAINED, 0),
         n_bare=counts.get(verdicts.UNEXPLAINED, 0),
@@ -127,35 +128,30 @@ def _describe_claims(claims: pd.DataFrame) -> list[str]:
     )
 
 
-def _view_claims(claims: pd.DataFrame) -> list[TableView]:
-    """Write a table of the text's claims, and one of the printed numbers that differ."""
+def _view_claims(claims: pd.DataFrame) -> TableView:
+    """Tabulate the text's claims, then the printed numbers that differ."""
     printed = claims["kind"].isin(_PRINTED)
-    told = claims[~printed]
-    missed = claims[printed & claims["verdict"].isin([verdicts.EXPLAINED, verdicts.UNEXPLAINED])]
-    # What is the same in all settings of a claim stands in the first row alone.
-    is_first = ~told["claim"].duplicated()
+    told, missed = claims[~printed], claims[printed & claims["verdict"].isin(_DIFFERS)]
     told = told.sort_values("claim", key=lambda names: pd.factorize(names)[0], kind="stable")
-    rows = []
-    for line in told.assign(is_first=is_first).itertuples():
-        texts = (line.statement, line.where) if line.is_first else ("", "")
-        rows.append([*texts, _setting(line), line.verdict, *_numbers(line)])
-        if line.is_first and line.remark:
-            rows[-1][-1] = f"{line.reason} {line.remark}".strip()
-    far = [
-        [line.statement, line.where, _setting(line), *_numbers(line)]
-        for line in missed.itertuples()
+    # What is the same in all settings of a claim stands in the first row alone.
+    repeated = told["claim"].duplicated()
+    told = told.assign(remark=told["reason"] + " " + told["remark"].mask(repeated, ""))
+    told.loc[repeated, ["statement", "where"]] = ""
+    lines = pd.concat([told, missed.assign(remark=missed["reason"])]).itertuples()
+    rows = [
+        {
+            "claim": line.statement,
+            "where": line.where,
+            "setting": _setting(line),
+            "verdict": line.verdict,
+            **_numbers(line),
+            "reason": line.remark.strip(),
+        }
+        for line in lines
     ]
-    numbers = {**dict.fromkeys(("theirs", "ours", "errors"), ""), "reason": "text"}
-    heads = ("claim", "where", "setting", "verdict"), ("printed", "where", "setting")
-    return [
-        make_table(
-            _tell(part)[0],
-            dict.fromkeys(texts, "text") | numbers,
-            lines,
-            kind="numbers differences",
-        )
-        for part, texts, lines in zip(("claims", "printed"), heads, (rows, far), strict=True)
-    ]
+    kinds = dict.fromkeys(("claim", "where", "setting", "verdict", "reason"), "text")
+    table = pd.DataFrame(rows)
+    return make_table(_tell("claims")[0], table, kinds, kind="numbers differences")
 
 
 def _setting(line: Any) -> str:
@@ -167,8 +163,8 @@ def _setting(line: Any) -> str:
     return f"{number}: {title}".replace(" = ", "\u00a0=\u00a0").replace(": ", ":\u00a0")
 
 
-def _numbers(line: Any) -> list[str]:
-    """Write theirs, ours, the difference in errors and the reason."""
+def _numbers(line: Any) -> dict[str, str]:
+    """Write theirs, ours and the difference in errors."""
     if line.kind == "theory":
         error = f" ± {_computed(line.se)}" if line.se > 0 else ""
         if line.low < line.high:
@@ -179,7 +175,7 @@ def _numbers(line: Any) -> list[str]:
         is_bracket = line.kind == verdicts.SPREAD
         theirs = f"{line.theirs:g}" if is_bracket else write_value(line.metric, line.theirs)
         ours = write_value(line.metric, line.ours, line.se)
-    return [theirs, ours, _signed(line.units, ".1f"), line.reason]
+    return {"theirs": theirs, "ours": ours, "errors": _signed(line.units, ".1f")}
 
 
 def _signed(value: float, form: str) -> str:
@@ -200,8 +196,7 @@ def _is_exact(value: float, error: float) -> bool:
 def write_value(metric: str, value: float, se: float = np.nan) -> str:
     """Write a value with its standard error: rates to three decimals, counts to one.
 
-    An error that this would round to 0 has one more digit. An error that is unknown, or 0 because
-    all repetitions agree, is not written.
+    An error that this would round to 0 has one more digit; one that is unknown or 0 is left out.
     """
     digits, error = 3 if metric in _RATES else 1, ""
     if not np.isnan(value) and not np.isnan(se) and not _is_exact(value, se):
@@ -220,7 +215,7 @@ def _view_experiment(result: SimulationResult, name: str) -> dict[str, Any]:
     elif name != "experiment_3":
         drawn["cer"] = rate_figure(repetitions, 3)
     title = f"Experiment {number}"
-    figures: list[CaptionedFigure] = [
+    figures = [
         caption_figure(f"{name}_{kind}", title, _tell(kind, number=number)[0], figure)
         for kind, figure in drawn.items()
     ]
@@ -229,49 +224,41 @@ def _view_experiment(result: SimulationResult, name: str) -> dict[str, Any]:
 
 
 def _table(result: SimulationResult, experiment: str) -> TableView:
-    """Make a row for each method in each setting, with all its metrics."""
+    """Make a row for each method in each setting: below our mean its spread and other values.
+
+    These are the CER of chance, and the paper's value, bold if it is missed.
+    """
     summary, paper, claims = (
         table[table["experiment"] == experiment]
         for table in (result.summary, result.versus_paper, result.claims)
     )
-    ours = {(s.setting, s.metric, s.method): s for s in summary.itertuples()}
+    missed = claims[claims["verdict"].isin(_DIFFERS) & (claims["kind"] == verdicts.MEAN)]
+    missed = set(missed[["setting", "metric", "method"]].itertuples(index=False, name=None))
     present = set(summary["method"])
-    theirs = {
-        (line.setting, line.metric, line.row): line
-        for line in paper.itertuples()
-        if line.row in stand_ins(present).values()
-    }
-    missed = claims["verdict"].isin([verdicts.EXPLAINED, verdicts.UNEXPLAINED])
-    missed = claims[missed & (claims["kind"] == verdicts.MEAN)]
-    far = set(missed[["setting", "metric", "method"]].itertuples(index=False, name=None))
+    cells: dict[tuple[str, str, str], list[Cell]] = {}
+    for ours in summary.itertuples():
+        spread = "" if np.isnan(ours.sd) else f"sd {write_value(ours.metric, ours.sd)}"
+        spread = f"all {ours.n}" if _is_exact(ours.mean, ours.sd) else spread
+        value = write_value(ours.metric, ours.mean, ours.se)
+        cells[ours.setting, ours.method, ours.metric] = [Cell(value, note=spread)]
+    for chance in summary[summary["metric"] == "cer_chance"].itertuples():
+        note = f"chance {write_value('cer', chance.mean, chance.se)}"
+        cells[chance.setting, chance.method, "cer"].append(Cell("", note=note))
+    for theirs in paper[paper["row"].isin(stand_ins(present).values())].itertuples():
+        bracket = "" if np.isnan(theirs.paper_bracket) else f" ({theirs.paper_bracket:g})"
+        is_missed = (theirs.setting, theirs.metric, METHOD_ROWS[theirs.row].method) in missed
+        cells[theirs.setting, theirs.row, theirs.metric].append(
+            Cell("", note=f"paper {theirs.paper:g}{bracket}", note_bold=is_missed)
+        )
     methods = [name for name, row in METHOD_ROWS.items() if name in present and not row.is_variant]
-    rows: list[list[Any]] = []
+    rows = []
     for setting, name in product(summary["setting"].unique(), methods):
         row = METHOD_ROWS[name]
-        rows.append([get_setting(experiment, setting).title, row.title])
+        told = {"setting": get_setting(experiment, setting).title, "method": row.title}
         for metric in _METRIC_NAMES:
-            at = setting, metric, name
-            counts_features = metric in ("pzw", "pnw")
-            if at not in ours or (row.features == "relevant" and counts_features):
-                rows[-1].append(None)
-                continue
-            chance = ours.get((setting, "cer_chance", name)) if metric == "cer" else None
-            is_far = (setting, metric, row.method) in far
-            rows[-1].append(_cells(ours[at], chance, theirs.get(at), far=is_far))
-    (caption,) = _tell("table", metrics=_METRIC_NAMES.values())
-    heads = {"setting": "", "method": "text", **{metric.upper(): "" for metric in _METRIC_NAMES}}
-    return make_table(caption, heads, rows, kind="numbers study")
-
-
-def _cells(ours: Any, chance: Any, theirs: Any, *, far: bool) -> list[Cell]:
-    """Write our value, below it its spread, the CER of chance and the paper's value."""
-    spread = "" if np.isnan(ours.sd) else f"sd {write_value(ours.metric, ours.sd)}"
-    if _is_exact(ours.mean, ours.sd):
-        spread = f"all {ours.n}"
-    cells = [Cell(write_value(ours.metric, ours.mean, ours.se), note=spread)]
-    if chance is not None:
-        cells.append(Cell("", note=f"chance {write_value('cer', chance.mean, chance.se)}"))
-    if theirs is not None:
-        bracket = "" if np.isnan(theirs.paper_bracket) else f" ({theirs.paper_bracket:g})"
-        cells.append(Cell("", note=f"paper {theirs.paper:g}{bracket}", note_bold=far))
-    return cells
+            # The floor is given its features.
+            given = row.features == "relevant" and metric in ("pzw", "pnw")
+            told[metric.upper()] = None if given else cells.get((setting, name, metric))
+        rows.append(told)
+    text, kinds = _tell("table", metrics=_METRIC_NAMES.values())[0], {"method": "text"}
+    return make_table(text, pd.DataFrame(rows), kinds, kind="numbers study")

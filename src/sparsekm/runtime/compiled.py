@@ -8,12 +8,13 @@ never found. Processes that start together compile each kernel once: one compile
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from inspect import getfile
 from pathlib import Path
@@ -22,12 +23,6 @@ from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.types import BaseNamedTuple
-
-try:
-    import fcntl
-except ImportError:
-    # Windows: nobody waits.
-    fcntl = None
 
 _SHARED_FOLDERS = tuple(Path(__file__).parents[1] / room for room in ("cluster", "runtime"))
 
@@ -82,11 +77,11 @@ class _KernelCache(FunctionCache):
         """
         file = _open_locks(self.cache_path)
         byte = zlib.crc32(f"{self._impl.filename_base} {sig}".encode())
-        _lock(file, "LOCK_EX", byte)
+        _lock(file, fcntl.LOCK_EX, byte)
         try:
             yield
         finally:
-            _lock(file, "LOCK_UN", byte)
+            _lock(file, fcntl.LOCK_UN, byte)
 
 
 @cache
@@ -99,20 +94,17 @@ def _open_locks(folder: str) -> int | None:
         return None
 
 
-def _lock(file: int | None, kind: str, byte: int) -> None:
+def _lock(file: int | None, kind: int, byte: int) -> None:
     """Lock a byte or release it; where there are no locks, processes may compile the same."""
-    if file is not None and fcntl is not None:
+    if file is not None:
         with suppress(OSError):
-            fcntl.lockf(file, getattr(fcntl, kind), 1, byte)
+            fcntl.lockf(file, kind, 1, byte)
 
 
-def _one_at_a_time(compile_signature: Callable, kept: _KernelCache) -> Callable:
-    def compile_alone(sig):
-        # Numba's own lock first, so that one thread of a process waits for other processes.
-        with global_compiler_lock, kept.alone(sig):
-            return compile_signature(sig)
-
-    return compile_alone
+def _compile_alone(kept: _KernelCache, compile_signature: Callable, sig):
+    # Numba's own lock first, so that one thread of a process waits for other processes.
+    with global_compiler_lock, kept.alone(sig):
+        return compile_signature(sig)
 
 
 def _compiler(**options) -> Callable[[Callable], Callable]:
@@ -122,7 +114,7 @@ def _compiler(**options) -> Callable[[Callable], Callable]:
         # every process compiles its own.
         with suppress(RuntimeError):
             kernel._cache = _KernelCache(function)
-            kernel.compile = _one_at_a_time(kernel.compile, kernel._cache)
+            kernel.compile = partial(_compile_alone, kernel._cache, kernel.compile)
         return kernel
 
     return compile_kernel

@@ -17,20 +17,19 @@ def seed_sequence(random_state) -> np.random.SeedSequence:
         return np.random.SeedSequence()
     if isinstance(random_state, np.random.SeedSequence):
         # A copy: spawning from the caller's own object would change it.
-        return np.random.SeedSequence(
-            entropy=random_state.entropy, spawn_key=random_state.spawn_key
-        )
+        return np.random.SeedSequence(random_state.entropy, spawn_key=random_state.spawn_key)
     if isinstance(random_state, np.random.Generator):
         return np.random.SeedSequence(int(random_state.integers(2**31)))
     if isinstance(random_state, np.random.RandomState):
         return np.random.SeedSequence(int(random_state.randint(2**31 - 1)))
-    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
-        if random_state < 0:
-            raise ValueError(f"random_state={random_state} should be >= 0.")
-        return np.random.SeedSequence(int(random_state))
-    raise TypeError(
-        f"random_state={random_state!r} should be None, an integer, a RandomState or a Generator."
-    )
+    if isinstance(random_state, bool) or not isinstance(random_state, Integral):
+        raise TypeError(
+            f"random_state={random_state!r} should be None, an integer, a RandomState or a "
+            "Generator."
+        )
+    if random_state < 0:
+        raise ValueError(f"random_state={random_state} should be >= 0.")
+    return np.random.SeedSequence(int(random_state))
 
 
 def check_random_state(random_state) -> None:
@@ -40,10 +39,9 @@ def check_random_state(random_state) -> None:
 
 
 def draw_samples(n_samples: int, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw `size` samples without replacement, all equally likely; all if there are no more.
+    """Draw `size` samples without replacement, ascending; all if there are no more.
 
-    Whatever works on a part of many samples draws it by this rule: starts, the test for clusters
-    and tuning. Returns an ndarray, ascending.
+    Whatever works on a part of many samples draws it by this rule.
     """
     if n_samples <= size:
         return np.arange(n_samples)

@@ -1,8 +1,7 @@
 """Sharing the cores: a range of items among threads, and threads among searches.
 
-The compiled kernels release the interpreter lock, so plain threads use several cores. An item is
-always computed whole by one thread, and a BLAS, whose sums depend on its threads, has one: so no
-result depends on their number.
+The kernels release the interpreter lock. An item is always computed whole by one thread, and a
+BLAS, whose sums depend on its threads, has one: so no result depends on their number.
 """
 
 from __future__ import annotations
@@ -14,12 +13,11 @@ from functools import cache
 from threading import Lock, local
 from typing import TypeVar
 
+# Both NumPy and SciPy bring a BLAS; the controller limits those that are loaded when it is made.
 import scipy.linalg  # noqa: F401
 from joblib import Parallel, delayed, parallel_config
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
-
-# Both NumPy and SciPy bring a BLAS; the controller limits those that are loaded when it is made.
 
 
 class _OneBlasThread(ContextDecorator):
@@ -85,9 +83,9 @@ WORTH_A_THREAD = 2**18
 def count_threads(n_jobs: int | None) -> int:
     """Translate `n_jobs` into a number of threads.
 
-    None and -1 are all cores that the process may use, according to its CPU affinity and control
-    group; within `joblib.parallel_config(n_jobs=...)` they are that number, and within a parallel
-    joblib job they are one. Other numbers have joblib's meaning: -2 is all cores but one.
+    None and -1 are all cores that the process may use (affinity and control group); within
+    `joblib.parallel_config(n_jobs=...)` that number, and within a parallel joblib job one. Other
+    numbers have joblib's meaning: -2 is all cores but one.
     """
     backend, granted = get_active_backend()
     if n_jobs is None or n_jobs == -1:
@@ -118,7 +116,7 @@ def run_side_by_side(
             return work(item)
 
     pool = Parallel(n_jobs=at_once, require="sharedmem", return_as="generator")
-    # Held here, where nobody else can have claimed the libraries, for all the threads.
+    # Held here, for all the threads.
     with one_blas_thread:
         yield from pool(delayed(work_with_share)(item) for item in items)
 
@@ -139,8 +137,7 @@ def run_in_slices(
     if n_slices == 1:
         work(0, n_items)
         return
-    step = -(-n_items // n_slices)
-    step = -(-step // multiple) * multiple
+    step = -(-n_items // (n_slices * multiple)) * multiple
     bounds = [(start, min(start + step, n_items)) for start in range(0, n_items, step)]
     with ThreadPoolExecutor(len(bounds)) as pool:
         for future in [pool.submit(work, *bound) for bound in bounds]:

@@ -11,14 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-RIVALS = {
-    "centred": "k-means, not z-scored",
-    "variance500": "k-means, largest variance",
-    "variable200": "k-means, highly variable",
-    "ward": "Ward's tree",
-    "spectral": "spectral",
-}
-"""Titles of the plain methods that run in the yardstick alone; see `sparsekm.studies.yardstick`."""
+RIVALS = ("centred", "variance500", "variable200", "ward", "spectral")
+"""The plain methods that run in the yardstick alone; see `sparsekm.studies.yardstick`."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,18 +33,13 @@ METRICS = (
 """What is measured in every repetition: the CER of chance is the mean over random partitions into
 clusters of these sizes; the sparsity is NaN where the method has none; the objective is what the
 method maximises; rounds are those of the search that ended in the fit."""
-GAP_COLUMNS = ("sparsity", "n_selected", "gap", "se", "chosen")
+GAP_COLUMNS = ["sparsity", "gap", "se"]
 KEYS = ("experiment", "setting", "method")
 
 
-@dataclass(frozen=True)
-class Effort:
-    """How hard the rows search, where they do not define their own effort."""
-
-    n_init: int = 10  # starts
-    n_sparsities: int = 10  # of the gap statistic's grid
-    n_references: int = 10
-    n_refined: int = 0  # further sparsities around the largest gap
+Effort = Mapping[str, int]
+"""Starts, ``n_init``, and the size of the gap statistic, ``n_sparsities``, ``n_references`` and
+``n_refined``: how hard the rows search that do not define their own effort."""
 
 
 class Repetition(NamedTuple):
@@ -53,7 +47,7 @@ class Repetition(NamedTuple):
 
     metrics: np.ndarray  # (n_metrics,): `METRICS`
     weights: np.ndarray  # (n_features,): 0 for those that a row does not see
-    gap: np.ndarray  # (n_sparsities, 5): `GAP_COLUMNS`; no rows where nothing was tuned
+    gap: np.ndarray  # (n_sparsities, 3): `GAP_COLUMNS`; no rows where nothing was tuned
 
 
 def draw_data(setting: Setting, *, root: int, replicate: int, standardise: bool) -> SimulatedData:
@@ -77,8 +71,7 @@ def run_repetition(
     best = getattr(fitted, "best_estimator_", fitted)
     sparsity, gap = best.get_params().get("sparsity"), np.empty((0, len(GAP_COLUMNS)))
     if hasattr(fitted, "results_"):
-        table = fitted.results_.assign(chosen=np.arange(len(fitted.results_)) == fitted.best_index_)
-        gap = table[list(GAP_COLUMNS)].to_numpy(dtype=np.float64)
+        gap = fitted.results_[GAP_COLUMNS].to_numpy(dtype=np.float64)
     metrics = {
         **chance_corrected_rates(data.labels, fitted.labels_),
         "ecr": error_clustering_rate(data.labels, fitted.labels_),
@@ -97,20 +90,15 @@ def make_estimator(row: MethodRow, effort: Effort, data: SimulatedData, seed: in
     kind = METHODS[row.method].estimator
     if row.searcher:
         kind = getattr(published_searches, row.searcher)
-    options = {"n_init": effort.n_init, **row.options}
+    options = {"n_init": effort["n_init"], **row.options}
     options = {name: options[name] for name in options.keys() & kind().get_params().keys()}
     estimator = kind(data.n_clusters, random_state=seed, **options)
     if METHODS[row.method].tuning != "gap":
         return estimator
-    effort = replace(effort, **row.tuning)
-    return GapSearch(
-        estimator,
-        sparsities=default_sparsities(row.method, data.X.shape[1], effort.n_sparsities),
-        n_references=effort.n_references,
-        n_refined=effort.n_refined,
-        rule="max",
-        random_state=seed,
-    )
+    size = {**effort, **row.tuning}
+    grid = default_sparsities(row.method, data.X.shape[1], size["n_sparsities"])
+    size = {name: size[name] for name in ("n_references", "n_refined")}
+    return GapSearch(estimator, sparsities=grid, rule="max", random_state=seed, **size)
 
 
 class RepetitionStore:
@@ -133,14 +121,8 @@ class RepetitionStore:
                 self._file(replicate).open("rb") as opened,
                 np.load(opened, allow_pickle=False) as archive,
             ):
-                if str(archive["digest"]) != self.digest:
-                    return None
-                # A member that is no array comes as its bytes.
-                found = Repetition(*(np.asarray(archive[name]) for name in Repetition._fields))
-            shapes = (len(METRICS),), (len(found.weights),), (len(found.gap), len(GAP_COLUMNS))
-            is_whole = tuple(part.shape for part in found) == shapes
-            is_sound = is_whole and {part.dtype for part in found} == {np.dtype(float)}
-            return found if is_sound and np.isfinite(found.weights).all() else None
+                found = Repetition(*(archive[name] for name in Repetition._fields))
+                return found if str(archive["digest"]) == self.digest else None
         # A damaged file can fail anywhere inside zipfile or NumPy, with almost any error.
         except Exception:
             return None
@@ -182,24 +164,19 @@ def tabulate(
     """Tabulate repetitions, with `KEYS` as first columns; `data` is any draw of the setting.
 
     ``table`` has the `METRICS` of every repetition; ``gap`` the gap curves, a row per repetition
-    and sparsity, none where nothing is tuned; ``weights`` those of every feature.
+    and sparsity, none where nothing is tuned; ``weights`` the mean of every feature.
     """
     table = pd.DataFrame([found.metrics for found in repetitions], columns=list(METRICS))
     table = table.astype(dict.fromkeys(("nw", "pzw", "pnw"), np.int64))
     table.insert(0, "replicate", np.arange(len(table)))
     gaps = [found.gap for found in repetitions]
-    gap = pd.DataFrame(np.concatenate(gaps), columns=list(GAP_COLUMNS))
-    gap = gap.astype(dict.fromkeys(("n_selected", "chosen"), np.int64))
+    gap = pd.DataFrame(np.concatenate(gaps), columns=GAP_COLUMNS)
     gap.insert(0, "replicate", np.repeat(np.arange(len(gaps)), [len(curve) for curve in gaps]))
     weights = np.array([found.weights for found in repetitions])
-    n = len(weights)
     of_features = {
         "feature": np.arange(1, weights.shape[1] + 1),
         "relevant": data.relevant.astype(np.int64),
         "mean_weight": weights.mean(axis=0),
-        # NaN for a single repetition.
-        "se": weights.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.nan,
-        "share_kept": (weights != 0).mean(axis=0),
     }
     tables = {"table": table, "gap": gap, "weights": pd.DataFrame(of_features)}
     for found in tables.values():

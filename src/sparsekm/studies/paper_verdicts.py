@@ -1,10 +1,8 @@
 r"""Our means beside the numbers that the paper prints, and a verdict for each of its claims.
 
-The paper's mean over 20 repetitions has an error that is not printed. Its values are assumed to
-spread as ours do: the unit of a difference is :math:`\sqrt{1 + n / 20}` times our standard error
-over n repetitions. Where the paper's mean is at the end of its range, such as no noise feature
-dropped, all of its repetitions agreed; there the unit is our standard error. By ``docs/paper.md``
-two such errors decide every verdict on the row that is judged for a method of the paper.
+``docs/paper.md`` has the rules. The unit of a difference is :math:`\sqrt{1 + n / 20}` times our
+standard error over n repetitions: the paper's 20 values are assumed to spread as ours do. Where its
+mean is at the end of a range, all of them agreed, and the unit is our standard error.
 """
 
 from __future__ import annotations
@@ -48,10 +46,7 @@ def summarise(repetitions: pd.DataFrame) -> pd.DataFrame:
 
 
 def spread_error(values: ArrayLike) -> float:
-    """Estimate the standard error of a standard deviation from the fourth moment.
-
-    It assumes no normal distribution: rates and counts are skewed or have two modes.
-    """
+    """Estimate the standard error of a standard deviation from the fourth moment."""
     values = np.asarray(values, dtype=float)
     if np.ptp(values) == 0:
         return 0.0

@@ -63,12 +63,9 @@ def _weighted_rows(X, weights):
 def run_as_printed(X, partition, weight_step, rng, *, max_iter, tol, overwrite=False) -> Fit:
     """Run the paper's Algorithm 1 word for word, with `partition.start` for "standard k-means".
 
-    Every round finds its clusters afresh, under dissimilarities w_j d, and forgets the last ones;
-    the objective may fall. Step 2 reads "transform d <- w_j d", of the data's own dissimilarities,
-    as in step iii of the paper's framework. With `overwrite` it transforms what the last round
-    left: then a feature that was dropped once never returns.
-
-    The paper has no limit on the rounds: `max_iter` is ours, and the last clusters are kept.
+    Every round finds its clusters afresh, under dissimilarities w_j d; the objective may fall. With
+    `overwrite`, "transform d <- w_j d" is of what the last round left, not of the data's own
+    dissimilarities: then a feature that was dropped once never returns. `max_iter` is ours.
     """
     weights = np.full(X.n_features, 1.0 / np.sqrt(X.n_features))
     scale = np.ones(X.n_features)
@@ -106,18 +103,16 @@ class _Unshared:
     _carried = False
     independent_fits = True
 
-    def _fit_path(
-        self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
-    ):
+    def _fit_path(self, matrix, partition, weight_steps, *asked):
         effort, equal = self._effort(), np.ones(matrix.n_features)
         seeds = seed_sequence(self.random_state).spawn(effort.n_init)
         starts = [partition.start(matrix, equal, np.random.default_rng(seed)) for seed in seeds]
         labels = max(starts, key=lambda start: np.sum(partition.scores(matrix, start)))
-        limits, fits = {"max_iter": effort.max_iter, "tol": effort.tol, "restart": False}, []
+        limits, fits = {"max_iter": effort.max_iter, "tol": effort.tol}, []
         for weight_step in weight_steps:
             problem = matrix, partition, weight_step
             start = weigh_partition(*problem, labels)
-            fits.append(alternate(*problem, matrix.n_features, start=start, **limits))
+            fits.append(alternate(*problem, start=start, **limits))
             if self._carried:
                 labels = fits[-1].labels
         return fits, np.array([fit.objective for fit in fits])
@@ -130,9 +125,7 @@ class _AsPrinted(_WithLloyd):
     independent_fits = True
 
     @one_blas_thread
-    def _fit_path(
-        self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
-    ):
+    def _fit_path(self, matrix, partition, weight_steps, *asked):
         effort, seeds = self._effort(), seed_sequence(self.random_state)
         limits = {"max_iter": effort.max_iter, "tol": effort.tol, "overwrite": self._overwrites}
         fits = []

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter
 
 from sparsekm.figures.style import (
     BLUE,
@@ -148,10 +148,9 @@ def _draw_cells(axes: Axes, shares: pd.DataFrame):
     xs, ys = shares.columns.to_numpy(float), shares.index.to_numpy(float)
     mesh = axes.pcolormesh(_edges(xs), _edges(ys), shares, cmap=_SHADES, vmin=0, vmax=1)
     axes.set(xscale="log", yscale="log", xlim=_edges(xs)[[0, -1]], ylim=_edges(ys)[[0, -1]])
-    for axis, places in ((axes.xaxis, xs), (axes.yaxis, ys)):
-        axis.set_major_locator(FixedLocator(places))
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.set_xticks(xs, [f"{x:,g}" for x in xs])
+    axes.set_yticks(ys, [f"{y:,g}" for y in ys])
+    axes.minorticks_off()
     axes.tick_params(labelsize=6.5)
     return mesh
 

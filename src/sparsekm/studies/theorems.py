@@ -1,12 +1,9 @@
 r"""The paper's theorems in numbers: what they promise, and what simulated data show.
 
 Samples of cluster k, a share :math:`\pi_k` of all, have mean :math:`\mu_k` in each of the
-:math:`p^*` relevant features and 0 in the noise features; all variances are one.
-
-A simulation goes through its settings by `track`, which can tell how far it is. `run_checks` runs
-the paper's statements about theory that need a computation, each of a few seconds. The others are
-settled by an argument: ``data/paper/claims.csv`` has it as the remark of the claim, as it has the
-meaning of every number here and what is wrong with a statement that fails.
+:math:`p^*` relevant features and 0 in the noise features; all variances are one. `run_checks` runs
+the statements that need a computation; the others are settled by an argument, the remark of their
+claim in ``data/paper/claims.csv``, which also tells what the numbers here mean.
 """
 
 from __future__ import annotations
@@ -18,20 +15,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linprog
 from scipy.special import gammaln
 from scipy.stats import binomtest, ncx2, sem
 from sklearn.cluster import AgglomerativeClustering
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
-from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.matrix import CentredMatrix, feature_scores
 from sparsekm.cluster.sparse_clustering import SparseClustering
 from sparsekm.cluster.weight_step import SoftThreshold
 from sparsekm.metrics import error_clustering_rate
 from sparsekm.simulation import SimulatedData, gaussian_clusters, replicate_seed
 
-N_STARTS = 20
 # Levels of Experiments 2 and 3 over mu, and their shares.
 LEVELS, SHARES = np.array([1.0, -1.0, 0.0]), (1 / 3,) * 3
 
@@ -75,59 +69,26 @@ def best_impure_value(error: float) -> float:
     .. math:: f(\epsilon) = \max \sum_{k'} \tilde\pi_{k'} \tilde\mu_{k'}^2
 
     over all joint shares :math:`\pi_{kk'}` of true clusters k and found clusters k' whose purity
-    :math:`\sum_{k'} \max_k \pi_{kk'}` is at most :math:`1 - \epsilon`, at mu = 1. The objective is
-    convex and the constraints are linear, so a maximum lies at a vertex; linear programs that
-    follow the gradient climb from vertex to vertex, from `N_STARTS` random ones.
+    :math:`\sum_{k'} \max_k \pi_{kk'}` is at most :math:`1 - \epsilon`, at mu = 1. Up to 1/3, a part
+    of the samples at level 0 joins a neighbour; from there on, a part of all samples is mixed.
     """
-    rng, count = np.random.default_rng(0), len(LEVELS)
-    # The unknowns are pi_kk', row after row, and t_k' >= max_k pi_kk', which add up to the purity.
-    peaks = np.hstack([np.eye(count**2), -np.tile(np.eye(count), (count, 1))])
-    purity = np.repeat([0, 1], [count**2, count])
-    program = {
-        "A_eq": np.hstack([np.kron(np.eye(count), np.ones(count)), np.zeros((count, count))]),
-        "b_eq": SHARES,
-        "A_ub": np.vstack([peaks, purity]),
-        "b_ub": [0] * count**2 + [1 - error],
-        "method": "highs-ds",
-    }
-
-    def climb(slopes: np.ndarray, before: float = -np.inf) -> float:
-        result = linprog(np.concatenate([-slopes.ravel(), np.zeros(count)]), **program)
-        if result.status != 0:
-            raise RuntimeError(f"The linear program of Theorem 3 failed: {result.message}")
-        joint = np.maximum(result.x[: count**2], 0).reshape(count, count)
-        sizes = joint.sum(axis=0)
-        means = np.divide(LEVELS @ joint, sizes, out=np.zeros(count), where=sizes > 0)
-        value = float(np.sum(sizes * means**2))
-        if value <= before + 1e-12:
-            return before
-        return climb(2 * np.outer(LEVELS, means) - means**2, value)
-
-    return max(climb(rng.standard_normal((count, count))) for _ in range(N_STARTS))
+    return 1 / 3 + 1 / (3 + 9 * error) if error <= 1 / 3 else 1 - 1.5 * error
 
 
-def impurity_curve(n_points: int = 41) -> tuple[np.ndarray, np.ndarray]:
-    """Compute f at mu = 1 on an even grid of errors, ascending; it is quadratic in mu."""
-    errors = np.linspace(0.0, 1 - max(SHARES), n_points)
-    values = np.array([best_impure_value(error) for error in errors])
-    # What a larger error allows, a smaller one allows too.
-    return errors, np.maximum.accumulate(values[::-1])[::-1]
-
-
-def ecr_bound(mu: float, n_relevant: float, curve: tuple[np.ndarray, np.ndarray]) -> float:
+def ecr_bound(mu: float, n_relevant: float) -> float:
     r"""Compute the bound :math:`F(p^*)` of Theorem 3 on the error clustering rate.
 
     With :math:`p \le p^* n` and :math:`p^* \ge \kappa`, the partition of largest between-cluster
     sum of squares reaches it with probability at most :math:`2 K^{-n}`. F is the inverse of
     :math:`128 \ln K (f(0) + K) / (f(0) - f(\epsilon))^2`, the proof's function; NaN below kappa.
-    `curve` is of `impurity_curve`.
     """
     if n_relevant < kappa(mu):
         return float("nan")
-    errors, values = curve[0], curve[1] * mu**2
-    # The largest error whose best partition still comes up to this level.
-    level = values[0] - np.sqrt(128 * np.log(3) * (values[0] + 3) / n_relevant)
-    return float(np.interp(-level, -values, errors))
+    best = mu**2 * best_impure_value(0)
+    # The value at mu = 1 that the partition has to attain.
+    value = (best - np.sqrt(128 * np.log(3) * (best + 3) / n_relevant)) / mu**2
+    error = (1 / (value - 1 / 3) - 3) / 9 if value >= 1 / 2 else (1 - value) / 1.5
+    return float(min(error, 2 / 3))
 
 
 # Both of mean 0 and variance 1; Theorem 1 asks for no more.
@@ -155,6 +116,10 @@ Track = Callable[[Sequence], Iterable]
 FITS = ("oracle", "kmeans", "alternate", "global")
 """With K = 3 and s = p*: none, as the labels are known; k-means on all features (Theorem 4); the
 paper's Algorithm 1 made monotone and restarted (Theorem 5); and the search for the optimum."""
+
+
+def _seeds(root: int, study: str, n: int, key: Mapping[str, Any]) -> Seeds:
+    return [replicate_seed(root, study, key, replicate) for replicate in range(n)]
 
 
 def draw_sets(
@@ -192,8 +157,6 @@ def simulate_scores(
     root: int,
     shares: Sequence[float] = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7),
     *,
-    mu: float = 0.6,
-    cluster_size: int = 20,
     n_features: int = 50,
     repetitions: int = 200,
     track: Track = iter,
@@ -203,14 +166,12 @@ def simulate_scores(
     A data set has `n_features` relevant features, and as many noise features. `expected` is the
     theorem's value, averaged over the mislabellings.
     """
-    truth = np.repeat(np.arange(3), cluster_size)
-    levels = mu * LEVELS
+    truth, levels = np.repeat(np.arange(3), 20), 0.6 * LEVELS
     rows = []
     for (distribution, draw), share in track([*product(DISTRIBUTIONS.items(), shares)]):
         key = {"distribution": distribution, "share": share, "levels": levels}
         found = []
-        for replicate in range(repetitions):
-            rng = np.random.default_rng(replicate_seed(root, "theory_scores", key, replicate))
+        for rng in map(np.random.default_rng, _seeds(root, "theory_scores", repetitions, key)):
             labels = mislabel(truth, round(share * len(truth)), rng).astype(np.int32)
             X = draw(rng, (len(truth), 2 * n_features))
             X[:, :n_features] += levels[truth][:, None]
@@ -242,13 +203,13 @@ def simulate_partitions(
     for mu, count in track([*product(mus, n_relevant)]):
         setting = {"mu": mu, "n_relevant": count, "n_features": 4 * count}
         setting["cluster_size"] = cluster_size
-        seeds = [replicate_seed(root, "theory_partitions", setting, r) for r in range(repetitions)]
+        seeds = _seeds(root, "theory_partitions", repetitions, setting)
         rates = partition_errors(setting, seeds)
         rows.append([mu, count, rates.mean(), sem(rates), repetitions, np.nan])
-    curve, counts = impurity_curve(), np.geomspace(1, 100_000, 200)
+    counts = np.geomspace(1, 100_000, 200)
     for mu in mus:
         for count in (kappa(mu), *counts[counts >= kappa(mu)]):
-            rows.append([mu, count, np.nan, np.nan, np.nan, ecr_bound(mu, count, curve)])
+            rows.append([mu, count, np.nan, np.nan, np.nan, ecr_bound(mu, count)])
     columns = ["mu", "n_relevant", "ecr", "standard_error", "repetitions", "bound"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -273,7 +234,7 @@ def simulate_recovery(
     rows = []
     for cell in track(cells):
         setting = {name: value for name, value in cell.items() if name != "plane"}
-        seeds = [replicate_seed(root, "theory_support", setting, r) for r in range(repetitions)]
+        seeds = _seeds(root, "theory_support", repetitions, setting)
         n_samples = setting.pop("n_samples")
         sets = draw_sets({**setting, "cluster_size": n_samples // 3}, seeds)
         found = [
@@ -303,14 +264,8 @@ STRONG = {"mu": 8.0, "n_relevant": 10, "cluster_size": 30, "n_features": 200}
 Found = Iterator[tuple[str, dict[str, Any]]]
 
 
-def run_checks(root: int) -> pd.DataFrame:
-    """Run every check: columns `COLUMNS`; an interval is Clopper and Pearson's of 95 %."""
-    lines = [{"check": name} | found for theme in _THEMES for name, found in theme(root)]
-    return pd.DataFrame(lines, columns=list(COLUMNS))
-
-
-def _seeds(root: int, n: int, **key: Any) -> list[np.random.SeedSequence]:
-    return [replicate_seed(root, "theory_checks", key, replicate) for replicate in range(n)]
+def _check_seeds(root: int, check: str, setting: Mapping[str, Any]) -> Seeds:
+    return _seeds(root, "theory_checks", 20, {"check": check, **setting})
 
 
 def _mean(values: Sequence[float] | np.ndarray) -> dict:
@@ -333,7 +288,7 @@ def _check_bounds(root: int) -> Found:
         holds = away > 3 if name == "relevant" else abs(away) < 3
         yield name, {"holds": holds, "ours": ours, "se": se, "theirs": 2.0}
 
-    rng, p = np.random.default_rng(*_seeds(root, 1, check="ball")), 5
+    rng, p = np.random.default_rng(*_seeds(root, "theory_checks", 1, {"check": "ball"})), 5
     points = rng.standard_normal((100_000, p))
     points *= (rng.random(100_000) ** (1 / p) / np.linalg.norm(points, axis=1))[:, None]
     found = _mean(np.abs(points[:, 0]))
@@ -342,10 +297,9 @@ def _check_bounds(root: int) -> Found:
     holds = abs(found["ours"] - theirs) < 3 * found["se"]
     yield "ball", found | {"holds": bool(holds), "theirs": theirs}
 
-    curve = impurity_curve(11)
     setting = {"mu": 3.0, "n_relevant": 40, "cluster_size": 20, "n_features": 160}
-    rates = partition_errors(setting, _seeds(root, 20, check="partition_bound", **setting))
-    yield "partition_bound", _share(rates >= ecr_bound(3.0, 40, curve), wanted=0.0)
+    rates = partition_errors(setting, _check_seeds(root, "partition_bound", setting))
+    yield "partition_bound", _share(rates >= ecr_bound(3.0, 40), wanted=0.0)
 
     worst = 0.0
     for degrees, shift in product((1, 3, 10, 100), (0.1, 1.0, 10.0, 100.0)):
@@ -354,8 +308,11 @@ def _check_bounds(root: int) -> Found:
         tails = ncx2.sf(mean + t, degrees, shift) + ncx2.cdf(mean - t, degrees, shift)
         worst = max(worst, float(np.max(tails / (2 * np.exp(-(t**2) / (16 * mean))))))
     yield "tail_bound", {"holds": worst <= 1, "ours": worst, "theirs": 1.0}
-    falls = bool(np.all(np.diff(curve[1]) < 0))
-    yield "impure_value", {"holds": falls, "ours": float(curve[1][1] / curve[1][0])}
+    values = [best_impure_value(error) for error in np.linspace(0, 2 / 3, 11)]
+    yield (
+        "impure_value",
+        {"holds": bool(np.all(np.diff(values) < 0)), "ours": values[1] / values[0]},
+    )
 
 
 def _check_partitions(root: int) -> Found:
@@ -363,7 +320,7 @@ def _check_partitions(root: int) -> Found:
 
     def rates(check: str, mu: float, n_relevant: int, size: int, p: int) -> np.ndarray:
         setting = {"mu": mu, "n_relevant": n_relevant, "cluster_size": size, "n_features": p}
-        return partition_errors(setting, _seeds(root, 20, check=check, **setting))
+        return partition_errors(setting, _check_seeds(root, check, setting))
 
     limit = [rates("partition_limit", 1.0, count, 10, 30 * count) for count in (2, 10, 50, 250)]
     means = [rate.mean() for rate in limit]
@@ -383,7 +340,7 @@ def _check_selection(root: int) -> Found:
 
     def share(check: str, finds: Callable, **other: int) -> dict:
         setting = {**STRONG, **other}
-        sets = draw_sets(setting, _seeds(root, 20, check=check, **setting))
+        sets = draw_sets(setting, _check_seeds(root, check, setting))
         return _share([finds(data, np.random.default_rng(start)) for data, start in sets], 1.0)
 
     def selects(data, rng, X=None) -> bool:
@@ -418,4 +375,8 @@ def _check_selection(root: int) -> Found:
     yield "any_clusterer", share("any_clusterer", agglomeration_selects)
 
 
-_THEMES = (_check_bounds, _check_partitions, _check_selection)
+def run_checks(root: int) -> pd.DataFrame:
+    """Run every check: columns `COLUMNS`; an interval is Clopper and Pearson's of 95 %."""
+    themes = _check_bounds, _check_partitions, _check_selection
+    lines = [{"check": name} | found for theme in themes for name, found in theme(root)]
+    return pd.DataFrame(lines, columns=list(COLUMNS))

@@ -14,18 +14,19 @@ import pandas as pd
 from sklearn.base import clone
 
 from sparsekm.cluster.estimators import KMeans
+from sparsekm.cluster.matrices.containers import count_distinct
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.matrices.varying_features import count_distinct
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.random_state import draw_samples
-from sparsekm.tuning.consensus import agreement, consensus_partition
 from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, choose_screening, rank_features
 from sparsekm.tuning.fold_fits import (
     MOST_FEATURES,
     N_INIT,
     STARTS,
+    agreement,
     cluster_top,
+    consensus_partition,
     fit_few,
     kept_features,
 )
@@ -50,9 +51,7 @@ def compare_choices(
     """Fit data again by an L0KMeans or L1KMeans with other choices, and compare with the answer.
 
     That is `labels`, (n_samples,), with the features `kept`. ``progress(done, total)`` is called
-    after each choice. The table has a row per choice: choice, value, n_samples, n_features (those
-    screened), n_clusters and agreement, the adjusted Rand index with the answer on the samples that
-    were fitted.
+    after each choice. `agreement` is the adjusted Rand index on the samples that were fitted.
     """
     rng = np.random.default_rng(seed)
     if len(labels) > MOST_SAMPLES:

@@ -8,33 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
 from sparsekm.cluster.matrices.containers import in_blocks
-from sparsekm.cluster.matrices.scatter import feature_scores
+from sparsekm.cluster.matrices.matrix import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.unequal_samples import describe_weighted, with_weights
 from sparsekm.cluster.weight_step import PENALTIES
-from sparsekm.tuning.consensus import (
-    agreement,
-    consensus_partition,
-    match_clusters,
-    sample_reproducibility,
-)
 from sparsekm.tuning.feature_ranking import ScaledData, choose_screening
 from sparsekm.tuning.fold_fits import (
     N_REPEATS,
     FoldFit,
+    agreement,
+    consensus_partition,
     fit_few,
     fit_folds,
     fit_from,
     kept_features,
     label_everyone,
+    match_clusters,
+    sample_reproducibility,
 )
 from sparsekm.tuning.gap import count_differing, noise_correlation
 from sparsekm.tuning.separation import (
@@ -66,8 +65,7 @@ class ConsensusFit:
     reproducibility: np.ndarray  # (n_samples,)
     left_out_labels: np.ndarray  # (n_samples,): the cluster of a sample that made none, or -1
     selection_frequency: np.ndarray  # (n_features,): share of the fits of folds that keep it
-    signature: Signature
-    cluster_signatures: list[Signature]  # of each cluster against the others
+    signatures: list[Signature]  # of all clusters, and of each against the others
     is_joined: bool  # clusters of the fit were joined into these
     is_weighed: bool  # the weights follow from the clusters, whose fit kept other features
     fitted_sparsity: float  # that of Algorithm 1
@@ -84,10 +82,7 @@ class ConsensusFit:
         return are_apart(self.separation)
 
     def extend(self, estimator: Any, X: Any, samples: np.ndarray) -> ConsensusFit:
-        """Return the answer for all samples X, given that from some: `samples`, ascending.
-
-        All are labelled by the nearest centre, where `refit` starts.
-        """
+        """Return the answer for all samples X from that for some: `samples`, ascending."""
         labels = label_everyone(X, X[samples], self.labels, self.fit.weights[0])
         left_out = labels.copy()
         left_out[samples] = self.left_out_labels
@@ -99,26 +94,21 @@ class ConsensusFit:
     def refit(
         self, estimator: Any, X: Any, labels: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> ConsensusFit:
-        """Return the answer with the clusters that Algorithm 1 makes from others.
-
-        Joined ones stay as they are.
-        """
+        """Return the answer with the clusters that Algorithm 1 makes from others, unless joined."""
         n_clusters, fit = int(self.labels.max()) + 1, self.fit
+        weighted = None if sample_weight is None else with_weights(as_matrix(X), sample_weight)
         if not self.is_joined:
-            given = in_blocks(X)
-            if sample_weight is not None:
-                given = with_weights(as_matrix(X), sample_weight)
             own = clone(estimator).set_params(n_clusters=n_clusters)
+            given = in_blocks(X) if weighted is None else weighted
             fit = fit_from(own, given, labels, self.fitted_sparsity)
             # The fit numbers its clusters anew; what is known of them has the old numbers.
             labels = match_clusters(labels, fit.labels[0], np.arange(len(labels))).astype(np.int32)
             fit = replace(fit, labels=labels[None])
         if self.is_weighed:
-            if sample_weight is None:
+            if weighted is None:
                 scores = feature_scores(as_matrix(X), labels, n_clusters)
             else:
-                matrix = with_weights(as_matrix(X), sample_weight)
-                scores = describe_weighted(matrix, labels, n_clusters)[1]
+                scores = describe_weighted(weighted, labels, n_clusters)[1]
             fit = _weigh(estimator.penalty, fit, labels, scores, int(self.fit.n_selected[0]))
         return replace(self, fit=fit)
 
@@ -136,13 +126,13 @@ class ConsensusFit:
             )
         elif apart == n_pairs:
             separate = f"All {n_clusters} clusters stand apart from their neighbours"
+        features, agrees = self.signatures[0]
         few = "no small set of features tells the clusters apart"
-        if self.signature.features is not None:
-            n_few = len(self.signature.features)
-            few = f"{n_few:,} features put left-out samples into the same clusters"
+        if features is not None:
+            few = f"{len(features):,} features put left-out samples into the same clusters"
         counted = "" if self.counts is None else f"{describe_counts(self.counts)}; "
         return (
-            f"{counted}{separate}; {few} (adjusted Rand index {self.signature.agreement:.2f}); "
+            f"{counted}{separate}; {few} (adjusted Rand index {agrees:.2f}); "
             f"{self.fit.n_selected[0]:,} of {self.fit.weights.shape[1]:,} features have weight; "
             f"a sample is in its cluster in {np.nanmean(self.reproducibility):.0%} of the fits to "
             "nine tenths of the samples on average."
@@ -182,49 +172,49 @@ def fit_consensus(
     """Cluster data by the consensus of fits of folds.
 
     Of the `estimator`, L0KMeans or L1KMeans, the number of clusters, the guard, the penalty and the
-    threads are used. With `choose` the number is chosen as well: how many groups stand apart. That
-    number stops growing with the number of clusters; it is the largest that two numbers tried
-    reach, or one reaches with every cluster apart beyond doubt (adjusted for the numbers tried).
-    Where no groups stand apart, the most reproducible number is shown. Neighbours without a valley
-    between them become one, if more than one remains, where the number is chosen, and with `join`.
+    threads are used. With `choose` the number is how many groups stand apart: that number stops
+    growing with the number of clusters, and is the largest that two numbers tried reach, or one
+    reaches with every cluster apart beyond doubt (adjusted for the numbers tried). Where no groups
+    stand apart, the most reproducible number is shown. Neighbours without a valley between them
+    become one, if more than one remains, with `choose` or `join`.
 
-    `screening` is an entry of `sparsekm.tuning.feature_ranking.SCREENINGS`. The features of a given
-    `sparsity` of Algorithm 1 are kept. None fits with few features, see `kept_features`, and keeps
-    those that differ between the clusters or, with `selection` "signature", the smallest set that
-    tells them apart, if there is one. Samples with the same number in `blocks` are left out
-    together. ``progress(done, total)`` is called after each fold, or number of clusters.
+    None as `sparsity` keeps the features that differ between the clusters or, with `selection`
+    "signature", the smallest set that tells them apart. Samples with the same number in `blocks`
+    are left out together. `progress` is called after each fold, or number of clusters.
     """
     screening = choose_screening(data) if screening == "auto" else screening
     search = _Search(estimator, data, screening, sparsity, seed, blocks)
     if not choose:
         trial = search.fit(int(estimator.n_clusters), progress)
-        group = trial.groups if join else np.arange(trial.n_clusters)
-        return _describe(search, trial, group, selection)
+        return search.describe(trial, trial.groups if join else None, selection)
     tried = []
     most = most_clusters(data.X.shape[0], int(estimator.min_cluster_size))
     for n_clusters in range(2, most + 1):
         tried.append(search.fit(n_clusters))
         if progress is not None:
             progress(len(tried), most - 1)
-    table = pd.DataFrame(
-        {
-            "n_clusters": [trial.n_clusters for trial in tried],
-            "n_groups": [trial.n_groups for trial in tried],
-            "reproducibility": [trial.reproducibility for trial in tried],
-            "groups": ["-".join(map(str, trial.group)) for trial in tried],
-        }
-    )
-    chosen = _choose_trial(table, [trial.worst_p for trial in tried])
+    rows = [
+        (
+            len(trial.group),
+            int(trial.group.max()) + 1,
+            trial.reproducibility,
+            "-".join(map(str, trial.group)),
+        )
+        for trial in tried
+    ]
+    table = pd.DataFrame(rows, columns=["n_clusters", "n_groups", "reproducibility", "groups"])
+    worst = [trial.separation["p_adjusted"].max() for trial in tried]
+    chosen = _choose_trial(table, np.array(worst))
     table["chosen"] = table.index == chosen
-    found = _describe(search, tried[chosen], tried[chosen].groups, selection)
+    found = search.describe(tried[chosen], tried[chosen].groups, selection)
     return replace(found, counts=table)
 
 
-def _choose_trial(table: pd.DataFrame, worst_p: Sequence[float]) -> int:
-    """Return which number of clusters gives the answer."""
+def _choose_trial(table: pd.DataFrame, worst_p: np.ndarray) -> int:
+    """Return which number of clusters gives the answer; `worst_p` is NaN without neighbours."""
     n_groups, n_clusters = table["n_groups"].to_numpy(), table["n_clusters"].to_numpy()
     # The largest that two reach, or one all of whose clusters stand apart beyond doubt.
-    alone = n_clusters[np.array(worst_p) * len(table) <= LEVEL]
+    alone = n_clusters[worst_p * len(table) <= LEVEL]
     target = max([np.sort(n_groups)[-2:][0], *alone])
     able = (n_groups == target) | (target == 1)
     direct = able & (table.index + 2 == target)
@@ -232,39 +222,16 @@ def _choose_trial(table: pd.DataFrame, worst_p: Sequence[float]) -> int:
     return int(again.argmax())
 
 
-@dataclass(frozen=True)
-class _Trial:
+class _Trial(NamedTuple):
     """The fit of one number of clusters, and the groups that its clusters join into."""
 
     fit: SparsityPath
     folds: list[FoldFit]
     matched: list[MatchedFold]
     separation: pd.DataFrame
-    group: np.ndarray  # (n_clusters,)
-
-    @property
-    def n_clusters(self) -> int:
-        return len(self.group)
-
-    @property
-    def n_groups(self) -> int:
-        return int(self.group.max()) + 1
-
-    @property
-    def groups(self) -> np.ndarray:
-        """The group of each cluster; where there is only one, each is its own."""
-        return np.arange(self.n_clusters) if self.n_groups == 1 else self.group
-
-    @property
-    def worst_p(self) -> float:
-        """The largest adjusted p over the pairs of neighbours."""
-        return float(self.separation["p_adjusted"].max()) if len(self.separation) else 1.0
-
-    @property
-    def reproducibility(self) -> float:
-        """Mean adjusted Rand index of the groups, or the clusters of one group, with the folds."""
-        joined = np.array([fold.join(self.groups).labels + 1 for fold in self.matched])
-        return float(agreement(self.groups[self.fit.labels[0]], joined).mean())
+    group: np.ndarray  # (n_clusters,): of each cluster
+    groups: np.ndarray  # the same; where there is only one group, each cluster is its own
+    reproducibility: float  # mean adjusted Rand index of `groups` with those of the folds
 
 
 @dataclass(frozen=True)
@@ -285,29 +252,26 @@ class _Search:
         stand apart, they may follow factors: the clusters of components that count each factor once
         take their place if some of them stand apart and the folds reproduce them better.
         """
-
-        def fit_starts(start):
-            return fit_folds(
-                self.data,
-                n_clusters,
-                screening=self.screening,
-                start=start,
-                min_cluster_size=int(self.estimator.min_cluster_size),
-                seed=self.seed,
-                n_jobs=self.estimator.n_jobs,
-                blocks=self.blocks,
-                progress=progress,
-            )
-
-        folds = fit_starts("screens")
+        fit_starts = partial(
+            fit_folds,
+            self.data,
+            n_clusters,
+            screening=self.screening,
+            min_cluster_size=int(self.estimator.min_cluster_size),
+            seed=self.seed,
+            n_jobs=self.estimator.n_jobs,
+            blocks=self.blocks,
+            progress=progress,
+        )
+        folds = fit_starts(start="screens")
         fit = self._fit_from(n_clusters, folds)
         noise = noise_correlation(self.data.X, fit.labels[0], fit.weights[0])
         if not noise.is_beyond_chance:
-            folds = [_join(*pair) for pair in zip(folds, fit_starts("optimum"), strict=True)]
+            folds = [_join(*pair) for pair in zip(folds, fit_starts(start="optimum"), strict=True)]
             fit = self._fit_from(n_clusters, folds)
         trial = self._judge(fit, folds)
         if noise.is_beyond_chance and not are_apart(trial.separation):
-            folds = fit_starts("components")
+            folds = fit_starts(start="components")
             other = self._judge(self._fit_from(n_clusters, folds), folds)
             if are_apart(other.separation) and other.reproducibility > trial.reproducibility:
                 trial = other
@@ -327,49 +291,53 @@ class _Search:
     def _judge(self, fit: SparsityPath, folds: list[FoldFit]) -> _Trial:
         labels = fit.labels[0]
         matched = match_folds(labels, folds)
-        table = self.separate(fit, labels, matched)
-        return _Trial(fit, folds, matched, table, join_touching(table, int(labels.max()) + 1))
+        table = self._separate(fit, labels, matched)
+        group = join_touching(table, int(labels.max()) + 1)
+        groups = group if group.any() else np.arange(len(group))
+        of_folds = np.array([fold.join(groups).labels + 1 for fold in matched])
+        again = float(agreement(groups[labels], of_folds).mean())
+        return _Trial(fit, folds, matched, table, group, groups, again)
 
-    def separate(self, fit: SparsityPath, labels, matched) -> pd.DataFrame:
+    def _separate(self, fit: SparsityPath, labels, matched) -> pd.DataFrame:
         """Test which clusters stand apart in the features of a fit."""
         return separation(self.data.X, labels, np.flatnonzero(fit.weights[0]), matched, self.blocks)
 
-
-def _describe(search: _Search, trial: _Trial, group, selection: str) -> ConsensusFit:
-    """Choose the features of the clusters, joined by `group`, and measure their reproducibility."""
-    X, matrix, fit = search.data.X, search.data.matrix, trial.fit
-    matched, apart = trial.matched, trial.separation
-    labels = group[fit.labels[0]].astype(np.int32)
-    n_clusters = int(labels.max()) + 1
-    joined = len(group) > n_clusters
-    if joined:
-        matched = [fold.join(group) for fold in matched]
-        apart = search.separate(fit, labels, matched)
-    signature, *of_clusters = find_signatures(X, labels, matched, N_REPEATS)
-    if search.sparsity is None:
-        scores = feature_scores(matrix, labels, n_clusters)
-        count = count_differing(matrix, labels, scores)
-        if selection == "signature" and signature.features is not None:
-            count = len(signature.features)
-        fit = _weigh(search.estimator.penalty, fit, labels, scores, count)
-    partitions = np.concatenate([fold.labels for fold in trial.folds])
-    everyone = np.array([fold.labels for fold in matched]) if joined else partitions
-    kept = np.concatenate([features for fold in trial.folds for features in fold.kept])
-    return ConsensusFit(
-        fit,
-        search.screening,
-        partitions,
-        _tabulate(partitions, [start for fold in trial.folds for start in fold.starts], labels),
-        apart,
-        sample_reproducibility(labels, everyone),
-        place_left_out(matched, len(labels), n_clusters),
-        np.bincount(kept, minlength=X.shape[1]) / len(partitions),
-        signature,
-        of_clusters,
-        is_joined=joined,
-        is_weighed=search.sparsity is None,
-        fitted_sparsity=float(trial.fit.sparsities[0]),
-    )
+    def describe(self, trial: _Trial, group: np.ndarray | None, selection: str) -> ConsensusFit:
+        """Choose features of the clusters, joined by `group`, and measure their reproducibility."""
+        X, matrix, fit = self.data.X, self.data.matrix, trial.fit
+        matched, apart = trial.matched, trial.separation
+        labels, n_fitted = fit.labels[0], len(trial.group)
+        if group is not None:
+            labels = group[labels].astype(np.int32)
+        n_clusters = int(labels.max()) + 1
+        joined = n_fitted > n_clusters
+        if joined:
+            matched = [fold.join(group) for fold in matched]
+            apart = self._separate(fit, labels, matched)
+        signatures = find_signatures(X, labels, matched, N_REPEATS)
+        if self.sparsity is None:
+            scores = feature_scores(matrix, labels, n_clusters)
+            count = count_differing(matrix, labels, scores)
+            if selection == "signature" and signatures[0].features is not None:
+                count = len(signatures[0].features)
+            fit = _weigh(self.estimator.penalty, fit, labels, scores, count)
+        partitions = np.concatenate([fold.labels for fold in trial.folds])
+        everyone = np.array([fold.labels for fold in matched]) if joined else partitions
+        kept = np.concatenate([features for fold in trial.folds for features in fold.kept])
+        return ConsensusFit(
+            fit,
+            self.screening,
+            partitions,
+            _tabulate(partitions, [start for fold in trial.folds for start in fold.starts], labels),
+            apart,
+            sample_reproducibility(labels, everyone),
+            place_left_out(matched, len(labels), n_clusters),
+            np.bincount(kept, minlength=X.shape[1]) / len(partitions),
+            signatures,
+            is_joined=joined,
+            is_weighed=self.sparsity is None,
+            fitted_sparsity=float(trial.fit.sparsities[0]),
+        )
 
 
 def _join(fold: FoldFit, other: FoldFit) -> FoldFit:
@@ -379,11 +347,7 @@ def _join(fold: FoldFit, other: FoldFit) -> FoldFit:
 
 
 def _tabulate(partitions: np.ndarray, starts: Sequence[str], labels: np.ndarray) -> pd.DataFrame:
-    """Tabulate the fits of folds by their start.
-
-    There is a row per kind of start: start, n_fits, reproducibility (mean adjusted Rand index of
-    the fits of one fold and the next) and agreement (with the clusters).
-    """
+    """Tabulate the fits of folds by start: their agreement with each other and the answer."""
     rows = []
     for start in dict.fromkeys(starts):
         own = partitions[[name == start for name in starts]]

@@ -20,7 +20,7 @@ from sparsekm.cluster.matrices.dense_parts import (
     log_variances,
     variance_beyond_trend,
 )
-from sparsekm.cluster.matrices.scatter import MatrixInMemory
+from sparsekm.cluster.matrices.matrix import FeatureMatrix
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.screening import marginal_scores
 from sparsekm.runtime.compiled import compiled
@@ -53,7 +53,7 @@ class ScaledData:
     scale: np.ndarray  # (n_features,)
 
     @cached_property
-    def matrix(self) -> MatrixInMemory:
+    def matrix(self) -> FeatureMatrix:
         """The values in `X`, centred."""
         return as_matrix(self.X)
 
@@ -98,11 +98,7 @@ class ScaledData:
 
 
 def choose_screening(data: ScaledData) -> str:
-    """Tell how the features of data are ranked: an entry of `SCREENINGS`, never "auto".
-
-    "all" with at most as many features as the smallest screen; "marginal" if their variances are
-    equal or their units differ; "variance" if all means are equal; else "trend".
-    """
+    """Tell how the features of data are ranked: an entry of `SCREENINGS`, never "auto"."""
     means, variances = data.moments()
     if len(means) <= SCREENS[0]:
         return "all"

@@ -1,11 +1,13 @@
 """The whole fit repeated on folds: every sample is left out once in each repeat.
 
 In each fold the features are ranked by the samples that were drawn, k-means is run on the screens
-that rank first, and Algorithm 1 from there picks few of their features. Where features are
-independent within clusters, the optimum of all features is searched as well: it then is the better
-start, while correlated features lead it astray. Those lead k-means along the factors that they
-share; on principal components of equal variance each factor counts once, however many features
-follow it. All samples are labelled by their nearest centre.
+that rank first, and Algorithm 1 from there picks few of their features. Independent features are
+better started from the optimum of all of them, which correlated ones lead astray, as they lead
+k-means along the factors that they share: on principal components of equal variance each factor
+counts once, however many features follow it.
+
+The co-association of two samples is the share of the partitions in which they are together;
+k-means on its rows gives the consensus (Fred & Jain 2005, doi:10.1109/TPAMI.2005.113).
 """
 
 from __future__ import annotations
@@ -15,14 +17,15 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
 from sparsekm.cluster.kmeans.many_samples import label_samples
+from sparsekm.cluster.matrices.containers import count_distinct
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
-from sparsekm.cluster.matrices.matrix import CentredMatrix, dense_columns
-from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_centers
-from sparsekm.cluster.matrices.varying_features import count_distinct
+from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix, dense_columns
+from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.threads import one_blas_thread, run_side_by_side
@@ -59,18 +62,12 @@ class FoldFit(NamedTuple):
 
 
 def kept_features(n_clusters: int, n_features: int) -> int:
-    """Return how many features fits keep: 25 a cluster but the first, 50 to half of the features.
-
-    One that keeps all selects nothing.
-    """
+    """Return how many features fits keep: 25 a cluster but the first, at least 50, at most half."""
     return min(-(-n_features // 2), FEATURES_PER_CLUSTER * max(2, n_clusters - 1))
 
 
 def draw_folds(n_samples: int, *, seed: int, blocks: np.ndarray | None = None) -> list[np.ndarray]:
-    """Draw the samples that are left out in each fold, ascending; repeat after repeat.
-
-    Samples with the same number in `blocks` (n_samples,) are left out together.
-    """
+    """Draw the samples left out in each fold, ascending, whole `blocks`; repeat after repeat."""
     blocks = np.arange(n_samples) if blocks is None else blocks
     n_blocks = int(blocks.max()) + 1
     n_folds = min(N_FOLDS, n_blocks)
@@ -94,11 +91,7 @@ def fit_folds(
     blocks: np.ndarray | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[FoldFit]:
-    """Fit every fold, side by side in threads; the results do not depend on their number.
-
-    `screening` is an entry of `SCREENINGS` other than "auto", `start` one of `STARTS`, and
-    `progress` is called after each fold.
-    """
+    """Fit every fold, side by side in threads; the results do not depend on their number."""
     folds = draw_folds(data.X.shape[0], seed=seed, blocks=blocks)
     work = partial(_fit_fold, data, n_clusters, screening, min_cluster_size, seed, folds, start)
     found: list[FoldFit] = []
@@ -180,7 +173,7 @@ def _fit_few_from(matrix, seen, n_clusters, guard, seed) -> tuple[np.ndarray, np
 
 
 def fit_few(
-    estimator: Any, matrix: MatrixInMemory, labels: np.ndarray, sparsity: float
+    estimator: Any, matrix: FeatureMatrix, labels: np.ndarray, sparsity: float
 ) -> SparsityPath:
     """Run Algorithm 1 from a partition; again with fewer features where far fewer differ."""
     path = fit_from(estimator, matrix, labels, sparsity)
@@ -221,9 +214,8 @@ def _fit_components(matrix, n_clusters, guard, seed):
 def equal_components(part: np.ndarray, n_clusters: int) -> np.ndarray:
     """Compute the leading principal components, scaled to equal variance: (n_samples, d).
 
-    They are those beyond noise, whose singular values exceed the median's multiple by Gavish &
-    Donoho (2014, doi:10.1109/TIT.2014.2323359), and one less than the clusters more: clusters can
-    be weaker than the factors beside them.
+    They are those beyond noise (Gavish & Donoho 2014, doi:10.1109/TIT.2014.2323359) and, as
+    clusters can be weaker than factors beside them, as many more as the clusters less one.
     """
     left, values, _ = np.linalg.svd(part - part.mean(axis=0), full_matrices=False)
     values = values[values > 1e-9 * values[0]]
@@ -237,17 +229,96 @@ def equal_components(part: np.ndarray, n_clusters: int) -> np.ndarray:
 STARTS = {"screens": _fit_screens, "optimum": _fit_optimum, "components": _fit_components}
 
 
-def _can_cluster(matrix: MatrixInMemory, n_clusters: int) -> bool:
+def _can_cluster(matrix: FeatureMatrix, n_clusters: int) -> bool:
     return count_distinct(matrix, n_clusters) >= n_clusters
 
 
 def label_everyone(X, part, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Label all samples by the nearest centre of a partition of `part`, in its kept features.
-
-    `labels` are those of `part`; every label from 0 to the largest occurs.
-    """
+    """Label all samples by the nearest centre of a partition of `part`, in its kept features."""
     kept = part[:, np.flatnonzero(weights)]
     centers = cluster_centers(kept, labels, int(labels.max()) + 1)
     # Centred at the part's own means: distances do not change, and rounding stays small.
     shift = feature_means(kept)
     return label_samples(X, weights, shift, (centers - shift).T)
+
+
+@one_blas_thread
+def coassociation(labels: np.ndarray) -> np.ndarray:
+    """Compute in which share of partitions, (n_partitions, n_samples), two samples are together."""
+    n_partitions, n_samples = labels.shape
+    width = int(labels.max()) + 1
+    places = labels + width * np.arange(n_partitions)[:, None]
+    # Numbers of partitions are exact in float32, in which the product takes half the time.
+    indicators = np.zeros((n_samples, width * n_partitions), np.float32)
+    indicators[np.arange(n_samples), places] = 1
+    return (indicators @ indicators.T).astype(np.float64) / len(labels)
+
+
+def consensus_partition(
+    labels: np.ndarray, n_clusters: int, *, seed: int = 0, min_cluster_size: int = 1
+) -> np.ndarray:
+    """Cluster the rows of the co-association; return int32 labels (n_samples,).
+
+    There are fewer clusters where the partitions, counted from 0, tell fewer groups apart.
+    """
+    groups, group = np.unique(labels, axis=1, return_inverse=True)
+    if groups.shape[1] <= n_clusters:
+        return group.astype(np.int32)
+    estimator = KMeans(n_clusters, min_cluster_size=min_cluster_size, random_state=seed)
+    return estimator.fit(coassociation(labels)).labels_
+
+
+def agreement(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Compute the adjusted Rand index of a partition with each of `others` (n_others, n_samples).
+
+    Of partitions of the same shape as `others`, each is compared with its own.
+
+    Examples
+    --------
+    >>> agreement(np.array([0, 0, 1, 1]), np.array([[1, 1, 0, 0], [0, 1, 0, 1]])).round(2).tolist()
+    [1.0, -0.5]
+    """
+    labels, others = np.asarray(labels), np.asarray(others)
+    n_others, n_samples = others.shape
+    n_theirs, n_own = int(others.max()) + 1, int(labels.max()) + 1
+    codes = (np.arange(n_others)[:, None] * n_theirs + others) * n_own + labels
+    tables = np.bincount(codes.ravel(), minlength=n_others * n_theirs * n_own)
+    tables = tables.reshape(n_others, n_theirs, n_own).astype(np.float64)
+
+    def pairs(counts, axis):
+        return (counts * (counts - 1)).sum(axis=axis) / 2
+
+    both = pairs(tables, (1, 2))
+    theirs, mine = pairs(tables.sum(axis=2), 1), pairs(tables.sum(axis=1), 1)
+    total = max(1.0, n_samples * (n_samples - 1) / 2)
+    chance, largest = theirs * mine / total, (theirs + mine) / 2
+    same = largest == chance
+    return np.where(same, 1.0, (both - chance) / np.where(same, 1.0, largest - chance))
+
+
+def sample_reproducibility(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Compute, for each sample, the share of matched partitions that put it into its cluster."""
+    everyone = np.arange(len(labels))
+    return np.mean([match_clusters(labels, other, everyone) == labels for other in others], axis=0)
+
+
+def match_clusters(
+    labels: np.ndarray, other: np.ndarray, samples: np.ndarray, *, mostly: bool = False
+) -> np.ndarray:
+    """Rename the clusters of another partition after those they match; -1 where they match none.
+
+    As many of `samples` as possible agree. A sample of no cluster, -1, stays so. With `mostly`, two
+    clusters match only if they share more than half of the samples of each.
+    """
+    n_own, n_theirs = int(labels.max()) + 1, int(other.max()) + 1
+    samples = samples[other[samples] >= 0]
+    codes = labels[samples].astype(np.int64) * n_theirs + other[samples]
+    counts = np.bincount(codes, minlength=n_own * n_theirs).reshape(n_own, n_theirs)
+    own, theirs = linear_sum_assignment(-counts)
+    # The last is that of no cluster.
+    match = np.full(n_theirs + 1, -1)
+    match[theirs] = own
+    if mostly:
+        larger = np.maximum(counts.sum(axis=1)[own], counts.sum(axis=0)[theirs])
+        match[theirs[2 * counts[own, theirs] <= larger]] = -1
+    return match[other]

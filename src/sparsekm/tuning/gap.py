@@ -19,77 +19,45 @@ from scipy.sparse import csr_array, issparse
 from scipy.stats import f as fisher
 from scipy.stats import false_discovery_control
 
-from sparsekm.cluster.matrices.scatter import MatrixInMemory, cluster_centers
+from sparsekm.cluster.matrices.matrix import FeatureMatrix
+from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice
 from sparsekm.cluster.weight_step import PENALTIES, resolve_sparsities
 from sparsekm.runtime.threads import one_blas_thread
 
 
-def gap_curve(
-    sparsities: np.ndarray,
-    n_selected: np.ndarray,
-    objectives: np.ndarray,
-    reference_objectives: np.ndarray,
-) -> pd.DataFrame:
-    """Compute the gap at every sparsity.
+def gap_curve(path: SparsityPath, reference_objectives: np.ndarray) -> pd.DataFrame:
+    """Compare the first objectives of a path with those (n_references, n_sparsities) of references.
 
-    All objectives are > 0 and found by the same search: those of the data are
-    `SparsityPath.first_objectives`, those of at least two references have the shape (n_references,
-    n_sparsities). `n_selected` is the number of features that each fit on the data keeps.
-
-    The table is ascending in sparsity: sparsity, n_selected, objective, log_objective,
-    reference_mean and reference_sd (of the log objective, ddof = 1), gap, se = sd * sqrt(1 + 1 /
-    B).
+    The table ascends in sparsity; reference_mean and reference_sd (ddof = 1) are of the log
+    objective of B references, and se = sd * sqrt(1 + 1 / B).
     """
-    objectives, references = np.asarray(objectives, float), np.asarray(reference_objectives, float)
-    if references.ndim != 2 or len(references) < 2:
-        raise ValueError(
-            f"reference_objectives of shape {references.shape} should have n_references >= 2 rows: "
-            "one says nothing about the spread."
-        )
-    if references.shape[1] != len(objectives):
-        raise ValueError(
-            f"reference_objectives has {references.shape[1]} columns; should be "
-            f"n_sparsities={len(objectives)}."
-        )
-    if not (np.all(objectives > 0) and np.all(references > 0)):
-        raise ValueError(
-            "Every objective should be > 0, since the gap takes its logarithm. With one cluster it "
-            "is 0: n_clusters should be >= 2."
-        )
+    logs = np.log(reference_objectives)
     table = pd.DataFrame(
         {
-            "sparsity": np.asarray(sparsities, float),
-            "n_selected": np.asarray(n_selected, np.int64),
-            "objective": objectives,
-            "log_objective": np.log(objectives),
-            "reference_mean": np.log(references).mean(axis=0),
-            "reference_sd": np.log(references).std(axis=0, ddof=1),
+            "sparsity": path.sparsities,
+            "n_selected": path.n_selected,
+            "objective": path.first_objectives,
+            "log_objective": np.log(path.first_objectives),
+            "reference_mean": logs.mean(axis=0),
+            "reference_sd": logs.std(axis=0, ddof=1),
         }
     )
     table["gap"] = table["log_objective"] - table["reference_mean"]
-    table["se"] = table["reference_sd"] * np.sqrt(1 + 1 / len(references))
+    table["se"] = table["reference_sd"] * np.sqrt(1 + 1 / len(logs))
     return table.sort_values("sparsity", kind="stable", ignore_index=True)
 
 
 def default_sparsities(penalty: str, n_features: int, n_sparsities: int = 10) -> np.ndarray:
-    """Return a geometric grid of sparsities, ascending and distinct.
-
-    For "l0" the grid runs from about sqrt(n_features) / 2 features to all of them, in whole
-    numbers; for "l1" from a bound of 1.2 to sqrt(n_features), where the bound stops binding. It has
-    `n_sparsities` values, or fewer if there are not as many distinct whole numbers.
-    """
-    step = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
+    """Return a geometric grid of at most `n_sparsities`, ascending, to where nothing is dropped."""
+    step = PENALTIES[penalty]
     grid = np.geomspace(*step.grid_range(n_features), n_sparsities)
     return np.unique(np.rint(grid) if step.counts_features else grid)
 
 
 def search_grid(penalty: str, sparsities, n_features: int, n_constant: int) -> np.ndarray:
-    """Return the ascending grid of a search among the features that vary; None is the default.
-
-    There constant features are left out, so more features than vary are those that vary.
-    """
+    """Return the ascending grid of a search among the features that vary; None is the default."""
     step = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
     n_varying = n_features - n_constant
     if sparsities is None:
@@ -146,9 +114,8 @@ def noise_correlation(
     """Compare the correlations of dropped features within clusters with those expected by chance.
 
     For independent features of n samples in K clusters, the squared correlations average 1 / (n -
-    K) and, in units of that, each has a variance of about 2. Features with weight 0 are dropped; if
-    there are fewer than two, all features are used. If fewer than two features vary, the mean is 1
-    and there are no pairs. Samples of no cluster, -1, are left out.
+    K) and, in units of that, each has a variance of about 2. Where fewer than two features are
+    dropped, all are used. Samples of no cluster, -1, are left out.
     """
     if labels.min() < 0:
         X, labels = X[labels >= 0], labels[labels >= 0]
@@ -200,9 +167,8 @@ BY_GAP = ". Below this limit the largest gap keeps {kept}."
 class FeatureLimit:
     """The most features that a choice may keep, and why.
 
-    Permuting columns destroys correlations that real features have even without clusters. The gap
-    of correlated data therefore tends to rise up to all features, and does not show how many to
-    keep. In that case at most a quarter of them may be kept, and the gap chooses below this limit.
+    Permuting destroys correlations that real features have even without clusters, so the gap of
+    correlated data tends to rise up to all features. Then at most a quarter of them may be kept.
     """
 
     correlation: NoiseCorrelation  # of the features that the densest fit below the limit drops
@@ -249,12 +215,11 @@ RULES = ["max", "one-se", "auto"]
 def select_sparsity(
     gap_table: pd.DataFrame, rule: str = "max", limit: FeatureLimit | None = None
 ) -> int:
-    """Choose a row of a curve of `sparsekm.tuning.gap.gap_curve`; return its position.
+    """Choose a row of a gap curve; return its position.
 
     "max" takes the largest gap (the paper's rule), the smallest sparsity if several are equal;
     "one-se" the smallest sparsity whose gap is within one standard error, that of the largest gap,
-    of the largest; "auto" is "max" among the sparsities that keep no more features than `limit`, or
-    the sparsest if all keep more.
+    of the largest; "auto" is "max" among those within `limit`, or the sparsest if none is.
     """
     check_choice("rule", rule, RULES)
     gap = gap_table["gap"].to_numpy()
@@ -277,14 +242,13 @@ FALSE_DISCOVERIES = 0.1
 MEDIUM_EFFECT = 0.25**2 / (1 + 0.25**2)
 
 
-def count_differing(matrix: MatrixInMemory, labels: np.ndarray, between: np.ndarray) -> int:
+def count_differing(matrix: FeatureMatrix, labels: np.ndarray, between: np.ndarray) -> int:
     """Count the features, at least 1, whose means differ clearly between clusters.
 
-    `between` (n_features,) are the scores a_j of the labels. This describes the clusters and tests
-    nothing: the data that made them are used again. A one-way analysis of variance of each feature
-    at a false discovery rate of 10 % gives the threshold (Benjamini & Hochberg 1995,
-    doi:10.1111/j.2517-6161.1995.tb02031.x). The clusters must also explain at least 5.9 % of the
-    feature's variance.
+    `between` (n_features,) are the scores a_j. This describes the clusters and tests nothing, since
+    the data that made them are used again: an analysis of variance of each feature at a false
+    discovery rate of 10 % (Benjamini & Hochberg 1995, doi:10.1111/j.2517-6161.1995.tb02031.x) gives
+    the threshold, and the clusters must explain at least 5.9 % of the feature's variance.
     """
     between_df = int(labels.max())
     within_df = len(labels) - between_df - 1

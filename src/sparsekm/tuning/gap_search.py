@@ -42,7 +42,7 @@ from sparsekm.tuning.gap import (
     select_sparsity,
 )
 from sparsekm.tuning.references import REFERENCES, SPATIAL, check_reference, reference_objectives
-from sparsekm.tuning.sample_blocks import check_groups, fewest_samples, take_samples, tuning_sample
+from sparsekm.tuning.sample_blocks import check_groups, take_rows, tuning_sample
 from sparsekm.tuning.separation import refit_folds, separation
 
 
@@ -190,7 +190,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             self._fit(X, positions, holes)
         else:
             self._fit_weighted(X, positions, holes, sample_weight)
-        compare_batches(self, X, batch, positions=positions, sample_weight=sample_weight)
+        if batch is not None:
+            compare_batches(self, X, batch, positions=positions, sample_weight=sample_weight)
         return self
 
     def _fit_weighted(self, X, positions, holes, sample_weight):
@@ -199,8 +200,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         refuse_counted(getattr(self.estimator, "trim", 0))
         rows = repeat_samples(sample_weight, values.shape[0])
         places = self._check_positions(positions, values.shape[0])
-        places, holes = (None if of is None else of[rows] for of in (places, holes))
-        self._fit(values[rows], places, holes, rows)
+        self._fit(*take_rows(rows, values, places, holes), rows)
         remember_features(self, X)
         labels, (given, first) = self.predict(values), np.unique(rows, return_index=True)
         labels[given] = self.labels_[first]
@@ -220,30 +220,19 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         sparsities = search_grid(estimator.penalty, self.sparsities, *counts)
         places = self._check_positions(positions, everyone.shape[0])
         check_reference(self.reference, everyone)
-        fewest = fewest_samples(estimator)
-        samples = tuning_sample(everyone.shape[0], self.max_samples, seed, fewest)
-        given = places, holes, rows
-        tuned, values, places, holes, rows = take_samples(samples, estimator, everyone, *given)
         estimator.check(everyone, searched=True)
+        samples = tuning_sample(everyone.shape[0], self.max_samples, seed, estimator)
+        values, places, holes, rows = take_rows(samples, everyone, places, holes, rows)
+        tuned = estimator
         if samples is not None:
+            tuned = clone(estimator)
+            init: Any = getattr(tuned, "init", None)
+            if np.ndim(init):
+                # Labels to start from, which may then lack a cluster: a start fills it.
+                tuned.set_params(init=np.asarray(init)[samples])
             tuned.check(values, searched=True)
         made = {"seed": seed, "positions": places, "holes": holes}
-        path, references = self._fit_paths(tuned, values, sparsities, made)
-        table = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
-        first = path
-        if self.n_refined:
-            peak = int(table["gap"].argmax())
-            refined = refined_sparsities(estimator.penalty, sparsities, peak, self.n_refined)
-            added = np.setdiff1d(refined, sparsities)
-            if added.size and getattr(estimator, "independent_fits", False):
-                order = np.argsort(np.concatenate([sparsities, added]))
-                further, theirs = self._fit_paths(tuned, values, added, made)
-                path = SparsityPath.join([path, further]).take(order)
-                references = np.hstack([references, theirs])[:, order]
-            elif added.size:
-                path, references = self._fit_paths(tuned, values, refined, made)
-            sparsities = refined
-            table = gap_curve(sparsities, path.n_selected, path.first_objectives, references)
+        sparsities, path, first, table = self._search(tuned, values, sparsities, made)
         self.limit_ = self.conclusion_ = None
         if self.rule == "auto":
             # Samples that are given twice would make features seem to correlate.
@@ -266,6 +255,42 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
                 estimator.set_params(feature_groups=feature_groups)
             estimator.adopt(X, fit.put_back(features), 0)
         self.labels_, self.feature_weights_ = estimator.labels_, estimator.feature_weights_
+
+    def _search(self, estimator, X, sparsities, made) -> tuple[Any, ...]:
+        """Return the sparsities, their path, that of the first stage, and the gap curve."""
+        path, references = self._fit_paths(estimator, X, sparsities, made)
+        first, table = path, gap_curve(path, references)
+        if self.n_refined:
+            peak, coarse = int(table["gap"].argmax()), sparsities
+            sparsities = refined_sparsities(estimator.penalty, coarse, peak, self.n_refined)
+            added = np.setdiff1d(sparsities, coarse)
+            if added.size and getattr(estimator, "independent_fits", False):
+                order = np.argsort(np.concatenate([coarse, added]))
+                further, theirs = self._fit_paths(estimator, X, added, made)
+                path = SparsityPath.join([path, further]).take(order)
+                references = np.hstack([references, theirs])[:, order]
+            elif added.size:
+                path, references = self._fit_paths(estimator, X, sparsities, made)
+            table = gap_curve(path, references)
+        return sparsities, path, first, table
+
+    def _fit_paths(self, estimator, X, sparsities, made) -> tuple[SparsityPath, np.ndarray]:
+        """Fit the data and the references side by side; the data, which take longest, first."""
+        shared: dict[str, Any] = {"reference": self.reference, **made}
+
+        def fit(index):
+            if index is None:
+                found, what = estimator.path(X, sparsities), "data"
+            else:
+                found = reference_objectives(estimator, X, sparsities, index=index, **shared)
+                what = f"reference {index + 1} of {self.n_references}"
+            if self.verbose:
+                print(f"GapSearch: {what} done", flush=True)  # noqa: T201 (asked for by `verbose`)
+            return found
+
+        data_first = [None, *range(self.n_references)]
+        path, *references = run_side_by_side(fit, data_first, self.n_jobs, stored_bytes(X))
+        return path, np.array(references)
 
     @available_if(lambda self: hasattr(self.estimator, "predict"))
     def predict(self, X: Data) -> np.ndarray:
@@ -363,21 +388,3 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         if len(places) != n_samples:
             raise ValueError(f"positions: shape={places.shape} should have {n_samples} rows.")
         return places
-
-    def _fit_paths(self, estimator, X, sparsities, made) -> tuple[SparsityPath, np.ndarray]:
-        """Fit the data and the references side by side; the data, which take longest, first."""
-        shared: dict[str, Any] = {"reference": self.reference, **made}
-
-        def fit(index):
-            if index is None:
-                found, what = estimator.path(X, sparsities), "data"
-            else:
-                found = reference_objectives(estimator, X, sparsities, index=index, **shared)
-                what = f"reference {index + 1} of {self.n_references}"
-            if self.verbose:
-                print(f"GapSearch: {what} done", flush=True)  # noqa: T201 (asked for by `verbose`)
-            return found
-
-        data_first = [None, *range(self.n_references)]
-        path, *references = run_side_by_side(fit, data_first, self.n_jobs, stored_bytes(X))
-        return path, np.array(references)

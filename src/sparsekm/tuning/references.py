@@ -1,34 +1,10 @@
 r"""Reference data without clusters, each made when it is needed and seeded by its index.
 
-*Gaussian*: random mixtures of rows have the data's second moments. With G of independent standard
-normals and n centred rows X, the rows of :math:`G X / \sqrt{n}` are independent draws from
-:math:`N(0, X^T X / n)`: no p x p matrix is needed, which for n < p would be singular.
-
-*Shrunk*: with few samples, correlations are partly due to chance. With a share :math:`\lambda` of
-independent normals :math:`\varepsilon` as spread as the features, the rows of
-:math:`\sqrt{(1 - \lambda) / n} \, G X + \sqrt\lambda \, \varepsilon` have the correlation matrix
-shrunk by :math:`\lambda` towards the identity. Of n samples z, z-scored in p features, with
-correlation matrix R, the share is Ledoit & Wolf's intensity (2004,
-doi:10.1016/S0047-259X(03)00096-4), the chance variation of R relative to its distance from the
-identity
-
-.. math:: \lambda = \min\left(1,\;
-   \frac{\frac{1}{n^2} \sum_i \lVert z_i z_i^T - R \rVert^2}{\lVert R - I \rVert^2}\right) .
-
-Both norms are sums over pairs of samples as well as over pairs of features, so the smaller product
-is computed: for 60 samples of 20,000 features this takes a hundredth of the time of
-`sklearn.covariance.ledoit_wolf_shrinkage`, which uses all pairs of features.
-
-*Spatial*: neighbours in space resemble each other, so features have far fewer independent values
-than samples, and even independent features differ from their permutations. Here each feature is
-replaced by a random field with a variogram like its own, which then takes the feature's values in
-the order of the field (Viladomat et al. 2014, doi:10.1111/biom.12139; Burt et al. 2020,
-doi:10.1016/j.neuroimage.2020.117038). Fields of different features are independent of each other.
-A feature's normal scores have a variogram, half the mean squared difference of two samples, that
-rises with their distance :math:`h`. It is fitted by a mixture of
-:math:`1 - \exp(-h^2 / (2 \ell^2))` of several ranges :math:`\ell` and a nugget. The fields are
-white noise on a grid, filtered in its Fourier transform, and read off at the grid point nearest to
-each sample.
+*Gaussian* references are random mixtures of rows. With G of independent standard normals and n
+centred rows X, the rows of :math:`G X / \sqrt{n}` are independent draws from
+:math:`N(0, X^T X / n)`: no p x p matrix is needed, which for n < p would be singular. *Shrunk*
+ones add a share of independent normals, see `correlation_shrinkage`. *Spatial* ones are permuted
+like random fields with the variograms of the features, see `spatial_reference`.
 """
 
 from __future__ import annotations
@@ -57,6 +33,7 @@ from sparsekm.cluster.missing import fill_missing
 from sparsekm.cluster.unequal_samples import count_trimmed, first_kept
 from sparsekm.metrics import label_codes
 from sparsekm.runtime.threads import one_blas_thread
+from sparsekm.tuning.sample_blocks import take_rows
 
 
 def permuted_reference(
@@ -66,10 +43,8 @@ def permuted_reference(
 
     Columns of one group, by their numbers in `groups` (n_features,), are permuted together: of
     their dependence nothing can be learnt where they are kept or dropped as a whole. The stored
-    values of each column of a sparse matrix are moved to random rows.
-
-    This and the other references depend only on (`seed`, `index`) and the data, so any batch of
-    them can be made anywhere in any order; they have the shape and dtype of `X`.
+    values of each column of a sparse matrix are moved to random rows. Every reference depends only
+    on (`seed`, `index`) and the data, whose shape and dtype it has.
     """
     rng, n_samples = _generator(seed, index), X.shape[0]
     # To which row each row goes, drawn once for every group.
@@ -98,19 +73,52 @@ def permuted_reference(
     return columns.T
 
 
-def gaussian_reference(X: np.ndarray | csr_array, *, index: int, seed: int) -> np.ndarray:
-    """Draw from a single Gaussian: means, spreads and correlations remain, clusters are removed."""
-    return mix_rows(X, _generator(seed, index))
+# Up to here all rows mix with all; beyond, only within random blocks of about so many, so that
+# time and memory stay linear in the number of samples.
+BLOCK = 512
+
+
+def gaussian_reference(
+    X: np.ndarray | csr_array, *, index: int, seed: int, shrinkage: float = 0.0
+) -> np.ndarray:
+    """Draw from a single Gaussian: means, spreads and correlations remain, clusters are removed.
+
+    Correlations are multiplied by 1 - `shrinkage`, in expectation; means and standard deviations
+    are exactly those of `X`. Of more than `BLOCK` samples there is a Gaussian per block of random
+    rows; the covariances of the blocks average to those of the data.
+    """
+    if not issparse(X):
+        # One layout, one order of summation: the bits do not depend on how the caller's array lies.
+        X = np.ascontiguousarray(X)
+    n, rng = X.shape[0], _generator(seed, index)
+    means = feature_means(X)
+    spreads = np.sqrt(feature_variances(X))
+    mixed = np.empty(X.shape, dtype=X.dtype)
+    for rows in np.array_split(rng.permutation(n), -(-n // BLOCK)):
+        centred = as_dense(X[rows]) - means
+        factors = rng.standard_normal((len(rows), len(rows)))
+        with one_blas_thread:
+            draws = factors @ centred
+        draws /= np.sqrt(len(rows))
+        if shrinkage > 0:
+            draws *= np.sqrt(1 - shrinkage)
+            draws += np.sqrt(shrinkage) * spreads * rng.standard_normal(draws.shape)
+        mixed[rows] = draws
+    own = np.sqrt(feature_variances(mixed))
+    scales = np.divide(spreads, own, out=np.zeros_like(own), where=own > 0)
+    shifts = means - feature_means(mixed) * scales
+    mixed *= scales
+    mixed += shifts
+    return mixed
 
 
 def shrunk_reference(X: np.ndarray | csr_array, *, index: int, seed: int) -> np.ndarray:
     """Draw from a single Gaussian with the data's correlations, less what may be due to chance.
 
-    Correlations of n samples of independent features vary by about 1 / sqrt(n), and
-    `gaussian_reference` reproduces them. Here they are shrunk towards 0, so that independent
-    features remain independent in the reference.
+    `gaussian_reference` keeps the correlations that n samples of independent features have by
+    chance, about 1 / sqrt(n). Here they are shrunk towards 0.
     """
-    return mix_rows(X, _generator(seed, index), correlation_shrinkage(X))
+    return gaussian_reference(X, index=index, seed=seed, shrinkage=correlation_shrinkage(X))
 
 
 REFERENCES: dict[str, Callable[..., np.ndarray]] = {
@@ -118,11 +126,8 @@ REFERENCES: dict[str, Callable[..., np.ndarray]] = {
     "gaussian": gaussian_reference,
     "shrunk": shrunk_reference,
 }
-
-
 SPATIAL = "spatial"
 """The kind of references that needs positions."""
-
 
 _WORTH_COLLECTING = 2**26  # bytes
 
@@ -158,10 +163,9 @@ def reference_objectives(
 ) -> np.ndarray:
     """Search one reference like the data; return an objective for each sparsity.
 
-    `reference` is a key of `REFERENCES`, or `SPATIAL` for samples at `positions`, (n_samples,
-    n_dimensions); a sparse matrix can only be permuted. As many values as in X, where `holes` of
-    its shape are True, are missing and filled likewise; what is permuted is what was observed. The
-    estimator's own `random_state` is not used.
+    A sparse matrix can only be permuted, and spatial references need `positions`, (n_samples,
+    n_dimensions). As many values as in X, where `holes` of its shape are True, are missing and
+    filled likewise; what is permuted is what was observed.
     """
     check_reference(reference, X)
     outliers = None
@@ -171,7 +175,7 @@ def reference_objectives(
         n_trimmed = count_trimmed(estimator.trim, X.shape[0], estimator.n_clusters, 1)
         kept = first_kept(as_matrix(X), estimator.n_clusters, n_trimmed, seed=seed)
         outliers = X[np.setdiff1d(np.arange(X.shape[0]), kept)]
-        X, positions, holes = (None if of is None else of[kept] for of in (X, positions, holes))
+        X, positions, holes = take_rows(kept, X, positions, holes)
     permuted = reference == "permutation"
     if reference == SPATIAL:
         made = spatial_reference(X, positions=positions, index=index, seed=seed)
@@ -210,9 +214,15 @@ SMALLEST_VARIOGRAM = 1e-3
 
 
 def spatial_reference(X: np.ndarray, *, positions: np.ndarray, index: int, seed: int) -> np.ndarray:
-    """Permute every column separately so that its variogram is like before.
+    r"""Permute every column separately so that its variogram is like before.
 
-    `positions` has shape (n_samples, n_dimensions).
+    Neighbours in space resemble each other, so even independent features differ from their
+    permutations. A random field with a variogram like the feature's takes its values in the order
+    of the field (Viladomat et al. 2014, doi:10.1111/biom.12139; Burt et al. 2020,
+    doi:10.1016/j.neuroimage.2020.117038). The variogram of normal scores, half the mean squared
+    difference of two samples, is fitted by a mixture of :math:`1 - \exp(-h^2 / (2 \ell^2))` of
+    several ranges :math:`\ell` of the distance h and a nugget. Fields are white noise on a grid,
+    filtered in its Fourier transform and read off at the grid point nearest to each sample.
     """
     rng = _generator(seed, index)
     anchors, partners, curves, spectra, shape, points = _field_space(positions, seed)
@@ -283,50 +293,16 @@ def _spectrum(shape: tuple[int, ...], length: float) -> np.ndarray:
     return power * (np.prod(shape) / max((power * counts).sum(), 1e-300))
 
 
-# Up to here all rows mix with all; beyond, only within random blocks of about so many, so that
-# time and memory stay linear in the number of samples.
-BLOCK = 512
-
-
-def mix_rows(
-    X: np.ndarray | csr_array, rng: np.random.Generator, shrinkage: float = 0.0
-) -> np.ndarray:
-    """Draw as many rows as `X` has from a Gaussian with its means, spreads and correlations.
-
-    Correlations are multiplied by 1 - `shrinkage`, in expectation; means and standard deviations
-    are exactly those of `X`. Up to `BLOCK` samples are drawn from one Gaussian, more from one per
-    block of random rows; the covariances of the blocks average to those of the data.
-    """
-    if not issparse(X):
-        # One layout, one order of summation: the bits do not depend on how the caller's array lies.
-        X = np.ascontiguousarray(X)
-    n = X.shape[0]
-    means = feature_means(X)
-    spreads = np.sqrt(feature_variances(X))
-    mixed = np.empty(X.shape, dtype=X.dtype)
-    for rows in np.array_split(rng.permutation(n), -(-n // BLOCK)):
-        centred = as_dense(X[rows]) - means
-        factors = rng.standard_normal((len(rows), len(rows)))
-        with one_blas_thread:
-            draws = factors @ centred
-        draws /= np.sqrt(len(rows))
-        if shrinkage > 0:
-            draws *= np.sqrt(1 - shrinkage)
-            draws += np.sqrt(shrinkage) * spreads * rng.standard_normal(draws.shape)
-        mixed[rows] = draws
-    own = np.sqrt(feature_variances(mixed))
-    scales = np.divide(spreads, own, out=np.zeros_like(own), where=own > 0)
-    shifts = means - feature_means(mixed) * scales
-    mixed *= scales
-    mixed += shifts
-    return mixed
-
-
 def correlation_shrinkage(X: np.ndarray | csr_array) -> float:
-    """Compute the share of the identity in the shrunk correlation matrix, from 0 to 1.
+    r"""Compute the share of the identity in the shrunk correlation matrix, from 0 to 1.
 
-    At most `BLOCK` samples are used, evenly spaced: a Gaussian reference is drawn from the
-    correlations of that many at a time. Constant features are left out.
+    Of n samples z, z-scored, with correlation matrix R it is Ledoit & Wolf's intensity (2004,
+    doi:10.1016/S0047-259X(03)00096-4), the chance variation of R relative to its distance from the
+    identity, :math:`\min(1, n^{-2} \sum_i \lVert z_i z_i^T - R \rVert^2 / \lVert R - I \rVert^2)`.
+    Both norms are sums over pairs of samples as well as of features, of which
+    `sklearn.covariance.ledoit_wolf_shrinkage` uses all; the smaller product takes a hundredth of
+    the time for 60 samples of 20,000 features. At most `BLOCK` samples are used, evenly spaced: a
+    reference is drawn from the correlations of that many. Constant features are left out.
     """
     n = X.shape[0]
     rows = np.linspace(0, n - 1, min(n, BLOCK)).round().astype(int)

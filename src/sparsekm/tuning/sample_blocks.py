@@ -7,13 +7,10 @@ correlation share less, as in the block bootstrap (Kunsch 1989, doi:10.1214/aos/
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, issparse
-from sklearn.base import clone
 
 from sparsekm.cluster.validation import check_count
 from sparsekm.metrics import label_codes
@@ -69,24 +66,19 @@ def space_blocks(positions: np.ndarray, n_blocks: int) -> np.ndarray:
     return blocks
 
 
-def fewest_samples(estimator: Any) -> int:
-    """Return how few samples an estimator can cluster."""
-    parameters = estimator.get_params()
-    names = ("n_clusters", "min_cluster_size")
-    return math.prod(check_count(name, parameters.get(name, 1)) for name in names)
-
-
 def tuning_sample(
-    n_samples: int, max_samples: int | None, seed: int, fewest: int = 1
+    n_samples: int, max_samples: int | None, seed: int, estimator: Any = None
 ) -> np.ndarray | None:
     """Draw the samples on which a sparsity is tuned, ascending.
 
     They depend on the seed and the numbers alone, so that every job and every method has the same.
-    None stands for all: there are no more than `max_samples`, or that is None. `fewest` is what
-    `fewest_samples` returns; a smaller sample is refused.
+    None stands for all: there are no more than `max_samples`, or that is None. A sample that the
+    estimator could not cluster is refused.
     """
     if max_samples is None or n_samples <= check_count("max_samples", max_samples):
         return None
+    asked = {} if estimator is None else estimator.get_params()
+    fewest = asked.get("n_clusters", 1) * asked.get("min_cluster_size", 1)
     if max_samples < fewest:
         raise ValueError(
             f"max_samples={max_samples} should be >= n_clusters * min_cluster_size={fewest}."
@@ -95,27 +87,6 @@ def tuning_sample(
     return draw_samples(n_samples, int(max_samples), rng)
 
 
-def take_samples(
-    samples: np.ndarray | None,
-    estimator: Any,
-    X: np.ndarray | csr_array,
-    *others: np.ndarray | None,
-) -> tuple[Any, ...]:
-    """Return the estimator, the data and `others`, each for some samples alone; None is all.
-
-    Parameters of the estimator, nested ones too, that hold something for every sample are cut like
-    the rows of `X`: labels to start from, or for every pair, a clusterer's connectivity. Labels may
-    then lack a cluster: a start fills it.
-    """
-    if samples is None:
-        return estimator, X, *others
-    cut = {}
-    for name, held in estimator.get_params().items():
-        shape = (len(held),) if isinstance(held, list | tuple) else getattr(held, "shape", ())
-        # There may be as many features as samples.
-        if name != "feature_groups" and shape[:1] == X.shape[:1]:
-            rows = held.tocsr() if issparse(held) else np.asarray(held)
-            is_square = rows.shape == X.shape[:1] * 2
-            cut[name] = rows[samples][:, samples] if is_square else rows[samples]
-    cut_others = (None if other is None else other[samples] for other in others)
-    return clone(estimator).set_params(**cut), X[samples], *cut_others
+def take_rows(rows: np.ndarray | None, *arrays: Any) -> tuple[Any, ...]:
+    """Return some rows of each array, all where `rows` is None; None stays None."""
+    return tuple(of if rows is None or of is None else of[rows] for of in arrays)

@@ -1,13 +1,9 @@
 """What left-out samples tell: which clusters stand apart, and how few features tell them apart.
 
-Clusters stand apart where there is a valley between them. A density with one mode has at least as
-much in the middle as at the emptier end. Left-out samples are projected on the axis between two
-clusters that was learnt without them, and those in the middle are counted against those as near to
-the median of either side. The nearest that one mode comes to a valley is a density that is as low
-in the middle as at its emptier end: the test's p is that of so few samples in the middle, beside as
-many at both ends, if they come from such a density. (So is the uniform the null of the dip test,
-Hartigan & Hartigan 1985, doi:10.1214/aos/1176346577.) Clusters that shade into each other, or a
-gradient that was cut in two, have no valley. The test cannot distinguish batches from classes.
+Clusters stand apart where there is a valley between them: on the axis between two clusters, fewer
+left-out samples are in the middle than a density with one mode can explain (see `one_mode_p`).
+Clusters that shade into each other, or a gradient that was cut in two, have no valley. The test
+cannot distinguish batches from classes.
 """
 
 from __future__ import annotations
@@ -25,10 +21,9 @@ from sklearn.base import clone
 from sklearn.covariance import ledoit_wolf
 
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
-from sparsekm.cluster.matrices.scatter import cluster_centers
+from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.runtime.threads import one_blas_thread
-from sparsekm.tuning.consensus import agreement, match_clusters
-from sparsekm.tuning.fold_fits import FoldFit
+from sparsekm.tuning.fold_fits import FoldFit, agreement, match_clusters
 
 # Chance, at most, that clusters without a valley between them are said to stand apart.
 LEVEL = 0.05
@@ -58,19 +53,15 @@ def match_folds(labels: np.ndarray, folds: Sequence[FoldFit]) -> list[MatchedFol
     folds that cut different clusters in two would show a valley where there is none.
     """
     matched = []
-    for fold in folds:
-        drawn = fold.drawn
-        best = int(agreement(labels[drawn], fold.labels[:, drawn]).argmax())
-        own = match_clusters(labels, fold.labels[best], drawn, mostly=True)
-        matched.append(MatchedFold(drawn, fold.left_out, own, fold.kept[best]))
+    for drawn, left_out, partitions, kept, _ in folds:
+        best = int(agreement(labels[drawn], partitions[:, drawn]).argmax())
+        own = match_clusters(labels, partitions[best], drawn, mostly=True)
+        matched.append(MatchedFold(drawn, left_out, own, kept[best]))
     return matched
 
 
 def place_left_out(folds: Sequence[MatchedFold], n_samples: int, n_clusters: int) -> np.ndarray:
-    """Return the cluster that each sample is in most often where it is left out, (n_samples,).
-
-    It is -1 for samples that never are in a cluster that matches.
-    """
+    """Return the cluster that each sample is in most often where it is left out, -1 if in none."""
     counts = np.zeros((n_samples, n_clusters), np.int64)
     for fold in folds:
         own = fold.labels[fold.left_out]
@@ -100,14 +91,12 @@ def separation(
 ) -> pd.DataFrame:
     """Test for a valley between every two neighbouring clusters.
 
-    `X` (n_samples, n_features) holds features on one scale, `labels` clusters from 0, and `folds`
-    the partitions found without some of the samples. Neighbours are clusters such that no other
-    centre lies, in the features `kept`, in the ball whose diameter joins theirs. Samples with the
-    same number in `blocks` were left out together, and count once.
-
-    The table has a row per pair of neighbours: cluster_a, cluster_b, p (of a single mode),
-    p_adjusted (by Holm's method over the pairs), and the numbers of samples in the middle third and
-    about either median: n_middle, n_a, n_b.
+    `X` holds features on one scale, `labels` clusters from 0, and `folds` the partitions found
+    without some of the samples. Neighbours are clusters such that no other centre lies, in the
+    features `kept`, in the ball whose diameter joins theirs. Samples with the same number in
+    `blocks` were left out together, and count once. The table has a row per pair of neighbours:
+    cluster_a, cluster_b, p (of a single mode), p_adjusted (by Holm's method over the pairs), and
+    the numbers of samples in the middle third and about either median: n_middle, n_a, n_b.
     """
     n_clusters = int(labels.max()) + 1
     pairs = _neighbours(cluster_centers(X[:, kept], labels, n_clusters))
@@ -126,10 +115,12 @@ def separation(
 def one_mode_p(n_middle: int, n_a: int, n_b: int) -> float:
     """Compute the p-value of the samples in the middle and at both ends, if there is one mode.
 
-    The statistic is the larger of the two binomial p-values of the middle beside either end. The
-    density is as low in the middle as at the emptier end, and at the fuller end higher as observed.
-    As this is an estimate, p is at most .05 in up to 7 % of draws from such densities (of 40
-    samples, one end twice as full), and in fewer from those that rise towards the middle.
+    A density with one mode is in the middle at least as high as at its emptier end. Nearest to a
+    valley comes one that is as low there, and at the fuller end higher as observed (so is the
+    uniform the null of the dip test, Hartigan & Hartigan 1985, doi:10.1214/aos/1176346577). The
+    statistic is the larger of the two binomial p-values of the middle beside either end. As that
+    density is an estimate, p is at most .05 in up to 7 % of draws (of 40 samples, one end twice as
+    full), and in fewer from densities that rise towards the middle.
 
     Examples
     --------
@@ -249,9 +240,7 @@ class Signature(NamedTuple):
     """The smallest set of features that puts left-out samples where the answer puts them."""
 
     features: np.ndarray | None  # ascending; None if no set agrees well enough
-    # Mean adjusted Rand index of left-out samples by their nearest centroid in this set, or in the
-    # best where there is no signature.
-    agreement: float
+    agreement: float  # mean adjusted Rand index of left-out samples by this set, or the best
 
 
 def find_signatures(
@@ -261,13 +250,11 @@ def find_signatures(
 
     For each fold, features are ordered by their between-cluster sums of squares a_j on the samples
     drawn, in the clusters found without the others, and the left-out samples are put to the nearest
-    centroid in the first few. With the clusters of all samples instead, even those of noise would
-    agree: a sample left out of the choice of features would still have made the clusters. For one
+    centroid in the first few: had they made the clusters, even those of noise would agree. For one
     cluster, features are ordered by the terms of a_j that involve it, and only whether a sample is
-    put into it counts.
-
-    Features of `X` are on one scale; `folds` come repeat after repeat, each of which leaves out
-    every sample once. The first signature is that of all clusters, the others those of each.
+    put into it counts. Features of `X` are on one scale; `folds` come repeat after repeat, each of
+    which leaves out every sample once. The first signature is that of all clusters, the others
+    those of each.
     """
     n_samples, n_features = X.shape
     n_clusters = int(labels.max()) + 1
@@ -317,10 +304,8 @@ def _orders(X, labels, centers) -> Iterator[np.ndarray]:
 
 @one_blas_thread
 def _place(values, centers, sizes) -> np.ndarray:
-    """Put samples to the nearest centroid in sets of growing size: (n_sizes, n_samples).
-
-    Squared distances are less the square of the sample, which is the same for all clusters.
-    """
+    """Put samples to the nearest centroid in sets of growing size: (n_sizes, n_samples)."""
+    # Squared distances, less the square of the sample, which is the same for all clusters.
     distances = np.zeros((len(sizes), len(values), len(centers)))
     for step, (start, stop) in enumerate(pairwise([0, *sizes])):
         own = centers[:, start:stop]

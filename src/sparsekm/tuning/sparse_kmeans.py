@@ -13,10 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.many_samples import label_samples
-from sparsekm.cluster.matrices.containers import Data, Seed, compute
-from sparsekm.cluster.matrices.scatter import cluster_centers
-from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
+from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, check_matrix, compute
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
 from sparsekm.cluster.missing import MISSING, imputes, label_observed
 from sparsekm.cluster.path_estimator import FeatureSelector, read_data, read_new, remember_features
 from sparsekm.cluster.unequal_samples import (
@@ -32,10 +30,10 @@ from sparsekm.cluster.validation import check_choice, check_count, check_searcha
 from sparsekm.cluster.weight_step import PENALTIES, check_sparsity
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads, grant_threads
-from sparsekm.tuning.consensus import coassociation
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus, most_clusters
 from sparsekm.tuning.feature_ranking import SCREENINGS, ScaledData
-from sparsekm.tuning.sample_blocks import check_groups, fewest_samples, tuning_sample
+from sparsekm.tuning.fold_fits import coassociation
+from sparsekm.tuning.sample_blocks import check_groups, take_rows, tuning_sample
 
 CHOICES = {
     "penalty": ESTIMATORS,
@@ -245,7 +243,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             if a parameter is out of its range, such as a single cluster, for which nothing can be
             chosen. Everything that is refused is refused before anything is fitted.
         """
-        self.check_parameters()
+        self._check_parameters()
         X = compute(X)
         if batch is not None:
             check_batch(batch, X)
@@ -263,7 +261,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         if rows is not None and len(rows) < values.shape[0]:
             self._spread(values, rows)
         remember_features(self, X)
-        compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
+        if batch is not None:
+            compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
         return self
 
     def _fit_trimmed(self, values, blocks) -> np.ndarray:
@@ -298,8 +297,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
     def _fit(self, values, blocks, rows=None, sample_weight=None):
         """Fit some of the samples, None is all; learn of these."""
-        if rows is not None:
-            values, blocks = values[rows], None if blocks is None else blocks[rows]
+        values, blocks = take_rows(rows, values, blocks)
         blocks = check_groups(blocks, values.shape[0])
         estimator = self.make_estimator()
         # A number, which make_estimator drew.
@@ -312,16 +310,14 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             if PENALTIES[self.penalty].counts_features:
                 sparsity = min(sparsity, X.shape[1])
         most = MOST_SAMPLES if self.max_samples is None else self.max_samples
-        samples = tuning_sample(X.shape[0], most, seed, fewest_samples(estimator))
-        matrix = as_matrix(X if samples is None else X[samples])
-        check_matrix(matrix, estimator.n_clusters, estimator.min_cluster_size)
-        data = drawn = ScaledData.standardise(X)
-        if samples is not None:
-            drawn, blocks = data.take(samples), None if blocks is None else blocks[samples]
+        samples = tuning_sample(X.shape[0], most, seed, estimator)
+        drawn, blocks = take_rows(samples, X, blocks)
+        check_matrix(as_matrix(drawn), estimator.n_clusters, estimator.min_cluster_size)
+        data = ScaledData.standardise(X)
         with grant_threads(self.n_jobs):
             found = fit_consensus(
                 estimator,
-                drawn,
+                data if samples is None else data.take(samples),
                 choose=self.n_clusters == "auto",
                 screening=self.screening,
                 sparsity=sparsity,
@@ -337,22 +333,14 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         self._learn(features, found)
         # Of each feature on its own scale; constant features have no weight.
         self._scale = features.put_back(data.scale, 1.0)
-        if sample_weight is None:
-            centers = cluster_centers(X, self.labels_, self.n_clusters_)
-        else:
+        centers = cluster_centers(X, self.labels_, self.n_clusters_)
+        if sample_weight is not None:
             matrix = with_weights(as_matrix(X), sample_weight)
             centers = describe_weighted(matrix, self.labels_, self.n_clusters_)[0].T + matrix.means
         self.cluster_centers_ = features.put_back(centers.astype(X.dtype), features.constants)
         self.coassociation_ = coassociation(found.partitions) if samples is None else None
 
-    def check_parameters(self) -> None:
-        """Refuse parameters that `fit` would refuse with any data.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter is of a wrong type or out of its range.
-        """
+    def _check_parameters(self) -> None:
         if isinstance(self.n_clusters, str):
             check_choice("n_clusters", self.n_clusters, ["auto"])
         else:
@@ -410,7 +398,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         TypeError, ValueError
             If a parameter is of a wrong type or out of its range.
         """
-        self.check_parameters()
+        self._check_parameters()
         return ESTIMATORS[self.penalty](
             2 if self.n_clusters == "auto" else int(self.n_clusters),
             min_cluster_size=int(self.min_cluster_size),
@@ -431,12 +419,11 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         self.n_clusters_ = int(self.labels_.max()) + 1
         bound = fit.sparsities[0]
         self.sparsity_ = int(bound) if PENALTIES[self.penalty].counts_features else float(bound)
-        signatures = [found.signature, *found.cluster_signatures]
         varying = np.flatnonzero(features.varies)
         self.signature_, *self.cluster_signatures_ = (
-            None if one.features is None else varying[one.features] for one in signatures
+            None if one.features is None else varying[one.features] for one in found.signatures
         )
-        self.signature_agreement_, *of_clusters = (one.agreement for one in signatures)
+        self.signature_agreement_, *of_clusters = (one.agreement for one in found.signatures)
         self.cluster_signature_agreements_ = np.array(of_clusters)
         self.separation_, self.has_clusters_ = found.separation, found.has_clusters
         self.search_results_, self.cluster_counts_ = found.table, found.counts

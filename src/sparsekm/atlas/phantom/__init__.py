@@ -28,12 +28,8 @@ that of the atlas at E11.5, none at P14, and plausible ones at the other ages.
 AGE_ROWS = {row["age"]: row for row in read_rows("ages.csv")}
 """For each age: dimensions (nx, ny, nz) and spacing in micrometres of the grids of the atlas;
 lumen_share, ventricle voxels per voxel of brain tissue; maturity, between the embryonic (0) and the
-adult (1) shape; planted_share, of the usable genes in which region differences are planted; voxels
-of the smaller sizes; and the parts of regions to which inner voxels belong.
-
-The planted shares differ so that one report shows methods with few, with some and with many genes
-to find. All are far from the quarter of the features to which the rule ``auto`` limits correlated
-data.
+adult (1) shape; planted_share, of the usable genes in which region differences are planted (few at
+one age, many at another); voxels of the smaller sizes; parts of regions that have inner voxels.
 """
 REGIONS = tuple(row["acronym"] for row in STRUCTURES if row["E11.5"])
 FULL_COUNTS = {age: tuple(int(row[age]) for row in STRUCTURES if row[age]) for age in AGE_ROWS}
@@ -83,8 +79,6 @@ proportions, a coarse grid would have rhombomeres of one or two voxels."""
 
 def get_size(name: str) -> PhantomSize:
     """Return a size by name: ``"tiny"``, ``"default"`` or ``"full"``."""
-    if name not in _SIZES:
-        raise ValueError(f"size={name!r} should be one of {', '.join(_SIZES)}.")
     row = dict(_SIZES[name])
     n_modules, edge_missing = int(row.pop("n_modules")), float(row.pop("edge_missing"))
     limits = row.pop("smallest_region"), row.pop("power")

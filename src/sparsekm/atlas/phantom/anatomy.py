@@ -2,8 +2,7 @@
 
 The brain and the spinal cord are a tube around the neuraxis, bent before birth and straighter
 later. Each region has a piece of the axis and consists of the voxels nearest to it, so that every
-count is exact; the innermost become ventricle. Names, ids and colours down to level 3, the tracts
-and the ventricles are those of the atlas. Everything below is invented, with "phantom" in its name.
+count is exact; the innermost become ventricle. Everything below level 3 is invented.
 """
 
 from __future__ import annotations
@@ -142,16 +141,8 @@ UPPER = {
 # The ventricles repeat the tree; only their ids cannot be derived.
 VENTRICLE_IDS = {row["acronym"]: int(row["ventricle_id"]) for row in STRUCTURES}
 
-# suffix: (offset of the id, level, parent's suffix)
-_PARTS = {
-    "xA": (1, 5, ""),
-    "xAn": (2, 7, "xA"),
-    "xAm": (3, 9, "xA"),
-    "xB": (4, 5, ""),
-    "xBn": (5, 7, "xB"),
-    "xBm": (6, 9, "xB"),
-    "xBmp": (7, 10, "xBm"),
-}
+# Level of each part of a region by its suffix; the parent has the suffix without its last letter.
+_PARTS = {"xA": 5, "xAn": 7, "xAm": 9, "xB": 5, "xBn": 7, "xBm": 9, "xBmp": 10}
 _FIRST_INVENTED_ID = 990_000_001
 _SMALL_INVENTED_ID = 990_001
 INVENTED_TRACT_ID = 990_009_001
@@ -161,16 +152,14 @@ UNKNOWN_ID = 990_009_999
 
 def _part_id(region: str, suffix: str) -> int:
     """Id of an invented part of a region; level-7 parts stay below 2**24, the others above."""
-    offset, level, _ = _PARTS[suffix]
-    first = _SMALL_INVENTED_ID if level == 7 else _FIRST_INVENTED_ID
-    return first + 10 * list(UPPER).index(region) + offset
+    first = _SMALL_INVENTED_ID if _PARTS[suffix] == 7 else _FIRST_INVENTED_ID
+    return first + 10 * list(UPPER).index(region) + list(_PARTS).index(suffix) + 1
 
 
 def label_voxels(age: str, geometry: Geometry) -> np.ndarray:
-    """Assign the id (uint32) of a structure to every voxel of a geometry.
+    """Assign the id (uint32) of a structure to every voxel: a part of its region or its ventricle.
 
-    Tissue gets parts of its region, lumen the ventricle of its region, and unassigned voxels the
-    forebrain (above level 3) or an id that is not in the tree.
+    Unassigned voxels get the forebrain (above level 3) or an id that is not in the tree.
     """
     labels = np.zeros(len(geometry.index), dtype=np.uint32)
     # To these parts the inner voxels of a region belong.
@@ -200,11 +189,11 @@ def ontology_document() -> bytes:
     for acronym, (node_id, name, color, level, parent) in UPPER.items():
         nodes[acronym] = _add_node(nodes[parent], node_id, acronym, name, color, level)
         if level == 3 or acronym == "SpC":
-            parts = {"": nodes[acronym]}
-            for suffix, (_, below, above) in _PARTS.items():
+            parts = {"x": nodes[acronym]}
+            for suffix, below in _PARTS.items():
                 title = f"phantom part {suffix[1:]} of {name}"
                 own = _part_id(acronym, suffix), f"{acronym}{suffix}", title, color, below
-                parts[suffix] = _add_node(parts[above], *own)
+                parts[suffix] = _add_node(parts[suffix[:-1]], *own)
     tracts = _add_node(root, TRACTS_ID, "tracts", "landmark tracts", "CCCCCC", 0)
     _add_node(tracts, INVENTED_TRACT_ID, "pht", "phantom tract", "BBBBBB", 12)
     for acronym, node_id in VENTRICLE_IDS.items():

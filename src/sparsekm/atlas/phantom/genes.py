@@ -1,12 +1,9 @@
 """The phantom's genes: the signal planted in each, where and when, and their terms.
 
 ``docs/atlas.md`` tells what is planted. Symbols, names and ids are visibly invented. The terms, in
-``terms.csv``, follow from the kind of each gene, so that the correct over-representation is known.
-Most markers have the *pattern of regions*, or a part of it, whether or not they are raised at an
-age, and few other genes do: a method that keeps the markers finds it among the kept genes. Nearly
-all even genes, whose planted level differs between regions by less than a tenth of their noise, are
-*needed everywhere*: the method finds that among the dropped genes. The *controls* are assigned at
-random, and nothing should be found. A gene with a term has the term's ancestors too.
+``terms.csv``, follow from the kind of each gene, so that the correct over-representation is known:
+most markers have the *pattern of regions*, nearly all even genes are *needed everywhere*, the
+*controls* are assigned at random. A gene with a term has the term's ancestors too.
 """
 
 from __future__ import annotations
@@ -55,7 +52,6 @@ class PlantedGene:
     module: int | None = None
     direction: tuple[float, float, float] = (0.0, 0.0, 0.0)  # unit vector of a gradient (x, y, z)
     absent_age: str | None = None
-    has_probe: bool = True
 
     def regions_at(self, age: str) -> tuple[str, ...]:
         """Regions in which the gene is raised."""
@@ -64,7 +60,7 @@ class PlantedGene:
 
 def plant_genes(size: PhantomSize, seed: int) -> list[PlantedGene]:
     """Simulate the catalogue of genes, in an order independent of their kinds."""
-    rng = np.random.default_rng(np.random.SeedSequence([seed, 101]))
+    rng = np.random.default_rng([seed, 101])
     kinds = [(kind, rank) for kind, count in size.kinds.items() for rank in range(count)]
     return [
         _plant_gene(number, *kinds[place], size, rng)
@@ -105,7 +101,6 @@ def _plant_gene(
         factor=rng.uniform(0.6, 1.4),
         common=_COMMON_STRENGTH * rng.normal(),
         noise=rng.uniform(*_NOISE) * quietness,
-        has_probe=number % 50 != 13,
         **planted,
     )
 
@@ -155,7 +150,7 @@ def gene_set_text(genes: list[PlantedGene], seed: int) -> str:
     """Write the terms of genes in GMT format; those of a gene depend on the seed and it alone."""
     members: dict[int, list[str]] = {number: [] for number in _TERMS}
     for gene in genes:
-        rng = np.random.default_rng(np.random.SeedSequence([seed, 107, gene.number]))
+        rng = np.random.default_rng([seed, 107, gene.number])
         found = set()
         for term in _annotate(gene, rng):
             while term:

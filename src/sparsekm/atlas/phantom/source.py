@@ -1,26 +1,25 @@
 """The phantom as a source of the atlas's files: its section data sets, their energies, the files.
 
 With u = baseline + planted signal + tissue-wide pattern + staining of the section, the energy is
-max(0, exp(u) g - 0.12), at most 50, where g has a gamma distribution with mean 1: non-negative,
-skewed, with a few per cent exact zeros, as in measured grids. Signals spill over region borders, as
-in sections of finite thickness. The staining differs between the sections (sagittal planes) of an
-experiment; mostly it is the same for all genes of a batch.
+max(0, exp(u) g - 0.12), at most 50, where g has a gamma distribution with mean 1: skewed, with a
+few per cent exact zeros, as in measured grids. Signals spill over region borders. The staining
+differs between the sections (sagittal planes); mostly it is the same for all genes of a batch.
 """
 
 from __future__ import annotations
 
 import zipfile
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from io import BytesIO
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from sparsekm.atlas import AGES, NO_DATA, ORGANISM_ID, PLANES, TREATMENT, Age, get_age
+from sparsekm.atlas import AGES, NO_DATA, ORGANISM_ID, PLANES, TREATMENT
 from sparsekm.atlas.grid import ANNOTATION_MEMBER, ELEMENT_DTYPES, ENERGY_MEMBER
 from sparsekm.atlas.listing import write_envelope
-from sparsekm.atlas.phantom import anatomy, get_size
+from sparsekm.atlas.phantom import PhantomSize, anatomy, get_size
 from sparsekm.atlas.phantom.anatomy import LUMEN, TISSUE, Geometry
 from sparsekm.atlas.phantom.genes import N_BATCHES, PlantedGene, plant_genes, tabulate_truth
 from sparsekm.network import NotFoundError
@@ -58,13 +57,9 @@ class PlantedSection:
 
 
 def plant_sections(age: str, genes: list[PlantedGene], seed: int) -> dict[int, PlantedSection]:
-    """Simulate the section data sets of an age by id, ascending.
-
-    Most genes have one; some have two, of which one, none or both are delegates, or an additional
-    failed or coronal one. One delegate has no grid, so that its replicate must be used.
-    """
+    """Simulate the section data sets of an age by id, ascending; one delegate has no grid."""
     position = list(AGES).index(age)
-    rng = np.random.default_rng(np.random.SeedSequence([seed, 102, position]))
+    rng = np.random.default_rng([seed, 102, position])
     drafts: list[tuple] = []
     all_have_grids = True
     for gene in genes:
@@ -111,15 +106,14 @@ class Canvas:
     edge_missing: float  # probability that the outermost plane is missing
 
 
-def prepare_canvas(
-    age: str, geometry: Geometry, n_modules: int, edge_missing: float, seed: int
-) -> Canvas:
-    """Compute the spatial patterns of an age."""
+def prepare_canvas(age: str, size: PhantomSize, seed: int) -> Canvas:
+    """Compute the brain of an age and its spatial patterns."""
+    geometry = anatomy.build_geometry(age, size.ages[age])
     coordinates = geometry.coordinates.astype(float)
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
     position = 2 * (coordinates - low) / np.maximum(high - low, 1) - 1
-    patterns = [_draw_pattern(position, [seed, 103, module]) for module in range(n_modules)]
-    rng = np.random.default_rng(np.random.SeedSequence([seed, 105, list(AGES).index(age)]))
+    patterns = [_draw_pattern(position, [seed, 103, module]) for module in range(size.n_modules)]
+    rng = np.random.default_rng([seed, 105, list(AGES).index(age)])
     return Canvas(
         age=age,
         geometry=geometry,
@@ -128,7 +122,7 @@ def prepare_canvas(
         patterns=np.array(patterns),
         common=_draw_pattern(position, [seed, 104]),
         staining=BATCH_STRENGTH * rng.normal(size=(N_BATCHES, geometry.dims[2])),
-        edge_missing=edge_missing,
+        edge_missing=size.edge_missing,
     )
 
 
@@ -144,7 +138,7 @@ def _blur_regions(geometry: Geometry) -> dict[str, np.ndarray]:
 
 def _draw_pattern(position: np.ndarray, seed: list[int]) -> np.ndarray:
     """Simulate a patchy pattern: waves in random directions, with about two cycles per brain."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    rng = np.random.default_rng(seed)
     pattern = np.zeros(len(position))
     for _ in range(4):
         direction = rng.normal(size=3)
@@ -161,7 +155,7 @@ def draw_energy(canvas: Canvas, section: PlantedSection, seed: int) -> np.ndarra
     The planted signal depends on gene and age, noise and missing planes also on the data set.
     """
     position = list(AGES).index(canvas.age)
-    rng = np.random.default_rng(np.random.SeedSequence([seed, 106, position, section.id]))
+    rng = np.random.default_rng([seed, 106, position, section.id])
     geometry, gene = canvas.geometry, section.gene
     z = geometry.coordinates[:, 2]
     if gene.kind == "constant":
@@ -229,34 +223,32 @@ _ABOUT = """<?xml version="1.0" encoding="UTF-8"?>
 def pack_energy(
     volume: np.ndarray, spacing: float, section_id: int, *, has_grid: bool = True
 ) -> bytes:
-    """Pack an energy grid (nz, ny, nx), with spacing in micrometres, into a zip.
+    """Pack an energy grid (nz, ny, nx), with spacing in micrometres, into a zip like the servers'.
 
-    Depending on the id, members are in a folder or not, with or without data_set.xml. If `has_grid`
-    is false, header and array are left out.
+    Depending on the id, members are in a folder or not, with or without data_set.xml.
     """
     folder = f"{section_id}/" if section_id % 3 == 0 else ""
     members: dict[str, bytes] = {}
     if section_id % 2 == 0 or not has_grid:
         members["data_set.xml"] = _ABOUT.format(section_id=section_id).encode()
     if has_grid:
-        members |= _make_volume(volume, spacing, "MET_FLOAT", ENERGY_MEMBER)
+        members |= _make_volume(volume, spacing, ENERGY_MEMBER)
     return _pack({folder + name: body for name, body in members.items()})
 
 
 def pack_annotation(labels: np.ndarray, spacing: float) -> bytes:
     """Pack an annotation grid of uint32 ids of shape (nz, ny, nx)."""
-    # Only annotations say that they are not compressed.
-    compressed = "CompressedData = False\n"
-    return _pack(_make_volume(labels, spacing, "MET_UINT", ANNOTATION_MEMBER, compressed))
+    return _pack(_make_volume(labels, spacing, ANNOTATION_MEMBER))
 
 
-def _make_volume(
-    volume: np.ndarray, spacing: float, element_type: str, stem: str, compressed: str = ""
-) -> dict[str, bytes]:
+def _make_volume(volume: np.ndarray, spacing: float, stem: str) -> dict[str, bytes]:
     """Write header and array of a volume as members of an archive."""
     nz, ny, nx = volume.shape
-    told = {"compressed": compressed, "spacing": spacing, "element_type": element_type}
-    header = _HEADER.format(nx=nx, ny=ny, nz=nz, stem=stem, **told)
+    is_energy = stem == ENERGY_MEMBER
+    element_type = "MET_FLOAT" if is_energy else "MET_UINT"
+    # Only annotations say that they are not compressed.
+    told = {"compressed": "" if is_energy else "CompressedData = False\n", "spacing": spacing}
+    header = _HEADER.format(nx=nx, ny=ny, nz=nz, stem=stem, element_type=element_type, **told)
     raw = volume.astype(ELEMENT_DTYPES[element_type], copy=False).tobytes()
     return {f"{stem}.mhd": header.encode(), f"{stem}.raw": raw}
 
@@ -273,34 +265,23 @@ def _pack(members: dict[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-def _listing_row(age: Age, section: PlantedSection) -> dict:
-    gene = section.gene
-    short = {"id": gene.id, "acronym": gene.symbol, "entrez_id": gene.entrez_id}
-    probe = {"id": gene.id + 1_000_000, "gene_id": gene.id, "name": f"PH_{gene.number + 1:04d}"}
-    age_row = {"id": age.reference_space_id, "name": age.name, "days": age.days}
-    age_row["embryonic"] = age.name.startswith("E")
+def _gene_row(gene: PlantedGene) -> dict:
+    ids = {"id": gene.id, "entrez_id": gene.entrez_id, "organism_id": ORGANISM_ID}
+    return {**ids, "acronym": gene.symbol, "name": gene.name}
+
+
+def _listing_row(age: str, section: PlantedSection) -> dict:
     return {
         "id": section.id,
-        "name": None,
         "failed": section.failed,
         "delegate": section.delegate,
-        "expression": True,
         "plane_of_section_id": PLANES[section.plane],
-        "reference_space_id": age.reference_space_id,
-        "section_thickness": 20.0,
-        "specimen_id": section.id + 1_000_000,
+        "reference_space_id": AGES[age],
         "qc_date": section.qc_date,
-        "storage_directory": f"/phantom/image_series_{section.id}/",
-        "genes": [{**short, "name": gene.name, "organism_id": ORGANISM_ID, "ensembl_id": None}],
-        "probes": [{**probe, "probe_type": "RNA", "gene": short}] if gene.has_probe else [],
+        "genes": [_gene_row(section.gene)],
         "plane_of_section": {"id": PLANES[section.plane], "name": section.plane},
-        "reference_space": {"id": age.reference_space_id, "name": age.name},
         "treatments": [{"id": 1, "name": TREATMENT}],
-        "specimen": {
-            "id": section.id + 1_000_000,
-            "name": "phantom",
-            "donor": {"age": {**age_row, "organism_id": ORGANISM_ID}},
-        },
+        "specimen": {"id": section.id + 1_000_000, "donor": {"age": {"name": age}}},
     }
 
 
@@ -313,14 +294,12 @@ class PhantomSource:
     simulated = True
 
     def __init__(self, size: str = "default", seed: int = 0):
-        if seed < 0:
-            raise ValueError(f"seed={seed} should be >= 0.")
         self.size = get_size(size)
         self.seed = seed
         self.planted = plant_genes(self.size, seed)
         # Made on first use.
-        self.sections = cache(self._plant_sections)
-        self.canvas = cache(self._prepare_canvas)
+        self.sections = cache(partial(plant_sections, genes=self.planted, seed=seed))
+        self.canvas = cache(partial(prepare_canvas, size=self.size, seed=seed))
 
     def ontology(self) -> bytes:
         """Return the structure tree."""
@@ -328,24 +307,16 @@ class PhantomSource:
 
     def genes(self) -> bytes:
         """Return the table of genes."""
-        return write_envelope(
-            [
-                {
-                    "id": gene.id,
-                    "acronym": gene.symbol,
-                    "name": gene.name,
-                    "entrez_id": gene.entrez_id,
-                    "organism_id": ORGANISM_ID,
-                    "ensembl_id": None,
-                    "alias_tags": f"phantom{gene.number + 1} P{gene.number + 1}",
-                }
-                for gene in self.planted
-            ]
-        )
+        aliases = "phantom{0} P{0}"
+        rows = [
+            {**_gene_row(gene), "alias_tags": aliases.format(gene.number + 1)}
+            for gene in self.planted
+        ]
+        return write_envelope(rows)
 
     def listing(self, age: str) -> bytes:
         """Return the section data sets of an age, failed ones too, with one row as by a join."""
-        rows = [_listing_row(AGES[age], section) for section in self.sections(age).values()]
+        rows = [_listing_row(age, section) for section in self.sections(age).values()]
         return write_envelope([*rows, rows[len(rows) // 2]])
 
     def annotation(self, age: str) -> bytes:
@@ -373,11 +344,3 @@ class PhantomSource:
         """Return the planted truth at an age as CSV."""
         present = set(self.size.ages[age].region_voxels)
         return tabulate_truth(age, self.planted, present).to_csv(index=False).encode()
-
-    def _plant_sections(self, age: str) -> dict[int, PlantedSection]:
-        return plant_sections(get_age(age).name, self.planted, self.seed)
-
-    def _prepare_canvas(self, age: str) -> Canvas:
-        geometry = anatomy.build_geometry(get_age(age).name, self.size.ages[age])
-        settings = self.size.n_modules, self.size.edge_missing, self.seed
-        return prepare_canvas(age, geometry, *settings)

@@ -2,13 +2,12 @@ r"""Moves on few samples: one sample changes its cluster, or clusters merge and 
 
 Moving sample i from its cluster A to B lowers the within-cluster sum of squares by
 :math:`\frac{n_A}{n_A - 1} d_{iA}^2 - \frac{n_B}{n_B + 1} d_{iB}^2` (Hartigan & Wong 1979,
-doi:10.2307/2346830); where no move gains, Lloyd's iteration has ended, too. Two clusters in one and
-one in two are mended by clusters that move as a whole (Ueda et al. 2000,
-doi:10.1162/089976600300015088).
+doi:10.2307/2346830). Two clusters in one and one in two are mended by clusters that move as a whole
+(Ueda et al. 2000, doi:10.1162/089976600300015088).
 
 The kernels work on *packed* data: the kept features only, each scaled by the square root of its
-weight, sample after sample, dense or sparse (`sparsekm.cluster.matrices.sample_rows`). On the way
-to a better partition float32 is enough; what ends is refined in float64.
+weight, sample after sample (`sparsekm.cluster.matrices.sample_rows`). On the way to a better
+partition float32 is enough; what ends is refined in float64.
 """
 
 from __future__ import annotations
@@ -57,10 +56,9 @@ def centre(packed, labels, centers, sizes, changed):
 def exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed):
     """Offer every sample, in order, its best move once; return the number of moves.
 
-    A sample of a cluster that may not become smaller is swapped with another one instead. Distances
-    are taken block by block; a move to or from a centre that has moved since must still gain. Known
-    are the `distances` (n_samples, n_clusters) to all centres but those that `changed` since the
-    last sweep, which in turn gives those that this one changes.
+    A sample of a cluster that may not become smaller is swapped with another one instead. Known are
+    the `distances` (n_samples, n_clusters), taken block by block, to all centres but those that
+    `changed` since the last sweep; a move to or from a centre that has moved since must still gain.
     """
     n = packed.shape[0]
     n_clusters = sizes.shape[0]
@@ -371,9 +369,8 @@ def climb(rows, labels, n_clusters, weight_step, min_size, gain):
             packed = pack(rows, kept, factors)
             held = kept.copy()
         if not settled:
-            centers = new_points(packed, n_clusters)
+            centers = means_of(packed, sums, sizes, held, factors)
             changed[:] = True
-            centre(packed, labels, centers, sizes, changed)
             moves = exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed)
             settled = moves == 0
         if settled:
@@ -397,6 +394,20 @@ def sum_clusters(rows, labels, n_clusters, min_size):
     for i in range(rows.shape[0]):
         add_row(rows, i, sums[labels[i]], 1.0)
     return sums, sizes
+
+
+@compiled
+def means_of(packed, sums, sizes, held, factors):
+    """Return the means of clusters, as packed, from the sums of all features.
+
+    What is packed at q is the feature `held` there, times its factor.
+    """
+    centers = new_points(packed, sizes.shape[0])
+    for k in range(sizes.shape[0]):
+        for q in range(held.shape[0]):
+            centers[k, q] = sums[k, held[q]] / sizes[k] * factors[q]
+        set_norm(packed, centers[k])
+    return centers
 
 
 @compiled
@@ -448,22 +459,3 @@ def nearest_seeds(packed, n_clusters, draws, labels):
             if d < distances[i]:
                 distances[i] = d
                 labels[i] = k
-
-
-@compiled
-def restart(rows, labels, n_clusters, weight_step, min_size, draws):
-    """Run k-means on the features that tell two clusters apart: a climb rarely leaves its own.
-
-    `draws` (2 * n_clusters,) choose the two clusters and the seeds.
-    """
-    p = rows.shape[1]
-    support = np.empty(p, np.int64)
-    values = np.empty(p)
-    sums, sizes = sum_clusters(rows, labels, n_clusters, min_size)
-    order = np.argsort(draws[:n_clusters])
-    a, b = order[0], order[min(1, n_clusters - 1)]
-    apart = sums[a] / sizes[a] - sums[b] / sizes[b]
-    size = weight_step.weigh_into(apart * apart, support, values)
-    packed = pack(rows, support[:size], np.sqrt(values[:size]).astype(np.float32))
-    nearest_seeds(packed, n_clusters, draws[n_clusters:], labels)
-    exchange_until_stable(packed, labels, n_clusters, min_size, FEW_SWEEPS, 0.0)

@@ -1,12 +1,10 @@
 r"""k-means on many samples: nearest centres, and all exchange moves of a sweep at once.
 
 A sample's weighted distance to centre k, less what all centres share, is
-:math:`\sum_j w_j c_{kj}^2 - 2 \sum_j (w_j c_{kj}) x_{ij}`: the data stay as they are, dropped
-features are never read, and the order of a sum depends on neither blocks nor threads. Moves are
-judged by what they gain (`sparsekm.cluster.kmeans.few_samples`), since with few samples to a
-cluster Lloyd's iteration stops almost where it starts; a sweep that does not gain is undone and a
-plainer one tried. The centres drift the same way from sweep to sweep, so distances are taken to
-centres carried on by their last step.
+:math:`\sum_j w_j c_{kj}^2 - 2 \sum_j (w_j c_{kj}) x_{ij}`: dropped features are never read, and the
+order of a sum depends on neither blocks nor threads. Moves are judged by what they gain; a sweep
+that does not gain is undone and a plainer one tried. The centres drift the same way from sweep to
+sweep, so distances are taken to centres carried on by their last step.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ import warnings
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from sparsekm.cluster.matrices.scatter import (
+from sparsekm.cluster.matrices.matrix import (
     cluster_sizes,
     matrix_sums,
     move_between_sums,

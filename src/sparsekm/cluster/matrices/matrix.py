@@ -1,4 +1,13 @@
-"""Data in memory as the engine wants them: centred, one contiguous block per feature."""
+r"""Centred data in memory, and the sums over clusters that give the scores :math:`a_j`.
+
+With :math:`S_{jk}` the sum of feature j over cluster k of a centred matrix and :math:`n_k` the size
+of the cluster, the between-cluster sum of squares of feature j is
+
+.. math:: a_j = \sum_k S_{jk}^2 / n_k - (\sum_k S_{jk})^2 / n ,
+
+half of the paper's defining double sum (its Lemma 1). Every sum runs over the samples in ascending
+order in float64: the bits depend on neither threads nor blocks.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +21,11 @@ from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.dense_parts import feature_variances
 from sparsekm.runtime.compiled import compiled
-from sparsekm.runtime.threads import one_blas_thread
+from sparsekm.runtime.threads import one_blas_thread, run_in_slices, worth_a_thread
 
 
 class FeatureMatrix:
-    """What the matrices of this room share: dense in memory, sparse, and streamed."""
+    """What is asked of the matrices of this room: dense in memory, sparse, and streamed."""
 
     # Of an estimator's data, where they differ: (n_samples,), positive.
     sample_weight: np.ndarray | None = None
@@ -24,6 +33,10 @@ class FeatureMatrix:
     n_features: int
     dtype: np.dtype
     means: np.ndarray  # (n_features,), float64
+    constant: Any  # (n_features,), bool: which features take one value only
+    largest: Any  # no value is farther from the mean of its feature
+    rows: Any  # the samples as the kernels for few of them read them
+    squares: Any  # (n_features,), float64: sums of squares about the means
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -39,6 +52,18 @@ class FeatureMatrix:
         """Yield the first sample and the columns of each block of samples."""
         yield 0, self.block
 
+    def select(self, features: np.ndarray) -> Any:
+        """Return the matrix of some features, ascending; this one where those are all."""
+        raise NotImplementedError
+
+    def keep(self, features: np.ndarray) -> Any:
+        """Return the matrix of some features as if only those had been given."""
+        return self.select(features)
+
+    def take(self, samples: np.ndarray) -> Any:
+        """Return the matrix of some samples, centred as they are."""
+        raise NotImplementedError
+
 
 class CentredMatrix(FeatureMatrix):
     """A data matrix in memory with its feature means removed.
@@ -53,14 +78,13 @@ class CentredMatrix(FeatureMatrix):
         columns = np.ascontiguousarray(X.T)
         if copy and np.shares_memory(columns, X):
             columns = columns.copy()
-        means, constant = average_features([columns], len(columns))
+        means, self.constant = average_features([columns], len(columns))
         subtract_means(columns, means)
-        self._set(columns, means, constant)
+        self._set(columns, means)
 
-    def _set(self, columns, means, constant=None) -> None:
-        self.columns, self.means, self._constant = columns, means, constant
+    def _set(self, columns, means) -> None:
+        self.columns, self.means, self.dtype = columns, means, columns.dtype
         self.n_features, self.n_samples = columns.shape
-        self.dtype = columns.dtype
 
     @classmethod
     def from_columns(cls, columns: np.ndarray, means: np.ndarray) -> CentredMatrix:
@@ -69,12 +93,10 @@ class CentredMatrix(FeatureMatrix):
         matrix._set(columns, means)
         return matrix
 
-    @property
+    @cached_property
     def constant(self) -> np.ndarray:
-        """Which features take one value only, shape (n_features,), bool."""
-        if self._constant is None:
-            self._constant = ~self.columns.any(axis=1)
-        return self._constant
+        """Which features are 0 everywhere."""
+        return ~self.columns.any(axis=1)
 
     @property
     def largest(self) -> float:
@@ -88,7 +110,7 @@ class CentredMatrix(FeatureMatrix):
 
     @cached_property
     def squares(self) -> np.ndarray:
-        """The sum of squares of every feature, shape (n_features,), float64."""
+        """The sum of squares of every feature."""
         return feature_variances(self.columns.T) * self.n_samples
 
     @property
@@ -97,13 +119,13 @@ class CentredMatrix(FeatureMatrix):
         return self.columns
 
     def select(self, features: np.ndarray) -> CentredMatrix:
-        """Return the matrix of some features, ascending; this one where those are all."""
+        """Copy some features."""
         if len(features) == self.n_features:
             return self
         return self.from_columns(self.columns[features], self.means[features])
 
     def take(self, samples: np.ndarray) -> CentredMatrix:
-        """Return the matrix of some samples, centred as they are."""
+        """Copy some samples."""
         columns = np.empty((self.n_features, len(samples)), self.dtype)
         np.take(self.columns, samples, axis=1, out=columns, mode="clip")
         return self.from_columns(columns, self.means)
@@ -196,3 +218,118 @@ def embed_samples(rows: np.ndarray) -> np.ndarray:
     # LAPACK counts from 1, and leaves what it was given above the diagonal and beyond the rank.
     embedded[pivots - 1] = np.tril(factor)[:, :rank]
     return embedded
+
+
+def cluster_sizes(labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Count the samples of every cluster, shape (n_clusters,)."""
+    return np.bincount(labels, minlength=n_clusters)
+
+
+def matrix_sums(
+    matrix: FeatureMatrix, labels: np.ndarray, n_clusters: int, n_threads: int = 1
+) -> np.ndarray:
+    """Sum every feature over every cluster, float64 of shape (n_features, n_clusters)."""
+    sums = np.zeros((matrix.n_features, n_clusters))
+    for start, columns in matrix.blocks():
+        add_to_sums(columns, labels[start : start + columns.shape[1]], sums, n_threads)
+    return sums
+
+
+def feature_scores(
+    matrix: FeatureMatrix, labels: np.ndarray, n_clusters: int, n_threads: int = 1
+) -> np.ndarray:
+    """Compute the scores a_j, shape (n_features,), of a centred matrix under a partition."""
+    sums = matrix_sums(matrix, labels, n_clusters, n_threads)
+    return scores_from_sums(sums, cluster_sizes(labels, n_clusters))
+
+
+def add_to_sums(columns: Any, labels: np.ndarray, sums: np.ndarray, n_threads: int = 1) -> None:
+    """Add every sample of a block to the sums (n_features, n_clusters) of its cluster, in place."""
+    if not isinstance(columns, np.ndarray):
+        columns.add_to_sums(labels, sums)
+        return
+    run_in_slices(
+        lambda start, stop: _sum_columns(columns, labels, start, stop, sums),
+        columns.shape[0],
+        n_threads,
+        worth_a_thread(len(labels)),
+    )
+
+
+def move_between_sums(columns: Any, before, after, sums: np.ndarray, n_threads: int = 1) -> None:
+    """Update cluster sums, in place, for the samples of a block that changed their cluster."""
+    movers = np.flatnonzero(after != before)
+    if not isinstance(columns, np.ndarray):
+        columns.move_between_sums(movers, before, after, sums)
+        return
+    run_in_slices(
+        lambda start, stop: _move_columns(columns, movers, before, after, start, stop, sums),
+        columns.shape[0],
+        n_threads,
+        worth_a_thread(len(movers)),
+    )
+
+
+# Four features at a time: a label or a mover is then looked up once for four sums. Each sum still
+# runs over the samples in their order.
+
+
+@compiled
+def _sum_columns(columns, labels, start, stop, sums):
+    whole = stop - (stop - start) % 4
+    for j in range(start, whole, 4):
+        x0, x1, x2, x3 = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
+        s0, s1, s2, s3 = sums[j], sums[j + 1], sums[j + 2], sums[j + 3]
+        for i in range(labels.shape[0]):
+            k = labels[i]
+            s0[k] += x0[i]
+            s1[k] += x1[i]
+            s2[k] += x2[i]
+            s3[k] += x3[i]
+    for j in range(whole, stop):
+        x0 = columns[j]
+        s0 = sums[j]
+        for i in range(labels.shape[0]):
+            s0[labels[i]] += x0[i]
+
+
+@compiled
+def _move_columns(columns, movers, before, after, start, stop, sums):
+    whole = stop - (stop - start) % 4
+    for j in range(start, whole, 4):
+        x0, x1, x2, x3 = columns[j], columns[j + 1], columns[j + 2], columns[j + 3]
+        s0, s1, s2, s3 = sums[j], sums[j + 1], sums[j + 2], sums[j + 3]
+        for i in movers:
+            a = before[i]
+            b = after[i]
+            s0[a] -= x0[i]
+            s0[b] += x0[i]
+            s1[a] -= x1[i]
+            s1[b] += x1[i]
+            s2[a] -= x2[i]
+            s2[b] += x2[i]
+            s3[a] -= x3[i]
+            s3[b] += x3[i]
+    for j in range(whole, stop):
+        x0 = columns[j]
+        s0 = sums[j]
+        for i in movers:
+            s0[before[i]] -= x0[i]
+            s0[after[i]] += x0[i]
+
+
+@compiled
+def scores_from_sums(sums, sizes):
+    """Compute the scores a_j, shape (n_features,), from cluster sums (n_features, n_clusters)."""
+    p, n_clusters = sums.shape
+    scores = np.empty(p)
+    n = sizes.sum()
+    for j in range(p):
+        between = 0.0
+        total = 0.0
+        for k in range(n_clusters):
+            if sizes[k] > 0:
+                between += sums[j, k] * sums[j, k] / sizes[k]
+            total += sums[j, k]
+        scores[j] = max(between - total * total / n, 0.0)
+    return scores

@@ -15,7 +15,13 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.dense_parts import feature_variances, stored_bytes
-from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix
+from sparsekm.cluster.matrices.matrix import (
+    CentredMatrix,
+    FeatureMatrix,
+    add_to_sums,
+    cluster_sizes,
+    subtract_means,
+)
 from sparsekm.cluster.matrices.sample_rows import SparseRows, sparse_rows
 from sparsekm.runtime.compiled import compiled
 
@@ -38,16 +44,6 @@ def summarise_columns(data, indices, indptr, totals, counts, first, same):
         counts[j] += 1
         largest = max(largest, abs(x))
     return largest
-
-
-@compiled
-def fill_columns(data, indices, indptr, means, places, columns):
-    """Write stored values, less their means, into the columns at their places; -1 is none."""
-    for i in range(len(indptr) - 1):
-        for q in range(indptr[i], indptr[i + 1]):
-            j = indices[q]
-            if places[j] >= 0:
-                columns[places[j], i] = data[q] - means[j]
 
 
 @compiled
@@ -92,7 +88,7 @@ DENSE_SHARE = 0.4
 FEW_VALUES = 2**20
 SEARCHED_SHARE = 0.05
 MOST_DENSE_BYTES = 2**28
-# Samples of which the stored values of some features are copied at a time.
+# Samples of which stored values are copied, or an array on disk is read, at a time.
 SAMPLES_AT_ONCE = 4096
 
 
@@ -109,11 +105,13 @@ class SparseBlock:
         self.stored = rows.data, rows.indices, rows.indptr
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
-        columns = np.empty(self.shape, self.dtype)
-        columns[:] = 0.0 - self.means[:, None]
-        places = np.arange(self.shape[0])
-        fill_columns(*self.stored, self.means, places, columns)
+        columns = self.rows.T.toarray(order="C")
+        subtract_means(columns, self.means)
         return columns if dtype is None else columns.astype(dtype, copy=False)
+
+    def __getitem__(self, places: tuple[slice, slice]) -> SparseBlock:
+        """Return a slice of the samples, with all features."""
+        return SparseBlock(self.rows[places[1]], self.means)
 
     def add_to_sums(self, labels: np.ndarray, sums: np.ndarray) -> None:
         """Add every sample to the sums (n_features, n_clusters) of its cluster, in place."""
@@ -147,11 +145,14 @@ class SparseBlock:
         add_distances(*self.stored, points, values, labels, distances)
 
 
+Block = np.ndarray | SparseBlock
+
+
 class SparseMatrix(FeatureMatrix):
     """A sparse data matrix in canonical format, not changed, with its means removed implicitly.
 
-    It answers as `CentredMatrix` does. A few samples, and features of which many values are stored,
-    are handed out dense, with the bits of those of the dense matrix.
+    A few samples, and features of which many values are stored, are handed out dense, with the bits
+    of those of the dense matrix.
     """
 
     def __init__(self, X: csr_array) -> None:
@@ -161,12 +162,10 @@ class SparseMatrix(FeatureMatrix):
         self._counts = np.zeros(self.n_features, np.int64)
         same = np.ones(self.n_features, np.bool_)
         largest = summarise_columns(X.data, X.indices, X.indptr, totals, self._counts, first, same)
-        full = self._counts == self.n_samples
-        constant = same & (full | (first == 0))
+        constant = same & ((self._counts == self.n_samples) | (first == 0))
         # The mean of a constant feature is that constant and not a rounded quotient.
         self.means = np.where(constant, first, totals / self.n_samples)
-        self.largest = 2.0 * largest
-        self.constant = constant
+        self.largest, self.constant = 2.0 * largest, constant
         if first[constant].any():
             # Its scores are exactly zero where it is stored as centred.
             X = csr_array((X.data.copy(), X.indices, X.indptr), X.shape)
@@ -181,20 +180,22 @@ class SparseMatrix(FeatureMatrix):
         return SparseBlock(self._rows, self._shift)
 
     def select(self, features: np.ndarray) -> CentredMatrix | SparseMatrix:
-        """Return the matrix of some features, ascending; dense if faster and no larger."""
+        """Copy some features; dense if faster and no larger."""
         if len(features) == self.n_features:
             return self
-        n_values, means = self.n_samples * len(features), self.means[features]
-        dense_enough = self._counts[features].sum() >= DENSE_SHARE * n_values
-        if dense_enough and n_values * self.dtype.itemsize <= stored_bytes(self._rows):
-            return CentredMatrix.from_columns(self._fill(self._rows, features), means)
+        n_values, counts = self.n_samples * len(features), self._counts[features]
+        block = SparseBlock(self._copy_columns(features), self._shift[features])
+        means = self.means[features]
+        fits = n_values * self.dtype.itemsize <= stored_bytes(self._rows)
+        if fits and counts.sum() >= DENSE_SHARE * n_values:
+            return CentredMatrix.from_columns(np.asarray(block), means)
         return self._derive(
             n_features=len(features),
             means=means,
             constant=self.constant[features],
-            _rows=self._copy_columns(features),
-            _shift=self._shift[features],
-            _counts=self._counts[features],
+            _rows=block.rows,
+            _shift=block.means,
+            _counts=counts,
         )
 
     def keep(self, features: np.ndarray) -> SparseMatrix:
@@ -202,12 +203,12 @@ class SparseMatrix(FeatureMatrix):
         return SparseMatrix(self._copy_columns(features))
 
     def take(self, samples: np.ndarray) -> CentredMatrix | SparseMatrix:
-        """Return the matrix of some samples, centred as they are; dense where that is faster."""
+        """Copy some samples; dense where that is faster."""
         rows = self._rows[samples]
         n_values = len(samples) * self.n_features
         dense_enough = rows.nnz >= SEARCHED_SHARE * n_values and n_values * 8 <= MOST_DENSE_BYTES
         if n_values <= FEW_VALUES or dense_enough:
-            columns = self._fill(rows, np.arange(self.n_features))
+            columns = np.asarray(SparseBlock(rows, self._shift))
             return CentredMatrix.from_columns(columns, self.means)
         counts = np.bincount(rows.indices, minlength=self.n_features)
         return self._derive(n_samples=len(samples), _rows=rows, _counts=counts)
@@ -219,7 +220,7 @@ class SparseMatrix(FeatureMatrix):
 
     @property
     def squares(self) -> np.ndarray:
-        """The sum of squares of every feature about its mean, shape (n_features,), float64."""
+        """The sum of squares of every feature about its mean."""
         return feature_variances(self._rows) * self.n_samples
 
     @property
@@ -254,14 +255,6 @@ class SparseMatrix(FeatureMatrix):
             if isinstance(values, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
                 values.madvise(mmap.MADV_DONTNEED)
 
-    def _fill(self, rows: csr_array, features: np.ndarray) -> np.ndarray:
-        columns = np.empty((len(features), rows.shape[0]), self.dtype)
-        columns[:] = 0.0 - self._shift[features][:, None]
-        places = np.full(self.n_features, -1)
-        places[features] = np.arange(len(features))
-        fill_columns(rows.data, rows.indices, rows.indptr, self._shift, places, columns)
-        return columns
-
 
 def as_matrix(X: np.ndarray | csr_array, *, copy: bool = True) -> CentredMatrix | SparseMatrix:
     """Return checked data as the engine wants them; `copy` as in `CentredMatrix`."""
@@ -273,3 +266,18 @@ def centred_block(X: np.ndarray | csr_array, means: np.ndarray) -> np.ndarray | 
     if issparse(X):
         return SparseBlock(X, means)
     return np.ascontiguousarray((X - means).T, dtype=X.dtype)
+
+
+def cluster_centers(X: np.ndarray | csr_array, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Average every cluster, float64 of shape (n_clusters, n_features); an empty one has NaN."""
+    sizes = cluster_sizes(labels, n_clusters).astype(float)
+    sizes[sizes == 0] = np.nan
+    sums = np.zeros((X.shape[1], n_clusters))
+    if issparse(X):
+        sum_samples(X.data, X.indices, X.indptr, labels, sums)
+        return (sums / sizes).T
+    height = SAMPLES_AT_ONCE if isinstance(X, np.memmap) else max(1, len(X))
+    for start in range(0, len(X), height):
+        rows = slice(start, start + height)
+        add_to_sums(np.asarray(X[rows]).T, labels[rows], sums)
+    return (sums / sizes).T

@@ -1,6 +1,5 @@
-"""Tables of clusters, markers and regions; annotations and other choices beside the clusters."""
+"""Tables of clusters and markers; annotations and other choices beside the clusters."""
 
-import dataclasses
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -9,109 +8,58 @@ import pandas as pd
 import pytest
 from html_page import Page
 
-from sparsekm.annotation.clusters import tabulate_overlap
-from sparsekm.reporting.ages_section import view_corresponding
 from sparsekm.reporting.answer import view_answer
 from sparsekm.reporting.choice_figures import consensus_figure, count_figure
-from sparsekm.reporting.clusters import view_markers, view_meanings, view_regions
+from sparsekm.reporting.clusters import view_markers, view_meanings
 from sparsekm.reporting.comparison_tables import view_choices
 from sparsekm.reporting.figures import answer_figure, project_samples
 from sparsekm.reporting.report import write_report
-
-# Clusters 0 to 3 hold 40, 40, 24 and 16 of 120 voxels; the last two divide the region r1.
-
-
-@pytest.fixture(scope="module")
-def brain(brain_result):
-    """The brain with planted regions and known leads: l0 keeps the first four of its genes."""
-    genes = brain_result.genes.assign(
-        relevant=[True, True, True, False, True, True, False, False],
-        planted_regions=["RSP;CSP", "RSP", "CSP", "RSP", "RSP", "r1", "", ""],
-        highest_cluster=[0, 3, 0, 0, 1, 1, 1, 1],
-        effect_cluster=[1.5, 2.5, float("nan"), 0.5, 9, 9, 9, 9],
-        lead_cluster=[0.25, 1.0, 0.75, 0.5, 9, 9, 9, 9],
-    )
-    clusters = {name: method.labels for name, method in brain_result.methods.items()}
-    regions = brain_result.obs["region"].astype(str).to_numpy(dtype=object)
-    overlap = tabulate_overlap(clusters, regions, brain_result.regions)
-    return dataclasses.replace(brain_result, genes=genes, contingency=overlap)
 
 
 def texts(row):
     return [cell.text for cell in row]
 
 
-def test_markers_are_the_kept_genes_by_distance_up_and_down(brain):
-    l0 = brain.methods["l0"]
-    centers = np.zeros((4, brain.n_features))
+def test_markers_are_the_kept_genes_by_distance_up_and_down(brain_result):
+    l0 = brain_result.methods["l0"]
+    centers = np.zeros((4, brain_result.n_features))
     kept = np.flatnonzero(l0.weights)
     centers[0, kept[:2]], centers[1, kept[2]] = (0.25, 0.75), -1.5
     # A dropped gene marks nothing.
     centers[2, np.flatnonzero(l0.weights == 0)[0]] = 9
-    view = _markers_of(brain, centers)
-    names = brain.var.index[kept]
-    assert [column.text for column in view.columns[:3]] == ["cluster", "voxels", "majority"]
+    view = _markers_of(brain_result, centers)
+    names = brain_result.var.index[kept]
+    assert [head.text for head in view.heads[:3]] == ["cluster", "voxels", "majority"]
     # Of the 80 others 40 are in the cluster where the third gene is low.
     up = f"{names[1]} +0.8, {names[2]} +0.8, {names[0]} +0.2"
     assert texts(view.rows[0]) == ["0", "40", "RSP", up, "none"]
     down = f"{names[2]} −1.5, {names[1]} −0.4, {names[0]} −0.1"
     assert texts(view.rows[1]) == ["1", "40", "CSP", "none", down]
-    unlabelled = dataclasses.replace(brain, contingency=None)
-    view = _markers_of(unlabelled, np.zeros((4, brain.n_features)))
+    unlabelled = replace(brain_result, contingency=None)
+    view = _markers_of(unlabelled, np.zeros((4, brain_result.n_features)))
     assert texts(view.rows[0]) == ["0", "40", "none", "none"]
 
 
 def _markers_of(result, centers, **found):
-    l0 = dataclasses.replace(result.methods["l0"], centers=centers, **found)
-    return view_markers(dataclasses.replace(result, methods={"l0": l0}))
+    l0 = replace(result.methods["l0"], centers=centers, **found)
+    return view_markers(replace(result, methods={"l0": l0}))
 
 
-def test_markers_name_the_fewest_that_tell_a_cluster_from_the_others_whether_kept_or_not(brain):
-    names, signatures = brain.var.index, np.zeros((4, brain.n_features), np.int8)
+def test_markers_name_the_fewest_that_tell_a_cluster_from_the_others_whether_kept_or_not(
+    brain_result,
+):
+    names, signatures = brain_result.var.index, np.zeros((4, brain_result.n_features), np.int8)
     centers = np.zeros(signatures.shape)
     centers[0, :2] = 0.25, -1.5
     signatures[0, :2] = 1
     agreements = np.array([0.987, 0.3, 0.3, 0.3])
-    view = _markers_of(brain, centers, cluster_signatures=signatures, cluster_agreements=agreements)
-    assert view.columns[-1].text == "told from the others by"
+    view = _markers_of(
+        brain_result, centers, cluster_signatures=signatures, cluster_agreements=agreements
+    )
+    assert view.heads[-1].text == "told from the others by"
     assert "puts left-out voxels into the cluster" in view.caption
     told = [texts(row)[-1] for row in view.rows]
     assert told[:2] == [f"{names[1]} −1.5, {names[0]} +0.2 (0.99)", "none (0.30)"]
-
-
-def test_regions_show_their_best_cluster_and_how_much_of_what_was_planted_is_kept(brain):
-    # Of the two clusters in r1, the larger has 24 of its 40 voxels. The fourth gene is not planted
-    # as relevant; the fifth and sixth are dropped.
-    assert [texts(row)[2:] for row in view_regions(brain).rows] == [
-        ["40", "0", "100%", "100%", "3", "2"],
-        ["40", "1", "100%", "100%", "2", "2"],
-        ["40", "2", "60%", "100%", "1", "0"],
-    ]
-    plain = {"methods": {"kmeans": brain.methods["kmeans"]}, "contingency": None}
-    real = {"genes": brain.genes.drop(columns=["relevant", "planted_regions"])}
-    for changes, n_columns in ((plain, 3), (real, 6)):
-        rows = view_regions(dataclasses.replace(brain, **changes)).rows
-        assert {len(row) for row in rows} == {n_columns}
-
-
-def test_clusters_correspond_by_the_region_with_most_of_their_voxels(brain):
-    merged = brain.methods["l0"].labels.clip(max=1)
-    regions = brain.obs["region"].astype(str).to_numpy(dtype=object)
-    later = dataclasses.replace(
-        brain,
-        name="P4",
-        contingency=tabulate_overlap({"l0": merged}, regions, brain.regions),
-    )
-    assert [texts(row) for row in view_corresponding([brain, later]).rows] == [
-        ["RSP", "0 (100%)", "0 (100%)"],
-        ["CSP", "1 (100%)", "1 (100%)"],
-        # The merged cluster has 40 voxels in both; the tie goes to CSP.
-        ["r1", "2 (60%), 3 (40%)", "no cluster"],
-    ]
-    assert view_corresponding([brain]) is None
-    fewer = later.contingency[later.contingency["label"] != "r1"]
-    view = view_corresponding([brain, dataclasses.replace(later, contingency=fewer)])
-    assert texts(view.rows[2])[2] == "–"
 
 
 @pytest.fixture
