@@ -242,11 +242,6 @@ def test_sparse_rows_that_do_not_add_up_are_refused(h5ad, X, part, change, messa
     refused(file, message)
 
 
-def test_an_unknown_ending_and_an_array_that_is_not_there_are_refused(npz):
-    refused("m.xls", "m.xls: .xls is not read. Convert it: soffice")
-    refused(npz(), "should include 'a'", layer="a")
-
-
 @pytest.mark.parametrize("name", ["id", "Sample", "cell_id", "names", "row", "Unnamed: 0"])
 def test_a_column_of_numbers_called_like_an_id_names_the_samples(put, name):
     rows = f",a,b\n{10**9 + 3},0.5,1\n{10**9 + 1},2,3\n{10**9 + 2},4,2\n"
