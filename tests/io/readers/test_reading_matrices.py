@@ -265,6 +265,15 @@ def test_text_that_is_no_table_is_refused(put):
     refused(put(b"no gzip", "m.csv.gz"), "not UTF-8 text")
 
 
+def test_a_fault_of_the_reader_is_not_called_damage(put, monkeypatch):
+    def fail(*_, **__):
+        raise ValueError("a fault")
+
+    monkeypatch.setattr("sparsekm.io.readers.table_reader.find_orientation", fail)
+    with pytest.raises(ValueError, match="^a fault$"):
+        read_matrix(put("a,b\n1,2\n3,4\n5,7\n"))
+
+
 def test_the_shape_counts_in_every_format(tmp_path, npz, h5ad):
     X = np.zeros((600, 400))
     names = np.arange(400).astype(str)
