@@ -79,11 +79,7 @@ def page(tmp_path_factory, brain, ages):
 
 
 def as_real(result, source="allen"):
-    return dataclasses.replace(
-        result,
-        provenance={"source": source, "simulated": False},
-        genes=result.genes.assign(gene_id=np.arange(100, 108)),
-    )
+    return dataclasses.replace(result, provenance={"source": source, "simulated": False})
 
 
 def test_genes_of_interest_are_those_asked_for_or_the_papers_of_the_real_atlas(brain):
