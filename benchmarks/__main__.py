@@ -21,6 +21,7 @@ NAMES = [
     "smallest_cluster",
     "space",
     "space_atlas",
+    "trace_data",
     "tuning_rules",
     "wide_sparse",
     "workflow_jobs",

@@ -65,16 +65,29 @@ def watch() -> None:
     sys.setprofile(look)
 
 
+def trace(command: list[str]) -> list[tuple[str, str]]:
+    """Run a command in a folder with the table; list what is logged, each as kind and name."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-c", DRAW + WRITE], cwd=folder, check=True)
+        place = Path(folder, "first")
+        place.mkdir()
+        (place / "sitecustomize.py").write_text(WATCH)
+        tracing = {"PYTHONPATH": str(place), "TRACE_LOG": str(place / "log")}
+        subprocess.run(command, cwd=folder, env=os.environ | tracing, check=True)
+        lines = dict.fromkeys((place / "log").read_text().splitlines())
+    return [(line.partition(" ")[0], line.partition(" ")[2]) for line in lines]
+
+
+def benchmark():
+    """Give a table with a row for each file, climb and class of a fit and of a run."""
+    # Not for the processes that are watched, which import this module.
+    import pandas as pd
+
+    commands = {"fit": [sys.executable, "-c", DRAW + FIT], "run": RUN}
+    rows = [(title, *found) for title, command in commands.items() for found in trace(command)]
+    return pd.DataFrame(rows, columns=["traced", "kind", "name"])
+
+
 if __name__ == "__main__":
-    for title, command in (("fit", [sys.executable, "-c", DRAW + FIT]), ("run", RUN)):
-        with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([sys.executable, "-c", DRAW + WRITE], cwd=folder, check=True)
-            place = Path(folder, "first")
-            place.mkdir()
-            (place / "sitecustomize.py").write_text(WATCH)
-            tracing = {"PYTHONPATH": str(place), "TRACE_LOG": str(place / "log")}
-            subprocess.run(command, cwd=folder, env=os.environ | tracing, check=True)
-            lines = list(dict.fromkeys((place / "log").read_text().splitlines()))
-        for kind in ("file", "climb", "class"):
-            found = [line.partition(" ")[2] for line in lines if line.startswith(kind)]
-            print(f"{title}, {kind}: {len(found)}", *found, sep="\n  ")
+    for (title, kind), table in benchmark().groupby(["traced", "kind"], sort=False):
+        print(f"{title}, {kind}: {len(table)}", *table["name"], sep="\n  ")

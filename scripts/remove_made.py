@@ -23,17 +23,17 @@ def list_made() -> set[str]:
     """List the files below the current folder that the workflow made, or left half-written."""
     recorded = workflow_files.recorded_files(Path())
     undeclared = workflow_files.match_any(workflow_files.UNDECLARED)
-
-    def is_made(path: str) -> bool:
+    made = set()
+    for path in workflow_files.walk_folders(Path()):
         whole = re.sub(r"/\.\d+\.partial\.([^/]+)$", r"/\1", path)
-        return whole in recorded or undeclared.fullmatch(whole) is not None
+        if not path.startswith(_FETCHED) and (whole in recorded or undeclared.fullmatch(whole)):
+            made.add(path)
+    return made
 
-    files = (path for path in workflow_files.walk_folders(Path()) if not path.startswith(_FETCHED))
-    return {path for path in files if is_made(path)}
 
-
-def remove_made() -> list[str]:
-    """Remove the workflow's files below the current folder, and list all other files."""
+def main() -> None:
+    """Remove the workflow's files below the current folder, and print which others are left."""
+    sys.stdout.reconfigure(errors="backslashreplace")
     made, others = list_made(), []
     for path in [*workflow_files.walk_folders(Path()), *workflow_files.FOLDERS]:
         if Path(path).is_dir():
@@ -43,16 +43,10 @@ def remove_made() -> list[str]:
             Path(path).unlink()
         elif Path(path).is_file() and not path.startswith(_KEPT):
             others.append(path)
-    return sorted(others)
-
-
-def main() -> None:
-    """Remove the files, and print which are left."""
-    sys.stdout.reconfigure(errors="backslashreplace")
-    others = remove_made()
     if others:
-        shown = ", ".join(others[:_MOST_NAMED]) + (", ..." if len(others) > _MOST_NAMED else "")
-        print(f"Kept, not recorded as made by the workflow: {shown}")
+        shown = ", ".join(sorted(others)[:_MOST_NAMED])
+        more = ", ..." if len(others) > _MOST_NAMED else ""
+        print(f"Kept, not recorded as made by the workflow: {shown}{more}")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ any other error.
 import contextlib
 import logging
 import os
-import re
+import resource
 import shutil
 import sys
 import time
@@ -19,7 +19,7 @@ from pathlib import Path
 # which cannot install the package from a relative path.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from sparsekm.io.atomic import lock_file
+from sparsekm.io.atomic import lock_file, remove_unfinished
 from sparsekm.io.input_error import shorten
 from sparsekm.pipeline.workflow_files import name_job, record_files
 
@@ -92,26 +92,6 @@ def wait_for_turn(log: Path, job: str, tell=None):
     return turn
 
 
-def clear_unfinished(outputs) -> None:
-    """Remove half-written copies of these files left by killed jobs; requires the job's lock."""
-    from sparsekm.io.atomic import remove_unfinished
-
-    for output in map(Path, outputs):
-        remove_unfinished(output.parent, output.name)
-
-
-def peak_megabytes() -> float:
-    """Return the peak resident memory of this process."""
-    import resource
-
-    status = Path("/proc/self/status")
-    if status.exists():
-        # Unlike ru_maxrss this excludes the memory of the parent before this process started.
-        return int(re.search(r"VmHWM:\s*(\d+) kB", status.read_text())[1]) / 1024
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-
-
 def job(snakemake):
     """Run the decorated function at once, as `run` does."""
     return lambda main: run(main, snakemake)
@@ -172,11 +152,15 @@ def _work(main, snakemake, name, log) -> None:
         logging.captureWarnings(True)
         for line in early:
             logging.warning("%s", line)
-        clear_unfinished(snakemake.output)
+        for output in map(Path, snakemake.output):
+            remove_unfinished(output.parent, output.name)
         from joblib import parallel_config
 
         # Estimators with `n_jobs=None` use this many.
         with parallel_config(n_jobs=snakemake.threads):
             main(snakemake, Progress(name))
-    wall, cpu = time.monotonic() - start, sum(os.times()[:2])
-    logging.info("done in %.1f s, with %.1f s of CPU and %.0f MB", wall, cpu, peak_megabytes())
+    took = time.monotonic() - start, sum(os.times()[:2])
+    # Bytes on macOS, kilobytes elsewhere.
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    logging.info("done in %.1f s, with %.1f s of CPU and %.0f MB", *took, peak)

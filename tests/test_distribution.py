@@ -46,10 +46,9 @@ for home in sorted(set(sparsekm._HOMES.values())):
 @pytest.fixture(scope="module")
 def tracked(project_root):
     """List the project's files."""
-    listing = subprocess.run(
-        ["git", "ls-files"], cwd=project_root, capture_output=True, text=True, check=False
-    ).stdout
-    files = [file for file in listing.splitlines() if (project_root / file).is_file()]
+    command = ["git", "ls-files"]
+    listed = subprocess.run(command, cwd=project_root, capture_output=True, text=True, check=False)
+    files = [file for file in listed.stdout.splitlines() if (project_root / file).is_file()]
     if not files:
         pytest.skip("not a checkout: nothing tells which files belong to the project")
     return files
@@ -59,26 +58,20 @@ def tracked(project_root):
 def built(tmp_path_factory, project_root, tracked):
     """Build wheel and source archive from a copy of the project with strange files in it."""
     copy, built = (tmp_path_factory.mktemp(name) for name in ("copy", "built"))
-    for file in tracked:
+    bodies = {file: (project_root / file).read_bytes() for file in tracked}
+    for file, body in (bodies | dict.fromkeys(STRAY, b"stray")).items():
         (copy / file).parent.mkdir(parents=True, exist_ok=True)
-        (copy / file).write_bytes((project_root / file).read_bytes())
-    for file in STRAY:
-        (copy / file).parent.mkdir(parents=True, exist_ok=True)
-        (copy / file).write_text("stray")
+        (copy / file).write_bytes(body)
     subprocess.run([sys.executable, "-c", BUILD, built], cwd=copy, check=True, capture_output=True)
     return built
 
 
 @pytest.mark.release
-def test_the_source_archive_holds_the_projects_files_and_no_others(built, tracked):
+def test_archive_and_wheel_hold_the_projects_files_and_no_others(built, tracked):
     with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
         names = {member.name.partition("/")[2] for member in archive if member.isfile()}
     expected = {file for file in tracked if file.startswith(("src/", *SHIPPED))} | ABOUT | BUILT
     assert {name for name in names if not name.startswith("src/sparsekm.egg-info/")} == expected
-
-
-@pytest.mark.release
-def test_the_wheel_holds_packages_and_workflow_and_nothing_else(built, tracked):
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
     expected = {file.removeprefix("src/") for file in tracked if file.startswith("src/")}
@@ -93,8 +86,7 @@ def alone(built, kernels, project_root, tmp_path_factory):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
     python = place / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q"]
-    wheel = next(built.glob("*.whl"))
-    subprocess.run([*pip, "--no-deps", "--no-index", wheel], check=True)
+    subprocess.run([*pip, "--no-deps", "--no-index", next(built.glob("*.whl"))], check=True)
     (site,) = place.glob("lib/python*/site-packages")
     # The checkout itself is not among these: its own .pth is not followed from another one.
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
@@ -109,14 +101,18 @@ def alone(built, kernels, project_root, tmp_path_factory):
     return python
 
 
+def run_alone(command, folder):
+    ours = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    found = {"cwd": folder, "env": ours, "capture_output": True, "text": True}
+    done = subprocess.run(command, check=False, **found)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.release
 def test_the_wheel_alone_runs_the_examples_of_all_public_names(alone, project_root, tmp_path):
     project = tomllib.loads((project_root / "pyproject.toml").read_text())["project"]
     examples = EXAMPLES.format(version=project["version"], place=str(alone.parents[1]))
-    done = subprocess.run(
-        [alone, "-I", "-c", examples], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    run_alone([alone, "-I", "-c", examples], tmp_path)
 
 
 @pytest.mark.release
@@ -129,15 +125,7 @@ def test_the_wheel_alone_plans_a_run_of_the_workflow(alone, tmp_path):
     )
     snakefile = ("--snakefile", place / "workflow" / "Snakefile")
     options = ("--dry-run", "--logger", "sparsekm", "--cores", "1")
-    done = subprocess.run(
-        [alone, "-m", "snakemake", *snakefile, *options],
-        cwd=tmp_path,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    run_alone([alone, "-m", "snakemake", *snakefile, *options], tmp_path)
 
 
 def test_one_version_stands_in_all_places(project_root):

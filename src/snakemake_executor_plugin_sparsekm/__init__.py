@@ -9,12 +9,10 @@ Snakemake finds the plugin by the name of this package, which has to be next to 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import runpy
 import signal
 import sys
-from collections.abc import Iterator
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -27,11 +25,8 @@ from snakemake.iocontainers import Snakemake
 
 common_settings = local.common_settings
 # A process that forks should have one thread. Pandas loads pyarrow, whose jemalloc starts another.
-_ONE_THREAD = {
-    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
-    "NUMBA_NUM_THREADS": "1",
-    "JE_ARROW_MALLOC_CONF": "background_thread:false",
-}
+_ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+_ONE_THREAD["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
 
 
 class Executor(local.Executor):
@@ -49,8 +44,12 @@ class Executor(local.Executor):
         self.context.set_forkserver_preload(
             [__name__, "snakemake.cli", "sparsekm.pipeline.warm_imports"]
         )
-        with _environment(Path(sparsekm.__file__).parents[1]):
-            forkserver.ensure_running()
+        before, source = dict(os.environ), str(Path(sparsekm.__file__).parents[1])
+        path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
+        os.environ.update(_ONE_THREAD, PYTHONPATH=path)
+        forkserver.ensure_running()
+        os.environ.clear()
+        os.environ.update(before)
 
     def run_single_job(self, job):
         """Submit a job to the pool of threads, each of which waits for a child."""
@@ -63,47 +62,30 @@ class Executor(local.Executor):
         settings = self.workflow.deployment_settings
         cached = self.workflow.workflow_settings.cache
         is_plain = not (settings.deployment_method or job.is_shadow or cached)
-        return is_plain and job.threads == 1 and str(job.rule.script or "").endswith(".py")
+        is_short = job.threads == 1 and (job.benchmark_repeats or 1) == 1
+        return is_plain and is_short and str(job.rule.script or "").endswith(".py")
 
     def _fork(self, job) -> None:
         script = job.rule.basedir.join(job.rule.script).get_path_or_uri(secret_free=True)
         of_job = job.input, job.output, job.params, job.wildcards, job.threads, job.resources
         of_rule = job.log, self.workflow.config, job.rule.name, None, str(Path(script).parent)
-        given = Snakemake(*of_job, *of_rule)
-        records = []
-        for _ in range(job.benchmark_repeats or 1):
-            child = self.context.Process(target=_run_script, args=(script, given, Path.cwd()))
-            with self.turn:
-                child.start()
-            record = BenchmarkRecord()
-            with benchmarked(child.pid if job.benchmark else False, record):
-                wait([child.sentinel])
-            with self.turn:
-                child.join()
-            records.append(record)
-            if child.exitcode and child.exitcode < 0:
-                name = signal.Signals(-child.exitcode).name
-                raise WorkflowError(f"ERROR in {job.rule.name}: its process died ({name}).")
-            if child.exitcode:
-                # The job said why.
-                raise SpawnedJobError()
+        given, record = Snakemake(*of_job, *of_rule), BenchmarkRecord()
+        child = self.context.Process(target=_run_script, args=(script, given, Path.cwd()))
+        with self.turn:
+            child.start()
+        with benchmarked(child.pid if job.benchmark else False, record):
+            wait([child.sentinel])
+        with self.turn:
+            child.join()
+        if child.exitcode < 0:
+            name = signal.Signals(-child.exitcode).name
+            raise WorkflowError(f"ERROR in {job.rule.name}: its process died ({name}).")
+        if child.exitcode:
+            # The job said why.
+            raise SpawnedJobError()
         if job.benchmark:
             extended = self.workflow.output_settings.benchmark_extended
-            write_benchmark_records(records, str(job.benchmark), extended)
-
-
-@contextlib.contextmanager
-def _environment(source: Path) -> Iterator[None]:
-    """Let the process that starts now import from `source` first, with libraries of one thread."""
-    before = dict(os.environ)
-    others = [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(source), *others])
-    os.environ.update(_ONE_THREAD)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
+            write_benchmark_records([record], str(job.benchmark), extended)
 
 
 def _run_script(script: str, given: Snakemake, folder: Path) -> None:

@@ -6,50 +6,20 @@ import shlex
 import sys
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
-import yaml
 
 from sparsekm.command import main as command
 from sparsekm.command import run as runs
 from sparsekm.command.refusals import take_turn
-from sparsekm.pipeline.workflow_files import record_files
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """A folder with a table, where a run only makes two files as its jobs would."""
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(20, 5)).round(2), columns=list("uvwxy"))
-    frame.insert(0, "kind", ["a"] * 10 + ["b"] * 10)
-    frame.to_csv("tumours.csv", index=False)
-
-    def make(place, file, folder, options):
-        monkeypatch.chdir(folder)
-        for log, output in (
-            ("logs/report.log", "results/report.html"),
-            ("logs/select_fit/tumours/l0.log", "results/tumours/l0/tuned.h5"),
-        ):
-            record_files(Path(log), [output])
-            for path in map(Path, (log, output)):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(f"made with {yaml.safe_load(file.read_text())}")
-        monkeypatch.chdir(tmp_path)
-        return 0
-
-    monkeypatch.setattr(runs, "_start_workflow", make)
-    monkeypatch.setattr(runs, "_clear_stale_lock", lambda *_: None)
-    return tmp_path
-
-
-def run(*arguments):
-    return command.main(["run", *map(str, arguments)])
 
 
 def contents(folder):
     return {file: file.read_text() for file in folder.rglob("*") if file.is_file()}
+
+
+def put(file, text="mine"):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
 
 
 OURS = [
@@ -64,49 +34,46 @@ OURS = [
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_a_file_that_no_run_made_is_named_and_stays_and_nothing_is_written(here, name, capsys):
-    (here / name).parent.mkdir(parents=True)
-    (here / name).write_text("mine")
+def test_a_file_that_no_run_made_is_named_and_stays_and_nothing_is_written(
+    here, run_kinds, name, capsys
+):
+    put(here / name)
     before = contents(here)
-    assert run("tumours.csv", "--labels", "kind", "--output", ".") == 2
-    told = capsys.readouterr().err
-    assert f"sparsekm: {name}: would be overwritten, but no run recorded having made it" in told
+    for more in ([], ["--force"]):
+        assert run_kinds("--output", ".", *more) == 2
+        told = capsys.readouterr().err
+        assert f"sparsekm: {name}: would be overwritten, but no run recorded having made it" in told
     assert contents(here) == before
     other = re.search(r"--output (\S+)\.$", told, re.M)[1]
-    assert run("tumours.csv", "--labels", "kind", "--output", other) == 0
+    assert run_kinds("--output", other) == 0
     assert contents(here).items() > before.items()
 
 
-def test_a_configuration_with_files_of_others_beside_it_is_refused_too(here, capsys):
-    (here / "mine.yaml").write_text("matrices: {tumours: {path: tumours.csv, labels: kind}}\n")
-    (here / "results").mkdir()
-    (here / "results" / "report.html").write_text("mine")
+def test_a_configuration_with_files_of_others_beside_it_is_refused_too(here, run, capsys):
+    put(here / "mine.yaml", "matrices: {tumours: {path: tumours.csv, labels: kind}}\n")
+    put(here / "results" / "report.html")
     assert run("mine.yaml") == 2
     assert "results/report.html: would be overwritten" in capsys.readouterr().err
     assert (here / "results" / "report.html").read_text() == "mine"
 
 
-def test_files_under_other_names_hinder_nothing(here):
+def test_files_under_other_names_hinder_nothing(here, run_kinds):
     names = ["results/figures/mine.png", "results/mine.html", "logs/mine.log", "data/tumours/a.csv"]
     names += ["results/others/l0/tuned.h5", "results/theory/checks.csv"]
     for name in names:
-        (here / name).parent.mkdir(parents=True, exist_ok=True)
-        (here / name).write_text("mine")
-    assert run("tumours.csv", "--labels", "kind", "--output", ".") == 0
+        put(here / name)
+    assert run_kinds("--output", ".") == 0
     assert {(here / name).read_text() for name in names} == {"mine"}
+    # A report put where that run made another file.
+    put(here / "results" / "tumours" / "genes.csv")
+    assert run_kinds("--output", ".") == 2
 
 
-def test_a_report_put_where_a_run_made_another_file_is_refused(here):
-    assert run("tumours.csv", "--labels", "kind", "--output", ".") == 0
-    assert run("tumours.csv", "--labels", "kind", "--output", ".") == 0
-    (here / "results" / "tumours" / "genes.csv").write_text("mine")
-    assert run("tumours.csv", "--labels", "kind", "--output", ".") == 2
-
-
-def test_results_of_other_settings_are_replaced_only_with_force(here, capsys):
-    assert run("tumours.csv", "--ignore", "kind", "--clusters", "4") == 0
+def test_results_of_other_settings_are_replaced_only_with_force(here, run, capsys):
+    four, three = (["tumours.csv", "--ignore", "kind", "--clusters", k] for k in (4, 3))
+    assert run(*four) == 0
     before = contents(here)
-    assert run("tumours.csv", "--ignore", "kind", "--clusters", "3") == 2
+    assert run(*three) == 2
     told = capsys.readouterr().err
     assert "sparsekm-tumours/results/report.html" in told
     assert "sparsekm-tumours/results/tumours/l0/tuned.h5" in told
@@ -114,54 +81,44 @@ def test_results_of_other_settings_are_replaced_only_with_force(here, capsys):
     assert "add --force" in told
     assert contents(here) == before
     output = re.search(r"--output (\S+);", told)[1]
-    assert run("tumours.csv", "--ignore", "kind", "--clusters", "3", "--output", output) == 0
+    assert run(*three, "--output", output) == 0
     assert contents(here).items() >= before.items()
-    assert run("tumours.csv", "--ignore", "kind", "--clusters", "3", "--force") == 0
+    assert run(*three, "--force") == 0
     report = (here / "sparsekm-tumours" / "results" / "report.html").read_text()
     assert "'n_clusters': 3" in report
-
-
-def test_a_table_of_the_same_name_does_not_replace_the_results_of_another(here, capsys):
-    assert run("tumours.csv", "--labels", "kind") == 0
+    # The same settings again, and a table of the same name.
+    assert run(*three, "--quiet", "--cores", "1") == 0
     (here / "new").mkdir()
     (here / "tumours.csv").rename(here / "new" / "tumours.csv")
-    assert run("new/tumours.csv", "--labels", "kind") == 2
+    assert run("new/tumours.csv", *three[1:]) == 2
     assert 'tumours.path was "../tumours.csv" and is' in capsys.readouterr().err
 
 
-def test_the_same_settings_and_those_that_made_nothing_run_without_force(here, monkeypatch):
+def test_settings_that_made_nothing_are_replaced_without_force(run_kinds, monkeypatch):
     made = runs._start_workflow
     monkeypatch.setattr(runs, "_start_workflow", lambda *_: 1)
-    assert run("tumours.csv", "--labels", "kind", "--methods", "l1") == 2
+    assert run_kinds("--methods", "l1") == 2
     monkeypatch.setattr(runs, "_start_workflow", made)
-    assert run("tumours.csv", "--labels", "kind") == 0
-    assert run("tumours.csv", "--labels", "kind", "--quiet", "--cores", "1") == 0
+    assert run_kinds() == 0
 
 
-def test_an_edited_configuration_runs_again_but_another_file_replaces_only_with_force(here, capsys):
-    assert run("tumours.csv", "--labels", "kind") == 0
+def test_an_edited_configuration_stays_and_runs_again_and_another_replaces_only_with_force(
+    here, run, run_kinds, capsys
+):
+    assert run_kinds() == 0
     folder = here / "sparsekm-tumours"
     text = (folder / "config.yaml").read_text()
-    (folder / "config.yaml").write_text(text + "n_init: 3\n")
+    put(folder / "config.yaml", text + "n_init: 3\n")
+    assert run_kinds("--force") == 2
+    assert "config.yaml was edited and will not be overwritten" in capsys.readouterr().err
     assert run(folder / "config.yaml") == 0
-    (folder / "v2.yaml").write_text(text + "n_init: 4\n")
+    put(folder / "v2.yaml", text + "n_init: 4\n")
     assert run(folder / "v2.yaml") == 2
     told = capsys.readouterr().err
     assert "results/report.html" in told
     assert "(config.yaml made it). To keep it, put v2.yaml in another folder" in told
     assert run(folder / "v2.yaml", "--force") == 0
     assert run(folder / "v2.yaml") == 0
-
-
-def test_force_overwrites_neither_an_edited_configuration_nor_files_of_others(here, capsys):
-    (here / "config.yaml").write_text("seed: 1\n")
-    assert run("tumours.csv", "--labels", "kind", "--output", ".", "--force") == 2
-    assert "config.yaml was edited" in capsys.readouterr().err
-    (here / "config.yaml").unlink()
-    (here / "logs").mkdir()
-    (here / "logs" / "report.log").write_text("mine")
-    assert run("tumours.csv", "--labels", "kind", "--output", ".", "--force") == 2
-    assert "logs/report.log" in capsys.readouterr().err
 
 
 def applicable():
@@ -174,34 +131,35 @@ def applicable():
                 yield [name, *value]
 
 
-@pytest.mark.parametrize("words", list(applicable()), ids=lambda words: words[0])
-def test_an_option_that_cannot_apply_to_a_configuration_is_refused_by_name(here, words, capsys):
-    (here / "config.yaml").write_text("matrices: {tumours: {path: tumours.csv, labels: kind}}\n")
+def test_an_option_that_cannot_apply_to_a_configuration_is_refused_by_name(here, run, capsys):
+    put(here / "config.yaml", "matrices: {tumours: {path: tumours.csv, labels: kind}}\n")
     before = contents(here)
-    assert run("config.yaml", *words) == 2
-    told = capsys.readouterr().err
-    assert told.startswith(f"sparsekm: {words[0]} cannot be used with a configuration")
+    for words in applicable():
+        assert run("config.yaml", *words) == 2
+        told = capsys.readouterr().err
+        assert told.startswith(f"sparsekm: {words[0]} cannot be used with a configuration")
     assert contents(here) == before
 
 
-def test_while_another_run_works_in_the_folder_nothing_is_written(here, capsys):
-    folder = here / "sparsekm-tumours"
-    assert run("tumours.csv", "--labels", "kind") == 0
+def test_while_another_run_works_in_the_folder_nothing_is_written(here, run_kinds, capsys):
+    assert run_kinds() == 0
     before = contents(here)
-    with take_turn(folder):
-        assert run("tumours.csv", "--labels", "kind", "--methods", "l1", "--force") == 2
+    with take_turn(here / "sparsekm-tumours"):
+        assert run_kinds("--methods", "l1", "--force") == 2
     assert "sparsekm-tumours: another run is working there" in capsys.readouterr().err
     assert contents(here) == before
-    assert run("tumours.csv", "--labels", "kind", "--methods", "l1", "--force") == 0
+    assert run_kinds("--methods", "l1", "--force") == 0
 
 
-def test_a_command_that_is_suggested_can_be_pasted_into_a_shell(here, capsys, monkeypatch):
+def test_a_command_that_is_suggested_can_be_pasted_into_a_shell(
+    run, run_kinds, capsys, monkeypatch
+):
     output = "it's a; folder"
-    assert run("tumours.csv", "--labels", "kind", "--output", output) == 0
+    assert run_kinds("--output", output) == 0
     file = f"{output}/config.yaml"
     with Path(file).open("a") as opened:
         opened.write("n_init: 3\n")
-    assert run("tumours.csv", "--labels", "kind", "--output", output) == 2
+    assert run_kinds("--output", output) == 2
     monkeypatch.setattr(runs, "_start_workflow", lambda *_: 1)
     assert run(file) == 2
     edited, failed = capsys.readouterr().err.splitlines()
@@ -213,12 +171,7 @@ def test_a_command_that_is_suggested_can_be_pasted_into_a_shell(here, capsys, mo
     assert list(map(shlex.split, suggested)) == [[file]] * 3
 
 
-def test_a_folder_whose_name_is_not_one_line_is_refused(here, capsys):
-    assert run("tumours.csv", "--labels", "kind", "--output", "a\nseed: 1") == 2
-    assert "the path should be printable text" in capsys.readouterr().err
-
-
-def test_a_terminal_without_the_characters_of_a_name_shows_them_as_escapes(here, monkeypatch):
+def test_a_terminal_without_the_characters_of_a_name_shows_them_as_escapes(here, run, monkeypatch):
     table = (here / "tumours.csv").read_text().replace("u,v,w", "β-catenin,v,w")
     (here / "Ωmega.csv").write_text(table, encoding="utf-8")
     terminals = [io.TextIOWrapper(io.BytesIO(), encoding="latin-1") for _ in range(2)]

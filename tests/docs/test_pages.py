@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from benchmarks.__main__ import NAMES
 from benchmarks.figures import BEGIN, END, FILE, OTHERS, PAGE, RATIOS, table_of, worse
 
 import sparsekm
@@ -18,7 +19,12 @@ import sparsekm.metrics
 from sparsekm.command.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]
+EXAMPLES = sorted((DOCS / "examples").glob("[0-9]*.py"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+TARGETS = set(re.findall(r"^([a-z-]+):.*## ", MAKEFILE, re.M))
 
 
 def find_python(text):
@@ -53,22 +59,14 @@ def test_the_site_begins_with_the_same_lines():
 
 
 def test_every_make_target_is_there_and_the_command_has_the_options(capsys):
-    text = README
-    targets = set(re.findall(r"(?:^|`)make ([a-z-]+)", text, re.M))
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    known = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.M))
-    assert {"results", "test", "run"} <= targets <= known
+    targets = set(re.findall(r"(?:^|`)make ([a-z-]+)", README, re.M))
+    assert {"results", "test", "run"} <= targets <= TARGETS
     with pytest.raises(SystemExit):
         main(["run", "--help"])
     options = set(re.findall(r"--[a-z]+", capsys.readouterr().out))
-    commands = re.findall(r"^sparsekm run .*$", text, re.M)
+    commands = re.findall(r"^sparsekm run .*$", README, re.M)
     assert commands
     assert set(re.findall(r"--[a-z]+", " ".join(commands))) <= options
-
-
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-DOCS = ROOT / "docs"
-EXAMPLES = sorted((DOCS / "examples").glob("[0-9]*.py"))
 
 
 def find_links(text):
@@ -132,10 +130,15 @@ def commands():
 
 
 def test_every_target_that_the_actions_make_is_there_with_lint_tests_and_site():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.M))
     made = set(re.findall(r"\bmake ([a-z-]+)", "\n".join(commands())))
-    assert {"lint", "check", "docs"} <= made <= targets
+    assert {"lint", "check", "docs"} <= made <= TARGETS
+
+
+def test_every_benchmark_is_in_the_list_of_all():
+    modules = [file for file in (ROOT / "benchmarks").glob("*.py") if "__" not in file.name]
+    found = [file.stem for file in modules if "\ndef benchmark(" in file.read_text("utf-8")]
+    assert sorted(found) == sorted(NAMES)
+    assert "trace_data" in found
 
 
 def row(**changed):
@@ -164,23 +167,15 @@ def test_a_ratio_is_ours_over_the_peers():
     assert "| 30.00 | 10.00 | 3.0 |" in table
 
 
-def listed_in_reference():
-    text = (DOCS / "api.rst").read_text(encoding="utf-8")
-    return re.findall(r"^   ([\w.]+)$", text, re.M)
-
-
-def test_the_reference_lists_every_public_name_once():
-    listed = listed_in_reference()
+def test_the_reference_lists_every_public_name_once_and_only_what_is_there_and_documented():
+    listed = re.findall(r"^   ([\w.]+)$", (DOCS / "api.rst").read_text(encoding="utf-8"), re.M)
     assert len(listed) == len(set(listed))
     public = {*sparsekm.__all__} - {"__version__"}
     public |= {f"metrics.{name}" for name in {*sparsekm.metrics.__all__} - public}
     assert public <= set(listed)
-
-
-@pytest.mark.parametrize("name", listed_in_reference())
-def test_the_reference_lists_only_what_is_there_and_documented(name):
-    home, _, last = f"sparsekm.{name}".rpartition(".")
-    assert getattr(import_module(home), last).__doc__
+    for name in listed:
+        home, _, last = f"sparsekm.{name}".rpartition(".")
+        assert getattr(import_module(home), last).__doc__, name
 
 
 def test_the_site_needs_nothing_from_the_network():
@@ -190,8 +185,7 @@ def test_the_site_needs_nothing_from_the_network():
 
 
 def test_a_warning_fails_the_build_and_what_it_makes_is_not_in_git():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    recipe = re.search(r"^docs: .*\n((?:\t.*\n)+)", makefile, re.M)[1]
+    recipe = re.search(r"^docs: .*\n((?:\t.*\n)+)", MAKEFILE, re.M)[1]
     assert "-m sphinx -W " in recipe
     assert "docs/_build/html" in recipe
     ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()

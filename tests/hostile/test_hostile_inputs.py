@@ -134,7 +134,7 @@ REFUSED = {
         "sets.gmt.gz",
         lambda: pack((MEGABYTE, 1500)),
         read_gene_sets,
-        "reading it ran out of memory (MemoryError); its limits are 1024 MiB of memory",
+        "read it ran out of memory (MemoryError); its limits are 1024 MiB of memory",
     ),
     "a number of 5,000 digits": (
         "genes.json",

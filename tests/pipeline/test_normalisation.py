@@ -1,4 +1,4 @@
-"""z-scores, counts, the most variable features, and the file normalised.h5ad."""
+"""From a table to a matrix to cluster: missing values, scales, and the file normalised.h5ad."""
 
 import subprocess
 import sys
@@ -8,22 +8,36 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array, issparse
+from sklearn.impute import KNNImputer
 
 from sparsekm.cluster.matrices.dense_parts import variance_beyond_trend
+from sparsekm.cluster.missing import fill_missing
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.normalised_file import read_normalised, write_normalised
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.row_stream import RowStream
-from sparsekm.pipeline.normalisation import NORMALISATIONS, normalise
+from sparsekm.pipeline.normalisation import NORMALISATIONS, normalise, settle_missing
 from sparsekm.pipeline.scales import log_counts, most_variable_counts, zscore
 
 
-def raw(X, offset=None):
-    X = np.array(X, dtype=np.float32)
-    offset = np.zeros(X.shape[1]) if offset is None else np.array(offset)
-    return RawMatrix(RowStream.of(X), offset, [f"g{j}" for j in range(X.shape[1])])
+def raw(X, offset=0.0):
+    """Give a matrix as it is read: values in single precision, less an offset."""
+    X = np.asarray(X, dtype=np.float64)
+    shift = np.broadcast_to(offset, X.shape[1]).astype(np.float64)
+    features = [f"g{j}" for j in range(X.shape[1])]
+    return RawMatrix(RowStream.of((X - shift).astype(np.float32)), shift, features)
+
+
+def raw_sparse(X):
+    found = raw(X)
+    found.X = RowStream.of(csr_array(np.asarray(X, dtype=np.float32)))
+    return found
+
+
+def values(matrix):
+    return matrix.X.collect() + matrix.offset
 
 
 def test_a_column_worked_by_hand():
@@ -45,25 +59,18 @@ def test_constant_features_are_dropped_and_listed():
     assert matrix.dropped == ["g1", "g2"]
     assert matrix.kept.tolist() == [True, False, False]
     assert matrix.X.shape == (3, 1)
+    kept = normalise(raw([[11, 5, 3], [12, 5, 3], [14, 5, 0]], offset=[10, 0, 0]), "none")
+    np.testing.assert_array_equal(kept.X.collect(), [[11, 3], [12, 3], [14, 0]])
+    assert kept.dropped == ["g1"]
 
 
 def test_rounding_is_not_variation():
-    # 0.1 + 0.2 and 0.3 differ in the last place only.
-    matrix = normalise(raw([[0, 1], [5.6e-17, 2], [0, 3]], offset=[0.3, 0.0]))
-    assert matrix.dropped == ["g0"]
-    # So do stored values.
+    # 0.1 + 0.2 and 0.3 differ in the last place only; so do stored values.
+    assert normalise(raw([[0.3, 1], [0.1 + 0.2, 2], [0.3, 3]], offset=[0.3, 0])).dropped == ["g0"]
     tenth = np.float32(0.1)
-    X = np.array([[tenth, 1], [np.nextafter(tenth, 1), 2], [tenth, 3]], dtype=np.float32)
-    stored = raw(X)
-    stored.X = RowStream.of(csr_array(X))
-    assert normalise(stored).dropped == ["g0"]
-
-
-def test_none_keeps_values_and_drops_constant_features():
-    matrix = normalise(raw([[1, 5, 3], [2, 5, 3], [4, 5, 0]], offset=[10, 0, 0]), "none")
-    np.testing.assert_array_equal(matrix.X.collect(), [[11, 3], [12, 3], [14, 0]])
-    assert matrix.dropped == ["g1"]
-    assert matrix.kept.tolist() == [True, False, True]
+    assert normalise(raw_sparse([[tenth, 1], [np.nextafter(tenth, 1), 2], [tenth, 3]])).dropped == [
+        "g0"
+    ]
 
 
 @pytest.mark.parametrize("how", ["zscore", "none"])
@@ -97,30 +104,24 @@ def test_a_damaged_data_set_is_refused(file, X):
         file.write_bytes(content[:part])
         with pytest.raises(DamagedFileError, match="rule normalise_expression"):
             read_normalised(file)
-    for value, message in [
-        (X[:, :3], r"X: shape=\(6, 3\) should be \(6, 4\)"),
-        (X * np.nan, "NaN"),
+    for name, value, message in [
+        ("X", X[:, :3], r"X: shape=\(6, 3\) should be \(6, 4\)"),
+        ("X", X * np.nan, "NaN"),
+        ("obs", None, "obs is missing"),
     ]:
         file.write_bytes(content)
         with h5py.File(file, "r+") as opened:
-            del opened["X"]
-            opened["X"] = value
+            del opened[name]
+            if value is not None:
+                opened[name] = value
         with pytest.raises(DamagedFileError, match=message):
             read_normalised(file)
-    file.write_bytes(content)
-    with h5py.File(file, "r+") as opened:
-        del opened["obs"]
-    with pytest.raises(DamagedFileError, match="obs is missing"):
-        read_normalised(file)
 
 
 def test_the_number_of_clusters_is_the_configured_or_that_of_named_classes():
     assert count_clusters("a", 4, None, 10) == 4
     assert count_clusters("a", 4, ["x", "y"] * 5, 10) == 4
     assert count_clusters("a", "regions", ["x", "y", "z", "x", ""], 5) == 3
-
-
-def test_a_number_of_clusters_that_cannot_be_is_refused():
     with pytest.raises(MatrixError, match="'mine' has no labels. Set n_clusters under matrices"):
         count_clusters("mine", "regions", None, 10)
     with pytest.raises(MatrixError, match=r"n_clusters=10 .* less than n_samples=10"):
@@ -131,29 +132,15 @@ def test_a_number_of_clusters_that_cannot_be_is_refused():
 
 @pytest.mark.parametrize("how", NORMALISATIONS)
 def test_sparse_data_are_normalised_as_dense_ones_but_for_their_centre(seed, how):
-    counts = np.random.default_rng(seed).poisson(0.4, size=(300, 30)).astype(np.float32)
+    counts = np.random.default_rng(seed).poisson(0.4, size=(300, 30))
     counts[:, 0] += 1
-    counts[:, 3] = 0
-    counts[:, 4] = 2
-    dense = normalise(raw(counts), how)
-    stored = raw(counts)
-    stored.X = RowStream.of(csr_array(counts))
-    found = normalise(stored, how)
+    counts[:, [3, 4]] = 0, 2
+    dense, found = normalise(raw(counts), how), normalise(raw_sparse(counts), how)
     assert issparse(found.X.collect())
     assert found.dropped == dense.dropped
     np.testing.assert_array_equal(found.kept, dense.kept)
     z = found.X.collect().toarray() - found.center
     np.testing.assert_allclose(z, dense.X.collect(), atol=2e-5)
-
-
-def test_sparse_counts_are_filtered_as_dense_ones(seed):
-    rng = np.random.default_rng(seed)
-    counts = rng.poisson(rng.gamma(0.5, 1, size=40), size=(200, 40)).astype(np.float32)
-    stored = raw(counts)
-    stored.X = RowStream.of(csr_array(counts))
-    filtered = normalise(stored, "counts", 12)
-    np.testing.assert_array_equal(filtered.kept, normalise(raw(counts), "counts", 12).kept)
-    assert filtered.X.shape == (200, 12)
 
 
 def test_samples_without_counts_are_numbered_and_named():
@@ -165,21 +152,21 @@ def test_samples_without_counts_are_numbered_and_named():
         normalise(counts, "counts")
 
 
-def draw():
-    """Draw Poisson counts, of which ten features also differ between two groups."""
-    rng = np.random.default_rng(0)
+@pytest.fixture(name="counts")
+def counts_of_two_groups(seed):
+    """Poisson counts, of which ten features also differ between two groups."""
+    rng = np.random.default_rng(seed)
     rates = np.tile(10 ** rng.uniform(-1, 1.3, 400), (150, 1))
     rates[:, 40:50] = 3
     rates[:75, 40:50] *= 4
     return rng.poisson(rates)
 
 
-def test_features_that_differ_between_groups_come_first_and_ties_go_to_the_lowest_index():
-    X = draw()
-    assert set(most_variable_counts(raw(X), 12)) >= set(range(40, 50))
+def test_features_that_differ_between_groups_come_first_and_ties_go_to_the_lowest_index(counts):
+    assert set(most_variable_counts(raw(counts), 12)) >= set(range(40, 50))
     same = raw(np.tile([[1], [2], [4]], 5) + np.array([[1], [2], [0]]))
     assert most_variable_counts(same, 2).tolist() == [0, 1]
-    assert most_variable_counts(raw(X), 10_000).tolist() == list(range(400))
+    assert most_variable_counts(raw(counts), 10_000).tolist() == list(range(400))
 
 
 def test_counts_are_logged_at_the_median_depth():
@@ -188,29 +175,29 @@ def test_counts_are_logged_at_the_median_depth():
     np.testing.assert_allclose(found, np.log1p([[1, 3], [2, 2], [0, 4]]), rtol=1e-6)
 
 
-def test_features_are_chosen_by_their_variance_beyond_the_trend_of_their_mean():
-    X = draw()
-    totals = X.sum(axis=1, keepdims=True)
-    logs = np.log1p(X / totals * np.median(totals))
+def test_features_are_chosen_by_their_variance_beyond_the_trend_of_their_mean(counts):
+    totals = counts.sum(axis=1, keepdims=True)
+    logs = np.log1p(counts / totals * np.median(totals))
     variances = logs.var(axis=0, ddof=1)
     first = np.argsort(-variance_beyond_trend(logs.mean(axis=0), variances))[:50]
     assert set(first) != set(np.argsort(-variances)[:50])
-    assert most_variable_counts(raw(X), 50).tolist() == sorted(first)
+    assert most_variable_counts(raw(counts), 50).tolist() == sorted(first)
 
 
-def test_the_chosen_features_are_normalised_with_the_totals_of_all():
-    X = draw()
-    chosen = most_variable_counts(raw(X), 20)
-    found, everything = normalise(raw(X), "counts", 20), normalise(raw(X), "counts")
+def test_the_chosen_features_are_normalised_with_the_totals_of_all(counts):
+    chosen = most_variable_counts(raw(counts), 20)
+    found, everything = normalise(raw(counts), "counts", 20), normalise(raw(counts), "counts")
     np.testing.assert_array_equal(np.flatnonzero(found.kept), chosen)
     np.testing.assert_array_equal(found.X.collect(), everything.X.collect()[:, chosen])
     assert (found.n_filtered, everything.n_filtered) == (380, 0)
-    assert normalise(raw(X), "counts", 400).n_filtered == 0
+    stored = normalise(raw_sparse(counts), "counts", 20)
+    np.testing.assert_array_equal(stored.kept, found.kept)
+    assert stored.X.shape == (150, 20)
 
 
 @pytest.mark.parametrize(("value", "n_features"), [(0.5, 20), (-1.0, 500)])
-def test_what_is_no_count_is_refused_however_many_features_are_kept(value, n_features):
-    X = draw().astype(float)
+def test_what_is_no_count_is_refused_however_many_features_are_kept(counts, value, n_features):
+    X = counts.astype(float)
     X[3, 4] = value
     with pytest.raises(MatrixError, match="n_top_features chooses by the variance of raw counts"):
         normalise(raw(X), "zscore", n_features)
@@ -227,3 +214,85 @@ def test_reading_a_table_loads_no_compiler():
     # Numba takes a second and 100 MB, which the job that reads does not ask for.
     code = "import sys, sparsekm.pipeline.normalisation; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.fixture(name="whole")
+def values_without_gaps(seed):
+    return np.random.default_rng(seed).gamma(9, 1, size=(12, 8))
+
+
+@pytest.fixture
+def holes(whole):
+    holed = whole.copy()
+    for gap in [(0, 1), (3, 1), (4, 5), (7, 2)]:
+        holed[gap] = np.nan
+    return holed
+
+
+def test_nothing_happens_where_nothing_is_missing(whole):
+    matrix = settle_missing(raw(whole))
+    np.testing.assert_allclose(values(matrix), whole, rtol=1e-6)
+    assert matrix.remarks == []
+
+
+@pytest.mark.parametrize("offset", [0, 1000])
+def test_by_default_the_nearest_samples_fill_in_as_in_scikit_learn(holes, offset):
+    mean, deviation = np.nanmean(holes, axis=0), np.nanstd(holes, axis=0)
+    expected = KNNImputer(n_neighbors=5).fit_transform((holes - mean) / deviation)
+    matrix = settle_missing(raw(holes + offset, offset))
+    np.testing.assert_allclose(values(matrix), expected * deviation + mean + offset, rtol=1e-4)
+    [remark] = matrix.remarks
+    assert remark.startswith("4 values (4.2 %) are missing, of 3 features and 4 samples; 4 are")
+    assert "Set impute: low_rank (or median, half_minimum, drop), or max_missing: 0.5 to" in remark
+    # A summary has the same shape and the same words.
+    quick = settle_missing(raw(holes + offset, offset), quick=True)
+    assert (quick.remarks, quick.features) == (matrix.remarks, matrix.features)
+
+
+def test_other_ways_to_fill(holes):
+    lacking = np.isnan(holes)
+    for impute, fill in (
+        ("median", np.nanmedian),
+        ("half_minimum", lambda *a, **k: np.nanmin(*a, **k) / 2),
+    ):
+        expected = np.where(lacking, fill(holes, axis=0), holes)
+        np.testing.assert_allclose(values(settle_missing(raw(holes), impute)), expected, rtol=1e-5)
+    low_rank = values(settle_missing(raw(holes + 1000, 1000), "low_rank"))
+    np.testing.assert_allclose(low_rank, fill_missing(holes) + 1000, rtol=1e-6)
+    dropped = settle_missing(raw(holes), "drop")
+    assert dropped.features == ["g0", "g3", "g4", "g6", "g7"]
+    np.testing.assert_allclose(values(dropped), holes[:, [0, 3, 4, 6, 7]], rtol=1e-6)
+
+
+def test_what_lacks_too_much_is_dropped_features_first_and_aloud(whole):
+    whole[:7, 2] = np.nan
+    whole[5, 3:] = np.nan
+    matrix = raw(whole)
+    matrix.samples = [f"s{i}" for i in range(12)]
+    matrix.labels = np.array(["a", "b"] * 6, dtype=object)
+    settle_missing(matrix)
+    assert matrix.features == ["g0", "g1", "g3", "g4", "g5", "g6", "g7"]
+    assert matrix.samples == [f"s{i}" for i in range(12) if i != 5]
+    assert len(matrix.labels) == 11
+    [remark] = matrix.remarks
+    assert "1 features lack more than 50 % and are dropped: [g2]" in remark
+    assert "1 samples lack more than 50 % and are dropped: [s5]" in remark
+    assert settle_missing(raw(whole), max_missing=0.9).X.shape == (12, 8)
+
+
+def test_counts_stay_whole(seed):
+    counts = np.random.default_rng(seed).poisson(20, size=(12, 8)).astype(float)
+    counts[3, 4] = np.nan
+    filled = values(settle_missing(raw(counts)))
+    assert (filled == np.rint(filled)).all()
+
+
+def test_half_of_a_negative_minimum_and_too_little_left_are_refused(holes):
+    with pytest.raises(MatrixError, match="half_minimum requires values > 0.* Set impute: knn"):
+        settle_missing(raw(holes - 20), "half_minimum")
+    holes[:, 1:] = np.nan
+    holes[2:, 0] = np.nan
+    with pytest.raises(MatrixError, match="there should be at least 3 and 1. Set max_missing"):
+        settle_missing(raw(holes), max_missing=0)
+    with pytest.raises(ValueError, match="impute='mean' should be one of"):
+        settle_missing(raw(holes), "mean")

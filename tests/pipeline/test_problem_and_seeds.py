@@ -28,111 +28,80 @@ def planted():
     return X.astype(np.float32)
 
 
-@pytest.fixture(name="posed")
-def problem_of_a_file(tmp_path, X):
-    def define(kind, method, *, positions=None, groups=None, **settings):
-        var = pd.DataFrame(index=[f"g{j}" for j in range(20)])
-        if kind == "sparse":
-            var["center"] = np.zeros(20)
-        obs = pd.DataFrame(index=[f"s{i}" for i in range(N_SAMPLES)])
-        if groups is not None:
-            obs["group"] = groups
-        values = csr_array(X) if kind == "sparse" else X
-        write_normalised(
-            tmp_path / "normalised.h5ad",
-            values,
-            obs,
-            var,
-            {},
-            obsm={} if positions is None else {"spatial": positions},
-        )
-        grid = {"sparsities": [5, 20]} if method == "l0" else {}
+@pytest.fixture
+def pose(tmp_path):
+    """Give the function that writes a matrix and poses its problem."""
+
+    def pose(X, method, *, var=(), obs=(), obsm=None, **settings):
+        n, p = X.shape
+        var = pd.DataFrame(dict(var), [f"g{j}" for j in range(p)])
+        if not isinstance(X, np.ndarray) and "center" not in var:
+            var["center"] = np.zeros(p)
+        obs = pd.DataFrame(dict(obs), [f"s{i}" for i in range(n)])
+        write_normalised(tmp_path / "normalised.h5ad", X, obs, var, {}, obsm=obsm)
+        asked = {"n_clusters": 2, "search": {"n_init": 1}, "grid": {}} | settings
+        if method == "l0":
+            asked["grid"] = {"sparsities": [5, 20]}
         return define_problem(
-            tmp_path / "normalised.h5ad",
-            "toy",
-            method,
-            seed=1,
-            n_clusters=2,
-            search={"n_init": 1},
-            grid=grid,
-            code_digest="0",
-            **settings,
+            tmp_path / "normalised.h5ad", "toy", method, seed=1, code_digest="0", **asked
         )
 
-    return define
+    return pose
 
 
 @pytest.mark.parametrize(
-    ("kind", "method"), [("dense", "kmeans"), ("dense", "l0"), ("sparse", "l0")]
+    ("kind", "method"), [(np.asarray, "kmeans"), (np.asarray, "l0"), (csr_array, "l0")]
 )
-def test_a_matrix_on_disk_gives_the_fits_of_one_in_memory(posed, kind, method):
+def test_a_matrix_on_disk_gives_the_fits_of_one_in_memory(pose, X, kind, method):
     paths = []
     for most_bytes in (None, 0):
-        problem = posed(kind, method, most_bytes=most_bytes)
+        problem = pose(kind(X), method, most_bytes=most_bytes)
         data = in_blocks(problem.tuning.X)
-        assert isinstance(data, StreamedMatrix) == (kind == "dense" and most_bytes == 0)
+        assert isinstance(data, StreamedMatrix) == (kind is np.asarray and most_bytes == 0)
         paths.append(problem.estimator.path(data, problem.sparsities))
     for name in ("labels", "objectives", "weights", "scores"):
         np.testing.assert_array_equal(getattr(paths[1], name), getattr(paths[0], name))
 
 
-def test_blocks_are_the_users_groups_or_else_of_space(posed, X):
-    assert posed("dense", "l0").tuning_blocks is None
-    positions = np.arange(float(N_SAMPLES))[:, None]
-    blocks = posed("dense", "l0", positions=positions).tuning_blocks
+def test_blocks_are_the_users_groups_or_else_of_space(pose, X):
+    assert pose(X, "l0").tuning_blocks is None
+    obsm = {"spatial": np.arange(float(N_SAMPLES))[:, None]}
+    blocks = pose(X, "l0", obsm=obsm).tuning_blocks
     np.testing.assert_array_equal(blocks, np.repeat(np.arange(8), N_SAMPLES // 8))
-    groups = [f"donor{i % 5}" for i in range(N_SAMPLES)]
-    problem = posed("dense", "l0", positions=positions, groups=groups, max_samples=500)
+    obs = {"group": [f"donor{i % 5}" for i in range(N_SAMPLES)]}
+    problem = pose(X, "l0", obsm=obsm, obs=obs, max_samples=500)
     assert problem.tuning_blocks.tolist() == (problem.samples % 5).tolist()
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
-def test_features_are_ranked_on_the_scale_that_they_came_on(tmp_path, X, kind):
+def test_features_are_ranked_on_the_scale_that_they_came_on(pose, X, kind):
     raw = X[:300] * np.linspace(1, 9, 20, dtype=np.float32)
     means, deviations = raw.mean(axis=0, dtype=float), raw.std(axis=0, ddof=1, dtype=float)
     values = (raw - (means if kind is np.asarray else 0)) / deviations
-    var = pd.DataFrame({"mean": means, "deviation": deviations}, [f"g{j}" for j in range(20)])
+    var = {"mean": means, "deviation": deviations}
     if kind is csr_array:
         var["center"] = means / deviations
-    file, obs = tmp_path / "normalised.h5ad", pd.DataFrame(index=[f"s{i}" for i in range(300)])
-    write_normalised(file, kind(values.astype(np.float32)), obs, var, {})
-    problem = define(file, "sparse")
+    problem = pose(kind(values.astype(np.float32)), "sparse", var=var)
     found = problem.tuning_scaled.moments()
     np.testing.assert_allclose(found[0], means, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found[1], raw.var(axis=0), rtol=1e-4)
 
 
-def test_clusters_of_a_sample_are_extended_from_disk_as_from_memory(posed):
-    found = []
-    for most_bytes in (None, 0):
-        problem = posed("dense", "sparse", max_samples=200, most_bytes=most_bytes)
-        found.append(find_clusters(problem))
-    assert found[0].labels.shape == (N_SAMPLES,)
-    np.testing.assert_array_equal(found[1].fit.labels, found[0].fit.labels)
-    np.testing.assert_array_equal(found[1].fit.weights, found[0].fit.weights)
-    np.testing.assert_array_equal(found[1].reproducibility, found[0].reproducibility)
-    known = np.flatnonzero(np.isfinite(found[0].reproducibility))
-    np.testing.assert_array_equal(known, problem.samples)
-
-
-@pytest.fixture(scope="module", name="file")
-def matrix_of_noise(tmp_path_factory):
-    file = tmp_path_factory.mktemp("noise") / "normalised.h5ad"
-    X = np.random.default_rng(0).standard_normal((60, 30)).astype(np.float32)
-    obs = pd.DataFrame(index=[f"s{i}" for i in range(60)])
-    write_normalised(file, X, obs, pd.DataFrame(index=[f"g{j}" for j in range(30)]), {})
-    return file
-
-
-def define(file, method):
-    search = {"n_init": 1, "search": "alternate"}
-    settings = {"seed": 1, "n_clusters": 5, "search": search, "grid": {}, "code_digest": "0"}
-    return define_problem(file, "toy", method, **settings)
+def test_clusters_of_a_sample_are_extended_from_disk_as_from_memory(pose, X):
+    problems = [pose(X, "sparse", max_samples=200, most_bytes=most) for most in (None, 0)]
+    memory, disk = map(find_clusters, problems)
+    assert memory.labels.shape == (N_SAMPLES,)
+    np.testing.assert_array_equal(disk.fit.labels, memory.fit.labels)
+    np.testing.assert_array_equal(disk.fit.weights, memory.fit.weights)
+    np.testing.assert_array_equal(disk.reproducibility, memory.reproducibility)
+    known = np.flatnonzero(np.isfinite(memory.reproducibility))
+    np.testing.assert_array_equal(known, problems[0].samples)
 
 
 @pytest.mark.parametrize("method", ["kmeans", "l0", "sparse"])
-def test_a_fit_depends_on_the_number_of_its_seed_and_on_nothing_else(file, method):
-    problem = define(file, method)
+def test_a_fit_depends_on_the_number_of_its_seed_and_on_nothing_else(pose, method):
+    X = np.random.default_rng(0).standard_normal((60, 30)).astype(np.float32)
+    problem = pose(X, method, n_clusters=5, search={"n_init": 1, "search": "alternate"})
     grid = [12] if method == "sparse" else problem.sparsities
     path = problem.estimator.path(problem.data.X, grid)
     attributes = {"method": method}

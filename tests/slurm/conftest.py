@@ -8,12 +8,12 @@ import pytest
 from artifact_content import contents
 from small_cluster import CannotRunError, SmallCluster, install
 
-
-def _shrink(configuration: dict) -> None:
-    configuration["matrices"] = {"tumours": configuration["matrices"]["tumours"]}
-    configuration["methods"] = ["kmeans", "l0", "sparse"]
-    # Two jobs of references that can run side by side.
-    configuration["tuning"]["references_per_job"] = 1
+# Two jobs of references that can run side by side.
+SMALL = """
+matrices: {cells: null}
+methods: [kmeans, l0, sparse]
+tuning: {references_per_job: 1}
+"""
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +37,7 @@ def cluster():
 def undisturbed(project_root, tmp_path_factory, new_project):
     """Give the digests of everything that a run on this machine makes."""
     project = new_project(tmp_path_factory.mktemp("undisturbed"), project_root)
-    project.configure(_shrink)
+    project.configure(SMALL)
     done = project.snakemake("--cores", "2")
     assert done.returncode == 0, done.stdout
     made = contents(project.root)
@@ -48,5 +48,5 @@ def undisturbed(project_root, tmp_path_factory, new_project):
 @pytest.fixture
 def project(fresh):
     """Give the project before any run."""
-    fresh.configure(_shrink)
+    fresh.configure(SMALL)
     return fresh

@@ -12,16 +12,8 @@ import numpy as np
 _NOT_CONTENT = ".snakemake_timestamp"
 
 
-def contents(root: Path, *, without: tuple[str, ...] = ()) -> dict[str, str]:
-    """Give {name: digest of its content} for every file of data/ and results/.
-
-    Parameters
-    ----------
-    root : Path
-        The project's folder.
-    without : tuple of str
-        Folders below it to leave out.
-    """
+def contents(root: Path) -> dict[str, str]:
+    """Give {name: digest of its content} for every file of data/ and results/ of a project."""
     files = [
         file
         for folder in ("data", "results")
@@ -29,11 +21,9 @@ def contents(root: Path, *, without: tuple[str, ...] = ()) -> dict[str, str]:
         if file.is_file() and file.name != _NOT_CONTENT
     ]
     names = {file.relative_to(root).as_posix(): file for file in files}
-    left_out = ("data/paper", "results/benchmarks", *without)
+    left_out = ("data/paper/", "results/benchmarks/")
     return {
-        name: content_digest(file)
-        for name, file in names.items()
-        if not name.startswith(tuple(f"{folder}/" for folder in left_out))
+        name: content_digest(file) for name, file in names.items() if not name.startswith(left_out)
     }
 
 

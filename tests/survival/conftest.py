@@ -2,14 +2,15 @@
 
 import pytest
 
-
-def set_up(configuration):
-    """An age, a matrix large enough for threads of the BLAS, and a batch that is not full."""
-    configuration["matrices"] = {
-        "drawn": {"draw": {"experiment": "experiment_2", "n_features": 300, "mu": 0.7}}
-    }
-    configuration["methods"] = ["kmeans", "l0", "sparse"]
-    configuration["tuning"] |= {"references": 3, "references_per_job": 2}
+# An age, a matrix large enough for threads of the BLAS, and a batch that is not full.
+SETTINGS = """
+matrices:
+  tumours: null
+  cells: null
+  drawn: {draw: {experiment: experiment_2, n_features: 300, mu: 0.7}}
+methods: [kmeans, l0, sparse]
+tuning: {references: 3, references_per_job: 2}
+"""
 
 
 @pytest.fixture(scope="session")
@@ -18,7 +19,7 @@ def new_run(tmp_path_factory, project_root, new_project):
 
     def make(name="project"):
         project = new_project(tmp_path_factory.mktemp(name), project_root)
-        project.configure(set_up)
+        project.configure(SETTINGS)
         return project
 
     return make

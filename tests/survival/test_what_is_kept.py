@@ -36,7 +36,7 @@ def test_restored_with_metadata_nothing_reruns_whatever_the_time_stamps(finished
         copy_backwards(finished.root / folder, clone.root / folder)
     assert clone.planned() == set()
     # What the results were made with is known too.
-    clone.configure(lambda configuration: configuration["tuning"].update(rule="one-se"))
+    clone.configure("tuning: {rule: one-se}")
     assert {job.split()[0] for job in clone.planned()} >= {"tune_sparsity", "report"}
 
 
@@ -48,5 +48,5 @@ def test_restored_without_metadata_nothing_reruns_after_a_word(finished, clone):
     done = clone.snakemake("--touch", "--forceall", "--cores", "1")
     assert done.returncode == 0, done.stdout
     assert clone.planned() == set()
-    clone.configure(lambda configuration: configuration["tuning"].update(rule="one-se"))
+    clone.configure("tuning: {rule: one-se}")
     assert {job.split()[0] for job in clone.planned()} >= {"tune_sparsity", "report"}

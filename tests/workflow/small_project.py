@@ -1,6 +1,5 @@
 """A small project to run the workflow in: a copy of it, an atlas age, two matrices."""
 
-import copy
 import re
 import shutil
 import subprocess
@@ -37,17 +36,22 @@ _UNFINISHED = shutil.ignore_patterns("*.tmp.*", "*.pyc.*")
 PARTS = ("Snakefile", "workflow", "scripts", "src", "envs", "profiles", "data/paper")
 
 
+def merged(settings, change):
+    """Give settings with those of the change in their place, section by section."""
+    if not isinstance(settings, dict) or not isinstance(change, dict):
+        return change
+    return settings | {key: merged(settings.get(key), value) for key, value in change.items()}
+
+
 class Project:
     """A folder with a workflow in it."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def configure(self, change=None) -> None:
-        """Write config.yaml, after `change` did what it wants to the configuration."""
-        configuration = copy.deepcopy(CONFIGURATION)
-        if change is not None:
-            change(configuration)
+    def configure(self, change="") -> None:
+        """Write config.yaml with the settings of a change, which is YAML, instead of others."""
+        configuration = merged(CONFIGURATION, yaml.safe_load(change) or {})
         (self.root / "config.yaml").write_text(yaml.safe_dump(configuration))
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:

@@ -40,14 +40,14 @@ def from_server(server, tmp_path_factory, project_root, new_project):
     """A project after a plan and a run whose atlas came over HTTP."""
     project = new_project(tmp_path_factory.mktemp("allen"), project_root)
 
-    def change(configuration):
-        servers = {"url": server.url, "download_url": server.url}
-        atlas = {"source": "allen", "allen": servers, "ages": list(AGES), "genes": "common"}
-        configuration["atlas"] |= atlas
-        configuration["matrices"] = None
-        configuration["methods"] = ["kmeans"]
-
-    project.configure(change)
+    allen = f'{{url: "{server.url}", download_url: "{server.url}"}}'
+    project.configure(
+        f"""
+        atlas: {{source: allen, allen: {allen}, ages: [E11.5, P14], genes: common}}
+        matrices: null
+        methods: [kmeans]
+        """
+    )
     project.plan = project.snakemake("--cores", "1", "plan_retrieval")
     assert project.plan.returncode == 0, project.plan.stdout
     project.asked_in_plan = server.asked()

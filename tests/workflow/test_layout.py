@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import yaml
+from configuration_reader import configuration_check
 from snakemake_process import run_snakemake
 
 SETTINGS = {
@@ -68,17 +69,30 @@ def jobs_of(text):
     return dict(line.split() for line in table[1].splitlines())
 
 
-def test_the_root_snakefile_asks_for_what_the_workflows_own_asks(project_root, tmp_path):
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(SETTINGS))
-    planned = []
-    for place in (".", "workflow"):
-        snakefile = str(project_root / place / "Snakefile")
-        done = run_snakemake(tmp_path, "--snakefile", snakefile, "--dry-run", "--cores", "1")
-        assert done.returncode == 0, done.stdout
-        planned.append(jobs_of(done.stdout))
-    assert planned[0].pop("results") == planned[1].pop("all") == "1"
-    assert planned[0] == planned[1]
-    assert planned[0]["report"] == "1"
+def plan(folder, *options):
+    done = run_snakemake(folder, *options, "--dry-run", "--cores", "1")
+    assert done.returncode == 0, done.stdout
+    return jobs_of(done.stdout)
+
+
+def test_the_root_snakefile_asks_for_the_same_and_a_configuration_that_is_named_is_the_only_one(
+    project_root, tmp_path
+):
+    first = {"matrices": {"first": {"draw": {"experiment": "experiment_3"}}}}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(first | {"methods": ["kmeans", "pca"]}))
+    (tmp_path / "v2.yaml").write_text(yaml.safe_dump(SETTINGS))
+
+    def jobs(place, *files):
+        snakefile = ("--snakefile", str(project_root / place / "Snakefile"))
+        return plan(tmp_path, *snakefile, "--configfile", *files)
+
+    both, root = (jobs(place, "config.yaml", "v2.yaml") for place in ("workflow", "."))
+    assert root.pop("results") == both.pop("all") == "1"
+    assert root == both
+    one = jobs("workflow", "v2.yaml")
+    # One method: the list of the last file.
+    assert [one[rule] for rule in ("normalise_matrix", "cluster_path", "report")] == ["1", "1", "1"]
+    assert [both[rule] for rule in ("normalise_matrix", "cluster_path")] == ["2", "2"]
 
 
 @pytest.fixture
@@ -90,9 +104,7 @@ def other(tmp_path, project_root):
 
 
 def test_another_snakefile_plans_the_whole_workflow_as_a_module(other):
-    done = run_snakemake(other, "--dry-run", "--cores", "1")
-    assert done.returncode == 0, done.stdout
-    jobs = jobs_of(done.stdout)
+    jobs = plan(other)
     assert jobs.items() >= {"sparsekm_report": "1", "count_lines": "1", "all": "1"}.items()
     own = {"count_lines", "all", "total"}
     assert all(rule in own or rule.startswith("sparsekm_") for rule in jobs)
@@ -114,14 +126,13 @@ def test_a_module_runs_and_a_benchmark_that_is_lost_reruns_nothing(other):
 def test_the_workflow_is_planned_for_conda_where_snakemake_is_alone(project_root, tmp_path):
     (tmp_path / "conda").write_text(CONDA)
     (tmp_path / "conda").chmod(0o755)
-    # Everything that the Snakefile can be asked for.
-    targets = ("all", "paper", "theory")
-    snakemake = [sys.executable, "-c", BARE.format(absent=ABSENT)]
+    (tmp_path / "config.yaml").write_bytes((project_root / "config.yaml").read_bytes())
     snakefile = ("--snakefile", str(project_root / "workflow" / "Snakefile"))
     options = ("--dry-run", "--sdm", "conda", "--cores", "1", "--quiet", "rules")
-    (tmp_path / "config.yaml").write_bytes((project_root / "config.yaml").read_bytes())
+    # Everything that the Snakefile can be asked for.
+    targets = ("all", "paper", "theory")
     done = subprocess.run(
-        [*snakemake, *snakefile, *options, "--", *targets],
+        [sys.executable, "-c", BARE.format(absent=ABSENT), *snakefile, *options, "--", *targets],
         cwd=tmp_path,
         env=os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
         stdout=subprocess.PIPE,
@@ -130,40 +141,22 @@ def test_the_workflow_is_planned_for_conda_where_snakemake_is_alone(project_root
         check=False,
     )
     assert done.returncode == 0, done.stdout
-    assert {"normalise_expression", "summarise_simulation", "check_theorems"} <= jobs_of(
-        done.stdout
-    ).keys()
+    rules = {"normalise_expression", "summarise_simulation", "check_theorems"}
+    assert rules <= jobs_of(done.stdout).keys()
 
 
-def test_no_data_set_may_have_the_name_of_a_folder_of_the_workflows(project_root):
-    workflow = project_root / "workflow"
-    rules = "".join(file.read_text() for file in (workflow / "rules").glob("*.smk"))
-    schema = yaml.safe_load((workflow / "schemas" / "config.schema.yaml").read_text())
-    reserved = schema["properties"]["matrices"]["propertyNames"]["not"]["anyOf"][0]["enum"]
-    assert set(re.findall(r'"results/(\w+)/', rules)) <= {*reserved}
-
-
-def rules_of(project_root):
+@pytest.fixture
+def rules(project_root):
     return "".join(file.read_text() for file in (project_root / "workflow" / "rules").glob("*.smk"))
 
 
-def test_a_benchmark_has_the_name_of_its_log(project_root):
-    rules = rules_of(project_root)
+def test_no_data_set_may_have_the_name_of_a_folder_of_the_workflows(rules):
+    names = configuration_check.read_schema()["properties"]["matrices"]["propertyNames"]
+    reserved = names["not"]["anyOf"][0]["enum"]
+    assert set(re.findall(r'"results/(\w+)/', rules)) <= {*reserved}
+
+
+def test_a_benchmark_has_the_name_of_its_log(rules):
     pairs = re.findall(r'    log:\n +"logs/(.+)\.log",\n    benchmark:\n +"(.+)"', rules)
     assert len(pairs) == rules.count("    benchmark:\n")
     assert [tsv for log, tsv in pairs if tsv != f"results/benchmarks/{log}.tsv"] == []
-
-
-def test_a_configuration_that_is_named_is_the_only_one_unless_two_are(project_root, tmp_path):
-    first = SETTINGS | {"matrices": {"first": {"draw": {"experiment": "experiment_3"}}}}
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(first | {"methods": ["kmeans", "l0"]}))
-    (tmp_path / "v2.yaml").write_text(yaml.safe_dump(SETTINGS))
-    snakefile = ("--snakefile", str(project_root / "workflow" / "Snakefile"))
-    planned = []
-    for files in (["v2.yaml"], ["config.yaml", "v2.yaml"]):
-        done = run_snakemake(
-            tmp_path, *snakefile, "--dry-run", "--cores", "1", "--configfile", *files
-        )
-        assert done.returncode == 0, done.stdout
-        planned.append((jobs_of(done.stdout)["normalise_matrix"], "l0" in done.stdout))
-    assert planned == [("1", False), ("2", False)]

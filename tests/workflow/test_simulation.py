@@ -16,26 +16,21 @@ ROWS = ["relevant", "kmeans", "l0_alternate"]
 CELL = "experiment_3/p25"
 
 
-def simulate_little(configuration):
-    configuration["atlas"] = None
-    configuration["matrices"] = {"tumours": {"path": "tumours.csv", "labels": "kind"}}
-    configuration["methods"] = ["kmeans"]
-    configuration["simulation"] = {
-        **EFFORT,
-        "experiments": [CELL],
-        "methods": ROWS,
-        "variants": ["l0_carried", "pca_two"],
-        "repetitions": 3,
-        "other_repetitions": 2,
-        "repeated_variants": ["pca_two"],
-    }
+SETTINGS = f"""
+atlas: null
+matrices: {{cells: null}}
+methods: [kmeans]
+simulation: {{experiments: [{CELL}], methods: [{", ".join(ROWS)}], variants: [l0_carried, pca_two],
+    repetitions: 3, other_repetitions: 2, repeated_variants: [pca_two],
+    {", ".join(f"{name}: {value}" for name, value in EFFORT.items())}}}
+"""
 
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory, project_root, new_project):
     """The project after the paper's target."""
     project = new_project(tmp_path_factory.mktemp("simulated"), project_root)
-    project.configure(simulate_little)
+    project.configure(SETTINGS)
     done = project.snakemake("--cores", "2", "paper")
     assert done.returncode == 0, done.stdout
     return project
@@ -74,14 +69,10 @@ def test_a_run_of_a_table_does_not_simulate_the_paper(simulated):
 
 
 def test_more_repetitions_rerun_only_the_rows_that_have_more(simulated):
-    def more(configuration):
-        simulate_little(configuration)
-        configuration["simulation"]["repetitions"] = 4
-
-    simulated.configure(more)
+    simulated.configure(SETTINGS.replace(" repetitions: 3", " repetitions: 4"))
     try:
         planned = simulated.planned("paper")
     finally:
-        simulated.configure(simulate_little)
+        simulated.configure(SETTINGS)
     rerun = {f"simulate experiment_3 p25 {row}" for row in (*ROWS, "pca_two")}
     assert planned == rerun | {"summarise_simulation", "report_simulation"}

@@ -22,17 +22,12 @@ def with_sets(project):
         X[: n_samples // 2, :3] += 8
         np.savez(folder / f"{name}.npz", X=X, y=np.repeat(["a", "b"], n_samples // 2))
 
-    def change(configuration):
-        configuration["yardstick"] = {
-            "folder": "labelled",
-            "methods": ["kmeans", "l0"],
-            "n_seeds": 2,
-            "max_samples": 40,
-            "n_sparsities": 3,
-            "references": 2,
-        }
-
-    project.configure(change)
+    project.configure(
+        """
+        yardstick: {folder: labelled, methods: [kmeans, l0], n_seeds: 2, max_samples: 40,
+            n_sparsities: 3, references: 2}
+        """
+    )
     yield project
     project.configure()
 
@@ -93,7 +88,7 @@ def test_the_target_theory_plans_three_pictures(project):
 @pytest.mark.release
 def test_baselines_run_where_k_means_does(fresh):
     methods = ("pca", "pgmm", "ifpca", "scfs")
-    fresh.configure(lambda configuration: configuration.update(methods=list(methods)))
+    fresh.configure(f"methods: [{', '.join(methods)}]")
     files = [f"results/tumours/{method}/scores.csv" for method in methods]
     run = fresh.snakemake(*files, "--cores", "1")
     assert run.returncode == 0, run.stdout

@@ -9,17 +9,17 @@ from sparsekm.io.normalised_file import read_normalised
 from sparsekm.io.store import read_fit, read_path
 from sparsekm.io.tables import GAP
 
-# The runs are made once in each process.
+# The run is made once in each process.
 pytestmark = [pytest.mark.release, pytest.mark.xdist_group("two stages")]
 
 METHODS = {"l0": L0KMeans, "l1": L1KMeans}
 GRIDS = {"l0": [2, 7, 12], "l1": [1.2, 2, 3]}
-REFINED = 4
-FILES = [
-    f"results/tumours/{method}/{name}"
-    for method in METHODS
-    for name in ("path.h5", "references/0.h5", "gap.csv", "chosen.h5")
-]
+SETTINGS = f"""
+atlas: null
+matrices: {{cells: null}}
+methods: [l0, l1]
+tuning: {{rule: max, n_refined: 4, sparsities: {{l0: {GRIDS["l0"]}, l1: {GRIDS["l1"]}}}}}
+"""
 
 
 class SeededGapSearch(GapSearch):
@@ -31,52 +31,25 @@ class SeededGapSearch(GapSearch):
         return estimator.set_params(random_state=seed), sparsities, seed
 
 
-def in_stages(n_refined):
-    def change(configuration):
-        configuration["atlas"] = None
-        configuration["matrices"] = {"tumours": configuration["matrices"]["tumours"]}
-        configuration["methods"] = list(METHODS)
-        configuration["tuning"].update(
-            sparsities=GRIDS, references=2, rule="max", n_refined=n_refined
-        )
-
-    return change
-
-
-def read_files(project):
-    return {name: (project.root / name).read_bytes() for name in FILES}
-
-
 @pytest.fixture(scope="module")
-def stages(tmp_path_factory, project_root, new_project):
-    """The project, and its files after a run in one stage and in two."""
+def project(tmp_path_factory, project_root, new_project):
     project = new_project(tmp_path_factory.mktemp("stages"), project_root)
-    found = []
-    for n_refined in (0, REFINED):
-        project.configure(in_stages(n_refined))
-        targets = [file for file in FILES if file.endswith("chosen.h5")]
-        run = project.snakemake("--cores", "1", "--", *targets)
-        assert run.returncode == 0, run.stdout
-        found.append(read_files(project))
-    return project, found
+    project.configure(SETTINGS)
+    targets = [f"results/tumours/{method}/chosen.h5" for method in METHODS]
+    run = project.snakemake("--cores", "1", "--", *targets)
+    assert run.returncode == 0, run.stdout
+    return project
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_both_stages_give_what_gap_search_gives(stages, method):
-    project, (_, files) = stages
+def test_both_stages_give_what_gap_search_gives(project, method):
     folder = project.root / "results" / "tumours" / method
-    (project.root / "two.csv").write_bytes(files[f"results/tumours/{method}/gap.csv"])
-    (project.root / "two.h5").write_bytes(files[f"results/tumours/{method}/chosen.h5"])
-    gap, fit = GAP.read(project.root / "two.csv"), read_fit(project.root / "two.h5")
+    gap, fit = GAP.read(folder / "gap.csv"), read_fit(folder / "chosen.h5")
     about = read_path(folder / "path.h5")[1]["parameters"]
     data = read_normalised(project.root / "data" / "tumours" / "normalised.h5ad")
-    search = SeededGapSearch(
-        METHODS[method](**about),
-        sparsities=GRIDS[method],
-        n_references=2,
-        n_refined=REFINED,
-        random_state=about["random_state"],
-    ).fit(data.X)
+    given = {"n_references": 2, "n_refined": 4, "random_state": about["random_state"]}
+    search = SeededGapSearch(METHODS[method](**about), sparsities=GRIDS[method], **given)
+    search.fit(data.X)
     assert len(gap) > len(GRIDS[method])
     pd.testing.assert_frame_equal(gap.drop(columns="chosen"), search.results_, check_exact=True)
     assert int(gap["chosen"].argmax()) == search.best_index_

@@ -66,8 +66,9 @@ class StandardisedData(NamedTuple):
     def from_columns(cls, columns: Block, n_threads: int = 1) -> StandardisedData:
         """Copy standardised columns of shape (n_features, n_samples) into rows."""
         squares = feature_totals(columns) / columns.shape[1]
-        stored = isinstance(columns, SparseBlock)
-        rows = columns.rows if stored else np.ascontiguousarray(columns.T)
+        if isinstance(columns, SparseBlock):
+            return cls(columns, columns.rows, squares, n_threads)
+        rows = np.ascontiguousarray(columns.T)
         return cls(columns, rows, squares, n_threads)
 
 
@@ -364,7 +365,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         if isinstance(matrix, SparseMatrix):
             matrix = SparseMatrix(matrix.block.divide(divisors).rows)
         else:
-            matrix.columns /= divisors.astype(matrix.dtype)[:, None]
+            matrix.block[:] /= divisors.astype(matrix.dtype)[:, None]
         # Two arrays of the size of dense X are held, in both orders of memory.
         clustered = matrix.select(varying)
         is_large = matrix.n_samples * matrix.n_features >= WORTH_THREADS

@@ -116,7 +116,8 @@ class ProjectedKMeans(BaselineEstimator):
     def _learn(self, matrix: FeatureMatrix) -> None:
         kept, scales, known = self._choose_features(matrix)
         self._kmeans, self._axes = self._cluster(matrix, kept, scales)
-        vars(self).update(known)
+        for name, value in known.items():
+            setattr(self, name, value)
         self._means, self._scales = matrix.means, scales
         self.feature_weights_ = np.zeros(matrix.n_features)
         self.feature_weights_[kept] = 1.0

@@ -22,10 +22,9 @@ _FORMATS = (
     "text (.csv, .tsv, .txt, GEO series, .gct, also .gz), .xlsx, .parquet, .h5ad, .zarr, .npz, "
     ".h5, a folder of 10x"
 )
-_CLUSTERING = "clustering"
 _READING = "how the table is read"  # all settings that are in no other group
 _HELP_GROUPS = {
-    _CLUSTERING: "n_clusters feature_groups trim",
+    "clustering": "n_clusters feature_groups trim methods",
     "what the columns are": "labels groups samples ignore keep annotate weights batch",
     _READING: "",
     "how the values are prepared": "impute max_missing normalise n_top_features",
@@ -47,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     'the workflow is not installed: pip install "sparsekm[workflow]"'
                 )
             if options.command == "predict":
-                from sparsekm.command.predict import predict_table as work
+                from sparsekm.command.tables import predict_table as work
             else:
                 from sparsekm.command.run import run_table as work
             return work(options)
@@ -88,31 +87,22 @@ def _add_run(commands: Any) -> None:
         "clusters. All output goes to one folder, with a configuration that you can edit and run "
         "again.",
     )
-    run.add_argument(
-        "table",
-        type=Path,
-        metavar="TABLE",
-        help=f"{_FORMATS}; or the config.yaml of an earlier run",
-    )
+    table = f"{_FORMATS}; or the config.yaml of an earlier run"
+    run.add_argument("table", type=Path, metavar="TABLE", help=table)
     groups = _Groups(run)
     add_options(groups)
-    groups.titled[_CLUSTERING].add_argument(
-        "--methods",
-        nargs="+",
-        choices=METHODS,
-        metavar="METHOD",
-        help=f"of {', '.join(METHODS)} (default: {' '.join(DEFAULT_METHODS)})",
-    )
+    known = f"of {', '.join(METHODS)} (default: {' '.join(DEFAULT_METHODS)})"
+    shown = {"choices": METHODS, "metavar": "METHOD", "help": known}
+    groups.add_argument("--methods", dest="methods", nargs="+", **shown)
     how = run.add_argument_group("the run")
     how.add_argument("--output", type=Path, metavar="DIR", help="default: sparsekm-TABLE")
     how.add_argument("--cores", type=_cores, metavar="N", default="all", help="default: all")
-    how.add_argument(
-        "--force", action="store_true", help="replace results that other settings made"
-    )
-    how.add_argument(
-        "--dry-run", action="store_true", help="read the table, print what it holds, and end"
-    )
-    how.add_argument("--quiet", action="store_true", help="print errors only")
+    for flag, meaning in (
+        ("--force", "replace results that other settings made"),
+        ("--dry-run", "read the table, print what it holds, and end"),
+        ("--quiet", "print errors only"),
+    ):
+        how.add_argument(flag, action="store_true", help=meaning)
 
 
 def _add_predict(commands: Any) -> None:
@@ -144,13 +134,13 @@ class _Groups:
     """Puts each option of a table into a group of the help."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
-        self.titled = {title: parser.add_argument_group(title) for title in _HELP_GROUPS}
+        titled = {title: parser.add_argument_group(title) for title in _HELP_GROUPS}
         groups = _HELP_GROUPS.items()
-        self._title_of = {name: title for title, names in groups for name in names.split()}
+        self._of = {name: titled[title] for title, names in groups for name in names.split()}
+        self._reading = titled[_READING]
 
     def add_argument(self, flag: str, dest: str, **look: Any) -> None:
-        group = self.titled[self._title_of.get(dest, _READING)]
-        group.add_argument(flag, dest=dest, **look)
+        self._of.get(dest, self._reading).add_argument(flag, dest=dest, **look)
 
 
 if __name__ == "__main__":

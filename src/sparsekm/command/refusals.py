@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from argparse import Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -69,43 +69,47 @@ def refuse_to_write(
             "it. Move it elsewhere, or use another folder"
             + (f": --output {_free_folder(folder)}." if is_table else f" for {file.name}.")
         )
-    if not force:
-        _refuse_replacing(file, settings, recorded, is_table=is_table)
-
-
-def _refuse_replacing(
-    file: Path, settings: Mapping[str, Any], recorded: set[str], *, is_table: bool
-) -> None:
-    """Refuse to replace results of another configuration file, or of other options."""
-    folder = file.resolve().parent
+    changed = [] if force else _changed_settings(file, settings, is_table=is_table)
     results = [
         path
         for path in sorted(recorded, key=lambda path: (path.count("/"), path))
         if re.match(r"results/(?!benchmarks/|figures/)", path) and (folder / path).exists()
     ]
-    before = _read_run(folder)
-    settings = _as_stored(settings)
-    if not results or not before or before == {"file": file.name, "settings": settings}:
-        return
+    if results and changed:
+        other = f"put {file.name} in another folder"
+        other = f"add --output {_free_folder(folder)}" if is_table else other
+        raise CommandError(
+            f"{_name_some(folder, results)}: would be replaced ({'; '.join(changed)}). To keep it, "
+            f"{other}; to replace it, add --force."
+        )
+
+
+def _changed_settings(file: Path, settings: Mapping[str, Any], *, is_table: bool) -> list[str]:
+    """List what differs from the configuration that made the results of this folder."""
+    try:
+        before = json.loads(_note_of(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    if before["file"] != file.name:
+        return [f"{before['file']} made it"]
     # You edit a configuration to change its results.
-    if before["file"] == file.name and not is_table:
-        return
+    if not is_table:
+        return []
     old, new = dict(_flatten(before["settings"])), dict(_flatten(settings))
-    changed = [
+    return [
         f"{key} was {old.get(key, 'not set')} and is {new.get(key, 'not set')}"
         for key in {**old, **new}
         if old.get(key) != new.get(key)
     ]
-    why = "; ".join(changed) if before["file"] == file.name else f"{before['file']} made it"
-    raise CommandError(
-        f"{_name_some(folder, results)}: would be replaced ({why}). To keep it, "
-        + (
-            f"add --output {_free_folder(folder)}"
-            if is_table
-            else f"put {file.name} in another folder"
-        )
-        + "; to replace it, add --force."
-    )
+
+
+def _note_of(file: Path) -> Path:
+    return file.resolve().parent / _OWN_FOLDER / "run.json"
+
+
+def note_run(file: Path, settings: Mapping[str, Any]) -> None:
+    """Record which configuration makes the results of its folder."""
+    write_text(json.dumps({"file": file.name, "settings": settings}, default=str), _note_of(file))
 
 
 @contextmanager
@@ -121,27 +125,10 @@ def take_turn(folder: Path) -> Iterator[None]:
         yield
 
 
-def note_run(file: Path, settings: Mapping[str, Any]) -> None:
-    """Record which configuration makes the results of its folder."""
-    text = json.dumps({"file": file.name, "settings": _as_stored(settings)})
-    write_text(text, file.resolve().parent / _OWN_FOLDER / "run.json")
-
-
 def short_path(path: Path) -> str:
     """Return a path as you would type it in the current folder."""
     here, resolved = Path.cwd(), path.resolve()
     return str(resolved.relative_to(here)) if resolved.is_relative_to(here) else str(path)
-
-
-def _read_run(folder: Path) -> dict[str, Any] | None:
-    try:
-        return json.loads((folder / _OWN_FOLDER / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-
-
-def _as_stored(settings: Mapping[str, Any]) -> Any:
-    return json.loads(json.dumps(settings, default=str))
 
 
 def _pattern(settings: Mapping[str, Any], place: Path) -> re.Pattern:
@@ -162,7 +149,7 @@ def _pattern(settings: Mapping[str, Any], place: Path) -> re.Pattern:
     return read_patterns(sorted(rules), **constraints)
 
 
-def _name_some(folder: Path, paths: list[str]) -> str:
+def _name_some(folder: Path, paths: Sequence[str]) -> str:
     shown = [short_path(folder / path) for path in paths[:_MOST_NAMED]]
     more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
     return ", ".join(shown) + more

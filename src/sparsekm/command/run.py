@@ -16,33 +16,16 @@ from typing import Any
 import yaml
 
 from sparsekm.annotation.gene_table import primary_method
-from sparsekm.command.configuration import (
-    USUAL_CLUSTER_SIZE,
-    compose,
-    dataset_name,
-    path_rule,
-    read_configuration,
-    table_path,
-)
-from sparsekm.command.refusals import (
-    CommandError,
-    note_run,
-    refuse_options,
-    refuse_to_write,
-    short_path,
-    take_turn,
-)
+from sparsekm.command import configuration, refusals
+from sparsekm.command.refusals import CommandError, short_path
 from sparsekm.command.signals import run_group
-from sparsekm.command.table_summary import summarise_table, summary_lines
+from sparsekm.command.tables import summarise_table
 from sparsekm.io.atomic import write_text
 from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.store import read_fit
 from sparsekm.io.table_settings import TABLE_SETTINGS
 from sparsekm.io.tables import SCORES
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
-
-_THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -62,26 +45,25 @@ def find_workflow(package: Path = PACKAGE) -> Path:
 def run_table(options: Namespace) -> int:
     """Run the workflow with these options, and return the exit status."""
     tell = (lambda line: None) if options.quiet else print
-    place = find_workflow()
-    is_table = options.table.suffix not in (".yaml", ".yml")
+    place, is_table = find_workflow(), options.table.suffix not in (".yaml", ".yml")
     if is_table:
         file, text = _prepare(options, place, tell)
         settings = yaml.safe_load(text)
     else:
-        refuse_options(options)
+        refusals.refuse_options(options)
         file = options.table
-        settings = read_configuration(file)
+        settings = configuration.read_configuration(file)
         if options.dry_run:
             _look_again(file, settings, tell)
     if options.dry_run:
         return 0
     folder = file.resolve().parent
-    refuse_to_write(file, settings, place, is_table=is_table, force=options.force)
-    with take_turn(folder):
+    refusals.refuse_to_write(file, settings, place, is_table=is_table, force=options.force)
+    with refusals.take_turn(folder):
         _clear_stale_lock(place, folder)
         if is_table:
             write_text(text, file)
-        note_run(file, settings)
+        refusals.note_run(file, settings)
         tell(f"Running {short_path(file)} (edit it to change settings)")
         status = _start_workflow(place, file.resolve(), folder, options)
     if status:
@@ -89,68 +71,61 @@ def run_table(options: Namespace) -> int:
             f"the run failed; see the messages above and in {short_path(folder / 'logs')}. Correct "
             f"{short_path(file)}, then: sparsekm run {shlex.quote(short_path(file))}"
         )
-    for line in describe_results(folder, settings, short_path):
-        tell(line)
+    tell("\n".join(describe_results(folder, settings, short_path)))
     return 0
 
 
-def _prepare(options: Namespace, place: Path, tell: Any) -> tuple[Path, str]:
+def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tuple[Path, str]:
     """Summarise the table, and return the path and the text of a configuration for it."""
     table = options.table
-    entry: dict[str, Any] = {
-        setting.name: getattr(options, setting.name)
-        for setting in TABLE_SETTINGS
-        if getattr(options, setting.name) is not None
-    }
-    groups = [Path(entry["feature_groups"])] if "feature_groups" in entry else []
-    for path in (table, *groups):
+    given = {setting.name: getattr(options, setting.name) for setting in TABLE_SETTINGS}
+    entry = {name: value for name, value in given.items() if value is not None}
+    groups = options.feature_groups and Path(options.feature_groups)
+    for path in filter(None, (table, groups)):
         if not path.exists():
             raise CommandError(f"{path}: no such file.")
-    for path in (table.resolve(), (options.output or Path()).resolve()):
-        if rule := path_rule(str(path)):
+    name = configuration.dataset_name(table, _taken_names(place))
+    folder = options.output or Path(f"sparsekm-{name}")
+    for path in (table.resolve(), folder.resolve()):
+        if rule := configuration.path_rule(str(path)):
             raise CommandError(f"{path}: the path should {rule}. Rename it.")
-    found = summarise_table(table, entry)
-    tell(f"{table}: " + "\n".join(summary_lines(found)))
+    if not str(folder).isprintable():
+        raise CommandError(f"{str(folder)!r}: the path should be printable text; set --output.")
+    found, summary = summarise_table(table, entry)
+    tell(f"{table}: {summary}")
     if options.n_clusters is None and found.classes is None:
         entry["n_clusters"] = "auto"
         tell("  No known classes and no --clusters: the run will suggest a number of clusters.")
-    name = dataset_name(table, _taken_names(place))
     asked = entry.get("n_clusters", "regions")
     # For "auto", 2 is the smallest number that can be suggested.
     classes = None if found.classes is None else list(found.classes)
     k = 2 if asked == "auto" else count_clusters(name, asked, classes, found.n_samples)
     # Half-samples are clustered too.
-    smallest = max(1, min(USUAL_CLUSTER_SIZE, found.n_samples // (2 * k)))
-    if smallest < USUAL_CLUSTER_SIZE:
+    usual = configuration.USUAL_CLUSTER_SIZE
+    smallest = max(1, min(usual, found.n_samples // (2 * k)))
+    if smallest < usual:
         tell(
-            f"  NOTE: half of the samples are too few for clusters of {USUAL_CLUSTER_SIZE}: "
+            f"  NOTE: half of the samples are too few for clusters of {usual}: "
             f"min_cluster_size is set to {smallest}."
         )
-    folder = options.output or Path(f"sparsekm-{name}")
     file = folder / "config.yaml"
-    entry["path"] = table_path(folder, table)
-    for path in groups:
-        entry["feature_groups"] = table_path(folder, path)
-    if not str(file).isprintable():
-        raise CommandError(f"{str(file)!r}: the path should be printable text; set --output.")
-    return file, compose(
-        name,
-        entry,
-        f"sparsekm run {shlex.quote(str(file))}",
-        methods=options.methods or DEFAULT_METHODS,
-        min_cluster_size=smallest,
-    )
+    entry["path"] = configuration.table_path(folder, table)
+    if groups:
+        entry["feature_groups"] = configuration.table_path(folder, groups)
+    again = f"sparsekm run {shlex.quote(str(file))}"
+    how = {"methods": options.methods or DEFAULT_METHODS, "min_cluster_size": smallest}
+    return file, configuration.compose(name, entry, again, **how)
 
 
-def _look_again(file: Path, settings: Mapping[str, Any], tell: Any) -> None:
+def _look_again(file: Path, settings: Mapping[str, Any], tell: Callable[[str], Any]) -> None:
     """Summarise the tables of a configuration."""
     matrices = settings.get("matrices") or {}
     tables = {name: entry for name, entry in matrices.items() if entry and entry.get("path")}
     if not tables:
         raise CommandError(f"{file}: matrices={list(matrices)} should name a file for --dry-run.")
     for name, entry in tables.items():
-        found = summarise_table(file.resolve().parent / entry["path"], entry)
-        tell(f"{name}: " + "\n".join(summary_lines(found)))
+        _, summary = summarise_table(file.resolve().parent / entry["path"], entry)
+        tell(f"{name}: {summary}")
 
 
 def _taken_names(place: Path) -> set[str]:
@@ -168,7 +143,8 @@ def _environment(folder: Path) -> dict[str, str]:
     would be a place in the folder of the run.
     """
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    own = dict.fromkeys(_THREAD_LIMITS, "1") | {"MPLBACKEND": "Agg", "PYTHONSAFEPATH": "1"}
+    own = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+    own |= {"MPLBACKEND": "Agg", "PYTHONSAFEPATH": "1"}
     own["PYTHONPATH"] = os.pathsep.join(filter(os.path.isabs, entries))
     # In a container there may be no home, no known user, or a home that cannot be written to:
     # then libraries keep their caches in the folder of the run.
@@ -229,13 +205,10 @@ def describe_results(
         place = folder / "results" / name
         fit = place / "sparse" / "tuned.h5"
         found = str(read_fit(fit).attributes.get("conclusion", "")) if fit.is_file() else ""
-        concluded = textwrap.wrap(found, 98, initial_indent="  ", subsequent_indent="  ")
-        lines += ["", *_scores(place, name), *concluded]
-        lines += [
-            f"  {title:<9} {short(place / file)}"
-            for file, title in _TABLES.items()
-            if (place / file).is_file()
-        ]
+        lines += ["", *_scores(place, name)]
+        lines += textwrap.wrap(found, 98, initial_indent="  ", subsequent_indent="  ")
+        tables = ((title, place / file) for file, title in _TABLES.items())
+        lines += [f"  {title:<9} {short(file)}" for title, file in tables if file.is_file()]
     report, logs = folder / "results" / "report.html", folder / "logs"
     return [*lines, "", f"Report: {short(report)}", f"Logs:   {short(logs)}"]
 
@@ -251,10 +224,11 @@ def _scores(folder: Path, name: str) -> list[str]:
         answer = primary_method(rows)
         rows = {answer: rows[answer], **rows}
     has_classes = any(row["cer"] >= 0 for row in rows.values())
-    head = "".join(f"  {title:>6}" for title in _RATES.values()) if has_classes else ""
-    lines = [f"{name:<20} clusters  features kept{head}"]
+    titles = _RATES if has_classes else {}
+    heads = "".join(f"  {title:>6}" for title in titles.values())
+    lines = [f"{name:<20} clusters  features kept{heads}"]
     for method, row in rows.items():
-        rates = "".join(f"  {row[rate]:6.3f}" for rate in _RATES) if has_classes else ""
+        rates = "".join(f"  {row[rate]:6.3f}" for rate in titles)
         counts = f"{row['n_clusters']:8.0f}  {row['n_nonzero_weights']:13,.0f}"
         lines.append(f"  {METHODS[method].title:<18} {counts}{rates}")
     if has_classes:

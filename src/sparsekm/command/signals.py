@@ -28,9 +28,13 @@ def stoppable() -> Iterator[None]:
     Ignored signals, as under nohup, are still ignored here, but by a function: what the command
     starts would inherit the ignoring itself, and could not be interrupted.
     """
+
+    def stop(number: int, frame: object) -> NoReturn:
+        raise Stopped(number)
+
     before = {number: signal.getsignal(number) for number in _STOPS}
     for number, handler in before.items():
-        signal.signal(number, _ignore if handler == signal.SIG_IGN else _stop)
+        signal.signal(number, (lambda *_: None) if handler == signal.SIG_IGN else stop)
     try:
         yield
     finally:
@@ -73,11 +77,3 @@ def _wait(process: subprocess.Popen) -> int:
     while (status := process.poll()) is None:
         time.sleep(0.1)
     return status
-
-
-def _stop(number: int, frame: object) -> NoReturn:
-    raise Stopped(number)
-
-
-def _ignore(number: int, frame: object) -> None:
-    pass

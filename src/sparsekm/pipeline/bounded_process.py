@@ -1,11 +1,9 @@
 """Work in a process of its own, with limits on memory, processor time and what it writes.
 
-A few damaged bytes can make the libraries that parse a file crash, hang, or fill the memory or the
-disk, in more ways than checks can anticipate. Every job of the workflow, and the command's own look
-at a table, therefore works in a child process. The kernel enforces the limits: address space (not
-on macOS, which does not enforce this limit), processor time, which unlike wall time does not run
-out sooner on a busy machine, and the size of a file that it writes. The parent owns the child's
-temporary folder and removes it, and turns whatever happens to the child into an error of one line.
+Damaged files can make the libraries that parse them crash, hang, or fill the memory or the disk, in
+more ways than checks can anticipate. So every job, and the command's own look at a table, works in
+a child, whose limits the kernel enforces (macOS none on memory). Processor time, unlike wall time,
+does not run out sooner on a busy machine.
 """
 
 from __future__ import annotations
@@ -25,15 +23,10 @@ from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sparsekm.io.input_error import InputError, reason_of
 
-if TYPE_CHECKING:
-    from sparsekm.io.readers.reader import ReadingSize
-
-BYTES_PER_SECOND = 10 * 2**20
-"""The slowest rate at which a large matrix may be read."""
 MOST_ANSWER = 2**24
 """Bytes of the longest answer that is taken from a child."""
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -55,14 +48,6 @@ class Limits(NamedTuple):
 
 
 LEAST = Limits()
-
-
-def reading_limits(size: ReadingSize) -> Limits:
-    """Return the limits for reading a matrix of this size."""
-    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    held = min(size.memory, machine)
-    seconds = max(held, size.processed) // BYTES_PER_SECOND
-    return Limits(LEAST.memory + held, LEAST.seconds + seconds, LEAST.written)
 
 
 class LimitError(InputError):
@@ -89,17 +74,17 @@ def run_bounded(file: str | Path, work: Callable[[], Any], limits: Limits = LEAS
         try:
             answer = json.loads(receiver.recv_bytes(MOST_ANSWER))
         except (EOFError, OSError, ValueError):
-            answer = {"limit": "the process that read it ended without an answer"}
+            answer = {"limit": "ended without an answer"}
         child.join()
-    if child.exitcode < 0:
-        what = f"died ({_name_signal(-child.exitcode)})"
-        if child.exitcode == -signal.SIGXCPU:
-            what = "took too long"
-        answer = {"limit": f"the process that read it {what}"}
+    if child.exitcode == -signal.SIGXCPU:
+        answer = {"limit": "took too long"}
+    elif child.exitcode < 0:
+        answer = {"limit": f"died ({signal.Signals(-child.exitcode).name})"}
     if "limit" in answer:
         raise LimitError(
-            f"{file}: {answer['limit']}; {limits}. The file is damaged or contains more than it "
-            "declares (write it again), or the machine has too little memory for it."
+            f"{file}: the process that read it {answer['limit']}; {limits}. The file is damaged or "
+            "contains more than it declares (write it again), or the machine has too little memory "
+            "for it."
         )
     if "error" in answer:
         raise InputError(answer["error"])
@@ -139,7 +124,7 @@ def _forwarding() -> Iterator[Callable[[int], None]]:
 def _answer(sender: Connection, work: Callable[[], Any], limits: Limits, scratch: str) -> None:
     """Work within limits, and send what became of it."""
     # If not even the error can be reported, there is no memory left.
-    answer: dict[str, Any] = {"limit": "reading it ran out of memory"}
+    answer: dict[str, Any] = {"limit": "ran out of memory"}
     try:
         if threading.current_thread() is threading.main_thread():
             for number in _FORWARDED:
@@ -155,28 +140,25 @@ def _answer(sender: Connection, work: Callable[[], Any], limits: Limits, scratch
             logging.error("%s", traceback.format_exc())
         reason = " ".join(str(error).split()) or type(error).__name__
         is_limit = getattr(error, "errno", None) == errno.EFBIG or "File too large" in reason
-        answer = (
-            {"limit": f"writing exceeded a limit ({reason})"} if is_limit else {"error": reason}
-        )
+        answer = {"limit": f"wrote too much ({reason})"} if is_limit else {"error": reason}
     finally:
         with contextlib.suppress(BaseException):
             sender.send_bytes(json.dumps(answer).encode())
 
 
 def _set_limits(limits: Limits) -> None:
-    # A child that dies leaves no copy of its memory behind.
-    _lower(resource.RLIMIT_CORE, 0)
-    _lower(resource.RLIMIT_AS, _address_space() + limits.memory)
-    _lower(resource.RLIMIT_CPU, math.ceil(limits.seconds))
-    _lower(resource.RLIMIT_FSIZE, limits.written)
-
-
-def _lower(kind: int, wanted: int) -> None:
-    """Set a soft limit, at most the hard limit."""
-    _, hard = resource.getrlimit(kind)
-    # macOS refuses to limit the address space.
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(kind, (wanted if hard < 0 else min(wanted, hard), hard))
+    wanted = {
+        # A child that dies leaves no copy of its memory behind.
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_AS: _address_space() + limits.memory,
+        resource.RLIMIT_CPU: math.ceil(limits.seconds),
+        resource.RLIMIT_FSIZE: limits.written,
+    }
+    for kind, soft in wanted.items():
+        _, hard = resource.getrlimit(kind)
+        # macOS refuses to limit the address space.
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(kind, (soft if hard < 0 else min(soft, hard), hard))
 
 
 def _address_space() -> int:
@@ -186,10 +168,3 @@ def _address_space() -> int:
     except OSError:
         return 0
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
-
-
-def _name_signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

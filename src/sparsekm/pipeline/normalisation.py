@@ -12,19 +12,11 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.io.input_error import reason_of
-from sparsekm.io.readers.messages import MatrixError, shown
+from sparsekm.io.readers.messages import MatrixError, refusal, say
 from sparsekm.io.readers.raw_matrix import RawMatrix, check_size
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.io.row_stream import RowStream
-from sparsekm.pipeline.scales import (
-    are_counts,
-    file_values,
-    log_counts,
-    log_values,
-    measure_moments,
-    most_variable_counts,
-    remark_on_scale,
-)
+from sparsekm.pipeline import scales
 
 NORMALISATIONS = ("zscore", "counts", "log2", "none")
 IMPUTATIONS = {
@@ -55,11 +47,11 @@ class Normalised:
     X: RowStream
     kept: np.ndarray
     dropped: list[str]
-    n_filtered: int = 0
-    center: np.ndarray | None = None
+    n_filtered: int
+    center: np.ndarray | None
     # (2, p): means and standard deviations before z-scoring.
-    moments: np.ndarray | None = None
-    library_size: float | None = None  # of counts: the median of the samples' totals
+    moments: np.ndarray | None
+    library_size: float | None  # of counts: the median of the samples' totals
 
 
 def read_normalised_table(
@@ -78,17 +70,14 @@ def read_normalised_table(
     everything is as in the run except for the values that nearest neighbours fill in.
     """
     raw = read_matrix(file, **reading)
-    raw.remarks += remark_on_scale(raw, normalise_by)
+    raw.remarks += scales.remark_on_scale(raw, normalise_by)
     try:
         raw = settle_missing(raw, impute, max_missing, quick=quick)
         found = normalise(raw, normalise_by, n_top_features)
     except MatrixError as error:
         raise MatrixError(f"{file}: {error}") from error
     if found.dropped:
-        raw.remarks.append(
-            f"{len(found.dropped)} features are constant, which separates nothing, and are "
-            f"dropped: {shown(found.dropped)}."
-        )
+        raw.remarks.append(say("constant", n=len(found.dropped), names=found.dropped))
     return raw, found
 
 
@@ -97,19 +86,15 @@ def read_feature_groups(file: str | Path, features: Sequence[str]) -> np.ndarray
     try:
         table = pd.read_csv(file, sep=None, engine="python", dtype=str, na_filter=False)
     except (ValueError, UnicodeDecodeError) as error:
-        raise MatrixError(f"{file}: feature_groups is no table ({reason_of(error)}).") from error
+        raise refusal("groups_no_table", file, reason=reason_of(error)) from error
     if absent := {"feature", "group"} - {*table}:
-        known = f"has columns {shown([*table])}; it lacks {shown([*absent])}"
-        raise MatrixError(f"{file}: feature_groups {known}.")
+        raise refusal("groups_columns", file, names=[*table], absent=[*absent])
     groups = table.set_index("feature")["group"]
-    twice = groups.index[groups.index.duplicated()].tolist()
-    if twice:
-        raise MatrixError(f"{file}: feature_groups should name each feature once: {shown(twice)}.")
+    if groups.index.has_duplicates:
+        names = groups.index[groups.index.duplicated()].tolist()
+        raise refusal("groups_twice", file, names=names)
     if not groups.index.isin(features).any():
-        raise MatrixError(
-            f"{file}: feature_groups names none of the features; it names {shown([*groups.index])},"
-            f" and the table {shown(features)}."
-        )
+        raise refusal("groups_of_others", file, names=[*groups.index], features=features)
     return np.array([groups.get(name, name) for name in features], dtype=object)
 
 
@@ -127,24 +112,23 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
     n_features = raw.X.shape[1]
     chosen = np.arange(n_features)
     if n_top_features is not None:
-        chosen = most_variable_counts(raw, n_top_features)
+        chosen = scales.most_variable_counts(raw, n_top_features)
     X, offset, size = raw.X, np.zeros(n_features), None
     if how == "counts":
-        X, size = log_counts(raw)
+        X, size = scales.log_counts(raw)
     elif how == "log2":
-        X = log_values(raw)
+        X = scales.log_values(raw)
     elif how == "none":
-        X = file_values(raw)
+        X = scales.file_values(raw)
     else:
         offset = raw.offset
     if len(chosen) < n_features:
         X, offset = X.select(chosen), offset[chosen]
-    moments = measure_moments(X, offset)
-    kept, center, own = ~moments.constant, None, None
+    moments = scales.measure_moments(X, offset)
+    kept, own = ~moments.constant, None
     if not kept.any():
-        raise MatrixError(f"all n_features={X.shape[1]} are constant; at least one should vary.")
-    if X.is_sparse:
-        center = np.zeros(np.count_nonzero(kept))
+        raise MatrixError(say("all_constant", p=X.shape[1]))
+    center = np.zeros(np.count_nonzero(kept)) if X.is_sparse else None
     if how != "none":
         own = np.array([moments.mean + offset, moments.deviation])[:, kept]
         center = None if center is None else moments.mean[kept] / moments.deviation[kept]
@@ -189,10 +173,8 @@ def settle_missing(
     if not total:
         return raw
     check_size(n, p)
-    said = [
-        f"{total} values ({100 * total / (n * p):.2g} %) are missing, of "
-        f"{np.count_nonzero(by_feature)} features and {np.count_nonzero(by_sample)} samples"
-    ]
+    lack = {"p": np.count_nonzero(by_feature), "of": np.count_nonzero(by_sample)}
+    said = [say("missing", n=total, percent=100 * total / (n * p), **lack)]
     columns = np.flatnonzero((by_feature <= limit * n) & (by_feature < n))
     X = raw.X.collect()[:, columns]
     rows = np.flatnonzero(np.isnan(X).sum(axis=1) <= limit * max(1, len(columns)))
@@ -200,52 +182,42 @@ def settle_missing(
     for kind, all_of, kept in (("features", raw.features, columns), ("samples", names, rows)):
         gone = [all_of[at] for at in np.setdiff1d(np.arange(len(all_of)), kept)]
         if gone:
-            said.append(
-                f"{len(gone)} {kind} lack more than {100 * limit:g} % and are dropped: "
-                f"{shown(gone)}"
-            )
+            percent = 100 * limit
+            said.append(say("lack_too_much", n=len(gone), kind=kind, percent=percent, names=gone))
     X = X[rows]
     lacking = np.isnan(X)
     # What was left of a feature may all have been in samples that were dropped.
     some = ~(lacking.any(axis=0) if impute == "drop" else lacking.all(axis=0))
     if impute == "drop":
-        said.append(f"{np.count_nonzero(~some)} other features that lack values are dropped")
+        said.append(say("lack_any", n=np.count_nonzero(~some)))
     # In rows, as sums over samples depend on it by rounding.
     X = np.ascontiguousarray(X[:, some])
     columns, lacking = columns[some], lacking[:, some]
     if len(rows) < 3 or not len(columns):
-        raise MatrixError(
-            f"{said[0]}: with impute: {impute} and max_missing: {limit}, {len(rows)} samples and "
-            f"{len(columns)} features are left; there should be at least 3 and 1. Set max_missing: "
-            "0.9, or impute: knn."
-        )
+        asked, left = {"impute": impute, "limit": limit}, {"n": len(rows), "p": len(columns)}
+        raise MatrixError(say("little_left", missing=said[0], **asked, **left))
     offset = raw.offset[columns]
     if lacking.any():
-        said.append(f"{int(lacking.sum())} are imputed by {IMPUTATIONS[impute]}")
+        said.append(say("imputed", n=int(lacking.sum()), how=IMPUTATIONS[impute]))
         _fill(X, offset, lacking, "median" if quick and impute in ("knn", "low_rank") else impute)
-    others = [name for name in IMPUTATIONS if name != impute]
-    raw.remarks.append(
-        f"{'; '.join(said)}. Set impute: {others[0]} (or {', '.join(others[1:])}), or max_missing: "
-        f"{limit:g} to another share, to change this."
-    )
+    first, *others = (name for name in IMPUTATIONS if name != impute)
+    cure = say("cure_of_missing", first=first, others=", ".join(others), limit=limit)
+    raw.remarks.append("; ".join(said) + cure)
     raw.take(X, offset, rows, columns)
     return raw
 
 
 def _fill(X: np.ndarray, offset: np.ndarray, lacking: np.ndarray, impute: str) -> None:
     """Fill the missing values of (n, p) float32, less `offset`, in place."""
-    whole = are_counts(X, offset)
+    whole = scales.are_counts(X, offset)
     columns = np.flatnonzero(lacking.any(axis=0))
     if impute == "half_minimum":
         lowest = np.nanmin(X[:, columns], axis=0) + offset[columns]
         if lowest.min() <= 0:
-            raise MatrixError(
-                "impute: half_minimum requires values > 0, such as intensities that were not "
-                f"logged; the smallest is {lowest.min():g}. Set impute: knn."
-            )
-        fill = np.broadcast_to(lowest / 2 - offset[columns], (len(X), len(columns)))
+            raise MatrixError(say("half_of_negative", smallest=lowest.min()))
+        fill = lowest / 2 - offset[columns]
     elif impute == "median":
-        fill = np.broadcast_to(np.nanmedian(X[:, columns], axis=0), (len(X), len(columns)))
+        fill = np.nanmedian(X[:, columns], axis=0)
     elif impute == "low_rank":
         # Whatever else reads a table has no need of compiled kernels, which take 100 MB.
         from sparsekm.cluster.missing import fill_missing

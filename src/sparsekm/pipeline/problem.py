@@ -29,10 +29,10 @@ from sparsekm.io.normalised_file import NormalisedData, read_normalised
 from sparsekm.io.store import TunedFit, pick_fit
 from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
 from sparsekm.pipeline.registry import Method, get_method
+from sparsekm.tuning import sample_blocks
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus
 from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.gap import default_sparsities
-from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks, tuning_sample
 from sparsekm.tuning.sparse_kmeans import MOST_SAMPLES
 
 
@@ -76,7 +76,8 @@ class ClusteringProblem:
             return np.unique(self.tuning.groups, return_inverse=True)[1]
         if self.tuning.positions is None:
             return None
-        return space_blocks(self.tuning.positions, BLOCKS_PER_CLUSTER * self.estimator.n_clusters)
+        n_blocks = sample_blocks.BLOCKS_PER_CLUSTER * self.estimator.n_clusters
+        return sample_blocks.space_blocks(self.tuning.positions, n_blocks)
 
     def of_all(self, values: np.ndarray, unknown: float) -> np.ndarray:
         """Return the values of all samples, (n,), from those of the samples that are clustered."""
@@ -134,8 +135,7 @@ def describe_fit(
     everyone = np.full(whole.X.shape[0], -1, np.int32)
     everyone[given] = labels
     out = everyone < 0
-    is_whole = problem.data is whole and not out.any()
-    own = whole if is_whole else whole.take(given)
+    own = whole if problem.data is whole and not out.any() else whole.take(given)
     centers = cluster_means(own, labels, n_clusters)
     if out.any():
         others = as_dense(whole.X[out]) - (0 if whole.center is None else whole.center)
@@ -159,11 +159,11 @@ def _standardise(data: NormalisedData) -> NormalisedData:
     X = data.X
     if data.means is None or data.deviations is None:
         return data
-    means = feature_means(X)
+    means = moved = feature_means(X)
     spread = np.sqrt(feature_variances(X) * X.shape[0] / (X.shape[0] - 1))
     spread = np.where(spread > 0, spread, 1.0)
     if data.center is None:
-        scaled, center, moved = (X - means) / spread, None, means
+        scaled, center = (X - means) / spread, None
     else:
         scaled, center = csr_array(X.multiply(1 / spread)), means / spread
         moved = means - data.center
@@ -202,33 +202,28 @@ def define_problem(
     n_samples, n_features = data.X.shape
     k = count_clusters(dataset, n_clusters, data.labels, n_samples)
     own_seed = derive_seed(seed, dataset)
-    accepted, settings = entry.estimator().get_params(), {**search, "max_samples": max_samples}
+    estimator = entry.estimator(n_clusters=k, random_state=own_seed)
+    settings = {**search, "max_samples": max_samples}
     if data.feature_groups is not None:
         settings["feature_groups"] = data.feature_groups
         n_features = len(np.unique(data.feature_groups))
+    accepted = estimator.get_params()
     _refuse_unknown(dataset, entry, settings, accepted)
-    estimator = entry.estimator(
-        n_clusters=k,
-        random_state=own_seed,
-        **{name: value for name, value in settings.items() if name in accepted},
-    )
+    estimator.set_params(**{name: settings[name] for name in settings if name in accepted})
+    rows = None
     if data.weights is not None:
         rows = repeat_samples(data.weights, n_samples)
     elif entry.tuning == "resampling" and estimator.trim:
-        smallest = int(estimator.min_cluster_size)
-        n_trimmed = count_trimmed(estimator.trim, n_samples, k, smallest)
+        n_trimmed = count_trimmed(estimator.trim, n_samples, k, int(estimator.min_cluster_size))
         rows = first_kept(as_matrix(data.X), k, n_trimmed, seed=own_seed)
-    else:
-        rows = None
     clustered = data if rows is None else _take_samples(data, rows)
-    hidden = ("n_jobs", "feature_groups")
-    described = {
-        name: value for name, value in estimator.get_params().items() if name not in hidden
-    }
+    described = estimator.get_params()
+    for hidden in ("n_jobs", "feature_groups"):
+        described.pop(hidden, None)
     if entry.tuning == "resampling":
         estimator = estimator.make_estimator()
         max_samples = min(max_samples or MOST_SAMPLES, MOST_SAMPLES)
-    samples = tuning_sample(clustered.X.shape[0], max_samples, own_seed, estimator)
+    samples = sample_blocks.tuning_sample(clustered.X.shape[0], max_samples, own_seed, estimator)
     return ClusteringProblem(
         whole=data,
         data=clustered,
@@ -326,5 +321,6 @@ def order_fits(fits: Sequence[TunedFit], maximises: bool) -> list[int]:
     That is the best, and the first of the best, for a method that maximises its objective;
     otherwise the first, which the tuning chose.
     """
-    best = max(range(len(fits)), key=lambda seed: fits[seed].objective) if maximises else 0
-    return [best, *(seed for seed in range(len(fits)) if seed != best)]
+    seeds = range(len(fits))
+    best = max(seeds, key=lambda seed: fits[seed].objective) if maximises else 0
+    return sorted(seeds, key=lambda seed: seed != best)

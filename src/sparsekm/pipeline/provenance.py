@@ -1,27 +1,26 @@
 """Where results come from: seeds, versions, and digests of inputs and of source code.
 
-Every seed is derived from the root seed and names. Therefore all methods use the same references
-and starts, a single job can be repeated alone, and adding a data set does not affect the others.
+Every seed is derived from the root seed and names: all methods use the same references and starts,
+a job can be repeated alone, and adding a data set does not affect the others.
 
 The digest of a script covers the code that it can run: the script, the modules in its folder that
 it imports, and the rooms (folders) of the package that these import, directly or indirectly.
-Files are compared as Python (of one version) compiles them, without comments, docstrings and
-layout, so correcting a sentence reruns nothing.
+Of Python only the syntax counts, without comments, docstrings and layout.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
-import dis
 import hashlib
 import platform
 import re
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from types import CodeType
 
-from sparsekm.io.atomic import write_bytes
+from sparsekm.io.atomic import write_text
 
 
 def derive_seed(root: int, *names: str | int) -> int:
@@ -54,10 +53,8 @@ def package_versions() -> dict[str, str]:
     """Return the versions of Python and of the installed packages that may affect results."""
     versions = {"python": platform.python_version()}
     for package in _PACKAGES:
-        try:
+        with contextlib.suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
     return versions
 
 
@@ -65,71 +62,65 @@ def file_digest(file: str | Path) -> str:
     """Return the SHA-256 of a file in hexadecimal, or of all names and contents of a folder."""
     file = Path(file)
     if file.is_dir():
-        lines = (f"{file_digest(part)} {part.relative_to(file).as_posix()}" for part in _walk(file))
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+        return _digest_lines(f"{file_digest(part)} {name}" for name, part in _walk(file).items())
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def _walk(file: Path) -> list[Path]:
-    """List the files in a folder, or the file itself."""
-    return sorted(part for part in (file, *file.rglob("*")) if part.is_file())
+def _digest_lines(lines: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode(errors="surrogateescape")).hexdigest()
 
 
-# Where digests are noted, so that none is taken twice.
-_NOTES = Path(".snakemake/sparsekm/digests")
+def _walk(file: Path) -> dict[str, Path]:
+    """Return the files in a folder by their names, or the file itself."""
+    parts = sorted(part for part in (file, *file.rglob("*")) if part.is_file())
+    return {part.relative_to(file).as_posix(): part for part in parts}
+
+
 # Bytes beyond which taking a digest again takes noticeable time.
 _LARGE = 2**26
 
 
-def input_digest(file: str | Path, folder: str | Path = _NOTES) -> str:
+def input_digest(file: str | Path) -> str:
     """Return the `file_digest` of a file or folder.
 
-    If it is large, the digest is taken once and noted in `folder`. The note holds until the size,
-    the times of modification and change, or the inode of a file is another: nobody can set the time
-    of change. A note that is damaged, or cannot be written, only costs time.
+    If it is large, the digest is noted for its size, times of modification and change, and inode:
+    nobody can set the time of change.
     """
-    file = Path(file)
-    size, identity = _identify(file)
-    if size < _LARGE:
+    states = [(part, part.stat()) for part in _walk(Path(file)).values()]
+    if sum(state.st_size for _, state in states) < _LARGE:
         return file_digest(file)
-    note = Path(folder) / hashlib.sha256(str(file.resolve()).encode(errors="replace")).hexdigest()
+    state = _digest_lines(
+        f"{part} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns} {state.st_ino}"
+        for part, state in states
+    )
+    return _noted(f"input-{state}", lambda: file_digest(file))
+
+
+def _noted(name: str, take: Callable[[], str]) -> str:
+    """Return a digest from its note, or take and note it.
+
+    A note that is damaged, or cannot be written, only costs time.
+    """
+    note = Path(".snakemake/sparsekm/digests", name)
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        found = re.fullmatch(f"{identity} ([0-9a-f]{{64}})", note.read_text(encoding="utf-8"))
-        if found:
-            return found[1]
-    digest = file_digest(file)
-    # A file that is being written has no digest to keep.
-    if _identify(file)[1] == identity:
-        with contextlib.suppress(OSError):
-            write_bytes(f"{identity} {digest}".encode(), note)
+        if found := re.fullmatch("[0-9a-f]{64}", note.read_text(encoding="utf-8")):
+            return found[0]
+    digest = take()
+    with contextlib.suppress(OSError):
+        write_text(digest, note)
     return digest
 
 
-def _identify(file: Path) -> tuple[int, str]:
-    """Return the bytes of a file or folder, and a digest of its state without reading it."""
-    states = {part: part.stat() for part in _walk(file)}
-    lines = (
-        f"{part} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns} {state.st_ino}"
-        for part, state in states.items()
-    )
-    digest = hashlib.sha256("\n".join(lines).encode(errors="surrogateescape"))
-    return sum(state.st_size for state in states.values()), digest.hexdigest()
-
-
 _DATA_SUFFIXES = (".html", ".css", ".js", ".json", ".csv", ".toml", ".mplstyle")
-# Stands for a line that does nothing, such as the docstring of a constant.
-_NOTHING = dis.opmap["NOP"]
 _PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 _IMPORT = re.compile(r"^\s*(?:from|import)\s+(\w+)(?:\.(\w+))?", re.M)
 
 
 def source_digest(script: str | Path, package_folder: str | Path = _PACKAGE_FOLDER) -> str:
     """Digest a script and the rooms of the package that it imports, in 16 hexadecimal digits."""
-    digest = hashlib.sha256()
-    for part in source_parts(script, package_folder):
-        digest.update(b"\0" + part.name.encode() + b"\0" + _part_digest(part))
-    return digest.hexdigest()[:16]
+    parts = source_parts(script, package_folder)
+    return _digest_lines(f"{part.name} {_part_digest(part)}" for part in parts)[:16]
 
 
 def source_parts(script: str | Path, package_folder: str | Path = _PACKAGE_FOLDER) -> list[Path]:
@@ -140,12 +131,10 @@ def source_parts(script: str | Path, package_folder: str | Path = _PACKAGE_FOLDE
     """
     package_folder = Path(package_folder).resolve()
     found: set[Path] = set()
-    waiting = [Path(script).resolve()]
+    waiting = {Path(script).resolve()}
     while waiting:
-        part = waiting.pop()
-        if part not in found:
-            found.add(part)
-            waiting += _imported_parts(part, package_folder)
+        found |= waiting
+        waiting = set().union(*(_imported_parts(part, package_folder) for part in waiting)) - found
     return sorted(found)
 
 
@@ -175,50 +164,28 @@ def _imported_parts(part: Path, package_folder: Path) -> frozenset[Path]:
 
 
 @cache
-def _part_digest(part: Path) -> bytes:
-    """Digest a room; the digest is noted under that of the bytes of its files, which is fast."""
-    files = {file.relative_to(part.parent).as_posix(): file for file in files_of(part)}
-    given = hashlib.sha256(platform.python_version().encode())
-    for name, file in files.items():
-        given.update(f"\0{name}\0".encode() + file.read_bytes())
-    note = _NOTES / f"source-{given.hexdigest()}"
-    with contextlib.suppress(OSError, ValueError):
-        noted = bytes.fromhex(note.read_text(encoding="ascii"))
-        if len(noted) == given.digest_size:
-            return noted
-    digest = hashlib.sha256()
-    for name, file in files.items():
-        digest.update(f"\0{name}\0".encode() + _content(file))
-    with contextlib.suppress(OSError):
-        write_bytes(digest.hexdigest().encode(), note)
-    return digest.digest()
+def _part_digest(part: Path) -> str:
+    """Digest a room; the digest is noted for the bytes of its files, whose digest is fast."""
+
+    def digest(content: Callable[[Path], bytes]) -> str:
+        whole = hashlib.sha256(platform.python_version().encode())
+        for file in files_of(part):
+            whole.update(f"\0{file.relative_to(part.parent).as_posix()}\0".encode() + content(file))
+        return whole.hexdigest()
+
+    return _noted(f"source-{digest(Path.read_bytes)}", lambda: digest(_meaning))
 
 
-def _content(file: Path) -> bytes:
-    """Return the digested content of a file: its compiled code, or its bytes if not Python."""
+class _WithoutTexts(ast.NodeTransformer):
+    """Drops docstrings, and what does nothing either."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        return None if isinstance(node.value, ast.Constant) else node
+
+
+def _meaning(file: Path) -> bytes:
+    """Return the syntax of Python without docstrings, or the bytes of another file."""
     if file.suffix != ".py":
         return file.read_bytes()
-    # Without docstrings.
-    code = compile(file.read_bytes(), "", "exec", dont_inherit=True, optimize=2)
-    return repr(_meaning(code)).encode()
-
-
-_SAID = ("name", "names", "varnames", "freevars", "cellvars", "exceptiontable", "flags")
-_SAID += ("argcount", "posonlyargcount", "kwonlyargcount")
-
-
-def _meaning(code: CodeType) -> list:
-    """Return all of a code object, with those in it, but its lines."""
-    instructions = code.co_code
-    if _NOTHING in instructions[::2]:
-        pairs = (instructions[at : at + 2] for at in range(0, len(instructions), 2))
-        instructions = b"".join(pair for pair in pairs if pair[0] != _NOTHING)
-    constants = [
-        # A set has no order.
-        sorted(map(repr, each)) if isinstance(each, frozenset) else each
-        for each in code.co_consts
-        if not isinstance(each, CodeType)
-    ]
-    inside = [_meaning(each) for each in code.co_consts if isinstance(each, CodeType)]
-    said = [getattr(code, f"co_{name}") for name in _SAID]
-    return [instructions, constants, inside, said]
+    tree = _WithoutTexts().visit(ast.parse(file.read_bytes()))
+    return ast.dump(tree, annotate_fields=False).encode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
@@ -10,15 +10,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.dense_parts import as_dense, variance_beyond_trend
-from sparsekm.io.readers.messages import MatrixError, quoted
+from sparsekm.io.readers.messages import MatrixError, say
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.row_stream import Block, RowStream
 
 _CELLS_AT_ONCE = 2**18
-_LARGEST_SCORE = 30
-"""Larger values suggest counts: genotypes, scores and small ranks are whole numbers too."""
-_LARGEST_GENOTYPE = 2
-"""The same of a sparse matrix: scores and ranks are seldom stored as one."""
+# Larger values suggest counts: genotypes, scores and small ranks are whole numbers too. Of a sparse
+# matrix smaller ones do: scores and ranks are seldom stored as one.
+_LARGEST_SCORE, _LARGEST_GENOTYPE = 30, 2
 _LARGEST_LOG = 100
 _LOOKED_AT = 2000
 _FEWEST = 6
@@ -104,18 +103,13 @@ def log_counts(raw: RawMatrix, library_size: float | None = None) -> tuple[RowSt
     The total is the sum of a sample over all features, and the library size the median of the
     totals, unless it is given. Negative values, and samples without counts, are refused.
     """
-    counts = file_values(raw)
-    cure = "zscore if the values are not counts, or already log-transformed."
-    _refuse_negative(counts, "counts", cure)
+    counts = _without_negative(raw, "negative_counts")
     totals = np.concatenate([_totals(block) for _, block in counts.blocks()])
     empty = np.flatnonzero(totals == 0)
     if len(empty):
         name = "" if raw.samples is None else f" ({raw.samples[empty[0]]!r})"
-        raise MatrixError(
-            f"normalise: counts requires a total > 0 for each sample; it is 0 for {len(empty)} of "
-            f"{len(totals)}, the first of them sample {empty[0] + 1}{name}. Remove them from the "
-            "file; of an AnnData, scanpy.pp.filter_cells(adata, min_counts=1) does so."
-        )
+        numbers = {"n": len(empty), "of": len(totals), "first": empty[0] + 1}
+        raise MatrixError(say("no_totals", name=name, **numbers))
     size = float(np.median(totals)) if library_size is None else library_size
     shares = (size / totals).astype(np.float32)
 
@@ -130,15 +124,13 @@ def log_counts(raw: RawMatrix, library_size: float | None = None) -> tuple[RowSt
 
 def log_values(raw: RawMatrix) -> RowStream:
     """Transform values to ``log2(1 + value)``; negative ones are refused."""
-    values = file_values(raw)
-    _refuse_negative(values, "log2", "zscore: they seem to be logarithms already.")
 
     def change(block: Block, rows: slice) -> Block:
         if isinstance(block, np.ndarray):
             return np.log2(1 + block)
         return _store(block, np.log2(1 + block.data))
 
-    return values.change(change)
+    return _without_negative(raw, "negative_log2").change(change)
 
 
 def _store(block: csr_array, values: np.ndarray) -> csr_array:
@@ -147,17 +139,16 @@ def _store(block: csr_array, values: np.ndarray) -> csr_array:
     return csr_array(parts, shape=block.shape)
 
 
-def _refuse_negative(X: RowStream, how: str, cure: str) -> None:
+def _without_negative(raw: RawMatrix, refusal: str) -> RowStream:
+    X = file_values(raw)
     # Missing values, of which a sparse matrix has none, are passed over.
     smallest = min(
         np.fmin.reduce(block, axis=None) if isinstance(block, np.ndarray) else block.min()
         for _, block in X.blocks()
     )
     if smallest < 0:
-        raise MatrixError(
-            f"normalise: {how} requires values >= 0; the smallest is {smallest}. Set normalise: "
-            f"{cure}"
-        )
+        raise MatrixError(say(refusal, smallest=smallest))
+    return X
 
 
 def _totals(block: Block) -> np.ndarray:
@@ -174,11 +165,7 @@ def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
     them; ties go to the lowest index. Values that are not counts are refused.
     """
     if _largest_count(_values(raw)) < 0:
-        raise MatrixError(
-            "n_top_features chooses by the variance of raw counts: all values should be whole "
-            "numbers >= 0. Set layer to one that holds counts and normalise: counts, or leave out "
-            "n_top_features if the values are already log-transformed."
-        )
+        raise MatrixError(say("top_of_no_counts"))
     if n_features >= raw.X.shape[1]:
         return np.arange(raw.X.shape[1])
     moments = measure_moments(log_counts(raw)[0])
@@ -212,69 +199,45 @@ def are_counts(X: np.ndarray, offset: np.ndarray) -> bool:
 def describe_counts(parts: Iterable[np.ndarray], *, is_sparse: bool) -> str | None:
     """Say that values, in parts, look like raw counts: whole numbers >= 0 and not all small."""
     limit = _LARGEST_GENOTYPE if is_sparse else _LARGEST_SCORE
-    if _largest_count(parts) <= limit:
-        return None
-    return (
-        f"all values are whole numbers >= 0, the largest above {limit}: they look like raw counts, "
-        "where a few large values and the sequencing depth would dominate the result."
-    )
+    return say("raw_counts", limit=limit) if _largest_count(parts) > limit else None
 
 
 def remark_on_scale(raw: RawMatrix, normalise: str) -> list[str]:
     """Return remarks on the scale of the values, with the option that suits it."""
     if normalise == "counts":
         # Values on a log scale are in every block.
-        if _largest_count(islice(_values(raw), 1)) >= 0:
-            return []
-        return [
-            "normalise: counts takes logarithms of values that are not all whole numbers >= 0. If "
-            "they are already log-transformed, set normalise: zscore, or layer to one that holds "
-            "counts."
-        ]
+        return [] if _largest_count(islice(_values(raw), 1)) >= 0 else [say("no_counts")]
     if remark := describe_counts(_values(raw), is_sparse=raw.X.is_sparse):
-        cure = "Set normalise: counts to divide each sample by its total and take logarithms first."
-        return [f"{remark} {cure}"]
+        return [remark + say("cure_of_counts")]
     _, block = next(raw.X.blocks())
     values = as_dense(block)[:_LOOKED_AT, :_LOOKED_AT].astype(np.float64)
     values = np.ma.masked_invalid(values + raw.offset[:_LOOKED_AT])
     if len(values) < _FEWEST:
         return []
-    found: list[Callable[..., str | None]] = [_remark_on_levels, _remark_on_outlier]
-    remarks = [remark(values, raw, normalise) for remark in found]
-    return [remark for remark in remarks if remark]
+    on_levels = None if normalise == "log2" else _remark_on_levels(values)
+    return [*filter(None, [on_levels, _remark_on_outlier(values, raw)])]
 
 
-def _remark_on_levels(values: np.ma.MaskedArray, raw: RawMatrix, normalise: str) -> str | None:
+def _remark_on_levels(values: np.ma.MaskedArray) -> str | None:
     """Say whether values look like intensities, z-scores or centred samples."""
     p = values.shape[1]
-    if p < _FEWEST or normalise == "log2":
+    if p < _FEWEST:
         return None
     mean, deviation = values.mean(axis=0), values.std(axis=0, ddof=1)
     middle_mean = np.ma.median(abs(mean))
     if middle_mean < 1e-2 and (abs(deviation - 1) < 0.1).mean() > 0.9:
-        return (
-            "features have mean 0 and deviation 1: they are z-scores already, which stay as they "
-            "are. Set normalise: none to leave out the z-scores."
-        )
+        return say("z_scores")
     if values.min() >= 0:
         low, middle, high = np.percentile(values.compressed(), [5, 50, 99.5])
         if high > _LARGEST_LOG and high > 20 * max(middle, 1e-9) and p >= 2 * _FEWEST:
-            return (
-                f"values range from {low:.3g} to {high:.3g}, over orders of magnitude: they look "
-                "like intensities that were never logged. Set normalise: log2 to take logarithms "
-                "first."
-            )
+            return say("intensities", low=low, high=high)
         return None
     spread = values.std()
-    if (abs(values.mean(axis=1)) < 1e-2 * spread).all() and middle_mean > 1e-1 * spread:
-        return (
-            "each sample has mean 0: its values were centred before. Features are still made "
-            "z-scores; set normalise: none if they should not."
-        )
-    return None
+    is_centred = (abs(values.mean(axis=1)) < 1e-2 * spread).all() and middle_mean > 1e-1 * spread
+    return say("centred_samples") if is_centred else None
 
 
-def _remark_on_outlier(values: np.ma.MaskedArray, raw: RawMatrix, normalise: str) -> str | None:
+def _remark_on_outlier(values: np.ma.MaskedArray, raw: RawMatrix) -> str | None:
     """Name a sample that is far from all others."""
     away = abs(values - np.ma.median(values, axis=0))
     scale = np.ma.median(away, axis=0)
@@ -286,10 +249,5 @@ def _remark_on_outlier(values: np.ma.MaskedArray, raw: RawMatrix, normalise: str
     if distance[at] < _FAR * max(second, 1):
         return None
     name = raw.samples[at] if raw.samples else f"sample {at + 1}"
-    cure = "Delete it if it is no sample."
-    if raw.samples and raw.lines:
-        cure = f"Set ignore: [{quoted(name)}] to leave it out."
-    return (
-        f"sample {quoted(name)} is far from all others ({distance[at]:.0f} deviations in the "
-        f"median feature; the next {second:.0f}). {cure}"
-    )
+    cure = say("ignore_it", name=name) if raw.samples and raw.lines else say("delete_it")
+    return say("far_sample", name=name, distance=distance[at], second=second) + cure

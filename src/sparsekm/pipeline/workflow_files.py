@@ -39,21 +39,17 @@ _CONSTRAINTS = {
     "|experiment_[1-4]_(?:overview|cer)",
     "kind": "svg|png|pdf",
 }
-# The constraints for all rules.
-_OF_RULES = re.compile(r"^wildcard_constraints:\n((?:  +\w+=.*\n)+)", re.M)
 
 
 def read_patterns(rules: Iterable[Path], **constraints: str) -> re.Pattern:
     """Compile a pattern of the files that rules declare, with these constraints on wildcards."""
     text = "\n".join(file.read_text(encoding="utf-8") for file in rules)
-    of_rules = {
-        name: rule
-        for block in _OF_RULES.findall(text)
-        for name, rule in re.findall(r'^ +(\w+)=r?"(.+)",$', block, re.M)
-    }
+    # Only the constraints for all rules begin at the margin.
+    blocks = re.findall(r"^wildcard_constraints:\n((?:  +\w+=.*\n)+)", text, re.M)
+    of_rules = re.findall(r'^ +(\w+)=r?"(.+)",$', "".join(blocks), re.M)
     # Braces in f-strings are not wildcards, and a path without an ending is a folder.
     named = re.findall(rf'(?<!f)"((?:{"|".join(FOLDERS)})/[^"\n]+\.\w+)"', text)
-    return match_any({*named, *_COMPOSED}, **(of_rules | constraints))
+    return match_any({*named, *_COMPOSED}, **(dict(of_rules) | constraints))
 
 
 def match_any(paths: Iterable[str], **constraints: str) -> re.Pattern:
@@ -102,8 +98,7 @@ def recorded_files(folder: Path) -> set[str]:
 
     Snakemake writes the benchmark ``results/benchmarks/x.tsv`` of the job with ``logs/x.log``.
     """
-    records = folder / _RECORDS
-    found = set()
+    records, found = folder / _RECORDS, set()
     for record in filter(Path.is_file, records.rglob("*.log")):
         log = record.relative_to(records)
         benchmark = Path("results/benchmarks", *log.parts[1:]).with_suffix(".tsv")

@@ -226,7 +226,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         tuned = estimator
         if samples is not None:
             tuned = clone(estimator)
-            if np.ndim(init := getattr(tuned, "init", None)):
+            init: Any = getattr(tuned, "init", None)
+            if np.ndim(init):
                 # Labels to start from, which may then lack a cluster: a start fills it.
                 tuned.set_params(init=np.asarray(init)[samples])
             tuned.check(values, searched=True)

@@ -1,0 +1,91 @@
+"""A table, read in a process with limits since someone else may have made it.
+
+Its summary before a run, with what was guessed, and `sparsekm predict`.
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from sparsekm.command.configuration import dataset_name
+from sparsekm.command.refusals import CommandError, short_path
+from sparsekm.io.readers.reader import ReadingSize, measure_matrix
+from sparsekm.io.table_description import TableDescription, short
+from sparsekm.io.table_settings import VALUE_SETTINGS, options_in, split_settings
+from sparsekm.pipeline.bounded_process import LEAST, Limits, run_bounded
+from sparsekm.pipeline.normalisation import read_normalised_table
+
+# The slowest rate at which a large matrix may be read.
+_BYTES_PER_SECOND = 10 * 2**20
+
+
+def summarise_table(table: Path, settings: Mapping[str, Any]) -> tuple[TableDescription, str]:
+    """Describe a table that is read with these settings, of `sparsekm.io.table_settings`.
+
+    The text also says what was guessed, with the options as they can be pasted.
+    """
+
+    def work() -> dict[str, Any]:
+        raw, found = read_normalised_table(table, *split_settings(settings), quick=True)
+        return asdict(raw.describe(len(found.dropped)))
+
+    limits = _limits_of(table, settings.get("layer"))
+    found = TableDescription(**run_bounded(table, work, limits))
+    return found, "\n".join([*found.summary(), *_note_lines(found.remarks)])
+
+
+def _limits_of(table: Path, layer: str | None) -> Limits:
+    """Return the limits of the process that may read a table."""
+    size = ReadingSize(*run_bounded(table, lambda: measure_matrix(table, layer)))
+    held = min(size.memory, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    seconds = max(held, size.processed) // _BYTES_PER_SECOND
+    return Limits(LEAST.memory + held, LEAST.seconds + seconds)
+
+
+def _note_lines(remarks: list[str]) -> list[str]:
+    """Write remarks, and the options for the settings that each names."""
+    lines = []
+    for remark in remarks:
+        lines.append(f"  NOTE: {short(remark, 500)}")
+        if options := "; ".join(options_in(remark)):
+            lines.append(f"        {short(options, 500)}")
+    return lines
+
+
+def predict_table(options: Namespace) -> int:
+    """Write the clusters of new samples, and return the exit status."""
+    from sparsekm.annotation import new_samples
+
+    table = options.table
+    if not table.exists():
+        raise CommandError(f"{table}: no such file.")
+    output = options.output or Path(f"{dataset_name(table, set())}-clusters.csv")
+    if output.resolve() == table.resolve() or (output.exists() and not options.force):
+        raise CommandError(
+            f"{short_path(output)}: exists and will not be overwritten. Choose another file with "
+            "--output, or replace the clusters of an earlier time with --force."
+        )
+    reading = {name: getattr(options, name) for name in VALUE_SETTINGS}
+    given = {name: value for name, value in reading.items() if value is not None}
+
+    def work() -> list[str]:
+        known = new_samples.KnownClusters.read(options.run, options.dataset, options.method)
+        raw = new_samples.read_samples(table, known, given)
+        found, said = new_samples.predict_samples(raw, known, options.scaling)
+        new_samples.PREDICTED.write(output, found)
+        sizes = found["cluster"][~found["none_of_them"]].value_counts().sort_index()
+        counts = [f"cluster {cluster}: {size}" for cluster, size in sizes.items()]
+        counts.append(f"none of them: {found['none_of_them'].sum()}")
+        head = f"{table}: {raw.X.shape[0]:,} samples x {raw.X.shape[1]:,} features"
+        told = [*(f"  {line}." for line in said), f"  {', '.join(counts)}"]
+        return [head, *_note_lines(raw.remarks), *told]
+
+    lines = run_bounded(table, work, _limits_of(table, options.layer))
+    if not options.quiet:
+        print("\n".join([*lines, f"Clusters: {short_path(output)}"]))
+    return 0
