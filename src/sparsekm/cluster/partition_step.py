@@ -163,8 +163,9 @@ class KMeansPartition:
 
     def admit(self, X: FeatureMatrix, labels: np.ndarray) -> np.ndarray:
         """Return given labels as a partition that is allowed: short clusters are filled."""
-        alike = np.ones(X.n_features)
-        labels = fill_clusters(X, alike, labels, self.n_clusters, self.min_size)
+        if cluster_sizes(labels, self.n_clusters).min() < self.min_size:
+            alike = np.ones(X.n_features)
+            labels = fill_clusters(X, alike, labels, self.n_clusters, self.min_size)
         return canonical_labels(labels, self.n_clusters)
 
     def scores(self, X: FeatureMatrix, labels: np.ndarray) -> np.ndarray:
