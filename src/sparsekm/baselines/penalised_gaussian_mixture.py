@@ -413,10 +413,8 @@ class PenalizedGaussianMixture(BaselineEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError
-            If X has another number of features than in `fit`, or holds NaN or infinity.
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
         """
         joint = self._log_joint(self._read_new(X))
         shares = np.exp(joint - joint.max(axis=0))
