@@ -180,7 +180,7 @@ def test_every_penalty_steers_the_compiled_searches(step, rows, score_by_pairs):
     assert step.weigh(scores) @ scores == pytest.approx(largest, rel=1e-12)
     labels = (np.arange(9) % 3).astype(np.int32)
     before = score_by_pairs(rows, labels)
-    objective = climb(rows, labels, 3, step, 1, 0.0)
+    objective = climb(rows, np.ascontiguousarray(rows.T), labels, 3, step, 1, 0.0)
     scores = score_by_pairs(rows, labels)
     assert objective == pytest.approx(step.weigh(scores) @ scores, rel=1e-12)
     assert step.weigh(before) @ before < objective <= largest * (1 + 1e-12)

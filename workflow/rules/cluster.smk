@@ -1,16 +1,16 @@
 """From a normalised data set to a tuned and scored clustering."""
 
 
-rule compare_cluster_counts:
+rule choose_cluster_count:
     """Choose the number of clusters: how many groups stand apart."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
     output:
         counts="results/{dataset}/cluster_counts.csv",
     log:
-        "logs/compare_cluster_counts/{dataset}.log",
+        "logs/choose_cluster_count/{dataset}.log",
     benchmark:
-        "results/benchmarks/compare_cluster_counts/{dataset}.tsv"
+        "results/benchmarks/choose_cluster_count/{dataset}.tsv"
     conda:
         "../../envs/sparsekm.yaml"
     threads: 2
@@ -177,7 +177,7 @@ rule find_consensus:
 
 
 # Compares the answer with what other numbers of clusters, features and samples would find.
-use rule compare_cluster_counts as compare_choices with:
+use rule choose_cluster_count as compare_choices with:
     input:
         normalised="data/{dataset}/normalised.h5ad",
         fit="results/{dataset}/sparse/tuned.h5",

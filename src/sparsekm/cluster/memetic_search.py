@@ -168,9 +168,10 @@ class Search:
         wide = n < p and isinstance(self.rows, np.ndarray)
         alike = [wide and step.keeps_all(p) for step in weight_steps]
         embedded = embed_samples(self.rows) if any(alike) else self.rows
-        everything = (embedded, TopFeatures(embedded.shape[1]))
+        columns = X.block if isinstance(self.rows, np.ndarray) else self.rows
+        everything = embedded, columns, TopFeatures(embedded.shape[1])
         self._spaces = [
-            everything if same else (self.rows, step)
+            everything if same else (self.rows, columns, step)
             for same, step in zip(alike, weight_steps, strict=True)
         ]
         per_init = min(EFFORT / np.sqrt(float(n) * p * self.n_clusters), GENERATIONS**2)
@@ -205,8 +206,8 @@ class Search:
         objectives = np.empty(len(starts))
         k, min_size = self.n_clusters, self.partition.min_size
 
-        def work(rows, weight_step, labels, b) -> None:
-            objectives[b] = climb(rows, labels, k, weight_step, min_size, SMALL_GAIN)
+        def work(rows, columns, weight_step, labels, b) -> None:
+            objectives[b] = climb(rows, columns, labels, k, weight_step, min_size, SMALL_GAIN)
 
         ends = self._each(work, starts, places)
         for labels, place, objective in zip(ends, places, objectives, strict=True):
@@ -281,7 +282,7 @@ class Search:
         draws = self.rng.random((np.count_nonzero(restarted), 2 * self.n_clusters))
         k, min_size = self.n_clusters, self.partition.min_size
 
-        def work(rows, weight_step, started, b) -> None:
+        def work(rows, _, weight_step, started, b) -> None:
             restart(rows, started, k, weight_step, min_size, draws[b])
 
         children[restarted] = self._each(work, children[restarted], places[restarted])

@@ -208,7 +208,7 @@ GAP = _describe(
 # The file ``cluster_counts.csv``: numbers of clusters tried, how many groups among them stand
 # apart, the group of each cluster, and the row of the answer.
 COUNTS = _describe(
-    "compare_cluster_counts",
+    "choose_cluster_count",
     """
     whole   n_clusters n_groups
     number  reproducibility

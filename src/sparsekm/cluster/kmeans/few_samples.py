@@ -328,11 +328,12 @@ def best_move(centers, sizes, gains):
 
 
 @compiled
-def climb(rows, labels, n_clusters, weight_step, min_size, gain):
+def climb(rows, columns, labels, n_clusters, weight_step, min_size, gain):
     """Improve `labels` in place, by a weight step and one sweep in turn; return the objective.
 
     Where sweeps gain little, clusters merge and split. `gain` is the share of the objective that a
-    round must gain for another sweep, and two regroupings for a third.
+    round must gain for another sweep, and two regroupings for a third. `columns` are the same data,
+    feature after feature, or `rows` again where those are sparse.
     """
     n, p = rows.shape
     scores = np.empty(p)
@@ -364,7 +365,7 @@ def climb(rows, labels, n_clusters, weight_step, min_size, gain):
         before_factor = factor
         factor = factors[0] if factors.min() == factors.max() else np.float32(np.nan)
         if held.shape[0] == size and factor == before_factor:
-            packed = replace_features(rows, kept, factors, held, packed)
+            packed = replace_features(columns, kept, factors, held, packed)
         else:
             packed = pack(rows, kept, factors)
             held = kept.copy()

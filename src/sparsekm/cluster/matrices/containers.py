@@ -341,15 +341,16 @@ def check_matrix(X: FeatureMatrix, n_clusters: int, min_cluster_size: int) -> No
 def count_distinct(X: FeatureMatrix, enough: int) -> int:
     """Count distinct samples, but stop at `enough`."""
     seen: set[bytes] = set()
-    at_once = max(1, min(SAMPLES_AT_ONCE, VALUES_AT_ONCE // X.n_features))
+    most = max(1, min(SAMPLES_AT_ONCE, VALUES_AT_ONCE // X.n_features))
     for _, columns in X.blocks():
-        for start in range(0, columns.shape[1], at_once):
-            some = np.asarray(columns[:, start : start + at_once])
+        start, stop = 0, enough
+        while start < columns.shape[1] and len(seen) < enough:
+            some = np.asarray(columns[:, start:stop])
             # Adding 0.0 makes the two zeros one.
             seen.update((row + 0.0).tobytes() for row in some.T)
-            if len(seen) >= enough:
-                return enough
-    return len(seen)
+            # The first few samples nearly always are enough.
+            start, stop = stop, stop + min(most, stop)
+    return min(len(seen), enough)
 
 
 def _check_range(X: FeatureMatrix) -> None:

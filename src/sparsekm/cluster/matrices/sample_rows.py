@@ -205,15 +205,16 @@ def pack(rows, support, factors):
     return sparse_rows(data[:at], indices[:at], indptr, (rows.shape[0], support.shape[0]))
 
 
-def _replace(rows, support, factors, held, packed):
-    enters = np.zeros(rows.shape[1], np.bool_)
+def _replace(columns, support, factors, held, packed):
+    enters = np.zeros(columns.shape[0], np.bool_)
     enters[support] = True
     free = np.flatnonzero(~enters[held])
     enters[held] = False
     entering = np.flatnonzero(enters)
-    for i in range(rows.shape[0]):
-        for q in range(entering.shape[0]):
-            packed[i, free[q]] = rows[i, entering[q]] * factors[0]
+    for q in range(entering.shape[0]):
+        column = columns[entering[q]]
+        for i in range(column.shape[0]):
+            packed[i, free[q]] = column[i] * factors[0]
     held[free] = entering
     return packed
 
