@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
-from sparsekm.cluster.matrices.dense_parts import stored_bytes
+from sparsekm.cluster.matrices.dense_parts import stored_bytes, take_rows
 from sparsekm.cluster.missing import fill_missing, imputes
 from sparsekm.cluster.path_estimator import (
     FeatureSelector,
@@ -42,7 +42,7 @@ from sparsekm.tuning.gap import (
     select_sparsity,
 )
 from sparsekm.tuning.references import REFERENCES, SPATIAL, check_reference, reference_objectives
-from sparsekm.tuning.sample_blocks import check_groups, take_rows, tuning_sample
+from sparsekm.tuning.sample_blocks import check_groups, tuning_sample
 from sparsekm.tuning.separation import refit_folds, separation
 
 

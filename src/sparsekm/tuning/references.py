@@ -22,13 +22,17 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 from sklearn.base import clone
 
-from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances, stored_bytes
+from sparsekm.cluster.matrices.dense_parts import (
+    feature_means,
+    feature_variances,
+    stored_bytes,
+    take_rows,
+)
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.missing import fill_missing
 from sparsekm.cluster.unequal_samples import count_trimmed, first_kept
 from sparsekm.metrics import label_codes
 from sparsekm.runtime.threads import one_blas_thread
-from sparsekm.tuning.sample_blocks import take_rows
 
 
 def permuted_reference(
