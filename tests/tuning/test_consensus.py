@@ -46,6 +46,12 @@ def test_identical_partitions_give_that_partition_though_more_clusters_are_asked
     assert classification_error_rate(labels, found) == 0
 
 
+def test_as_many_clusters_as_samples_that_are_told_apart():
+    one, other = np.repeat([0, 1], [10, 20]), np.repeat([0, 1], [20, 10])
+    found = consensus_partition(np.tile([one, other], (9, 1)), 3)
+    assert classification_error_rate(np.repeat([0, 1, 2], 10), found) == 0
+
+
 def test_names_order_and_repetition_of_partitions_do_not_matter(seed):
     rng = np.random.default_rng(seed)
     truth = np.arange(42) % 3
