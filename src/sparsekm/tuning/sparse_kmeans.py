@@ -371,10 +371,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError
-            If X has another number of features than in `fit`, or holds NaN or infinity.
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or holds infinity, or NaN that is not imputed.
         """
         check_is_fitted(self)
         return self._label(read_new(self, X))
