@@ -1,6 +1,5 @@
 """What is published: nothing but the project's files, and enough to run alone."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import zipfile
 
 import pytest
 import yaml
+from snakemake_process import run_command
 
 from sparsekm.command.run import find_workflow
 
@@ -102,10 +102,8 @@ def alone(built, kernels, project_root, tmp_path_factory):
 
 
 def run_alone(command, folder):
-    ours = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    found = {"cwd": folder, "env": ours, "capture_output": True, "text": True}
-    done = subprocess.run(command, check=False, **found)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = run_command(command, folder)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.release

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 import yaml
 from benchmarks.__main__ import NAMES
 from benchmarks.figures import BEGIN, END, FILE, OTHERS, PAGE, RATIOS, table_of, worse
+from snakemake_process import run_command
 
 import sparsekm
 import sparsekm.metrics
@@ -207,14 +207,8 @@ def test_every_page_builds_without_a_warning_and_examples_run(tmp_path):
     run = r"/0[1-57]_\w+\.py$"
     options = ("-W", "--keep-going", "-q", "-d", "doctrees")
     options += ("-D", f"sphinx_gallery_conf.filename_pattern={run}")
-    done = subprocess.run(
-        [sys.executable, "-m", "sphinx", *options, "docs", "html"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = run_command([sys.executable, "-m", "sphinx", *options, "docs", "html"], tmp_path)
+    assert done.returncode == 0, done.stdout
     for example in EXAMPLES:
         page = (tmp_path / "html" / "gallery" / f"{example.stem}.html").read_text(encoding="utf-8")
         has_run = re.search(run, str(example)) is not None

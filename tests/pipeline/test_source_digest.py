@@ -78,7 +78,9 @@ def test_a_neighbour_of_the_script_counts_with_what_it_imports(sources):
     before = digest(sources)
     (sources / "neighbour.py").write_text("from sparsekm.alone import other\n")
     assert digest(sources) != before
-    # Who imports the package itself may use any room.
+    # Rooms may be imported by their names. Who imports the package itself may use any.
+    script.write_text("from sparsekm import __version__, alone\n")
+    assert parts(script, package) == ["script.py", "alone.py", "first", "inner"]
     script.write_text("from sparsekm import Estimator\n")
     assert parts(script, package) == ["script.py", "alone.py", "first", "inner", "unused"]
 

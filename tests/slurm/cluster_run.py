@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 
+from snakemake_process import outside
+
 # What a test may hurry: how often the state of jobs is asked for. Six jobs share the machine.
 HURRIED = {
     "cluster-generic": ["--seconds-between-status-checks", "1"],
@@ -25,12 +27,11 @@ class ClusterRun:
         command = [sys.executable, "-m", "snakemake", *arguments]
         command += ["--workflow-profile", f"profiles/{profile}", *HURRIED[profile]]
         command += ["--jobs", "6", "--latency-wait", "10"]
-        ours = {name: value for name, value in os.environ.items() if name != "SNAKEMAKE_PROFILE"}
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
                 command,
                 cwd=project.root,
-                env=ours,
+                env=outside(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -72,19 +72,17 @@ def install() -> None:
             raise CannotRunError(f"{daemon} runs here already, and is left alone")
     if all(shutil.which(name) for name in ("slurmctld", "slurmd", "sbatch", "munged")):
         return
-    for command in (
-        ["apt-get", "update", "-q"],
-        ["apt-get", "install", "-q", "-y", "--no-install-recommends", *PACKAGES],
-    ):
+    for arguments in ("update -q", f"install -q -y --no-install-recommends {' '.join(PACKAGES)}"):
+        command = ["apt-get", *arguments.split()]
+        options = {
+            "stdin": subprocess.DEVNULL,
+            "capture_output": True,
+            "text": True,
+            "timeout": 240,
+        }
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         try:
-            done = subprocess.run(
-                command,
-                env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=240,
-            )
+            done = subprocess.run(command, env=environment, timeout=240, **options)
         except subprocess.TimeoutExpired as error:
             raise CannotRunError(f"{' '.join(command)}: {error}") from error
         if done.returncode:

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import psutil
+from snakemake_process import outside, run_command
 
 SECONDS = 120
 
@@ -26,11 +27,7 @@ class Run:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                env={
-                    name: value
-                    for name, value in os.environ.items()
-                    if name not in ("PYTHONPATH", "SNAKEMAKE_PROFILE")
-                },
+                env=outside(),
             )
 
     def is_alive(self) -> bool:
@@ -122,14 +119,7 @@ def kill(jobs: list[psutil.Process]) -> None:
 
 def clear_lock(project) -> subprocess.CompletedProcess:
     """Do what `make results` does before it starts Snakemake."""
-    return subprocess.run(
-        [sys.executable, "scripts/clear_stale_lock.py"],
-        cwd=project.root,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    return run_command([sys.executable, "scripts/clear_stale_lock.py"], project.root)
 
 
 def unlock(project) -> None:
@@ -155,18 +145,9 @@ def make_results(project, source: Path) -> subprocess.CompletedProcess:
             (environment / folder).symlink_to(Path(sys.prefix) / folder)
     (environment / ".installed").touch()
 
-    def make():
-        return subprocess.run(
-            ["make", "results", "CORES=2"],
-            cwd=project.root,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-
-    done = make()
+    command = ["make", "results", "CORES=2"]
+    done = run_command(command, project.root)
     if "other machines may share this folder" in done.stdout:
         unlock(project)
-        done = make()
+        done = run_command(command, project.root)
     return done

@@ -36,6 +36,19 @@ def run_snakemake(root: Path, *arguments: str) -> subprocess.CompletedProcess:
     return subprocess.CompletedProcess(["snakemake", *arguments], process.exitcode, text)
 
 
+def outside() -> dict[str, str]:
+    """Give the environment without another copy of the package, and a profile of the user's."""
+    ours = ("PYTHONPATH", "SNAKEMAKE_PROFILE")
+    known = os.environ.items()
+    return {name: value for name, value in known if not name.startswith(("COV_", *ours))}
+
+
+def run_command(command, folder: Path, **environment: str) -> subprocess.CompletedProcess:
+    """Run a command in a folder and return its output, stderr with stdout."""
+    told = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "timeout": 900}
+    return subprocess.run(command, cwd=folder, env=outside() | environment, check=False, **told)
+
+
 def _run(root, arguments, output) -> None:
     from snakemake.cli import main
 
@@ -43,9 +56,7 @@ def _run(root, arguments, output) -> None:
     os.dup2(sink, 1)
     os.dup2(sink, 2)
     os.chdir(root)
-    # Neither another copy of the package nor a profile of the user's.
-    for name in [*os.environ]:
-        if name in ("PYTHONPATH", "SNAKEMAKE_PROFILE") or name.startswith("COV_"):
-            del os.environ[name]
+    for name in {*os.environ} - {*outside()}:
+        del os.environ[name]
     sys.argv = ["snakemake", *arguments]
     main(list(arguments))

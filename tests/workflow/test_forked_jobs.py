@@ -1,10 +1,10 @@
 """Jobs as forks of a warm process: what a job sees, what its end means, and who starts it."""
 
-import subprocess
 import sys
 
 import pandas as pd
 import pytest
+from snakemake_process import run_command
 
 SNAKEFILE = """
 rule all:
@@ -53,9 +53,7 @@ def run(tmp_path_factory):
         (root / name).write_text(text)
     options = ["--executor", "sparsekm", "--cores", "2", "--keep-going", "--directory", str(root)]
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile"), *options]
-    done = subprocess.run(
-        command, cwd=root.parent, capture_output=True, text=True, check=False, timeout=120
-    )
+    done = run_command(command, root.parent)
     return root, done
 
 
@@ -69,6 +67,6 @@ def test_a_job_sees_what_snakemake_gives_it_and_finds_everything_imported_by_one
 def test_a_job_that_fails_says_why_and_one_that_is_killed_is_named(run):
     _, done = run
     assert done.returncode == 1
-    assert done.stderr.count("ERROR: why") == 1
-    assert "Traceback" not in done.stderr
-    assert "ERROR in kill: its process died (SIGKILL)." in done.stderr
+    assert done.stdout.count("ERROR: why") == 1
+    assert "Traceback" not in done.stdout
+    assert "ERROR in kill: its process died (SIGKILL)." in done.stdout

@@ -2,13 +2,12 @@
 
 import os
 import re
-import subprocess
 import sys
 
 import pytest
 import yaml
 from configuration_reader import configuration_check
-from snakemake_process import run_snakemake
+from snakemake_process import run_command, run_snakemake
 
 SETTINGS = {
     "matrices": {"small": {"draw": {"experiment": "experiment_3", "n_features": 25}}},
@@ -131,15 +130,9 @@ def test_the_workflow_is_planned_for_conda_where_snakemake_is_alone(project_root
     options = ("--dry-run", "--sdm", "conda", "--cores", "1", "--quiet", "rules")
     # Everything that the Snakefile can be asked for.
     targets = ("all", "paper", "theory")
-    done = subprocess.run(
-        [sys.executable, "-c", BARE.format(absent=ABSENT), *snakefile, *options, "--", *targets],
-        cwd=tmp_path,
-        env=os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-c", BARE.format(absent=ABSENT), *snakefile, *options]
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = run_command([*command, "--", *targets], tmp_path, PATH=path)
     assert done.returncode == 0, done.stdout
     rules = {"normalise_expression", "summarise_simulation", "check_theorems"}
     assert rules <= jobs_of(done.stdout).keys()

@@ -2,13 +2,13 @@
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from configuration_reader import read_configuration
+from snakemake_process import run_command
 
 from sparsekm.io.readers.reader import read_matrix
 
@@ -27,22 +27,9 @@ def blocks(page):
 
 
 def run_in_shell(commands, folder):
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in ("PYTHONPATH", "SNAKEMAKE_PROFILE") and not name.startswith("COV_")
-    }
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for command in commands.splitlines():
-        done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        done = run_command(["bash", "-c", command], folder, PATH=path)
         assert done.returncode == 0, (command, done.stdout)
 
 

@@ -1,6 +1,5 @@
 """`sparsekm run`, from a table to a report; it imports nothing from the folder it works in."""
 
-import os
 import subprocess
 import sys
 import time
@@ -11,6 +10,7 @@ import pandas as pd
 import psutil
 import pytest
 import yaml
+from snakemake_process import run_command
 
 from sparsekm.command import main as command
 from sparsekm.command.refusals import CommandError
@@ -58,13 +58,9 @@ def test_a_table_becomes_a_report_in_one_folder_and_nowhere_else(table, project_
     if not (project_root / ".venv" / ".installed").exists():
         pytest.skip("`make env` was not run in this checkout")
     words = [f"TABLE={folder / 'config.yaml'}", "ARGS=--quiet"]
-    done = subprocess.run(
-        ["make", "--no-print-directory", "-C", project_root, "run", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    make = ["make", "--no-print-directory", "-C", str(project_root), "run", *words]
+    done = run_command(make, table.parent)
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 @pytest.mark.release
@@ -128,7 +124,7 @@ def test_what_is_started_imports_nothing_from_the_folder_and_what_fails_says_wha
 
 @pytest.mark.release
 def test_snakemake_in_a_checkout_and_its_jobs_on_a_cluster_import_nothing_from_it(
-    new_project, tmp_path, project_root
+    new_project, tmp_path, project_root, monkeypatch
 ):
     (tmp_path / "project").mkdir()
     project = new_project(tmp_path / "project", project_root)
@@ -139,14 +135,9 @@ def test_snakemake_in_a_checkout_and_its_jobs_on_a_cluster_import_nothing_from_i
     cluster = ["--executor", "cluster-generic", "--jobs", "1"]
     cluster += ["--cluster-generic-submit-cmd", str(tmp_path / "submit")]
     snakemake = Path(sys.executable).parent / "snakemake"
-    ours = ("PYTHONPATH", "PYTHONSAFEPATH", "SNAKEMAKE_PROFILE")
-    done = subprocess.run(
-        [snakemake, *cluster, "--cores", "1", "data/raw/small/matrix.npz"],
-        cwd=project.root,
-        env={name: value for name, value in os.environ.items() if name not in ours},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    # As users start it.
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    command = [snakemake, *cluster, "--cores", "1", "data/raw/small/matrix.npz"]
+    done = run_command(command, project.root)
     assert not sprung.exists(), sprung.read_text()
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout

@@ -208,7 +208,7 @@ rule select_fit:
     resources:
         **needs(memory=(700, 4), minutes=(10, 0)),
     params:
-        problem=open_problem,
+        problem=problem,
     script:
         "../../scripts/select_fit.py"
 

@@ -137,11 +137,8 @@ def _taken_names(place: Path) -> set[str]:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Return the environment of Snakemake and its jobs, which import nothing from where they work.
-
-    A relative entry of the user's search path, such as the empty one of ``PYTHONPATH=:/opt/lab``,
-    would be a place in the folder of the run.
-    """
+    """Return the environment of Snakemake and its jobs, which import nothing from their folder."""
+    # A relative entry, such as the empty one of PYTHONPATH=:/opt/lab, would be a place there.
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     own = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
     own |= {"MPLBACKEND": "Agg", "PYTHONSAFEPATH": "1"}
@@ -214,10 +211,7 @@ def describe_results(
 
 
 def _scores(folder: Path, name: str) -> list[str]:
-    """Tabulate clusters, features kept and, if classes are known, the scores of every method.
-
-    The first is the answer.
-    """
+    """Tabulate clusters, features kept and scores of every method, the answer first."""
     files = {method: folder / method / "scores.csv" for method in METHODS}
     rows = {method: SCORES.read_row(file) for method, file in files.items() if file.is_file()}
     if rows:

@@ -114,7 +114,7 @@ def _noted(name: str, take: Callable[[], str]) -> str:
 
 _DATA_SUFFIXES = (".html", ".css", ".js", ".json", ".csv", ".toml", ".mplstyle")
 _PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
-_IMPORT = re.compile(r"^\s*(?:from|import)\s+(\w+)(?:\.(\w+))?", re.M)
+_IMPORT = re.compile(r"^\s*(?:from|import) +(\w+)(?:\.(\w+)| +import +([\w, ]+))?", re.M)
 
 
 def source_digest(script: str | Path, package_folder: str | Path = _PACKAGE_FOLDER) -> str:
@@ -154,9 +154,12 @@ def _imported_parts(part: Path, package_folder: Path) -> frozenset[Path]:
     }
     found = set()
     for file in files_of(part):
-        for top, room in _IMPORT.findall(file.read_text("utf-8") if file.suffix == ".py" else ""):
+        text = file.read_text("utf-8") if file.suffix == ".py" else ""
+        for top, room, names in _IMPORT.findall(text):
             if top == package_folder.name:
-                found.update([rooms[room]] if room in rooms else rooms.values())
+                used = {room} if room else {*re.findall(r"\w+", names)} or {""}
+                for name in used - {"__version__"}:
+                    found.update([rooms[name]] if name in rooms else rooms.values())
             # Scripts import their neighbours as Python would.
             elif not file.is_relative_to(package_folder):
                 found.add(file.with_name(f"{top}.py"))

@@ -9,28 +9,22 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class MethodLook:
-    """The appearance of a method in tables and figures; `linestyle` is one of matplotlib's."""
-
-    title: str
-    color: str
-    marker: str
-    linestyle: str | tuple
-
-
-@dataclass(frozen=True)
-class Method(MethodLook):
-    """A clustering method as the workflow runs it; ``methods.toml`` explains the fields.
+class Method:
+    """A clustering method as the workflow runs and draws it; ``methods.toml`` explains the fields.
 
     The estimator is imported on demand: Snakemake looks up methods each time it starts and should
     not have to load the estimators for that.
     """
 
-    name: str
-    about: str
-    text: str
-    class_name: str
-    tuning: str
+    title: str
+    color: str
+    marker: str
+    linestyle: str | tuple  # of matplotlib
+    name: str = ""
+    about: str = ""
+    text: str = ""
+    class_name: str = ""
+    tuning: str = "none"
     penalty: str | None = None
     sparsities: Mapping[str, float] = field(default_factory=dict)
     maximises: bool = False
@@ -71,6 +65,6 @@ def get_method(name: str) -> Method:
     return METHODS[name]
 
 
-def method_look(name: str) -> MethodLook:
-    """Return the look of a method; an unknown one is grey and has its name as title."""
-    return METHODS.get(name) or MethodLook(name, METHODS["kmeans"].color, "o", "-")
+def method_look(name: str) -> Method:
+    """Return a method to draw; an unknown one is grey and has its name as title."""
+    return METHODS.get(name) or Method(name, METHODS["kmeans"].color, "o", "-")

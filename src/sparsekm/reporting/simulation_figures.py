@@ -11,20 +11,20 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from sparsekm.figures import style
-from sparsekm.pipeline.registry import METHODS, MethodLook, method_look
+from sparsekm.pipeline.registry import METHODS, Method, method_look
 from sparsekm.studies import METHOD_ROWS, PAPER_SETTINGS
 
 _LOOKS = {
     # The workflow's own l0; the search that is not the workflow's; and the floor.
     "l0_global": METHODS["l0"],
-    "l0_alternate": MethodLook("", style.VERMILION, "X", "--"),
-    "l0_printed": MethodLook("", style.PLUM, "d", "-."),
-    "relevant": MethodLook("", style.GREEN, "P", ":"),
+    "l0_alternate": Method("", style.VERMILION, "X", "--"),
+    "l0_printed": Method("", style.PLUM, "d", "-."),
+    "relevant": Method("", style.GREEN, "P", ":"),
 }
 _NAMES = {"relevant": "relevant features\nonly (floor)"}
 
 
-def row_look(row: str) -> MethodLook:
+def row_look(row: str) -> Method:
     """Give a row's colour, marker and line style; variants are grey."""
     return _LOOKS.get(row) or method_look(row)
 
