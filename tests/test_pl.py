@@ -133,24 +133,14 @@ def test_values_in_place_of_a_name_are_refused_by_their_type(clustered):
             refused()
 
 
-@pytest.mark.parametrize(
-    ("part", "value", "message"),
-    [
-        ("indices", 10**6, "X.indices holds 1000000; should be >= 0 and < n_"),
-        ("data", np.nan, "contains NaN"),
-    ],
-)
-def test_damaged_sparse_values_are_one_clear_error(clustered, part, value, message):
-    adata, _ = draw(sparse.csc_matrix)
-    getattr(adata.X, part)[17] = value
-    with pytest.raises(ValueError, match=message):
-        cluster(adata)
-    assert KEY not in adata.obs
-    if part == "indices":
-        later = clustered.copy()
-        later.X.indices[17] = value
-        with pytest.raises(ValueError, match=message):
-            sparsekm.pl.heatmap(later)
+def test_damaged_sparse_values_are_one_clear_error(clustered):
+    for adata, call in (
+        (draw(sparse.csc_matrix)[0], cluster),
+        (clustered.copy(), sparsekm.pl.heatmap),
+    ):
+        adata.X.indices[17] = 10**6
+        with pytest.raises(ValueError, match="X.indices holds 1000000; should be >= 0 and < n_"):
+            call(adata)
 
 
 def test_scores_are_drawn_largest_first_kept_genes_apart(clustered):

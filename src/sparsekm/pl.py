@@ -102,11 +102,9 @@ def scores(
 
     Raises
     ------
-    TypeError
-        If `adata` is no AnnData.
-    ValueError
-        If `key` is no `key_added` of a call of `sparsekm.tl.sparse_kmeans`; if `n_features` is
-        below 1.
+    TypeError, ValueError
+        If `adata` is no AnnData; if `key` is no `key_added` of a call of
+        `sparsekm.tl.sparse_kmeans`; if `n_features` is below 1.
     """
     ranked, score, selected = _read_genes(adata, key)
     ranked = ranked[: check_count("n_features", n_features)]
@@ -145,10 +143,8 @@ def gap_curve(
 
     Raises
     ------
-    TypeError
-        If `search` is no GapSearch.
-    sklearn.exceptions.NotFittedError
-        If it was not fitted.
+    TypeError, sklearn.exceptions.NotFittedError
+        If `search` is no GapSearch; if it was not fitted.
     """
     if not isinstance(search, GapSearch):
         raise wrong_type("search", search, {}, "a fitted GapSearch")
@@ -201,11 +197,9 @@ def heatmap(
 
     Raises
     ------
-    TypeError
-        If `adata` is no AnnData, or names are no text.
-    ValueError
-        If there is no such `key`, layer or column; if the column has more than 100 groups; if
-        `n_features` is below 1.
+    TypeError, ValueError
+        If `adata` is no AnnData, or names are no text; if there is no such `key`, layer or column;
+        if the column has more than 100 groups; if `n_features` is below 1.
     """
     ranked, _, selected = _read_genes(adata, key)
     layer = adata.uns[key]["params"].get("layer") if layer is None else layer

@@ -143,13 +143,11 @@ def sparse_kmeans(
 
     Raises
     ------
-    TypeError
+    TypeError, ValueError
         If `adata` is no AnnData, or a parameter is none of those above; if values are sparse and
-        `batch_key` is given.
-    ValueError
-        If there is no such layer or column, if `groups` or `mask_var` have another index than
-        `adata`, if `mask_var` is not boolean or marks no gene, if `adata` is backed by a file that
-        is closed, or is a view of a backed AnnData; as `SparseKMeans.fit`.
+        `batch_key` is given; if there is no such layer or column; if `groups` or `mask_var` have
+        another index than `adata`; if `mask_var` is not boolean or marks no gene; if `adata` is
+        backed by a closed file, or a view of a backed AnnData; as `SparseKMeans.fit`.
 
     See Also
     --------

@@ -193,3 +193,13 @@ def test_the_objective_and_the_inertia_share_out_the_total(clear_data):
     total = ((X - X.mean(axis=0)) ** 2).sum()
     assert fit.objective_ == pytest.approx(total - reference.inertia_, rel=1e-10)
     assert fit.objective_ == pytest.approx(fit.feature_scores_.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize(("sparsity", "search"), [(np.sqrt(20), "alternate"), (20.0, "global")])
+def test_a_bound_beyond_sqrt_p_gives_weights_proportional_to_the_scores(
+    clear_data, search, sparsity
+):
+    fit = L1KMeans(3, sparsity=sparsity, search=search, random_state=0).fit(clear_data.X)
+    expected = fit.feature_scores_ / np.linalg.norm(fit.feature_scores_)
+    np.testing.assert_allclose(fit.feature_weights_, expected, rtol=1e-9)
+    assert fit.objective_ == pytest.approx(np.linalg.norm(fit.feature_scores_), rel=1e-12)

@@ -17,7 +17,6 @@ from sparsekm.network import (
     NotFoundError,
     Received,
     RefusedError,
-    TransientError,
     UnavailableError,
     parse_retry_after,
 )
@@ -123,10 +122,13 @@ def test_an_exchange_ends_at_its_time_limit_whatever_is_slow(server, part):
     fail(UnavailableError, server.url, r"after 1 attempt \(took longer than 0.1 s\)", timeout=0.1)
 
 
-def test_redirects_share_the_time_of_one_exchange(server):
+def test_redirects_share_the_time_of_one_exchange_and_end(server):
     server.answers = [redirect(b"/file", pause=0.1)]
     fail(UnavailableError, server.url, r"\(took longer than 0.25 s\)", timeout=0.25)
     assert server.asked <= 4
+    server.answers, server.asked = [redirect(b"/file")], 0
+    fail(RefusedError, server.url, "redirects should be <= 5")
+    assert server.asked == 6
 
 
 def test_the_body_of_a_redirect_is_not_read(server):
@@ -234,18 +236,6 @@ def test_what_passes_is_tried_again_after_pauses_that_double(server, fake):
     assert fake.slept == [1, 2, 4]
 
 
-def test_a_body_that_cannot_be_read_is_downloaded_again(server, fake):
-    server.answers = [whole(b"damaged"), whole(b"sound")]
-
-    def read(body):
-        if body == b"damaged":
-            raise TransientError("it is damaged")
-        return body.decode()
-
-    downloader = Downloader(clock=fake.clock, sleep=fake.sleep)
-    assert downloader.get(server.url, most=1000, read=read) == "sound"
-
-
 def test_retry_after_is_the_least_pause(server, fake):
     server.answers = [busy(b"40"), busy(b"0"), whole()]
     Downloader(clock=fake.clock, sleep=fake.sleep).get(server.url, most=1000)
@@ -323,12 +313,6 @@ def test_half_a_line_of_a_killed_job_spoils_no_other(received, tmp_path):
     assert again.find(FILE, URL) == BODY
     assert again.find("energy/2.zip", "http://host/2") is None
     assert again.find("energy/3.zip", "http://host/3") == b"more"
-
-
-def test_redirects_end(server):
-    server.answers = [redirect(b"/file")]
-    fail(RefusedError, server.url, "redirects should be <= 5")
-    assert server.asked == 6
 
 
 def test_all_attempts_and_pauses_take_no_longer_than_their_total(server, fake):

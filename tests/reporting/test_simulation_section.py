@@ -138,10 +138,6 @@ def test_a_method_looks_the_same_in_the_simulations_as_in_all_other_figures():
     looks = {row: row_look(row) for row in ("kmeans", "pca", "pgmm", "l1", "l0_global")}
     methods = ("kmeans", "pca", "pgmm", "l1", "l0")
     assert list(looks.values()) == [METHODS[method] for method in methods]
-    others = [row_look(row) for row in ("relevant", "l0_alternate", "kmeans_lloyd")]
-    for part in ("color", "marker"):
-        pairs = {getattr(look, part) for look in [*looks.values(), *others[:2]]}
-        assert len(pairs) == len(looks) + 2
 
 
 def test_few_repetitions_flag_nothing(result):

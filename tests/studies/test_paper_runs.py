@@ -144,27 +144,19 @@ def test_a_run_cut_short_goes_on_and_ends_in_the_same_bits(tmp_path, counted):
     counted.clear()
     assert run(tmp_path / "cut") == whole
     assert counted == [1, 2]
-
-
-def test_a_damaged_file_counts_as_absent(tmp_path, counted):
-    whole = run(tmp_path, replicates=2)
-    (tmp_path / "0.npz").write_bytes((tmp_path / "0.npz").read_bytes()[:200])
-    (tmp_path / "1.npz").write_bytes(b"")
+    # A damaged file counts as absent, as does one of other parameters.
+    (tmp_path / "cut" / "0.npz").write_bytes((tmp_path / "cut" / "0.npz").read_bytes()[:200])
+    (tmp_path / "cut" / "1.npz").write_bytes(b"")
     counted.clear()
-    assert run(tmp_path, replicates=2) == whole
+    assert run(tmp_path / "cut") == whole
     assert counted == [0, 1]
-    store = RepetitionStore(tmp_path, "d")
-    assert store.load(0) is not None
-    assert RepetitionStore(tmp_path, "of other parameters").load(0) is None
+    assert RepetitionStore(tmp_path / "cut", "of other parameters").load(0) is None
 
 
-def test_the_digest_changes_with_every_parameter():
+def test_the_digest_changes_with_every_parameter_but_not_with_their_order():
     base = {"seed": 1, "row": asdict(ROW), "effort": {"n_init": 1}}
-    others = [
-        {**base, "seed": 2},
-        {**base, "row": asdict(METHOD_ROWS["l0_lloyd"])},
-        {**base, "effort": {"n_init": 2}},
-    ]
+    changes = {"seed": 2, "row": asdict(METHOD_ROWS["l0_lloyd"]), "effort": {"n_init": 2}}
+    others = [base | {name: value} for name, value in changes.items()]
     digests = {RepetitionStore("s", parameters).digest for parameters in [base, *others]}
     assert len(digests) == 4
     assert RepetitionStore("s", dict(reversed(base.items()))).digest in digests

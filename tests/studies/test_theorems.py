@@ -130,15 +130,10 @@ def test_of_the_checks_only_the_selection_of_l1_fails(checks):
 
 # What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("theory pictures")
+NAMES = ("n_samples", "n_features", "n_relevant", "mu")
 SMALL = {
-    "samples_features": {
-        **{"n_samples": (12, 30), "n_features": (20, 40)},
-        **{"n_relevant": (5,), "mu": (1.0,)},
-    },
-    "relevant_mu": {
-        **{"n_relevant": (5, 50), "mu": (0.01, 3.0)},
-        **{"n_samples": (30,), "n_features": (60,)},
-    },
+    "samples_features": dict(zip(NAMES, [(12, 30), (20, 40), (5,), (1.0,)], strict=True)),
+    "relevant_mu": dict(zip(NAMES, [(30,), (60,), (5, 50), (0.01, 3.0)], strict=True)),
 }
 
 
@@ -146,16 +141,9 @@ SMALL = {
 def tables():
     return {
         "expected_scores": simulate_scores(1, [0.0, 0.3], n_features=20, repetitions=60),
-        "partition_bound": simulate_partitions(
-            1, [0.6, 3.0], [5, 40], cluster_size=8, repetitions=3
-        ),
+        "partition_bound": simulate_partitions(1, [0.6, 3], [5, 40], cluster_size=8, repetitions=3),
         "support_recovery": simulate_recovery(1, SMALL, n_init=3, repetitions=4),
     }
-
-
-@pytest.fixture(scope="module")
-def drawn(tables):
-    return {name: draw(tables[name]) for name, (_, draw) in PICTURES.items()}
 
 
 @pytest.mark.release
@@ -181,7 +169,8 @@ def test_strong_signals_are_recovered_by_every_fit_and_none_by_none(tables):
 
 
 @pytest.mark.release
-def test_the_panels_show_the_shares_of_the_table_and_the_condition_that_crosses_them(drawn, tables):
+def test_the_panels_show_the_shares_of_the_table_and_the_condition_that_crosses_them(tables):
+    drawn = {name: draw(tables[name]) for name, (_, draw) in PICTURES.items()}
     figure = drawn["support_recovery"][0]
     panels = figure.axes[:8]
     assert panels[0].get_title(loc="left").startswith("true labels")

@@ -108,13 +108,6 @@ def test_a_sparse_permuted_reference_has_the_stored_values_of_every_column_in_ra
     np.testing.assert_array_equal(np.sort(first.toarray(), axis=0), np.sort(X.toarray(), axis=0))
 
 
-@pytest.mark.parametrize("draw", [gaussian_reference, shrunk_reference])
-def test_a_gaussian_reference_of_sparse_data_is_that_of_the_dense_data(draw):
-    X = few_stored(600)
-    found = draw(sparse.csr_array(X), index=1, seed=2)
-    np.testing.assert_allclose(found, draw(X, index=1, seed=2), rtol=1e-9, atol=1e-12)
-
-
 @pytest.fixture(scope="module", name="factors")
 def more_features_than_samples():
     """Draw two factors and noise, so that about half of the correlations is chance."""
@@ -132,7 +125,7 @@ def z_score(X):
 def test_a_gaussian_reference_has_the_means_and_spreads_of_the_data(factors):
     for draw in (gaussian_reference, shrunk_reference):
         found = draw(factors, index=2, seed=3)
-        np.testing.assert_allclose(found.mean(axis=0), factors.mean(axis=0), rtol=1e-10)
+        np.testing.assert_allclose(found.mean(axis=0), factors.mean(axis=0), atol=1e-10)
         np.testing.assert_allclose(found.std(axis=0), factors.std(axis=0), rtol=1e-10)
 
 

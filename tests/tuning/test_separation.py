@@ -160,3 +160,15 @@ def test_the_partition_of_a_fold_that_agrees_most_is_taken():
         ]
         best = np.mean(labels[fold.drawn] == matched.labels[fold.drawn])
         assert best == pytest.approx(max(shares))
+
+
+def test_names_of_clusters_do_not_matter():
+    X, labels, kept, folds = clouds([[0, 0], [5, 0], [2, 6], [7, 7]], 1.3)
+    names = np.array([2, 0, 3, 1])
+    renamed = [MatchedFold(f.drawn, f.left_out, names[f.labels], f.kept) for f in folds]
+    table = separation(X, labels, kept, folds)
+    other = separation(X, names[labels], kept, renamed)
+    found = {frozenset(pair): p for *pair, p in other.iloc[:, :3].to_numpy()}
+    for a, b, p in table.iloc[:, :3].to_numpy():
+        assert found[frozenset(names[[int(a), int(b)]].astype(float))] == pytest.approx(p)
+    assert len(found) == len(table)

@@ -94,13 +94,6 @@ def parse_ontology(rows: list[dict], source: str = "ontology") -> Ontology:
     return ontology
 
 
-class Region(NamedTuple):
-    """The tissue and region of a structure."""
-
-    tissue: str  # one of `TISSUES`, or ``"unassigned"``
-    structure: Structure | None  # the region; None for an unassigned structure
-
-
 # The tissue below each top of the tree, and how far below it a structure without an ancestor at the
 # level has its region (None: it has none). The spinal cord is part of the neural plate.
 _TOPS = {
@@ -111,10 +104,12 @@ _TOPS = {
 }
 
 
-def assign_region(ontology: Ontology, structure_id: int, level: int = REGION_LEVEL) -> Region:
-    """Find the region of a structure: its ancestor at that level or, without one, that of `_TOPS`.
+def assign_region(
+    ontology: Ontology, structure_id: int, level: int = REGION_LEVEL
+) -> tuple[str, Structure | None]:
+    """Find tissue and region of a structure: its ancestor at the level, or else that of `_TOPS`.
 
-    Unknown ids are unassigned, as are structures of the brain above the level.
+    Unknown ids are "unassigned", without a region, as are structures of the brain above the level.
     """
     path = ontology.path(structure_id)
     ids = [node.id for node in path]
@@ -123,8 +118,8 @@ def assign_region(ontology: Ontology, structure_id: int, level: int = REGION_LEV
         if top in ids:
             if region is None and below is not None:
                 region = path[min(ids.index(top) + below, len(path) - 1)]
-            return Region(tissue if region else "unassigned", region)
-    return Region("unassigned", None)
+            return (tissue if region else "unassigned"), region
+    return "unassigned", None
 
 
 class RegionMap(NamedTuple):
@@ -149,20 +144,21 @@ def map_regions(
     """Map an annotation volume (0 is unannotated) to regions; `tissue` are the classes to keep."""
     wanted = tuple(tissue)
     ids, inverse, n_each = np.unique(annotation, return_inverse=True, return_counts=True)
-    regions = [assign_region(ontology, int(i), level) if i else None for i in ids]
-    kept = {region for region in regions if region is not None and region.tissue in wanted}
+    # 0 is in no tree.
+    found = [assign_region(ontology, int(i), level) if i else ("unannotated", None) for i in ids]
+    kept = {region: name for name, region in found if name in wanted}
     if not kept:
         raise ValueError(f"the annotation has no voxel of tissue={', '.join(wanted)}.")
-    ordered = sorted(kept, key=lambda region: (region.structure.order, region.structure.id))
-    row = np.array([ordered.index(r) if r in kept else -1 for r in regions])[inverse.ravel()]
+    ordered = sorted(kept, key=lambda region: (region.order, region.id))
+    row = np.array([ordered.index(r) if r in kept else -1 for _, r in found])[inverse.ravel()]
     index = np.flatnonzero(row >= 0)
-    table = pd.DataFrame([r.structure for r in ordered], columns=list(Structure._fields))
+    table = pd.DataFrame(ordered, columns=list(Structure._fields))
     table = table[["acronym", "name", "id", "color"]].assign(
         color="#" + table["color"],
-        tissue=[region.tissue for region in ordered],
+        tissue=[kept[region] for region in ordered],
         n_voxels=np.bincount(row[index], minlength=len(ordered)),
     )
     counts = dict.fromkeys((*TISSUES, "unassigned", "unannotated"), 0)
-    for n, region in zip(n_each.tolist(), regions, strict=True):
-        counts["unannotated" if region is None else region.tissue] += n
+    for n, (name, _) in zip(n_each.tolist(), found, strict=True):
+        counts[name] += n
     return RegionMap(index, row[index], table, counts)

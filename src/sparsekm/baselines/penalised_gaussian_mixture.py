@@ -24,11 +24,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
-from sparsekm.baselines.baseline_estimator import (
-    BaselineEstimator,
-    feature_totals,
-    standard_deviations,
-)
+from sparsekm.baselines.baseline import BaselineEstimator, feature_totals, standard_deviations
 from sparsekm.cluster.kmeans.many_samples import nearest_centers
 from sparsekm.cluster.matrices.containers import Data
 from sparsekm.cluster.matrices.matrix import FeatureMatrix, feature_scores
@@ -240,10 +236,7 @@ def fit_penalties(
     progress: Callable[[int, int], None] | None = None,
     **effort: Any,
 ) -> list[MixtureFit]:
-    """Fit every penalty, ascending, from all starts and its neighbours' fits; keep the best.
-
-    `effort` are `max_iter` and `tol` of `run_em`.
-    """
+    """Fit every penalty, ascending, from all starts and its neighbours' fits; keep the best."""
     fits: list[MixtureFit] = []
 
     def go_on(fit, penalty):
@@ -264,10 +257,7 @@ def fit_penalties(
 
 
 def modified_bic(fit: MixtureFit, n_samples: int) -> float:
-    """Compute -2 log L + log(n) d_e, where a mean at zero is no parameter (Pan & Shen 2007).
-
-    d_e = K + p + K p - 1 - q with q the number of zero means.
-    """
+    """Compute -2 log L + log(n) d_e, where a mean at zero is no parameter (Pan & Shen 2007)."""
     means = fit.mixture.means
     n_parameters = sum(means.shape) - 1 + np.count_nonzero(means)
     return float(-2 * fit.log_likelihood + np.log(n_samples) * n_parameters)
@@ -423,10 +413,8 @@ class PenalizedGaussianMixture(BaselineEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError
-            If X has another number of features than in `fit`, or holds NaN or infinity.
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
         """
         joint = self._log_joint(self._read_new(X))
         shares = np.exp(joint - joint.max(axis=0))

@@ -16,11 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from sparsekm.baselines.baseline_estimator import (
-    BaselineEstimator,
-    standard_deviations,
-    standardise,
-)
+from sparsekm.baselines.baseline import BaselineEstimator, standard_deviations, standardise
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.matrices.containers import VaryingFeatures
 from sparsekm.cluster.matrices.matrix import (

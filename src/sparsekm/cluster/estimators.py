@@ -41,7 +41,7 @@ from sparsekm.cluster.unequal_samples import (
     fit_samples,
     with_weights,
 )
-from sparsekm.cluster.validation import check_choice, check_count, check_start
+from sparsekm.cluster.validation import check_choice, check_count, check_share, check_start
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import count_threads
@@ -109,8 +109,7 @@ class BaseSparseKMeans(PathEstimator):
         counts = weights > 0
         if self._start_labels() is not None and not counts.all():
             raise ValueError(
-                "sample_weight of 0 and labels as init should not be combined: leave those "
-                "samples out of both."
+                "sample_weight of 0 and labels as init should not be combined: leave those out."
             )
         given = as_matrix(values if counts.all() else values[counts])
         self._fit(with_weights(given, weights[counts]))
@@ -147,7 +146,6 @@ class BaseSparseKMeans(PathEstimator):
         return label(values, self.feature_weights_, *of_kept, count_threads(self.n_jobs))
 
     def _start_labels(self) -> np.ndarray | None:
-        """Return the labels that the user gives as `init`, if any."""
         init = getattr(self, "init", None)
         return None if init is None or isinstance(init, str) else np.asarray(init)
 
@@ -162,21 +160,26 @@ class BaseSparseKMeans(PathEstimator):
         n_clusters = check_count("n_clusters", self.n_clusters)
         min_size = check_count("min_cluster_size", self.min_cluster_size)
         check_matrix(matrix, n_clusters, min_size)
-        check_unequal(matrix, self.trim, n_clusters, min_size)
+        if not self._alike(matrix):
+            check_unequal(matrix, self.trim, n_clusters, min_size)
         step = KMeansPartition(n_clusters, min_size, n_threads=count_threads(self.n_jobs))
         return matrix, replace(step, roughness=SMALL_GAIN)
+
+    def _alike(self, matrix) -> bool:
+        return matrix.sample_weight is None and check_share("trim", self.trim) == 0
 
     def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
     ) -> tuple[list[Fit], np.ndarray]:
         asked = weight_steps, search, progress or self._print_progress, objectives_only
 
-        def fit_some(sample, rows=None):
+        def fit_some(sample, rows):
             labels = self._start_labels()
-            whole = rows is None or labels is None
-            own = self if whole else clone(self).set_params(init=labels[rows])
+            own = self if labels is None else clone(self).set_params(init=labels[rows])
             return own._fit_alike(sample, partition, *asked)
 
+        if self._alike(matrix):
+            return self._fit_alike(matrix, partition, *asked)
         own = self.trim, self._effort().n_init, self.random_state
         return fit_samples(matrix, partition, weight_steps, fit_some, *own)
 
@@ -299,7 +302,6 @@ class _Penalised(BaseSparseKMeans):
         return auto if search == "auto" else search
 
     def _fit_alike(self, matrix, partition, weight_steps, search, progress, objectives_only):
-        """Fit samples that all count alike."""
         effort, seeds = self._effort(), seed_sequence(self.random_state)
         init = check_start(self.init, matrix.n_samples, partition.n_clusters, STARTS)
         problem, starts = (matrix, partition.exact, weight_steps), None
@@ -402,7 +404,6 @@ class L0KMeans(_Penalised):
     array([1., 0.])
     """
 
-    # Which default grid of sparsities suits it.
     penalty = "l0"
 
 

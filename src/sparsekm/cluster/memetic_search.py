@@ -29,12 +29,16 @@ from sparsekm.cluster.kmeans.few_samples import (
     FEW_SWEEPS,
     climb,
     exchange_until_stable,
-    nearest_seeds,
     sum_clusters,
 )
 from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix, embed_samples
 from sparsekm.cluster.matrices.sample_rows import pack
-from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, canonical_labels
+from sparsekm.cluster.partition_step import (
+    SMALL_GAIN,
+    KMeansPartition,
+    canonical_labels,
+    nearest_seeds,
+)
 from sparsekm.cluster.path_estimator import SearchEffort
 from sparsekm.cluster.weight_step import TopFeatures, WeightStep
 from sparsekm.runtime.compiled import compiled
@@ -384,7 +388,7 @@ def _go_on_with_all(X, partition, weight_steps, search, proposed, n_iter, rng=No
     # Side by side, fits of a matrix larger than memory would hold twice its blocks.
     together = isinstance(X, CentredMatrix) and not in_turn
     n_workers = min(partition.n_threads if together else 1, len(weight_steps))
-    alone = partition.sharing(n_workers)
+    alone = replace(partition, n_threads=max(1, partition.n_threads // n_workers))
     fits: dict[int, Fit] = {}
 
     def improve(place: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sparsekm.cluster.kmeans.few_samples import FEW_SWEEPS, exchange_until_stable, nearest_seeds
+from sparsekm.cluster.kmeans.few_samples import FEW_SWEEPS, exchange_until_stable
 from sparsekm.cluster.kmeans.many_samples import (
     exchange_in_batches,
     fill_clusters,
@@ -24,7 +24,14 @@ from sparsekm.cluster.matrices.matrix import (
     feature_scores,
     matrix_sums,
 )
-from sparsekm.cluster.matrices.sample_rows import Rows, pack_rows
+from sparsekm.cluster.matrices.sample_rows import (
+    Rows,
+    add_row,
+    distance,
+    new_points,
+    pack_rows,
+    set_norm,
+)
 from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
 from sparsekm.cluster.screening import marginal_scores
 from sparsekm.cluster.weight_step import WeightStep
@@ -86,10 +93,6 @@ class KMeansPartition:
     def sample_size(self) -> int:
         """How many samples searches run on where there are more."""
         return max(SEEDING_SAMPLE, SEEDING_PER_CLUSTER * self.n_clusters)
-
-    def sharing(self, n_workers: int) -> KMeansPartition:
-        """Return the same for each of several workers that share the threads."""
-        return replace(self, n_threads=max(1, self.n_threads // n_workers))
 
     def for_sample(self, size: int, n_samples: int) -> KMeansPartition:
         """Return the same for some of the samples, which hold their share of the guard."""
@@ -160,8 +163,9 @@ class KMeansPartition:
 
     def admit(self, X: FeatureMatrix, labels: np.ndarray) -> np.ndarray:
         """Return given labels as a partition that is allowed: short clusters are filled."""
-        alike = np.ones(X.n_features)
-        labels = fill_clusters(X, alike, labels, self.n_clusters, self.min_size)
+        if cluster_sizes(labels, self.n_clusters).min() < self.min_size:
+            alike = np.ones(X.n_features)
+            labels = fill_clusters(X, alike, labels, self.n_clusters, self.min_size)
         return canonical_labels(labels, self.n_clusters)
 
     def scores(self, X: FeatureMatrix, labels: np.ndarray) -> np.ndarray:
@@ -174,6 +178,33 @@ class KMeansPartition:
         sums = matrix_sums(sample.select(support), labels, self.n_clusters)
         centers = sums / np.maximum(cluster_sizes(labels, self.n_clusters), 1)
         return label_everyone(X.select(support), weights[support], centers, self.n_threads)
+
+
+@compiled
+def nearest_seeds(packed, n_clusters, draws, labels):
+    """Choose seeds by k-means++, by uniform `draws` (n_clusters,), and label by the nearest."""
+    n = packed.shape[0]
+    distances = np.full(n, np.inf)
+    point = new_points(packed, 1)[0]
+    seed = int(draws[0] * n)
+    for k in range(n_clusters):
+        if k > 0:
+            total = distances.sum()
+            target = draws[k] * total
+            seed = n - 1
+            for i in range(n):
+                target -= distances[i]
+                if target < 0.0:
+                    seed = i
+                    break
+        point[:] = 0.0
+        add_row(packed, seed, point, 1.0)
+        set_norm(packed, point)
+        for i in range(n):
+            d = distance(packed, i, point)
+            if d < distances[i]:
+                distances[i] = d
+                labels[i] = k
 
 
 @compiled

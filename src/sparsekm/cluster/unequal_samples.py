@@ -61,16 +61,16 @@ def check_unequal(X: FeatureMatrix, trim: float, n_clusters: int, min_size: int)
 def fit_samples(
     X: FeatureMatrix, partition: KMeansPartition, weight_steps, fit_some, trim, n_starts, seed: Any
 ) -> tuple[list[Fit], np.ndarray]:
-    """Fit samples as they count: by weights, without those trimmed, or all alike.
+    """Fit samples by their weights, or without those trimmed.
 
-    `fit_some` searches samples that count alike, given their numbers if they are some or repeated,
-    and returns a fit per weight step and the first objectives.
+    `fit_some` searches some of the samples, given their numbers, all alike; it returns a fit per
+    weight step and the first objectives.
     """
     if X.sample_weight is not None:
         return fit_weighted(X, partition, weight_steps, fit_some)
     n_trimmed = count_trimmed(trim, X.n_samples, partition.n_clusters, partition.min_size)
     if n_trimmed == 0:
-        return fit_some(X)
+        return fit_some(X, np.arange(X.n_samples))
     # A grandchild: the search spawns children.
     seeds = seed_sequence(seed).spawn(1)[0].spawn(1)[0]
     best_start = partial(start_trimmed, X, partition, n_trimmed, n_starts, seeds)

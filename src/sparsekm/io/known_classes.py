@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from sparsekm.io.readers.messages import MatrixError
+from sparsekm.io.readers.messages import refusal
 
 UNKNOWN = ""
 
@@ -48,16 +48,10 @@ def count_clusters(
     """
     if n_clusters == "regions":
         if labels is None:
-            raise MatrixError(
-                f"n_clusters='regions' counts the known classes, but data set {dataset!r} has no "
-                f"labels. Set n_clusters under matrices: {dataset} to a number, or to auto."
-            )
+            raise refusal("no_classes", name=dataset)
         count, source = len(distinct_classes(labels)), " (its number of classes)"
     else:
         count, source = int(n_clusters), ""
     if not 2 <= count < n_samples:
-        raise MatrixError(
-            f"n_clusters={count}{source} of data set {dataset!r} should be at least 2 and less "
-            f"than n_samples={n_samples}. Set n_clusters to such a number."
-        )
+        raise refusal("n_clusters", n=count, source=source, name=dataset, of=n_samples)
     return count

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.io.input_error import reason_of
-from sparsekm.io.readers.messages import MatrixError, refusal, say
+from sparsekm.io.readers.messages import of_file, refusal, say
 from sparsekm.io.readers.raw_matrix import RawMatrix, check_size
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.io.row_stream import RowStream
@@ -71,11 +71,9 @@ def read_normalised_table(
     """
     raw = read_matrix(file, **reading)
     raw.remarks += scales.remark_on_scale(raw, normalise_by)
-    try:
+    with of_file(file):
         raw = settle_missing(raw, impute, max_missing, quick=quick)
         found = normalise(raw, normalise_by, n_top_features)
-    except MatrixError as error:
-        raise MatrixError(f"{file}: {error}") from error
     if found.dropped:
         raw.remarks.append(say("constant", n=len(found.dropped), names=found.dropped))
     return raw, found
@@ -83,18 +81,19 @@ def read_normalised_table(
 
 def read_feature_groups(file: str | Path, features: Sequence[str]) -> np.ndarray:
     """Read the group of each feature (p,), str; a feature that is not in the file is its own."""
-    try:
-        table = pd.read_csv(file, sep=None, engine="python", dtype=str, na_filter=False)
-    except (ValueError, UnicodeDecodeError) as error:
-        raise refusal("groups_no_table", file, reason=reason_of(error)) from error
-    if absent := {"feature", "group"} - {*table}:
-        raise refusal("groups_columns", file, names=[*table], absent=[*absent])
-    groups = table.set_index("feature")["group"]
-    if groups.index.has_duplicates:
-        names = groups.index[groups.index.duplicated()].tolist()
-        raise refusal("groups_twice", file, names=names)
-    if not groups.index.isin(features).any():
-        raise refusal("groups_of_others", file, names=[*groups.index], features=features)
+    with of_file(file):
+        try:
+            table = pd.read_csv(file, sep=None, engine="python", dtype=str, na_filter=False)
+        except (ValueError, UnicodeDecodeError) as error:
+            raise refusal("groups_no_table", reason=reason_of(error)) from error
+        if absent := {"feature", "group"} - {*table}:
+            raise refusal("groups_columns", names=[*table], absent=[*absent])
+        groups = table.set_index("feature")["group"]
+        if groups.index.has_duplicates:
+            names = groups.index[groups.index.duplicated()].tolist()
+            raise refusal("groups_twice", names=names)
+        if not groups.index.isin(features).any():
+            raise refusal("groups_of_others", names=[*groups.index], features=features)
     return np.array([groups.get(name, name) for name in features], dtype=object)
 
 
@@ -127,7 +126,7 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
     moments = scales.measure_moments(X, offset)
     kept, own = ~moments.constant, None
     if not kept.any():
-        raise MatrixError(say("all_constant", p=X.shape[1]))
+        raise refusal("all_constant", p=X.shape[1])
     center = np.zeros(np.count_nonzero(kept)) if X.is_sparse else None
     if how != "none":
         own = np.array([moments.mean + offset, moments.deviation])[:, kept]
@@ -195,7 +194,7 @@ def settle_missing(
     columns, lacking = columns[some], lacking[:, some]
     if len(rows) < 3 or not len(columns):
         asked, left = {"impute": impute, "limit": limit}, {"n": len(rows), "p": len(columns)}
-        raise MatrixError(say("little_left", missing=said[0], **asked, **left))
+        raise refusal("little_left", missing=said[0], **asked, **left)
     offset = raw.offset[columns]
     if lacking.any():
         said.append(say("imputed", n=int(lacking.sum()), how=IMPUTATIONS[impute]))
@@ -214,7 +213,7 @@ def _fill(X: np.ndarray, offset: np.ndarray, lacking: np.ndarray, impute: str) -
     if impute == "half_minimum":
         lowest = np.nanmin(X[:, columns], axis=0) + offset[columns]
         if lowest.min() <= 0:
-            raise MatrixError(say("half_of_negative", smallest=lowest.min()))
+            raise refusal("half_of_negative", smallest=lowest.min())
         fill = lowest / 2 - offset[columns]
     elif impute == "median":
         fill = np.nanmedian(X[:, columns], axis=0)

@@ -127,7 +127,6 @@ _DROPPED = {
     "n_genes_dropped_not_common": "genes dropped: not common to all ages",
     "n_features_filtered": "features left out by n_top_features",
 }
-_TAKEN_GENES = ("taken", "with_replicates", "without_delegate", "with_several_delegates")
 
 
 def view_statistics(results: Sequence[DatasetResult]) -> list[TableView]:
@@ -161,14 +160,12 @@ def statistics_table(results: Sequence[DatasetResult]) -> pd.DataFrame:
 
 def _count_excluded(provenance: Mapping[str, Any]) -> dict[str, int]:
     """Count what assembly, quality control and normalisation left out, with readable names."""
-    # Voxels with unknown ids are among the unassigned ones and would count twice.
-    tissues = ("unknown_ids", *map(str, provenance.get("settings", {}).get("tissue", ())))
-    kept = {"voxels": tissues, "section_data_sets": (), "genes": _TAKEN_GENES}
+    kept = list(provenance.get("settings", {}).get("tissue", ()))
     counts = {
         f"{group} excluded: {name}".replace("_", " "): int(number)
         for group, classes in provenance.get("counts", {}).items()
         for name, number in classes.items()
-        if name not in kept.get(group, ())
+        if name not in kept
     }
     counts |= {words: int(provenance[key]) for key, words in _DROPPED.items() if key in provenance}
     if "dropped_constant" in provenance and "n_genes_dropped_constant" not in provenance:

@@ -11,8 +11,7 @@ import numpy as np
 
 from sparsekm.cluster.alternation import Fit, alternate, weigh_partition
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
-from sparsekm.cluster.kmeans.few_samples import nearest_seeds
-from sparsekm.cluster.partition_step import KMeansPartition, canonical_labels
+from sparsekm.cluster.partition_step import KMeansPartition, canonical_labels, nearest_seeds
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import one_blas_thread
 

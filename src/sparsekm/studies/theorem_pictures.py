@@ -91,13 +91,11 @@ def draw_bound(partitions: pd.DataFrame) -> tuple[Figure, str]:
         for mu, color, marker in zip(mus, categorical_colors(len(mus)), cycle(MARKERS)):
             points = seen[seen["mu"] == mu]
             bound = partitions[partitions["mu"] == mu].dropna(subset="bound")
-            x, bars = points["n_relevant"], 2 * points["standard_error"]
-            look = {"color": color, "marker": marker, "linewidth": 1, **_POINTS}
-            label = f"μ = {mu:g}: observed"
-            handles.append(axes.errorbar(x, points["ecr"], bars, label=label, **look))
-            look = {"color": color, "linestyle": "--"}
-            label = f"μ = {mu:g}: bound, κ = {kappa(mu):,.0f}"
-            handles += axes.plot(bound["n_relevant"], bound["bound"], label=label, **look)
+            drawn = points["n_relevant"], points["ecr"], 2 * points["standard_error"]
+            look = {"color": color, "label": f"μ = {mu:g}: observed", **_POINTS}
+            handles.append(axes.errorbar(*drawn, marker=marker, linewidth=1, **look))
+            look = {"color": color, "label": f"μ = {mu:g}: bound, κ = {kappa(mu):,.0f}"}
+            handles += axes.plot(bound["n_relevant"], bound["bound"], "--", **look)
             axes.plot(*bound[["n_relevant", "bound"]].iloc[0], color=color, marker="|")
         axes.axvline(_IN_PAPER, color=GREY, linewidth=0.8, linestyle=":")
         text = f"$p^*$ = {_IN_PAPER} in\nExperiment 2"

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,16 +29,10 @@ REPRODUCIBLE = 0.9
 _SHAPE = ["n_samples", "n_features", "n_clusters"]
 
 
-class LabelledSet(NamedTuple):
-    """A data set with known classes, or a subsample of one."""
-
-    X: np.ndarray  # (n_samples, n_features): features that vary, on their own scale
-    labels: np.ndarray  # (n_samples,): the classes, from 0
-    n_clusters: int  # the number of classes
-
-
-def read_labelled_set(file: str | Path, *, max_samples: int, random_state) -> LabelledSet:
-    """Read a matrix X with classes y from an .npz, or a random subsample of `max_samples`."""
+def read_labelled_set(
+    file: str | Path, *, max_samples: int, random_state
+) -> tuple[np.ndarray, np.ndarray]:
+    """Read an .npz with X and y, or a random subsample: features that vary, and classes from 0."""
     try:
         with Path(file).open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
             X, y = np.asarray(archive["X"]), np.asarray(archive["y"])
@@ -62,7 +56,7 @@ def read_labelled_set(file: str | Path, *, max_samples: int, random_state) -> La
             f"{file}: classes={len(classes)} among {len(rows)} samples should be >= 2."
         )
     used = np.asarray(X[rows], dtype=np.float64)
-    return LabelledSet(used[:, np.ptp(used, axis=0) > 0], labels, len(classes))
+    return used[:, np.ptp(used, axis=0) > 0], labels
 
 
 def run_seeds(
@@ -83,15 +77,15 @@ def run_seeds(
     for seed in seeds:
         # The seed does not depend on the method, so that all methods use the same samples.
         draw = replicate_seed(seed, "yardstick", name, 0)
-        data = read_labelled_set(file, max_samples=max_samples, random_state=draw)
+        X, labels = read_labelled_set(file, max_samples=max_samples, random_state=draw)
         about = {"data_set": name, "method": method, "seed": seed}
-        about |= dict(zip(_SHAPE, (*data.X.shape, data.n_clusters), strict=True))
-        rows.append(about | score_method(data, method, effort, seed))
+        about |= dict(zip(_SHAPE, (*X.shape, labels.max() + 1), strict=True))
+        rows.append(about | score_method(X, labels, method, effort, seed))
     return pd.DataFrame(rows)
 
 
 def score_method(
-    data: LabelledSet, method: str, effort: Mapping[str, int], seed: int
+    X: np.ndarray, classes: np.ndarray, method: str, effort: Mapping[str, int], seed: int
 ) -> dict[str, Any]:
     """Cluster a labelled data set, and compare the clusters with the classes.
 
@@ -100,15 +94,15 @@ def score_method(
     the share of these in their class.
     """
     start = time.perf_counter()
-    found, n_kept = fit_method(data, method, effort, seed)
+    found, n_kept = fit_method(X, int(classes.max()) + 1, method, effort, seed)
     seconds, labels = time.perf_counter() - start, found.labels_
     again = getattr(found, "sample_reproducibility_", np.full(len(labels), np.nan))
     sure = again >= REPRODUCIBLE
-    right = match_clusters(data.labels, labels, np.arange(len(labels))) == data.labels
+    right = match_clusters(classes, labels, np.arange(len(labels))) == classes
     return {
-        "error": matching_error_rate(data.labels, labels),
-        "cer": classification_error_rate(data.labels, labels),
-        "ari": adjusted_rand_score(data.labels, labels),
+        "error": matching_error_rate(classes, labels),
+        "cer": classification_error_rate(classes, labels),
+        "ari": adjusted_rand_score(classes, labels),
         "n_kept": n_kept,
         "seconds": seconds,
         "reproducible": np.nan if np.isnan(again).all() else sure.mean(),
@@ -117,18 +111,18 @@ def score_method(
 
 
 def fit_method(
-    data: LabelledSet, method: str, effort: Mapping[str, int], seed: int
+    data: np.ndarray, n_clusters: int, method: str, effort: Mapping[str, int], seed: int
 ) -> tuple[Any, int]:
     """Fit a method; return it and the number of features that it uses.
 
     `SparseKMeans` sees X as it comes, all others but "centred" z-scores. Highly variable features
     have the largest variances for their mean. Spectral clustering is of ten nearest neighbours.
     """
-    scaled, n_clusters = ScaledData.standardise(data.X), data.n_clusters
+    scaled = ScaledData.standardise(data)
     X, found = scaled.X, KMeans(n_clusters, random_state=seed)
     match method:
         case "centred":
-            X = data.X - data.X.mean(axis=0)
+            X = data - data.mean(axis=0)
         case "variance500":
             X = X[:, rank_features(scaled, "variance")[:500]]
         case "variable200":
@@ -139,7 +133,7 @@ def fit_method(
             found = SpectralClustering(n_clusters, affinity="nearest_neighbors", random_state=seed)
         case _:
             known = get_method(method)
-            X = data.X if known.tuning == "resampling" else X
+            X = data if known.tuning == "resampling" else X
             found = known.estimator(n_clusters, random_state=seed)
             if known.tuning == "gap":
                 grid = default_sparsities(str(known.penalty), X.shape[1], effort["n_sparsities"])
@@ -153,8 +147,6 @@ def fit_method(
 
 
 _MEASURES = ["error", "cer", "ari", "n_kept", "reproducible", "right"]
-# The method with which all others are compared.
-BASELINE = "kmeans"
 # A set is solved by a method whose error is at most this.
 SOLVED = 0.25
 
@@ -182,8 +174,8 @@ def count_wins(summary: pd.DataFrame) -> pd.DataFrame:
     least half a sample, within half a sample, or higher; empty without k-means. Right and regret
     are those of `docs/performance.md`; share is that of the features kept.
     """
-    baseline = summary[summary["method"] == BASELINE].set_index("data_set")["error"]
-    plain = summary[summary["method"].isin([BASELINE, *RIVALS])]
+    baseline = summary[summary["method"] == "kmeans"].set_index("data_set")["error"]
+    plain = summary[summary["method"].isin(["kmeans", *RIVALS])]
     best = plain.groupby("data_set")["error"].min()
     half = 0.5 / summary["n_samples"]
     # The tolerance below allows for rounding.

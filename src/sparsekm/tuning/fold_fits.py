@@ -24,7 +24,7 @@ from sparsekm.cluster.estimators import KMeans, L0KMeans
 from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.containers import count_distinct
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
-from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix, dense_columns
+from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import PENALTIES
@@ -126,7 +126,7 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start,
     # All samples, or at last all features, where those drawn could not be clustered.
     for samples, limit in ((drawn, most), (everyone, most), (everyone, n_features)):
         top = _first_features(data, screening, samples, limit)
-        matrix = CentredMatrix(dense_columns(data.X, samples, top), copy=False)
+        matrix = CentredMatrix(as_dense(data.X[:, top])[samples])
         if _can_cluster(matrix, n_clusters):
             break
     seeds = np.random.SeedSequence(seed, spawn_key=(index, 7)).generate_state(1)

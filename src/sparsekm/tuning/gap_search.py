@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
-from sparsekm.cluster.matrices.dense_parts import stored_bytes
+from sparsekm.cluster.matrices.dense_parts import stored_bytes, take_rows
 from sparsekm.cluster.missing import fill_missing, imputes
 from sparsekm.cluster.path_estimator import (
     FeatureSelector,
@@ -42,7 +42,7 @@ from sparsekm.tuning.gap import (
     select_sparsity,
 )
 from sparsekm.tuning.references import REFERENCES, SPATIAL, check_reference, reference_objectives
-from sparsekm.tuning.sample_blocks import check_groups, take_rows, tuning_sample
+from sparsekm.tuning.sample_blocks import check_groups, tuning_sample
 from sparsekm.tuning.separation import refit_folds, separation
 
 
@@ -306,10 +306,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError
-            If X has another number of features than in `fit`, or holds NaN or infinity.
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
         """
         check_is_fitted(self)
         with grant_threads(self.n_jobs):
@@ -334,10 +332,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError
-            If X has other samples or features than in `fit`; if `groups` are not one per sample.
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or `groups` are not one per sample.
         """
         check_is_fitted(self)
         X, best = read_new(self, X), self.best_estimator_

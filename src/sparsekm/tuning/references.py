@@ -23,17 +23,16 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 
 from sparsekm.cluster.matrices.dense_parts import (
-    as_dense,
     feature_means,
     feature_variances,
     stored_bytes,
+    take_rows,
 )
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.missing import fill_missing
 from sparsekm.cluster.unequal_samples import count_trimmed, first_kept
 from sparsekm.metrics import label_codes
 from sparsekm.runtime.threads import one_blas_thread
-from sparsekm.tuning.sample_blocks import take_rows
 
 
 def permuted_reference(
@@ -79,7 +78,7 @@ BLOCK = 512
 
 
 def gaussian_reference(
-    X: np.ndarray | csr_array, *, index: int, seed: int, shrinkage: float = 0.0
+    X: np.ndarray, *, index: int, seed: int, shrinkage: float = 0.0
 ) -> np.ndarray:
     """Draw from a single Gaussian: means, spreads and correlations remain, clusters are removed.
 
@@ -87,15 +86,14 @@ def gaussian_reference(
     are exactly those of `X`. Of more than `BLOCK` samples there is a Gaussian per block of random
     rows; the covariances of the blocks average to those of the data.
     """
-    if not issparse(X):
-        # One layout, one order of summation: the bits do not depend on how the caller's array lies.
-        X = np.ascontiguousarray(X)
+    # One layout, one order of summation: the bits do not depend on how the caller's array lies.
+    X = np.ascontiguousarray(X)
     n, rng = X.shape[0], _generator(seed, index)
     means = feature_means(X)
     spreads = np.sqrt(feature_variances(X))
     mixed = np.empty(X.shape, dtype=X.dtype)
     for rows in np.array_split(rng.permutation(n), -(-n // BLOCK)):
-        centred = as_dense(X[rows]) - means
+        centred = X[rows] - means
         factors = rng.standard_normal((len(rows), len(rows)))
         with one_blas_thread:
             draws = factors @ centred
@@ -112,7 +110,7 @@ def gaussian_reference(
     return mixed
 
 
-def shrunk_reference(X: np.ndarray | csr_array, *, index: int, seed: int) -> np.ndarray:
+def shrunk_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
     """Draw from a single Gaussian with the data's correlations, less what may be due to chance.
 
     `gaussian_reference` keeps the correlations that n samples of independent features have by
@@ -293,7 +291,7 @@ def _spectrum(shape: tuple[int, ...], length: float) -> np.ndarray:
     return power * (np.prod(shape) / max((power * counts).sum(), 1e-300))
 
 
-def correlation_shrinkage(X: np.ndarray | csr_array) -> float:
+def correlation_shrinkage(X: np.ndarray) -> float:
     r"""Compute the share of the identity in the shrunk correlation matrix, from 0 to 1.
 
     Of n samples z, z-scored, with correlation matrix R it is Ledoit & Wolf's intensity (2004,
@@ -307,7 +305,7 @@ def correlation_shrinkage(X: np.ndarray | csr_array) -> float:
     n = X.shape[0]
     rows = np.linspace(0, n - 1, min(n, BLOCK)).round().astype(int)
     # One layout, one order of summation: the bits do not depend on how the caller's array lies.
-    z = np.array(as_dense(X[rows]), dtype=np.float64, order="C")
+    z = np.array(X[rows], dtype=np.float64, order="C")
     z = np.ascontiguousarray(z[:, np.ptp(z, axis=0) > 0])
     z -= z.mean(axis=0)
     z /= z.std(axis=0)

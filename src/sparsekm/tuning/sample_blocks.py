@@ -85,8 +85,3 @@ def tuning_sample(
         )
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 8)))
     return draw_samples(n_samples, int(max_samples), rng)
-
-
-def take_rows(rows: np.ndarray | None, *arrays: Any) -> tuple[Any, ...]:
-    """Return some rows of each array, all where `rows` is None; None stays None."""
-    return tuple(of if rows is None or of is None else of[rows] for of in arrays)

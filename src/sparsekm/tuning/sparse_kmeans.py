@@ -14,6 +14,7 @@ from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, check_matrix, compute
+from sparsekm.cluster.matrices.dense_parts import take_rows
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
 from sparsekm.cluster.missing import MISSING, imputes, label_observed
 from sparsekm.cluster.path_estimator import FeatureSelector, read_data, read_new, remember_features
@@ -33,7 +34,7 @@ from sparsekm.runtime.threads import count_threads, grant_threads
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus, most_clusters
 from sparsekm.tuning.feature_ranking import SCREENINGS, ScaledData
 from sparsekm.tuning.fold_fits import coassociation
-from sparsekm.tuning.sample_blocks import check_groups, take_rows, tuning_sample
+from sparsekm.tuning.sample_blocks import check_groups, tuning_sample
 
 CHOICES = {
     "penalty": ESTIMATORS,
@@ -370,10 +371,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError
-            If X has another number of features than in `fit`, or holds NaN or infinity.
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or holds infinity, or NaN that is not imputed.
         """
         check_is_fitted(self)
         return self._label(read_new(self, X))

@@ -152,13 +152,22 @@ READ = {
         PEOPLE,
         FOUR,
     ),
+    "patients of UCI, numbered twice, by blanks and without a header": (
+        "".join(
+            f"{1_000_025 + 7 * (i % 19)} {i % 9 + 1} {i * 7 % 10 + 1} {i * 3 % 5}\n"
+            for i in range(20)
+        ),
+        None,
+        ["column2", "column3", "column4"],
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", READ)
 def test_a_table_of_a_known_program_is_read_as_it_is_meant(put, kind):
     content, samples, features = READ[kind]
-    raw = read_matrix(put(content))
+    settings = {"transpose": False} if "UCI" in kind else {}
+    raw = read_matrix(put(content), **settings)
     assert raw.features == features
     assert raw.X.shape[1] == len(features)
     if samples is not None:

@@ -134,10 +134,12 @@ def test_names_may_be_of_fixed_length_and_classes_numbers_in_a_group(h5):
     assert raw.labels.tolist() == list("121212")
 
 
-def test_another_array_may_stand_for_the_matrix(h5, X):
-    raw = read_matrix(h5(X=None, counts=X), layer="counts")
-    np.testing.assert_array_equal(raw.X.collect(), X)
-    refused(h5(), r"should include 'raw'", layer="raw")
+def test_another_array_may_stand_for_the_matrix(arrays, X):
+    for layer in (None, "counts"):
+        raw = read_matrix(arrays(X=None, counts=X), layer=layer)
+        np.testing.assert_array_equal(raw.X.collect(), X)
+    refused(arrays(X=None, counts=X, raw=X), "Set layer: counts if that is the matrix")
+    refused(arrays(), r"should include 'raw'", layer="raw")
 
 
 @pytest.mark.parametrize("chunks", [(7, 400), (600, 1), (600, 400)])

@@ -158,7 +158,12 @@ class TestNumbersAsHeaders:
 
     @pytest.mark.parametrize(
         "content",
-        ["1,2\n3,4\n5,6\n2,1\n", "1.5,2\n3,4\n5,6\n", "s0,0.1,2\ns1,1,2\ns2,3,4\ns3,4,5\n"],
+        [
+            "1,2\n3,4\n5,6\n2,1\n",
+            "1.5,2\n3,4\n5,6\n",
+            "s0,0.1,2\ns1,1,2\ns2,3,4\ns3,4,5\n",
+            "1,inf,2.5\n1,2,3\n4,5,6\n2,1,1\n",
+        ],
     )
     def test_numbers_in_the_range_of_those_below_are_data(self, put, content):
         raw = read_matrix(put(content), transpose=False)

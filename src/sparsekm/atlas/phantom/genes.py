@@ -131,7 +131,6 @@ _FIRST_PART, FIRST_CONTROL, N_CONTROLS = 10, 30, 6
 _TERMS = {
     int(row["number"]): (row["name"], int(row["parent"] or 0)) for row in read_rows("terms.csv")
 }
-NEEDED_EVERYWHERE = _TERMS[EVERYWHERE][0]
 _PARTS = (REGIONS[:5], REGIONS[5:8], REGIONS[8:])  # forebrain, midbrain, hindbrain
 
 _LARGEST_UNEVENNESS = 0.1

@@ -433,30 +433,3 @@ def score(sums, sizes, n, scores):
             everyone[j] += total[j]
     for j in range(scores.shape[0]):
         scores[j] = max(scores[j] - everyone[j] * everyone[j] / n, 0.0)
-
-
-@compiled
-def nearest_seeds(packed, n_clusters, draws, labels):
-    """Choose seeds by k-means++, by uniform `draws` (n_clusters,), and label by the nearest."""
-    n = packed.shape[0]
-    distances = np.full(n, np.inf)
-    point = new_points(packed, 1)[0]
-    seed = int(draws[0] * n)
-    for k in range(n_clusters):
-        if k > 0:
-            total = distances.sum()
-            target = draws[k] * total
-            seed = n - 1
-            for i in range(n):
-                target -= distances[i]
-                if target < 0.0:
-                    seed = i
-                    break
-        point[:] = 0.0
-        add_row(packed, seed, point, 1.0)
-        set_norm(packed, point)
-        for i in range(n):
-            d = distance(packed, i, point)
-            if d < distances[i]:
-                distances[i] = d
-                labels[i] = k

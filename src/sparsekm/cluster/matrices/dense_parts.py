@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
@@ -14,6 +16,11 @@ WINDOW = 0.1
 def as_dense(part: np.ndarray | csr_array) -> np.ndarray:
     """Return a few samples, or a few features, as an array."""
     return part.toarray() if issparse(part) else part
+
+
+def take_rows(rows: np.ndarray | None, *arrays: Any) -> tuple[Any, ...]:
+    """Return some rows of each array, all where `rows` is None; None stays None."""
+    return tuple(of if rows is None or of is None else of[rows] for of in arrays)
 
 
 def stored_bytes(X: np.ndarray | csr_array) -> int:

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf
-from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.dense_parts import feature_variances
 from sparsekm.runtime.compiled import compiled
@@ -37,32 +36,22 @@ class FeatureMatrix:
     largest: Any  # no value is farther from the mean of its feature
     rows: Any  # the samples as the kernels for few of them read them
     squares: Any  # (n_features,), float64: sums of squares about the means
+    block: Any  # all samples as one block, where they are in memory
+    select: Any  # (features): the matrix of some, ascending; this one where those are all
+    take: Any  # (samples): the matrix of some, centred as they are
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of samples and features."""
         return self.n_samples, self.n_features
 
-    @property
-    def block(self) -> Any:
-        """All samples as one block, if they are in memory."""
-        raise NotImplementedError
-
     def blocks(self) -> Iterator[tuple[int, Any]]:
         """Yield the first sample and the columns of each block of samples."""
         yield 0, self.block
 
-    def select(self, features: np.ndarray) -> Any:
-        """Return the matrix of some features, ascending; this one where those are all."""
-        raise NotImplementedError
-
     def keep(self, features: np.ndarray) -> Any:
         """Return the matrix of some features as if only those had been given."""
         return self.select(features)
-
-    def take(self, samples: np.ndarray) -> Any:
-        """Return the matrix of some samples, centred as they are."""
-        raise NotImplementedError
 
 
 class CentredMatrix(FeatureMatrix):
@@ -174,30 +163,6 @@ def subtract_means(columns, means):
         mean = means[j]
         for i in range(n):
             column[i] = column[i] - mean
-
-
-# Samples whose values of a feature are written together.
-ROWS_AT_ONCE = 16
-
-
-def dense_columns(X: np.ndarray | csr_array, samples: np.ndarray, features: np.ndarray):
-    """Return some samples and features as an array, contiguous by columns."""
-    if issparse(X):
-        return np.asfortranarray(X[:, features].toarray()[samples])
-    columns = np.empty((len(features), len(samples)), X.dtype)
-    _take_columns(X, samples, features, columns)
-    return columns.T
-
-
-@compiled
-def _take_columns(X, samples, features, columns):
-    n = samples.shape[0]
-    for first in range(0, n, ROWS_AT_ONCE):
-        last = min(n, first + ROWS_AT_ONCE)
-        for q in range(features.shape[0]):
-            j = features[q]
-            for i in range(first, last):
-                columns[q, i] = X[samples[i], j]
 
 
 # What is left of a squared norm when only rounding is left of it, as a share of the largest.

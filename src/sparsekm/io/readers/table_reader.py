@@ -96,7 +96,7 @@ class _Table(TextTable):
             # Software numbered the lines.
             self.numeric = self.numeric[1:]
         if not self.numeric:
-            kind, row = "one_cell" if len(header) == 1 else "all_text", self.rows[0]
+            kind, row = "one_cell" if len(header) == 1 else "all_text", [*self.rows, 0][0]
             cell = self.cells(row)[[0, *self.text][-1]].strip()
             raise refusal(kind, names=header, cell=cell, line=self.numbers[row])
         self.transpose = self._find_orientation()
@@ -285,11 +285,9 @@ def _describe_samples(table: _Table) -> dict[str, list[str]]:
     asked = [*table.settings.named.values()]
     if not table.transpose:
         # The names of lines may be asked for too.
-        wanted = {
-            *table.text,
-            *(table.header.index(name) for name in asked if name in table.header),
-        }
-        return {table.header[at]: table.column(at) for at in sorted(wanted)}
+        named = enumerate(table.header)
+        wanted = {at: name for at, name in named if at in table.text or name in asked}
+        return {name: table.column(at) for at, name in wanted.items()}
     about = {}
     for line in table.aside if table.edge is not None else ():
         cells = [cell.strip() for cell in table.cells(line)]

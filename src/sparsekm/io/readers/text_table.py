@@ -318,7 +318,7 @@ def _find_header(rows: list[list[str]], marks: list[str], width: int) -> int:
 def _is_data(names: list[str], below: list[list[str]]) -> bool:
     """Tell whether the first line is data, not names: numbers in the range of those below it."""
     numbers = np.array(as_numbers(names))
-    at = np.flatnonzero(~np.isnan(numbers))
+    at = np.flatnonzero(np.isfinite(numbers))
     if 2 * len(at) <= len(names) - (len(names) > 1 and 0 not in at) or not below:
         return False
     numbers = numbers[at]
@@ -335,7 +335,7 @@ def _is_data(names: list[str], below: list[list[str]]) -> bool:
     inside = 0
     for j, number in zip(at, numbers, strict=True):
         column = np.array(as_numbers(row[j] for row in below if j < len(row)))
-        column = column[~np.isnan(column)] if (~np.isnan(column)).any() else np.zeros(1)
+        column = column[np.isfinite(column)] if np.isfinite(column).any() else np.zeros(1)
         room = np.ptp(column) / 2 + 1e-9
         inside += column.min() - room <= number <= column.max() + room
     return 2 * inside > len(at) or 2 * int((numbers % 1 != 0).sum()) >= len(at)

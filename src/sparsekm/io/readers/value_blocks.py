@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import pairwise
@@ -25,6 +24,7 @@ from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.readers.messages import (
+    KNOWN_FORMATS,
     explain_damage,
     need,
     quoted,
@@ -83,16 +83,35 @@ def open_stored(file: Path) -> Iterator[Any]:
 
 
 def _open_zarr(file: Path) -> Any:
-    zarr = need("zarr", "Zarr stores", "zarr")
+    zarr, allowed = need("zarr", "Zarr stores", "zarr"), KNOWN_FORMATS["codecs"]
     for part in file.rglob("*"):
         if part.is_symlink():
             raise refusal("link", name=part.relative_to(file))
         if part.name in (".zarray", "zarr.json"):
-            # Other codecs only move and compress bytes.
-            metadata = json.dumps(json.loads(part.read_text(encoding="utf-8")))
-            if re.search(r'"(numcodecs\.)?pickle"', metadata):
-                raise refusal("codecs", name=part.relative_to(file))
+            strange = sorted(_codecs(part.read_text(encoding="utf-8")) - {*allowed})
+            if strange:
+                name = part.relative_to(file)
+                raise refusal("codecs", name=name, strange=strange, allowed=allowed)
     return zarr.open_group(file, mode="r", use_consolidated=False)
+
+
+def _codecs(metadata: str) -> set[str]:
+    """Return the names of codecs anywhere in the metadata of an array.
+
+    Those that are allowed only move and compress bytes. Others, such as pickle, can run code.
+    """
+    found = set()
+
+    def collect(part: dict[str, Any]) -> dict[str, Any]:
+        for key in ("codecs", "index_codecs", "filters", "compressor"):
+            codecs = part.get(key) or []
+            for one in codecs if isinstance(codecs, list) else [codecs]:
+                names = one if isinstance(one, dict) else {"name": one}
+                found.update(str(names[key]) for key in ("id", "name") if key in names)
+        return part
+
+    json.loads(metadata, object_hook=collect)
+    return found
 
 
 def _find_external(opened: h5py.File, name: str, link: object) -> str | None:
@@ -139,8 +158,10 @@ def find_layout(file: Path, opened: Any, layer: str | None) -> Layout:
         if any(one.endswith("block0_values") for one in arrays):
             refuse_format(file, "h5 of pandas", file.suffix)
         tables = [one for one, node in arrays.items() if len(node.shape or ()) == 2]
-        cure = f" Set layer: {quoted(tables[0])} if that is the matrix." if tables else ""
-        raise refusal("no_array", names=[*arrays], name=name, cure=cure)
+        if layer is not None or len(tables) != 1:
+            cure = f" Set layer: {quoted(tables[0])} if that is the matrix." if tables else ""
+            raise refusal("no_array", names=[*arrays], name=name, cure=cure)
+        name = tables[0]
     node = opened[name]
     if hasattr(node, "dtype"):
         return Layout(kind, name, node, node.shape or (), None, not is_archive)

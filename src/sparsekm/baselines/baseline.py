@@ -89,10 +89,8 @@ class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError
-            If X has another number of features than in `fit`, or holds NaN or infinity.
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
         """
         return self._predict(self._read_new(X))
 
