@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.impute import KNNImputer
 
 from sparsekm.cluster.matrices.dense_parts import variance_beyond_trend
-from sparsekm.cluster.missing import fill_missing
+from sparsekm.cluster.reading import fill_missing
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.normalised_file import read_normalised, write_normalised

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.baselines.baseline import BaselineEstimator, feature_totals, standard_deviations
 from sparsekm.cluster.kmeans.many_samples import nearest_centers
@@ -30,7 +31,7 @@ from sparsekm.cluster.matrices.containers import Data
 from sparsekm.cluster.matrices.matrix import FeatureMatrix, feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import Block, SparseBlock, SparseMatrix
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
-from sparsekm.cluster.path_estimator import warn_unconverged
+from sparsekm.cluster.reading import read_new, warn_unconverged
 from sparsekm.cluster.validation import check_count, check_nonnegative
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.random_state import seed_sequence
@@ -416,7 +417,8 @@ class PenalizedGaussianMixture(BaselineEstimator):
         sklearn.exceptions.NotFittedError, ValueError
             Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
         """
-        joint = self._log_joint(self._read_new(X))
+        check_is_fitted(self)
+        joint = self._log_joint(self._standardise_new(read_new(self, X)))
         shares = np.exp(joint - joint.max(axis=0))
         return (shares / shares.sum(axis=0)).T
 

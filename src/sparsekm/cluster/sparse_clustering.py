@@ -23,7 +23,8 @@ from sparsekm.cluster.matrices.containers import (
 )
 from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix, feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix, cluster_centers
-from sparsekm.cluster.path_estimator import PathEstimator, read_data
+from sparsekm.cluster.path_estimator import PathEstimator
+from sparsekm.cluster.reading import read_data
 from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.validation import check_count
 from sparsekm.metrics import label_codes, mark_missing

@@ -219,7 +219,7 @@ def _fill(X: np.ndarray, offset: np.ndarray, lacking: np.ndarray, impute: str) -
         fill = np.nanmedian(X[:, columns], axis=0)
     elif impute == "low_rank":
         # Whatever else reads a table has no need of compiled kernels, which take 100 MB.
-        from sparsekm.cluster.missing import fill_missing
+        from sparsekm.cluster.reading import fill_missing
 
         fill = fill_missing(X)[:, columns]
     else:

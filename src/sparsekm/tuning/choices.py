@@ -19,7 +19,13 @@ from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.random_state import draw_samples
-from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, choose_screening, rank_features
+from sparsekm.tuning.feature_ranking import (
+    SCREENS,
+    ScaledData,
+    choose_screening,
+    noise_correlation,
+    rank_features,
+)
 from sparsekm.tuning.fold_fits import (
     MOST_FEATURES,
     N_INIT,
@@ -30,7 +36,6 @@ from sparsekm.tuning.fold_fits import (
     fit_few,
     kept_features,
 )
-from sparsekm.tuning.gap import noise_correlation
 
 # Of more samples, so many are drawn: each choice is a fit of its own.
 MOST_SAMPLES = 500

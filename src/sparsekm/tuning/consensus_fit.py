@@ -21,7 +21,12 @@ from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.unequal_samples import describe_weighted, with_weights
 from sparsekm.cluster.weight_step import PENALTIES
-from sparsekm.tuning.feature_ranking import ScaledData, choose_screening
+from sparsekm.tuning.feature_ranking import (
+    ScaledData,
+    choose_screening,
+    count_differing,
+    noise_correlation,
+)
 from sparsekm.tuning.fold_fits import (
     N_REPEATS,
     FoldFit,
@@ -35,7 +40,6 @@ from sparsekm.tuning.fold_fits import (
     match_clusters,
     sample_reproducibility,
 )
-from sparsekm.tuning.gap import count_differing, noise_correlation
 from sparsekm.tuning.separation import (
     LEVEL,
     MatchedFold,

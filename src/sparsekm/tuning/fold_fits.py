@@ -29,8 +29,7 @@ from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.threads import one_blas_thread, run_side_by_side
-from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, rank_features
-from sparsekm.tuning.gap import count_differing
+from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, count_differing, rank_features
 
 N_REPEATS = 5
 N_FOLDS = 10

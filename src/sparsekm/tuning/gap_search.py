@@ -17,9 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes, take_rows
-from sparsekm.cluster.missing import fill_missing, imputes
-from sparsekm.cluster.path_estimator import (
+from sparsekm.cluster.reading import (
     FeatureSelector,
+    fill_missing,
+    imputes,
     read_data,
     read_holes,
     read_new,

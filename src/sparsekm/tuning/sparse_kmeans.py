@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
@@ -16,8 +15,15 @@ from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, check_matrix, compute
 from sparsekm.cluster.matrices.dense_parts import take_rows
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
-from sparsekm.cluster.missing import MISSING, imputes, label_observed
-from sparsekm.cluster.path_estimator import FeatureSelector, read_data, read_new, remember_features
+from sparsekm.cluster.reading import (
+    MISSING,
+    FeatureSelector,
+    LabelPredictor,
+    imputes,
+    label_observed,
+    read_data,
+    remember_features,
+)
 from sparsekm.cluster.unequal_samples import (
     check_sample_weight,
     count_trimmed,
@@ -47,7 +53,7 @@ MOST_SAMPLES = 2000
 
 
 @dataclass(eq=False, repr=False)
-class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
+class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator):
     """Sparse k-means that decides everything else from the data.
 
     Features are ranked before any clustering. k-means on those that rank first, repeated with a
@@ -88,7 +94,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         Whether to print progress.
     missing : {"error", "impute"}, default="error"
         What is done about NaN in X: "impute" fills it by what features have in common
-        (`sparsekm.cluster.missing`), once before all else. `predict` takes distances over what is
+        (`sparsekm.cluster.reading`), once before all else. `predict` takes distances over what is
         observed.
     trim : float, default=0
         Share of the samples, below 0.5, that is set aside as outliers: first those that trimmed
@@ -356,26 +362,6 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             check_count("max_samples", self.max_samples)
         check_random_state(self.random_state)
         count_threads(self.n_jobs)
-
-    def predict(self, X: Data) -> np.ndarray:
-        """Label samples by their nearest centre under the feature weights.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            On the scale of the data that were fitted.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), int32
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or holds infinity, or NaN that is not imputed.
-        """
-        check_is_fitted(self)
-        return self._label(read_new(self, X))
 
     def _label(self, values) -> np.ndarray:
         # Distances between z-scores are distances on X's own scale with these weights.

@@ -1,0 +1,306 @@
+"""What estimators do with data first: they are checked, and missing values are filled.
+
+The singular vectors that rise above noise predict a missing value from all others of its sample and
+its feature. Singular values are shrunk as in Gavish & Donoho (2017, doi:10.1109/TIT.2017.2653801),
+again and again until the filled values settle.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from sparsekm.cluster.kmeans.many_samples import label_samples
+from sparsekm.cluster.matrices.containers import (
+    Data,
+    VaryingFeatures,
+    as_readable,
+    in_canonical_format,
+)
+from sparsekm.cluster.validation import check_choice
+from sparsekm.runtime.threads import one_blas_thread
+
+# What estimators may do about NaN in X.
+MISSING = ("error", "impute")
+# Components looked at, and some more that make these exact.
+MOST_COMPONENTS = 20
+EXTRA_COMPONENTS = 5
+# Steps that find the components of the first fill; later ones go on from those before.
+FIRST_STEPS = 8
+MOST_ROUNDS = 200
+# Filled values have settled when they change by no more than this share of a standard deviation.
+NEARLY_SETTLED = 1e-2
+SETTLED = 1e-3
+
+
+def imputes(estimator: Any) -> bool:
+    """Tell whether an estimator, or the one that it tunes, fills missing values."""
+    missing = getattr(getattr(estimator, "estimator", estimator), "missing", MISSING[0])
+    return check_choice("missing", missing, MISSING) == "impute"
+
+
+def name_the_cure(estimator: Any, error: ValueError) -> ValueError:
+    """Return scikit-learn's refusal of NaN with the setting that cures it; others as they are."""
+    if "contains NaN" not in str(error) or not hasattr(estimator, "get_params"):
+        return error
+    if imputes(estimator):
+        return ValueError("Sparse X contains NaN: give X.toarray(), which missing='impute' fills.")
+    known = [name for name in estimator.get_params() if name.rpartition("__")[2] == "missing"]
+    pipeline = f"make_pipeline(StandardScaler(), KNNImputer(), {type(estimator).__name__}(...))"
+    cure = f"set {known[0]}='impute'" if known else f"impute it before, as in {pipeline}"
+    return ValueError(f"Input X contains NaN: {cure}.")
+
+
+def check_observed(X: np.ndarray, names: Any = None) -> np.ndarray:
+    """Return X if every feature and every sample has a value; `names` are those of the features."""
+    lacking = np.isnan(X)
+    for axis, what in ((0, "feature"), (1, "sample")):
+        empty = np.flatnonzero(lacking.all(axis=axis))
+        if len(empty):
+            first = empty[0] if axis or names is None else repr(names[empty[0]])
+            raise ValueError(
+                f"X has no value in {len(empty)} {what}(s), the first of them {what} {first}: "
+                "missing='impute' requires >= 1. Leave them out."
+            )
+    return X
+
+
+def fill_missing(X: np.ndarray) -> np.ndarray:
+    """Return data in which NaN is filled, or X itself if there is none; it is z-scored inside."""
+    lacking = np.isnan(X)
+    if not lacking.any():
+        return X
+    mean = np.nanmean(X, axis=0, dtype=np.float64)
+    deviation = np.nanstd(X, axis=0, dtype=np.float64)
+    scale = np.where(deviation > 0, deviation, 1.0)
+    filled = _fill_low_rank(np.where(lacking, 0.0, (X - mean) / scale), lacking)
+    return np.where(lacking, filled * scale + mean, X).astype(X.dtype)
+
+
+def label_observed(X, weights, means, centers, n_threads=1) -> np.ndarray:
+    """Label samples as `label_samples` does, by what is observed of the features that count."""
+    support = np.flatnonzero(weights)
+    if issparse(X) or not np.isnan(X[:, support]).any():
+        return label_samples(X, weights, means, centers, n_threads)
+    labels = label_samples(np.nan_to_num(X), weights, means, centers, n_threads)
+    kept = X[:, support]
+    rows = np.flatnonzero(np.isnan(kept).any(axis=1))
+    differences = kept[rows, :, None] - means[:, None] - centers
+    if (empty := np.isnan(differences).all(axis=(1, 2))).any():
+        raise ValueError(
+            f"X has no value of the features that have weight in sample {rows[empty][0]}; "
+            "there should be >= 1."
+        )
+    squares = np.nansum(weights[support, None] * np.square(differences), axis=1)
+    labels[rows] = squares.argmin(axis=1)
+    return labels
+
+
+@one_blas_thread
+def _fill_low_rank(Z: np.ndarray, lacking: np.ndarray) -> np.ndarray:
+    """Fill z-scores, 0 where they are missing, in place.
+
+    Components are added one by one, each once those before have nearly settled: at first the holes
+    of a strong one look like others.
+    """
+    n_components = min(MOST_COMPONENTS + EXTRA_COMPONENTS, min(Z.shape))
+    axes = np.random.default_rng(0).standard_normal((Z.shape[1], n_components))
+    most = 1
+    for round_ in range(MOST_ROUNDS):
+        means = Z.mean(axis=0)
+        centred = Z - means
+        for _ in range(1 if round_ else FIRST_STEPS):
+            left = np.linalg.qr(centred @ axes)[0]
+            axes, values, right = np.linalg.svd(centred.T @ left, full_matrices=False)
+        total = float(np.square(centred).sum())
+        shrunk = shrink(values[:most], total, Z.shape)
+        scores = (left @ right.T)[:, : len(shrunk)] * shrunk
+        filled = (scores @ axes[:, : len(shrunk)].T + means)[lacking]
+        change = np.sqrt(np.mean(np.square(filled - Z[lacking])))
+        Z[lacking] = filled
+        if change <= NEARLY_SETTLED and len(shrunk) == most < MOST_COMPONENTS:
+            most += 1
+        elif change <= SETTLED:
+            break
+    return Z
+
+
+def shrink(values: np.ndarray, total: float, shape: tuple[int, int]) -> np.ndarray:
+    """Return the leading singular values that rise above noise, shrunk for the least error.
+
+    Noise is what they leave of `total`, the sum of squares of the matrix of this `shape`.
+    """
+    n, p = shape
+    kept = 0
+    while True:
+        noise = max(total - np.square(values[:kept]).sum(), 0.0) / ((n - kept) * (p - kept))
+        above = int(np.count_nonzero(values > np.sqrt(noise) * (np.sqrt(n) + np.sqrt(p))))
+        if above <= kept or above >= min(n, p):
+            break
+        kept = above
+    squares = np.square(values[:kept])
+    edges = np.square(squares - noise * (n + p)) - 4 * noise**2 * n * p
+    return np.sqrt(np.maximum(edges, 0.0)) / values[:kept]
+
+
+class FeatureSelector(SelectorMixin):
+    """scikit-learn's selectors, with checks of sparse indices and masks that they do not make."""
+
+    def transform(self, X: Data) -> Any:
+        """Keep the selected features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, sparse matrix or DataFrame of shape (n_samples, n_selected_features)
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
+        """
+        return super().transform(as_readable(X))
+
+    def inverse_transform(self, X: Data) -> Any:
+        """Put the features that were dropped back as zeros.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_selected_features)
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X has another number of features than were selected.
+        """
+        return super().inverse_transform(as_readable(X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = imputes(self)
+        return tags
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.feature_weights_ > 0
+
+
+class LabelPredictor:
+    """`predict`, where a subclass labels values that were read."""
+
+    _label: Any
+
+    def predict(self, X: Data) -> np.ndarray:
+        """Label samples by their nearest centre under the feature weights.
+
+        A mixture labels them by the likeliest component.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            On the scale of the data that were fitted.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int32
+            On the training data these are `labels_`, except where `fit` warns of it, where
+            ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest,
+            for those that `trim` set aside, and for some samples of `SparseKMeans`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or holds infinity, or NaN that is not imputed.
+        """
+        check_is_fitted(self)
+        return self._label(read_new(self, X))
+
+
+def _rules(estimator: BaseEstimator, X) -> dict[str, Any]:
+    """Return what scikit-learn's checks of data are told: only dense data may have NaN filled."""
+    finite = "allow-nan" if imputes(estimator) and not issparse(X) else True
+    dtypes = [np.float64, np.float32]
+    return {"accept_sparse": ["csr", "csc"], "dtype": dtypes, "ensure_all_finite": finite}
+
+
+def _check_values(estimator, X) -> Any:
+    try:
+        return check_array(X, estimator=estimator, input_name="X", **_rules(estimator, X))
+    except ValueError as error:
+        raise name_the_cure(estimator, error) from None
+
+
+def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
+    """Validate data without setting anything on the estimator, fitted or not.
+
+    What is missing is filled if the estimator imputes. A sparse matrix becomes a csr_array in
+    canonical format. Names of features that a fit could not remember in the end are refused here.
+    """
+    X = as_readable(X)
+    values = _check_values(estimator, X)
+    remember_features(BaseEstimator(), X)
+    if imputes(estimator) and not issparse(values):
+        values = fill_missing(check_observed(values, getattr(X, "columns", None)))
+    return in_canonical_format(values)
+
+
+def read_holes(estimator: BaseEstimator, X) -> np.ndarray | None:
+    """Return which values are missing, (n_samples, n_features), if the estimator fills any."""
+    if not imputes(estimator) or issparse(X):
+        return None
+    holes = np.isnan(_check_values(estimator, as_readable(X)))
+    return holes if holes.any() else None
+
+
+def read_varying(estimator: BaseEstimator, X) -> tuple[np.ndarray | csr_array, VaryingFeatures]:
+    """Validate data as `read_data` does; return the features that vary, and which these are."""
+    values = read_data(estimator, X)
+    features = VaryingFeatures.of_values(values)
+    return features.select(values), features
+
+
+def read_new(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
+    """Validate data for a fitted estimator, of which nothing is filled."""
+    X = as_readable(X)
+    return in_canonical_format(validate_data(estimator, X, reset=False, **_rules(estimator, X)))
+
+
+# What `fit` learns of batches, if it is given any.
+OF_BATCHES = ("batch_centred_", "batch_agreement_", "batch_shares_")
+
+
+def remember_features(estimator: BaseEstimator, X) -> None:
+    """Set the number of features and, where X has them, their names, at the end of a fit.
+
+    What an earlier fit learned of batches is removed.
+    """
+    for name in OF_BATCHES:
+        estimator.__dict__.pop(name, None)
+    if hasattr(X, "n_features"):
+        X = np.empty((0, X.n_features))
+    validate_data(estimator, X, skip_check_array=True)
+
+
+def warn_unconverged(estimator: BaseEstimator, what: str) -> None:
+    """Warn that a fit ended because its rounds ran out."""
+    warnings.warn(
+        f"{type(estimator).__name__} did not converge: after max_iter={estimator.max_iter} rounds "
+        f"{what}. Raise max_iter.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
