@@ -47,11 +47,11 @@ from sparsekm.cluster.validation import (
     check_share,
 )
 from sparsekm.cluster.weight_step import (
-    PENALTIES,
     FeatureGroups,
     WeighedGroups,
     WeightStep,
     check_sparsity,
+    make_step,
     resolve_sparsities,
 )
 from sparsekm.runtime.random_state import check_random_state
@@ -249,8 +249,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     def _weight_step(self, sparsity, features: VaryingFeatures) -> WeightStep:
         groups = self._feature_groups(features)
         bound = check_sparsity(self.penalty, sparsity, *(groups or features).counts)
-        step = PENALTIES[self.penalty](bound)
-        return step if groups is None else groups.weigh_groups(step)
+        return make_step(self.penalty, bound, None if groups is None else groups.groups)
 
     def _grid(self, sparsities, features: VaryingFeatures) -> np.ndarray:
         counts = (self._feature_groups(features) or features).counts

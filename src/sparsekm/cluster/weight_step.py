@@ -286,12 +286,21 @@ class FeatureGroups:
         n_groups = int(codes.max()) + 1
         return cls(groups, (n_groups, n_groups - int(groups.max()) - 1))
 
-    def weigh_groups(self, step: WeightStep) -> WeighedGroups:
-        """Return the weight step that chooses groups as `step` chooses features."""
-        return WeighedGroups(step, self.groups, np.bincount(self.groups).astype(np.float64))
-
 
 PENALTIES: dict[str, type[Any]] = {"l0": TopFeatures, "l1": SoftThreshold}
+
+
+def make_step(penalty: str, bound: float, groups: np.ndarray | None = None) -> WeightStep:
+    """Return the weight step of a penalty that chooses features, or groups by their numbers."""
+    step = PENALTIES[penalty](bound)
+    if groups is None:
+        return step
+    return WeighedGroups(step, groups, np.bincount(groups).astype(np.float64))
+
+
+def group_means(values: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
+    """Average the values of the features of each group; without groups, return them."""
+    return values if groups is None else np.bincount(groups, values) / np.bincount(groups)
 
 
 def check_sparsity(

@@ -20,11 +20,12 @@ from sparsekm.cluster.matrices.matrix import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.unequal_samples import describe_weighted, with_weights
-from sparsekm.cluster.weight_step import PENALTIES
+from sparsekm.cluster.weight_step import PENALTIES, group_means, make_step
 from sparsekm.tuning.feature_ranking import (
     ScaledData,
     choose_screening,
     count_differing,
+    count_units,
     noise_correlation,
 )
 from sparsekm.tuning.fold_fits import (
@@ -73,6 +74,7 @@ class ConsensusFit:
     is_joined: bool  # clusters of the fit were joined into these
     is_weighed: bool  # the weights follow from the clusters, whose fit kept other features
     fitted_sparsity: float  # that of Algorithm 1
+    groups: np.ndarray | None  # (n_features,): those of `ScaledData`
     counts: pd.DataFrame | None = None  # a row per number of clusters tried, if it was chosen
 
     @property
@@ -113,7 +115,8 @@ class ConsensusFit:
                 scores = feature_scores(as_matrix(X), labels, n_clusters)
             else:
                 scores = describe_weighted(weighted, labels, n_clusters)[1]
-            fit = _weigh(estimator.penalty, fit, labels, scores, int(self.fit.n_selected[0]))
+            count = count_units(np.flatnonzero(self.fit.weights[0]), self.groups)
+            fit = _weigh(estimator.penalty, fit, labels, scores, count, self.groups)
         return replace(self, fit=fit)
 
     def sentence(self) -> str:
@@ -186,6 +189,7 @@ def fit_consensus(
     "signature", the smallest set that tells them apart. Samples with the same number in `blocks`
     are left out together. `progress` is called after each fold, or number of clusters.
     """
+    data = data.with_groups(estimator.feature_groups)
     screening = choose_screening(data) if screening == "auto" else screening
     search = _Search(estimator, data, screening, sparsity, seed, blocks)
     if not choose:
@@ -269,7 +273,7 @@ class _Search:
         )
         folds = fit_starts(start="screens")
         fit = self._fit_from(n_clusters, folds)
-        noise = noise_correlation(self.data.X, fit.labels[0], fit.weights[0])
+        noise = noise_correlation(self.data.X, fit.labels[0], fit.weights[0], self.data.groups)
         if not noise.is_beyond_chance:
             folds = [_join(*pair) for pair in zip(folds, fit_starts(start="optimum"), strict=True)]
             fit = self._fit_from(n_clusters, folds)
@@ -286,10 +290,11 @@ class _Search:
         matrix, guard = self.data.matrix, int(self.estimator.min_cluster_size)
         partitions = np.concatenate([fold.labels for fold in folds])
         start = consensus_partition(partitions, n_clusters, seed=self.seed, min_cluster_size=guard)
-        own = clone(self.estimator).set_params(n_clusters=n_clusters)
+        asked = {"n_clusters": n_clusters, "feature_groups": self.data.groups}
+        own = clone(self.estimator).set_params(**asked)
         if self.sparsity is not None:
             return fit_from(own, matrix, start, self.sparsity)
-        few = PENALTIES[own.penalty].bound_of(kept_features(n_clusters, matrix.n_features))
+        few = PENALTIES[own.penalty].bound_of(kept_features(n_clusters, self.data.n_units))
         return fit_few(own, matrix, start, few)
 
     def _judge(self, fit: SparsityPath, folds: list[FoldFit]) -> _Trial:
@@ -308,7 +313,7 @@ class _Search:
 
     def describe(self, trial: _Trial, group: np.ndarray | None, selection: str) -> ConsensusFit:
         """Choose features of the clusters, joined by `group`, and measure their reproducibility."""
-        X, matrix, fit = self.data.X, self.data.matrix, trial.fit
+        X, matrix, fit, groups = self.data.X, self.data.matrix, trial.fit, self.data.groups
         matched, apart = trial.matched, trial.separation
         labels, n_fitted = fit.labels[0], len(trial.group)
         if group is not None:
@@ -318,13 +323,13 @@ class _Search:
         if joined:
             matched = [fold.join(group) for fold in matched]
             apart = self._separate(fit, labels, matched)
-        signatures = find_signatures(X, labels, matched, N_REPEATS)
+        signatures = find_signatures(X, labels, matched, N_REPEATS, groups)
         if self.sparsity is None:
             scores = feature_scores(matrix, labels, n_clusters)
-            count = count_differing(matrix, labels, scores)
+            count = count_differing(matrix, labels, scores, groups)
             if selection == "signature" and signatures[0].features is not None:
-                count = len(signatures[0].features)
-            fit = _weigh(self.estimator.penalty, fit, labels, scores, count)
+                count = count_units(signatures[0].features, groups)
+            fit = _weigh(self.estimator.penalty, fit, labels, scores, count, groups)
         partitions = np.concatenate([fold.labels for fold in trial.folds])
         everyone = np.array([fold.labels for fold in matched]) if joined else partitions
         kept = np.concatenate([features for fold in trial.folds for features in fold.kept])
@@ -341,6 +346,7 @@ class _Search:
             is_joined=joined,
             is_weighed=self.sparsity is None,
             fitted_sparsity=float(trial.fit.sparsities[0]),
+            groups=groups,
         )
 
 
@@ -360,11 +366,10 @@ def _tabulate(partitions: np.ndarray, starts: Sequence[str], labels: np.ndarray)
     return pd.DataFrame(rows, columns=["start", "n_fits", "reproducibility", "agreement"])
 
 
-def _weigh(penalty: str, fit: SparsityPath, labels, scores, count: int) -> SparsityPath:
+def _weigh(penalty: str, fit: SparsityPath, labels, scores, count: int, groups) -> SparsityPath:
     """Return a fit with these labels, whose `count` features have the penalty's best weights."""
-    step = PENALTIES[penalty]
-    sparsity = step.bound_for(scores, count)
-    weights = step(sparsity).weigh(scores)
+    sparsity = PENALTIES[penalty].bound_for(group_means(scores, groups), count)
+    weights = make_step(penalty, sparsity, groups).weigh(scores)
     return replace(
         fit,
         sparsities=np.array([float(sparsity)]),

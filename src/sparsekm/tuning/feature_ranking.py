@@ -7,11 +7,12 @@ made equal, scale says nothing, and a feature counts by how far its distribution
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 from scipy.stats import f as fisher
 from scipy.stats import false_discovery_control
@@ -25,6 +26,8 @@ from sparsekm.cluster.matrices.dense_parts import (
 from sparsekm.cluster.matrices.matrix import FeatureMatrix
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
 from sparsekm.cluster.screening import marginal_scores
+from sparsekm.cluster.weight_step import group_means
+from sparsekm.metrics import label_codes
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import one_blas_thread
 
@@ -54,6 +57,20 @@ class ScaledData:
     X: np.ndarray | csr_array  # (n_samples, n_features)
     location: np.ndarray  # (n_features,)
     scale: np.ndarray  # (n_features,)
+    # (n_features,): numbers of the groups that are chosen as a whole, by first appearance, or None
+    groups: np.ndarray | None = None
+
+    @property
+    def n_units(self) -> int:
+        """How many features, or groups of them, there are to choose."""
+        return self.X.shape[1] if self.groups is None else int(self.groups.max()) + 1
+
+    def with_groups(self, labels: ArrayLike | None) -> ScaledData:
+        """Return the data with groups of features by their labels, where some hold several."""
+        groups = None if labels is None else label_codes(labels, "feature_groups")
+        if groups is None or groups.max() + 1 == len(groups):
+            return self
+        return replace(self, groups=groups)
 
     @cached_property
     def matrix(self) -> FeatureMatrix:
@@ -83,7 +100,7 @@ class ScaledData:
 
     def take(self, samples: np.ndarray) -> ScaledData:
         """Return some of the samples, on the same scale."""
-        return ScaledData(self.X[samples], self.location, self.scale)
+        return ScaledData(self.X[samples], self.location, self.scale, self.groups)
 
     def select(self, features: np.ndarray) -> ScaledData:
         """Return some of the features, given by a mask."""
@@ -103,7 +120,7 @@ class ScaledData:
 def choose_screening(data: ScaledData) -> str:
     """Tell how the features of data are ranked: an entry of `SCREENINGS`, never "auto"."""
     means, variances = data.moments()
-    if len(means) <= SCREENS[0]:
+    if data.n_units <= SCREENS[0]:
         return "all"
     low, high = np.quantile(variances, TAILS)
     if high <= EQUAL_VARIANCES * low:
@@ -120,10 +137,14 @@ def choose_screening(data: ScaledData) -> str:
 def rank_features(
     data: ScaledData, screening: str, samples: np.ndarray | None = None
 ) -> np.ndarray:
-    """Order features by the first to be looked at, from some of the samples; ties by position."""
+    """Order features by the first to be looked at, from some of the samples; ties by position.
+
+    Groups are ordered by the mean ranks of their features, since a feature that is constant in
+    these samples has no finite score.
+    """
     if screening == "all":
-        return np.arange(data.X.shape[1])
-    if screening == "marginal":
+        scores = np.zeros(data.X.shape[1])
+    elif screening == "marginal":
         part: Any = data.X if samples is None else data.X[samples]
         scores = marginal_scores(part, n_jobs=1)
     else:
@@ -131,7 +152,30 @@ def rank_features(
         scores = log_variances(variances)
         if screening == "trend":
             scores = variance_beyond_trend(means, variances)
-    return np.argsort(-scores, kind="stable")
+    order = order_features(scores)
+    return order if data.groups is None else order_features(-np.argsort(order), data.groups)
+
+
+def order_features(scores: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
+    """Order features by descending scores, or whole groups by their means; ties by position."""
+    if groups is None:
+        return np.argsort(-scores, kind="stable")
+    return np.lexsort([groups, -group_means(scores, groups)[groups]])
+
+
+def number_units(order: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
+    """Return numbers of features, or of their groups, in an order of whole groups."""
+    return np.arange(len(order)) if groups is None else label_codes(groups[order], "groups")
+
+
+def first_features(order: np.ndarray, count: int, groups: np.ndarray | None) -> np.ndarray:
+    """Return the first `count` features of an order, or those of the first groups."""
+    return order[number_units(order, groups) < count]
+
+
+def count_units(features: np.ndarray, groups: np.ndarray | None) -> int:
+    """Count features, or the groups that they are in."""
+    return len(features if groups is None else np.unique(groups[features]))
 
 
 @compiled
@@ -172,18 +216,23 @@ class NoiseCorrelation(NamedTuple):
 
 @one_blas_thread
 def noise_correlation(
-    X: np.ndarray | csr_array, labels: np.ndarray, weights: np.ndarray
+    X: np.ndarray | csr_array,
+    labels: np.ndarray,
+    weights: np.ndarray,
+    groups: np.ndarray | None = None,
 ) -> NoiseCorrelation:
     """Compare the correlations of dropped features within clusters with those expected by chance.
 
     For independent features of n samples in K clusters, the squared correlations average 1 / (n -
     K) and, in units of that, each has a variance of about 2. Where fewer than two features are
-    dropped, all are used. Samples of no cluster, -1, are left out.
+    dropped, all are used; of a group, one. Samples of no cluster, -1, are left out.
     """
     if labels.min() < 0:
         X, labels = X[labels >= 0], labels[labels >= 0]
     dropped = np.flatnonzero(np.asarray(weights) == 0)
     used = dropped if len(dropped) > 1 else np.arange(X.shape[1])
+    if groups is not None:
+        used = used[np.unique(groups[used], return_index=True)[1]]
     if len(used) > MOST_CORRELATED:
         used = used[np.linspace(0, len(used) - 1, MOST_CORRELATED).round().astype(int)]
     n_clusters, columns = int(labels.max()) + 1, X[:, used].astype(np.float64)
@@ -219,19 +268,26 @@ FALSE_DISCOVERIES = 0.1
 MEDIUM_EFFECT = 0.25**2 / (1 + 0.25**2)
 
 
-def count_differing(matrix: FeatureMatrix, labels: np.ndarray, between: np.ndarray) -> int:
+def count_differing(
+    matrix: FeatureMatrix,
+    labels: np.ndarray,
+    between: np.ndarray,
+    groups: np.ndarray | None = None,
+) -> int:
     """Count the features, at least 1, whose means differ clearly between clusters.
 
-    `between` (n_features,) are the scores a_j. This describes the clusters and tests nothing, since
-    the data that made them are used again: an analysis of variance of each feature at a false
-    discovery rate of 10 % (Benjamini & Hochberg 1995, doi:10.1111/j.2517-6161.1995.tb02031.x) gives
-    the threshold, and the clusters must explain at least 5.9 % of the feature's variance.
+    `between` (n_features,) are the scores a_j. A group counts as one feature with the mean sums of
+    squares of its own, which is exact for copies and cautious for others. This describes the
+    clusters and tests nothing, since the data that made them are used again: an analysis of
+    variance of each feature at a false discovery rate of 10 % (Benjamini & Hochberg 1995,
+    doi:10.1111/j.2517-6161.1995.tb02031.x) gives the threshold, and the clusters must explain at
+    least 5.9 % of the feature's variance.
     """
+    between, total = (group_means(values, groups) for values in (between, matrix.squares))
     between_df = int(labels.max())
     within_df = len(labels) - between_df - 1
     if between_df < 1 or within_df <= 0:
         return len(between)
-    total = matrix.squares
     within = np.maximum(total - between, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = (between / between_df) / (within / within_df)

@@ -29,7 +29,15 @@ from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.threads import one_blas_thread, run_side_by_side
-from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, count_differing, rank_features
+from sparsekm.tuning.feature_ranking import (
+    SCREENS,
+    ScaledData,
+    count_differing,
+    count_units,
+    first_features,
+    number_units,
+    rank_features,
+)
 
 N_REPEATS = 5
 N_FOLDS = 10
@@ -105,7 +113,7 @@ def fit_folds(
 
 def screened_start(data: ScaledData, n_clusters: int, screening: str, seed: int) -> np.ndarray:
     """Label samples by k-means on the features that rank first: (n_samples,), int32."""
-    top = rank_features(data, screening)[:START_SCREEN]
+    top = first_features(rank_features(data, screening), START_SCREEN, data.groups)
     return cluster_top(data, top, KMeans(n_clusters, n_init=N_INIT, random_state=seed))
 
 
@@ -118,12 +126,12 @@ def cluster_top(data: ScaledData, top: np.ndarray, means: KMeans) -> np.ndarray:
 
 
 def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start, index) -> FoldFit:
-    n_samples, n_features = data.X.shape
+    n_samples = data.X.shape[0]
     everyone = np.arange(n_samples)
     drawn = np.setdiff1d(everyone, folds[index])
     most = MOST_FEATURES if start == "optimum" else SCREENS[-1]
     # All samples, or at last all features, where those drawn could not be clustered.
-    for samples, limit in ((drawn, most), (everyone, most), (everyone, n_features)):
+    for samples, limit in ((drawn, most), (everyone, most), (everyone, data.n_units)):
         top = _first_features(data, screening, samples, limit)
         matrix = CentredMatrix(as_dense(data.X[:, top])[samples])
         if _can_cluster(matrix, n_clusters):
@@ -131,8 +139,9 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start,
     seeds = np.random.SeedSequence(seed, spawn_key=(index, 7)).generate_state(1)
     share = len(samples) / n_samples
     guard = max(1, int(min_cluster_size * share))
+    groups = None if data.groups is None else number_units(top, data.groups)
     labels, kept, starts = [], [], []
-    for name, found, weights in STARTS[start](matrix, n_clusters, guard, int(seeds[0])):
+    for name, found, weights in STARTS[start](matrix, n_clusters, guard, int(seeds[0]), groups):
         places = np.flatnonzero(weights)
         values = as_dense(data.X[:, top[places]])
         labels.append(label_everyone(values, values[samples], found, weights[places]))
@@ -145,29 +154,37 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start,
 def _first_features(data, screening, samples, most) -> np.ndarray:
     """Rank features by some of the samples; what is remembered are no more than `MOST_FEATURES`."""
     if most > MOST_FEATURES:
-        return rank_features(data, screening, samples)[:most]
+        return rank_features(data, screening, samples)
     key = screening, samples.tobytes()
     if key not in data.ranked:
-        data.ranked[key] = rank_features(data, screening, samples)[:MOST_FEATURES].copy()
-    return data.ranked[key][:most]
+        ranked = rank_features(data, screening, samples)
+        data.ranked[key] = first_features(ranked, MOST_FEATURES, data.groups)
+    return first_features(data.ranked[key], most, data.groups)
 
 
-def _fit_screens(matrix, n_clusters, guard, seed):
+def _fit_screens(matrix, n_clusters, guard, seed, groups):
     """Yield name, labels and weights: Algorithm 1 from k-means on every screen."""
-    n_features = matrix.n_features
-    sizes = [size for size in SCREENS if size < n_features] + [n_features]
+    everything = np.arange(matrix.n_features)
+    n_units = count_units(everything, groups)
+    sizes = [size for size in SCREENS if size < n_units] + [n_units]
     for size in [size for size in sizes if size <= SCREENS[-1]] or sizes:
-        screen = matrix.select(np.arange(size))
+        screen = matrix.select(first_features(everything, size, groups))
         if _can_cluster(screen, n_clusters):
-            yield f"{size} features", *_fit_few_from(matrix, screen, n_clusters, guard, seed)
+            found = _fit_few_from(matrix, screen, n_clusters, guard, seed, groups)
+            yield f"{size} {_unit(groups)}", *found
 
 
-def _fit_few_from(matrix, seen, n_clusters, guard, seed) -> tuple[np.ndarray, np.ndarray]:
+def _unit(groups) -> str:
+    return "features" if groups is None else "groups"
+
+
+def _fit_few_from(matrix, seen, n_clusters, guard, seed, groups) -> tuple[np.ndarray, np.ndarray]:
     """Run Algorithm 1 from k-means on what is seen of the samples; return labels and weights."""
     shared = {"min_cluster_size": guard, "random_state": seed, "n_jobs": 1}
     start = KMeans(n_clusters, n_init=N_INIT, **shared).fit(seen).labels_
-    estimator = L0KMeans(n_clusters, search="alternate", n_init=1, **shared)
-    path = fit_few(estimator, matrix, start, kept_features(n_clusters, matrix.n_features))
+    estimator = L0KMeans(n_clusters, feature_groups=groups, **shared)
+    n_units = count_units(np.arange(matrix.n_features), groups)
+    path = fit_few(estimator, matrix, start, kept_features(n_clusters, n_units))
     return path.labels[0], path.weights[0]
 
 
@@ -176,8 +193,9 @@ def fit_few(
 ) -> SparsityPath:
     """Run Algorithm 1 from a partition; again with fewer features where far fewer differ."""
     path = fit_from(estimator, matrix, labels, sparsity)
-    differing = count_differing(matrix, path.labels[0], path.scores[0])
-    if 2 * differing <= path.n_selected[0]:
+    groups: Any = estimator.feature_groups
+    differing = count_differing(matrix, path.labels[0], path.scores[0], groups)
+    if 2 * differing <= count_units(np.flatnonzero(path.weights[0]), groups):
         fewer = PENALTIES[estimator.penalty].bound_of(differing)
         path = fit_from(estimator, matrix, path.labels[0], fewer)
     return path
@@ -189,24 +207,24 @@ def fit_from(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> Spa
     return estimator.path(X, [sparsity])
 
 
-def _fit_optimum(matrix, n_clusters, guard, seed):
+def _fit_optimum(matrix, n_clusters, guard, seed, groups):
     """Yield the optimum at half, once and twice the number of features that fits keep."""
-    n_samples, n_features = matrix.shape
-    sparsity = kept_features(n_clusters, n_features)
-    grid = np.unique(np.clip([sparsity // 2, sparsity, 2 * sparsity], 1, n_features))
-    guard = max(guard, min(SMALLEST_CLUSTER, n_samples // (4 * n_clusters)))
-    path = L0KMeans(
-        n_clusters, n_init=N_INIT_OPTIMUM, min_cluster_size=guard, random_state=seed, n_jobs=1
-    ).path(matrix, grid)
-    for kept, labels, weights in zip(path.n_selected, path.labels, path.weights, strict=True):
-        yield f"optimum of {kept} features", labels, weights
+    n_units = count_units(np.arange(matrix.n_features), groups)
+    sparsity = kept_features(n_clusters, n_units)
+    grid = np.unique(np.clip([sparsity // 2, sparsity, 2 * sparsity], 1, n_units))
+    guard = max(guard, min(SMALLEST_CLUSTER, matrix.n_samples // (4 * n_clusters)))
+    shared = {"min_cluster_size": guard, "random_state": seed, "n_jobs": 1}
+    estimator = L0KMeans(n_clusters, n_init=N_INIT_OPTIMUM, feature_groups=groups, **shared)
+    path = estimator.path(matrix, grid)
+    for kept, labels, weights in zip(grid, path.labels, path.weights, strict=True):
+        yield f"optimum of {kept} {_unit(groups)}", labels, weights
 
 
-def _fit_components(matrix, n_clusters, guard, seed):
+def _fit_components(matrix, n_clusters, guard, seed, groups):
     """Yield Algorithm 1 from k-means on principal components of equal variance."""
     components = CentredMatrix(equal_components(matrix.columns.T, n_clusters))
     seen = components if _can_cluster(components, n_clusters) else matrix
-    yield "components", *_fit_few_from(matrix, seen, n_clusters, guard, seed)
+    yield "components", *_fit_few_from(matrix, seen, n_clusters, guard, seed, groups)
 
 
 @one_blas_thread

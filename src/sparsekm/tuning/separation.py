@@ -23,6 +23,12 @@ from sklearn.covariance import ledoit_wolf
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.runtime.threads import one_blas_thread
+from sparsekm.tuning.feature_ranking import (
+    count_units,
+    first_features,
+    number_units,
+    order_features,
+)
 from sparsekm.tuning.fold_fits import FoldFit, agreement, match_clusters
 
 # Chance, at most, that clusters without a valley between them are said to stand apart.
@@ -244,7 +250,11 @@ class Signature(NamedTuple):
 
 
 def find_signatures(
-    X: np.ndarray | csr_array, labels: np.ndarray, folds: Sequence[MatchedFold], n_repeats: int
+    X: np.ndarray | csr_array,
+    labels: np.ndarray,
+    folds: Sequence[MatchedFold],
+    n_repeats: int,
+    groups: np.ndarray | None = None,
 ) -> list[Signature]:
     """Find the smallest sets of features that reproduce clusters on samples that did not choose.
 
@@ -254,11 +264,11 @@ def find_signatures(
     cluster, features are ordered by the terms of a_j that involve it, and only whether a sample is
     put into it counts. Features of `X` are on one scale; `folds` come repeat after repeat, each of
     which leaves out every sample once. The first signature is that of all clusters, the others
-    those of each.
+    those of each. Groups of features are taken whole, in the order of their mean a_j.
     """
-    n_samples, n_features = X.shape
+    n_samples = X.shape[0]
     n_clusters = int(labels.max()) + 1
-    most = min(n_features, MOST_FEATURES)
+    most = min(count_units(np.arange(X.shape[1]), groups), MOST_FEATURES)
     steps = STEP ** np.arange(np.log(most) / np.log(STEP))
     sizes = np.unique(np.append(np.rint(steps), most)).astype(int)
     per_repeat = len(folds) // n_repeats
@@ -268,19 +278,20 @@ def find_signatures(
         if len(fold.left_out) and len(known):
             part, own = X[known], fold.labels[known]
             left_out, centers = X[fold.left_out], cluster_centers(part, own, n_clusters)
-            for target, order in enumerate(_orders(part, own, centers)):
-                first = order[:most]
-                place = _place(as_dense(left_out[:, first]), centers[:, first], sizes)
+            for target, order in enumerate(_orders(part, own, centers, groups)):
+                first = first_features(order, most, groups)
+                ends = np.searchsorted(number_units(first, groups), sizes)
+                place = _place(as_dense(left_out[:, first]), centers[:, first], ends)
                 placed[target, number // per_repeat][:, fold.left_out] = place
-    orders = _orders(X, labels, cluster_centers(X, labels, n_clusters))
-    found = [_smallest(labels, placed[0], sizes, next(orders))]
+    orders = _orders(X, labels, cluster_centers(X, labels, n_clusters), groups)
+    found = [_smallest(labels, placed[0], sizes, next(orders), groups)]
     for cluster, order in enumerate(orders):
         is_own, is_put = labels == cluster, placed[1 + cluster] == cluster
-        found.append(_smallest(is_own.astype(int), is_put.astype(int), sizes, order))
+        found.append(_smallest(is_own.astype(int), is_put.astype(int), sizes, order, groups))
     return found
 
 
-def _smallest(labels, placed, sizes, order) -> Signature:
+def _smallest(labels, placed, sizes, order, groups) -> Signature:
     """Take the smallest of the sets that does nearly as well as the best."""
     agreements = np.mean([agreement(labels, repeat) for repeat in placed], axis=0)
     best = agreements.max()
@@ -288,18 +299,18 @@ def _smallest(labels, placed, sizes, order) -> Signature:
         return Signature(None, float(best))
     smallest = int((agreements >= best - AS_GOOD).argmax())
     found = float(agreements[smallest])
-    features = np.sort(order[: sizes[smallest]]) if found >= LEAST_AGREEMENT else None
-    return Signature(features, found)
+    features = np.sort(first_features(order, sizes[smallest], groups))
+    return Signature(features if found >= LEAST_AGREEMENT else None, found)
 
 
-def _orders(X, labels, centers) -> Iterator[np.ndarray]:
+def _orders(X, labels, centers, groups) -> Iterator[np.ndarray]:
     """Yield the features by a_j, then for each cluster k by the sum over l of n_l (c_k - c_l)^2."""
     sizes = np.bincount(labels, minlength=len(centers))
     squares = np.where(sizes[:, None] > 0, centers - feature_means(X), 0.0) ** 2
     scores = (sizes[:, None] * squares).sum(axis=0)
-    yield np.argsort(-scores, kind="stable")
+    yield order_features(scores, groups)
     for own in squares:
-        yield np.argsort(-(scores + len(labels) * own), kind="stable")
+        yield order_features(scores + len(labels) * own, groups)
 
 
 @one_blas_thread

@@ -34,7 +34,7 @@ from sparsekm.cluster.unequal_samples import (
     with_weights,
 )
 from sparsekm.cluster.validation import check_choice, check_count, check_searchable, check_share
-from sparsekm.cluster.weight_step import PENALTIES, check_sparsity
+from sparsekm.cluster.weight_step import PENALTIES, FeatureGroups, check_sparsity
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads, grant_threads
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus, most_clusters
@@ -100,6 +100,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Share of the samples, below 0.5, that is set aside as outliers: first those that trimmed
         k-means on the z-scores sets aside, then, in one more fit, those farthest from their centres
         in the features kept. Nothing is computed from them, scales included.
+    feature_groups : array-like of shape (n_features,), default=None
+        As in `L0KMeans`: names or numbers of the groups of features that are ranked, kept or
+        dropped as a whole, each like one feature; `sparsity` counts them.
 
     Attributes
     ----------
@@ -201,6 +204,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     verbose: int = 0
     missing: str = "error"
     trim: float = 0.0
+    feature_groups: ArrayLike | None = None
 
     def fit(
         self,
@@ -310,12 +314,15 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         # A number, which make_estimator drew.
         seed: Any = estimator.random_state
         features = VaryingFeatures.of_values(values)
-        X = features.select(values)
-        sparsity = None
+        X, sparsity, counts = features.select(values), None, features.counts
+        if self.feature_groups is not None:
+            groups = FeatureGroups.of_labels(self.feature_groups, features)
+            counts = groups.counts
+            estimator.set_params(feature_groups=groups.groups)
         if not isinstance(self.sparsity, str):
-            sparsity = check_sparsity(self.penalty, self.sparsity, *features.counts)
+            sparsity = check_sparsity(self.penalty, self.sparsity, *counts)
             if PENALTIES[self.penalty].counts_features:
-                sparsity = min(sparsity, X.shape[1])
+                sparsity = min(sparsity, counts[0] - counts[1])
         most = MOST_SAMPLES if self.max_samples is None else self.max_samples
         samples = tuning_sample(X.shape[0], most, seed, estimator)
         drawn, blocks = take_rows(samples, X, blocks)
@@ -389,6 +396,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             min_cluster_size=int(self.min_cluster_size),
             random_state=int(seed_sequence(self.random_state).generate_state(1)[0]),
             n_jobs=self.n_jobs,
+            feature_groups=self.feature_groups,
         )
 
     def _tell(self, done: int, total: int) -> None:
