@@ -26,10 +26,9 @@ MOST_CELLS = 25_000_000
 
 
 def classification_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
-    """Compute the share of sample pairs on which two partitions disagree (CER).
+    """Compute the share of sample pairs that one partition joins and the other does not (CER).
 
-    Two partitions disagree on a pair of samples when one puts both into the same cluster and the
-    other does not. CER is one minus the Rand index: symmetric, and blind to the clusters' names.
+    CER is one minus the Rand index: symmetric, and blind to the clusters' names.
 
     Parameters
     ----------
@@ -62,10 +61,7 @@ def classification_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) ->
 
 
 def chance_corrected_rates(labels_true: ArrayLike, labels_pred: ArrayLike) -> dict[str, float]:
-    """Compare two partitions, by short names: CER, ARI, AMI, and the CER of chance.
-
-    That is the mean of all partitions with the cluster sizes of `labels_pred`.
-    """
+    """Compare two partitions: CER, ARI, AMI, and the mean CER of all with these cluster sizes."""
     codes = _paired_codes(labels_true, labels_pred, min_samples=2)
     pairs = pair_confusion_matrix(*codes)
     together = [pairs[1].sum() / pairs.sum(), pairs[:, 1].sum() / pairs.sum()]
@@ -96,8 +92,7 @@ def error_clustering_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> flo
     Raises
     ------
     ValueError
-        If the labels are not one-dimensional and of equal length, if one is missing, or if there
-        is no sample.
+        As `classification_error_rate`, or if there is no sample.
 
     Examples
     --------
@@ -172,10 +167,7 @@ def _check_lengths(**arrays):
 
 
 def label_codes(labels: ArrayLike, name: str) -> np.ndarray:
-    """Replace labels by numbers 0, 1, ... in the order in which they appear; none may be missing.
-
-    `name` is that of the argument. Returns int64 of shape (n_samples,).
-    """
+    """Return numbers of labels, int64, from 0 as they appear; messages call them `name`."""
     labels = mark_missing(labels)
     if not isinstance(labels, np.ndarray | pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
         # dtype=object, because without it [1, "1"] would turn into two equal strings.
@@ -253,17 +245,12 @@ def proper_nonzero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
     Parameters
     ----------
     true_support, weights : array-like of shape (n_features,)
-        As in `proper_zero_weights`.
+        As in `proper_zero_weights`, as the errors.
 
     Returns
     -------
     int
         Number of features that are relevant and whose weight is not zero.
-
-    Raises
-    ------
-    ValueError
-        For the same reasons.
 
     Examples
     --------
@@ -294,9 +281,8 @@ def _support(weights, name):
 def mark_missing(values: Any) -> Any:
     """Return an argument in which what is missing is NaN, or None where values are no numbers.
 
-    A masked value is a missing one: in a masked array, in a list of them, and among the stored
-    values of a sparse matrix. So are the markers of pandas among objects and dates, and what its
-    sparse columns do not store, unless that is 0. Everything else is returned as it is.
+    Missing are masked values, also those of a list of arrays or of a sparse matrix, the markers of
+    pandas among objects and dates, and what its sparse columns do not store, unless that is 0.
     """
     if isinstance(values, list | tuple) and any(isinstance(v, np.ma.MaskedArray) for v in values):
         values = np.ma.array([None if v is np.ma.masked else v for v in values])

@@ -103,9 +103,8 @@ def sparse_kmeans(
     copy : bool, default=False
         Whether to return a copy with the results, and leave `adata` as it is.
     **parameters
-        Of `SparseKMeans`: selection, screening, sparsity, min_cluster_size, n_jobs and so on;
-        ``verbose=1`` prints progress. There is no ``use_rep``: a representation mixes the genes,
-        so that none could be kept or dropped.
+        Of `SparseKMeans`: selection, screening, sparsity, min_cluster_size, n_jobs and so on.
+        There is no ``use_rep``: a representation mixes the genes.
 
     Returns
     -------
@@ -128,26 +127,19 @@ def sparse_kmeans(
             In which share of these fits the gene is kept.
         ``uns[key_added]``
             ``params`` and ``version`` of sparsekm, and what `SparseKMeans` has learnt, by the names
-            of its attributes: ``conclusion``, what was found in a sentence; ``has_clusters``,
-            ``n_clusters``, ``sparsity``, ``screening`` and ``objective``; the names of the genes in
-            ``signature`` and ``cluster_signatures``, and their agreements; with `batch_key`
-            ``batch_agreement`` and ``batch_shares``; ``search_results``, ``separation`` and
-            ``cluster_counts``, which are tables.
+            of its attributes: ``conclusion`` and so on, and with `batch_key` ``batch_agreement``
+            and ``batch_shares``. ``signature`` and ``cluster_signatures`` are names of genes.
         ``uns[key_added + "_markers"]``
             The genes in every cluster in the form of scanpy's ``rank_genes_groups``: the kept
             genes that are high in it come first, those that are low last, those that were dropped
             between. ``scores`` is the mean of the cluster less that of all other cells, in standard
-            deviations of the gene, ``logfoldchanges`` what scanpy computes from logarithms. All
-            p-values are NaN: the clusters were chosen so that genes differ, and a test on the same
-            cells would use the data twice.
+            deviations. All p-values are NaN: a test on the same cells would use the data twice.
 
     Raises
     ------
     TypeError, ValueError
-        If `adata` is no AnnData, or a parameter is none of those above; if values are sparse and
-        `batch_key` is given; if there is no such layer or column; if `groups` or `mask_var` have
-        another index than `adata`; if `mask_var` is not boolean or marks no gene; if `adata` is
-        backed by a closed file, or a view of a backed AnnData; as `SparseKMeans.fit`.
+        As `SparseKMeans.fit`; if `adata` is no AnnData, is backed by a closed file, or a view of a
+        backed AnnData; if there is no such layer or column, or it does not fit.
 
     See Also
     --------
@@ -176,11 +168,6 @@ def sparse_kmeans(
     _check_backing(adata, copy)
     if not isinstance(key_added, str):
         raise TypeError(f"key_added={key_added!r} should be a string.")
-    if "use_rep" in parameters:
-        raise TypeError(
-            f"use_rep={parameters['use_rep']!r} should be left out: genes are chosen, and a "
-            "representation mixes them. Choose values with layer, genes with mask_var."
-        )
     asked: Any = "auto" if n_clusters is None else n_clusters
     estimator = SparseKMeans(asked, random_state=random_state, **parameters)
     # Before values are read, which of a backed AnnData can take long.
@@ -234,10 +221,9 @@ def predict_clusters(
 ) -> pd.DataFrame:
     """Put new samples to the nearest of the clusters that a run found, or to none of them.
 
-    ``sparsekm predict`` does the same. Features are matched by name; those that the run did not
-    keep are ignored. If the method found a signature, its features are compared, all alike;
-    otherwise all features that were kept, by their weights. Values are transformed as the run's
-    were (``normalise``). Needs the extra ``workflow``.
+    ``sparsekm predict`` does the same. Features are matched by name. If the method found a
+    signature, its features are compared, all alike; otherwise all features that were kept, by their
+    weights. Values are transformed as the run's were. Needs the extra ``workflow``.
 
     Parameters
     ----------
@@ -272,16 +258,14 @@ def predict_clusters(
             1 less the ratio of this distance to that from the second-nearest centre: 0 if both
             are equally near.
         ``none_of_them``
-            Whether it is farther from the centre than 99 % of the run's samples in the cluster are
-            from that of the others in it. Of a small cluster the limit is larger: that of a gamma
-            distribution of squared distances, whose spread is that of all clusters.
+            Whether it is farther from the centre than 99 % of the run's samples in the cluster, or
+            the limit for a small cluster, by a gamma distribution of squared distances.
 
     Raises
     ------
     ValueError
-        If the run has no fit, or no such data set or method; if the table cannot be read, or has
-        features that make up less than half of the weight; if `scaling` is none of the above, or
-        "own" and the run made no z-scores.
+        If the run has no such fit; if the table cannot be read, or has features that make up less
+        than half of the weight; if `scaling` is "own" and the run made no z-scores.
     """
     # They need what only the extra `workflow` installs.
     from sparsekm.annotation.new_samples import KnownClusters, predict_samples, read_samples
@@ -312,7 +296,7 @@ def read_values(
 ) -> np.ndarray | csr_array:
     """Return X, or a layer, of some genes in memory, as `SparseKMeans` takes it.
 
-    These are floats, dense or CSR; missing values are filled as the estimator does.
+    Missing values are filled as the estimator does.
     """
     if adata.isbacked and not adata.file.is_open:
         raise ValueError(

@@ -31,8 +31,7 @@ from sparsekm.cluster.sparsity_path import SparsityPath
 class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator):
     """A clustering with labels, weights and scores that has no sparsity to choose along a path.
 
-    A subclass learns and predicts, and names in `_search` what ran. The fields are the parameters;
-    a subclass with more is a `dataclass` with ``kw_only=True``.
+    A subclass learns and predicts, and names in `_search` what ran.
     """
 
     n_clusters: int = 8
@@ -79,25 +78,7 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
     ) -> SparsityPath:
         """Return the one fit there is as a path whose sparsity is the number of features kept.
 
-        Nothing is set on the estimator.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        sparsities : None
-            Ignored: there is none to choose.
-        progress : callable, optional
-            Called with the number of steps done and their total.
-
-        Returns
-        -------
-        SparsityPath
-            Its objective is `objective_`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `fit` would.
+        Nothing is set on the estimator, and `sparsities` are ignored. See `L0KMeans.path`.
         """
         found = clone(self).fit(X)
         weights, scores = found.feature_weights_, found.feature_scores_

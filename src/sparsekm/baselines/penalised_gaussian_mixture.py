@@ -55,18 +55,14 @@ class StandardisedData(NamedTuple):
 
     columns: Block  # (n_features, n_samples)
     rows: np.ndarray | csr_array  # (n_samples, n_features); sparse ones are not centred
-    # (n_features,), float64: mean square of every feature: one but for rounding.
-    squares: np.ndarray
+    squares: np.ndarray  # (n_features,), float64: mean squares, one but for rounding
     n_threads: int = 1
 
     @classmethod
     def from_columns(cls, columns: Block, n_threads: int = 1) -> StandardisedData:
         """Copy standardised columns of shape (n_features, n_samples) into rows."""
-        squares = feature_totals(columns) / columns.shape[1]
-        if isinstance(columns, SparseBlock):
-            return cls(columns, columns.rows, squares, n_threads)
-        rows = np.ascontiguousarray(columns.T)
-        return cls(columns, rows, squares, n_threads)
+        own = columns.rows if isinstance(columns, SparseBlock) else np.ascontiguousarray(columns.T)
+        return cls(columns, own, feature_totals(columns) / columns.shape[1], n_threads)
 
 
 class Mixture(NamedTuple):
@@ -113,7 +109,7 @@ def log_joint(columns: Block, mixture: Mixture, n_threads: int = 1) -> np.ndarra
 
 
 def e_step(data: StandardisedData, mixture: Mixture) -> tuple[np.ndarray, float]:
-    """Compute the responsibilities, shape (n_components, n_samples), and the log-likelihood."""
+    """Compute the responsibilities, (n_components, n_samples), and the log-likelihood."""
     joint = log_joint(data.columns, mixture, data.n_threads)
     # Without the largest term of every sample nothing underflows, however many features there are.
     top = joint.max(axis=0)
@@ -131,10 +127,9 @@ def e_step(data: StandardisedData, mixture: Mixture) -> tuple[np.ndarray, float]
 def m_step(
     data: StandardisedData, responsibilities: np.ndarray, variances: np.ndarray, penalty: float
 ) -> Mixture:
-    """Raise the expected penalised log-likelihood: proportions, means, then variances.
+    """Set proportions, means by thresholds at the former `variances`, then variances.
 
-    The former `variances` set the thresholds of the means. A component without samples gets
-    probability 0 and means 0.
+    A component without samples gets probability 0 and means 0.
     """
     n_samples = responsibilities.shape[1]
     sizes = responsibilities.sum(axis=1)
@@ -218,11 +213,10 @@ def _sum_weighted(rows, responsibilities, start, stop, sums):
 
 
 def penalty_grid(data: StandardisedData, n_clusters: int, n_penalties: int) -> np.ndarray:
-    r"""Span the penalties between those that drop next to nothing and all, ascending.
+    r"""Span the penalties, ascending: zero, then geometric.
 
-    Zero comes first. The others are geometric, from half the standard deviation
-    :math:`\sqrt{n / K}` of a noise feature's sum over a cluster to its largest sum over any part
-    of the samples, :math:`\max_j \sum_i |z_{ij}| / 2`, which drops everything and is left out.
+    From half the standard deviation :math:`\sqrt{n / K}` of a noise feature's sum over a cluster to
+    :math:`\max_j \sum_i |z_{ij}| / 2`, which drops everything and is left out.
     """
     n_samples = data.rows.shape[0]
     highest = 0.5 * float(feature_totals(data.columns, np.abs).max())
@@ -402,21 +396,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         return self._log_joint(block).argmax(axis=0).astype(np.int32)
 
     def predict_proba(self, X: Data) -> np.ndarray:
-        """Compute the probability of every component.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_clusters)
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
-        """
+        """Compute the probability of every component, (n_samples, n_clusters), as `predict`."""
         check_is_fitted(self)
         joint = self._log_joint(self._standardise_new(read_new(self, X)))
         shares = np.exp(joint - joint.max(axis=0))
@@ -442,7 +422,3 @@ class PenalizedGaussianMixture(BaselineEstimator):
         distinct = {labels.tobytes(): labels for labels in ends}
         components = np.arange(n_clusters)[:, None]
         return [(labels == components).astype(np.float64) for labels in distinct.values()]
-
-    def _print_progress(self, done: int, total: int) -> None:
-        if self.verbose:
-            print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)

@@ -42,10 +42,8 @@ BLOCK = 256
 def principal_axes(columns: Block, n_components: int) -> np.ndarray:
     """Compute the directions of largest variance, float64 of shape (n_components, n_features).
 
-    `columns` are centred data of shape (n_features, n_samples); `n_components` is at most the
-    smaller of the two. The axes are orthonormal, by descending variance; the entry largest in
-    absolute value is positive (the first of them if several tie). An axis beyond the rank of the
-    data is zero.
+    The axes of centred `columns`, (n_features, n_samples), are orthonormal, by descending variance;
+    the first entry largest in absolute value is positive. One beyond the rank is zero.
     """
     n_features, n_samples = columns.shape
     wide = n_samples < n_features
@@ -91,10 +89,9 @@ def _float64_blocks(items: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def project(columns: Block, axes: np.ndarray) -> np.ndarray:
-    """Project centred data of shape (n_features, n_samples) onto axes.
+    """Project centred data of shape (n_features, n_samples) onto axes: (n_samples, n_components).
 
-    The result is float64 of shape (n_samples, n_components). Each sample is summed separately in
-    the same order, so that its bits do not depend on the other samples.
+    Each sample is summed separately, so that its bits do not depend on the other samples.
     """
     if isinstance(columns, SparseBlock):
         return columns.rows @ axes.T - axes @ columns.means
@@ -218,9 +215,7 @@ class IFPCA(ProjectedKMeans):
 
     Features are ranked by the Kolmogorov-Smirnov distance of the standardised feature from a
     Gaussian, with p-values from Efron's empirical null. Higher Criticism says how many are kept.
-    The samples are clustered by k-means on the K - 1 leading left singular vectors of the kept
-    standardised features. The paper truncates the entries of these vectors for its proofs; the
-    authors' programs do not, nor does this one.
+    k-means clusters the K - 1 leading left singular vectors of the kept standardised features.
 
     Parameters
     ----------

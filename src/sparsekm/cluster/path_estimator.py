@@ -44,7 +44,6 @@ from sparsekm.cluster.validation import (
     check_count,
     check_nonnegative,
     check_searchable,
-    check_share,
 )
 from sparsekm.cluster.weight_step import (
     FeatureGroups,
@@ -69,20 +68,19 @@ class SearchEffort(NamedTuple):
 
 
 class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
-    """What the estimators of this room share: one fit, or a path of them, and selection.
+    """One fit, or a path of them, over any partition step.
 
-    A subclass has the parameters and the methods named here. From `_read` on, data are of the
-    features that vary; what is found is put back among all.
+    A subclass has the methods named here. From `_read` on, data are of the features that vary; what
+    is found is put back among all.
     """
 
     penalty: str
     # Whether the fit at a sparsity is the same whatever else is on the path.
     independent_fits = False
 
-    # Of X: the validated data of the features that vary, and which these are.
-    _read: Callable[[Any], tuple[Any, VaryingFeatures]]
-    # Of data: these, which have a `shape`, and the partition step, once they fit.
-    _prepare: Callable[[Any], tuple[Any, Any]]
+    # Of X: the checked data of the features that vary, which have a `shape`, which features these
+    # are, and the partition step.
+    _read: Callable[[Any], tuple[Any, VaryingFeatures, Any]]
     # Of data, partition step, ascending weight steps, search, progress and whether only objectives
     # are asked for: the fits, and the objectives that a gap compares.
     _fit_path: Callable[..., tuple[list[Fit], np.ndarray]]
@@ -96,8 +94,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         return super()._get_param_names()
 
     def _fit(self, X) -> None:
-        data, features = self._read(X)
-        data, partition = self._prepare(data)
+        data, features, partition = self._read(X)
         weight_step = self._weight_step(getattr(self, "sparsity", None), features)
         search = self._resolve_search(data)
         (fit,), _ = self._fit_path(data, partition, [weight_step], search)
@@ -106,20 +103,10 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     def check(self, X: Data, *, searched: bool = False) -> None:
         """Refuse data and parameters that `fit` would refuse, before any work.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
-        searched : bool, default=False
-            Whether a sparsity is to be chosen, for which one cluster is not enough, and for which
-            the estimator's own is not used.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `fit` would.
+        Where a sparsity is `searched`, one cluster is not enough, and the estimator's own sparsity
+        is not used.
         """
-        data, features = self._read(X)
-        data, partition = self._prepare(data)
+        data, features, partition = self._read(X)
         if searched:
             check_searchable(partition.n_clusters)
         else:
@@ -164,28 +151,12 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         """Return the `first_objectives` of `path`, by which data and references are compared.
 
         They cost less than the path, whose fits are then refined.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
-        sparsities : array-like of shape (n_sparsities,)
-            As in `path`.
-
-        Returns
-        -------
-        ndarray of shape (n_sparsities,)
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `path` would.
         """
         return self._search_path(X, sparsities, objectives_only=True)[-1]
 
     def _search_path(self, X, sparsities, progress=None, objectives_only=False):
         """Return sparsities, search, fits and first objectives, in the order of `sparsities`."""
-        data, features = self._read(X)
-        data, partition = self._prepare(data)
+        data, features, partition = self._read(X)
         sparsities = self._grid(sparsities, features)
         order = np.argsort(sparsities, kind="stable")
         weight_steps = [self._weight_step(s, features) for s in sparsities[order]]
@@ -204,22 +175,12 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The data of the path.
+            The data of the path; others are refused by a ValueError.
         path : SparsityPath
         index : int
             Which of its fits.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If the path is one of other data, or of more clusters.
         """
-        data, features = self._read(X)
-        data, partition = self._prepare(data)
+        data, features, partition = self._read(X)
         fitted = path.labels.shape[1], path.weights.shape[1], int(path.labels.max()) + 1
         own = data.shape[0], features.n_features, partition.n_clusters
         if fitted[:2] != own[:2] or fitted[2] > own[2]:
@@ -238,10 +199,6 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         self.n_iter_ = fit.n_iter
         self._add_attributes(data, features, fit, search)
         return self
-
-    def _print_progress(self, done: int, total: int) -> None:
-        if self.verbose:
-            print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
 
     def _resolve_search(self, data) -> str:
         return "alternate"
@@ -363,27 +320,21 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         init = getattr(self, "init", None)
         return None if init is None or isinstance(init, str) else np.asarray(init)
 
-    def _read(self, X) -> tuple[FeatureMatrix, VaryingFeatures]:
-        matrix: Any = X if isinstance(X, FeatureMatrix) else as_matrix(read_data(self, X))
-        features = VaryingFeatures.of_matrix(matrix)
-        selected = dense_if_few(features.select(matrix))
-        selected.sample_weight = matrix.sample_weight
-        return selected, features
-
-    def _prepare(self, matrix: FeatureMatrix) -> tuple[FeatureMatrix, KMeansPartition]:
+    def _read(self, X) -> tuple[FeatureMatrix, VaryingFeatures, KMeansPartition]:
+        given: Any = X if isinstance(X, FeatureMatrix) else as_matrix(read_data(self, X))
+        features = VaryingFeatures.of_matrix(given)
+        matrix = dense_if_few(features.select(given))
+        matrix.sample_weight = given.sample_weight
         n_clusters = check_count("n_clusters", self.n_clusters)
         min_size = check_count("min_cluster_size", self.min_cluster_size)
         check_matrix(matrix, n_clusters, min_size)
-        if not self._alike(matrix):
-            check_unequal(matrix, self.trim, n_clusters, min_size)
+        check_unequal(matrix, self.trim, n_clusters, min_size)
         shared: dict[str, Any] = {"roughness": SMALL_GAIN, "n_threads": count_threads(self.n_jobs)}
-        return matrix, KMeansPartition(n_clusters, min_size, **shared, **self._limits())
+        partition = KMeansPartition(n_clusters, min_size, **shared, **self._limits())
+        return matrix, features, partition
 
     def _limits(self) -> dict[str, Any]:
         return {}
-
-    def _alike(self, matrix) -> bool:
-        return matrix.sample_weight is None and check_share("trim", self.trim) == 0
 
     def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
@@ -391,12 +342,11 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         asked = weight_steps, search, progress or self._print_progress, objectives_only
 
         def fit_some(sample, rows):
-            labels = self._start_labels()
-            own = self if labels is None else clone(self).set_params(init=labels[rows])
+            own, labels = self, self._start_labels()
+            if labels is not None and sample is not matrix:
+                own = clone(self).set_params(init=labels[rows])
             return own._fit_alike(sample, partition, *asked)
 
-        if self._alike(matrix):
-            return self._fit_alike(matrix, partition, *asked)
         own = self.trim, self._effort().n_init, self.random_state
         return fit_samples(matrix, partition, weight_steps, fit_some, *own)
 

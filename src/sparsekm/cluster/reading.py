@@ -199,6 +199,10 @@ class FeatureSelector(SelectorMixin):
         check_is_fitted(self)
         return self.feature_weights_ > 0
 
+    def _print_progress(self, done: int, total: int) -> None:
+        if self.verbose:
+            print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
+
 
 class LabelPredictor:
     """`predict`, where a subclass labels values that were read."""

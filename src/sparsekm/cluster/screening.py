@@ -41,8 +41,7 @@ def marginal_scores(X: Data, *, n_jobs: int | None = None) -> np.ndarray:
     The score is the Kolmogorov-Smirnov statistic of IF-PCA,
     :math:`\psi_j = \sqrt n \sup_t |F_{n,j}(t) - \Phi(t)|`, with :math:`F_{n,j}` the empirical
     distribution function of the feature, standardised with ddof = 0. It also grows with heavy tails
-    and single outliers. It does not depend on the order of the samples, nor, up to rounding, on the
-    location, scale and sign of a feature.
+    and single outliers, and does not depend on location, scale and sign of a feature.
 
     Parameters
     ----------
@@ -59,7 +58,7 @@ def marginal_scores(X: Data, *, n_jobs: int | None = None) -> np.ndarray:
     Raises
     ------
     ValueError
-        If X holds NaN, infinity, or fewer than two samples, or indices lie outside its shape.
+        If X holds NaN, infinity, or fewer than two samples.
 
     Examples
     --------
@@ -109,9 +108,8 @@ def _score_columns(columns: np.ndarray) -> np.ndarray:
 def marginal_p_values(scores: np.ndarray, n_samples: int) -> np.ndarray:
     """Turn marginal scores into p-values with Efron's empirical null.
 
-    On real data the bulk of the scores is not distributed as for Gaussian features. As in IF-PCA,
-    the scores are therefore shifted and scaled to the mean and the standard deviation of the null
-    distribution before they are compared with it.
+    On real data the bulk of the scores is not as for Gaussian features. As in IF-PCA, the scores
+    are first shifted and scaled to the mean and standard deviation of the null distribution.
 
     Parameters
     ----------

@@ -257,7 +257,7 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         tags.input_tags.sparse = not known or get_tags(self.clusterer).input_tags.sparse
         return tags
 
-    def _read(self, X) -> tuple[Any, VaryingFeatures]:
+    def _read(self, X) -> tuple[Any, VaryingFeatures, ClustererPartition]:
         centred: FeatureMatrix
         if isinstance(X, CentredMatrix):
             # References of a gap come centred: the clusterer sees the units of the data.
@@ -268,15 +268,12 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
             values = read_data(self, X)
             centred = as_matrix(values)
         features = VaryingFeatures.of_matrix(centred)
-        return (features.select(values), features.select(centred)), features
-
-    def _prepare(self, data: Any) -> tuple[np.ndarray | csr_array, ClustererPartition]:
-        values, centred = data
+        values, centred = features.select(values), features.select(centred)
         step = is_step(self.clusterer)
         n_clusters = 1 if step else fixed_number_of_clusters(self.clusterer)
         check_matrix(centred, n_clusters, 1)
         most = values.shape[0] if step else n_clusters
-        return values, ClustererPartition(self.clusterer, centred, most)
+        return values, features, ClustererPartition(self.clusterer, centred, most)
 
     def _fit_path(
         self, values, partition, weight_steps, search, progress=None, objectives_only=False

@@ -63,8 +63,7 @@ def fit_samples(
 ) -> tuple[list[Fit], np.ndarray]:
     """Fit samples by their weights, or without those trimmed.
 
-    `fit_some` searches some of the samples, given their numbers, all alike; it returns a fit per
-    weight step and the first objectives.
+    `fit_some` searches samples, given their numbers, that all count alike.
     """
     if X.sample_weight is not None:
         return fit_weighted(X, partition, weight_steps, fit_some)
@@ -114,8 +113,7 @@ def with_weights(matrix: Any, sample_weight: np.ndarray | None) -> Any:
 def repeat_counts(sample_weight: np.ndarray, most: int) -> tuple[np.ndarray, float]:
     """Return how often each sample is given, at most `most` in all, and the weight of each time.
 
-    Weights that are no multiples of a common unit, or too large ones, are rounded so that running
-    sums are met; samples of little weight may then not be given.
+    Weights that are no small multiples of a common unit are rounded so that running sums are met.
     """
     for parts in range(1, MOST_PARTS + 1):
         unit = sample_weight.min() / parts

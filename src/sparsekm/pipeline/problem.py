@@ -29,7 +29,7 @@ from sparsekm.io.normalised_file import NormalisedData, read_normalised
 from sparsekm.io.store import TunedFit, pick_fit
 from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
 from sparsekm.pipeline.registry import Method, get_method
-from sparsekm.tuning import sample_blocks
+from sparsekm.tuning import fold_fits
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus
 from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.gap import default_sparsities
@@ -76,8 +76,8 @@ class ClusteringProblem:
             return np.unique(self.tuning.groups, return_inverse=True)[1]
         if self.tuning.positions is None:
             return None
-        n_blocks = sample_blocks.BLOCKS_PER_CLUSTER * self.estimator.n_clusters
-        return sample_blocks.space_blocks(self.tuning.positions, n_blocks)
+        n_blocks = fold_fits.BLOCKS_PER_CLUSTER * self.estimator.n_clusters
+        return fold_fits.space_blocks(self.tuning.positions, n_blocks)
 
     def of_all(self, values: np.ndarray, unknown: float) -> np.ndarray:
         """Return the values of all samples, (n,), from those of the samples that are clustered."""
@@ -223,7 +223,7 @@ def define_problem(
     if entry.tuning == "resampling":
         estimator = estimator.make_estimator()
         max_samples = min(max_samples or MOST_SAMPLES, MOST_SAMPLES)
-    samples = sample_blocks.tuning_sample(clustered.X.shape[0], max_samples, own_seed, estimator)
+    samples = fold_fits.tuning_sample(clustered.X.shape[0], max_samples, own_seed, estimator)
     return ClusteringProblem(
         whole=data,
         data=clustered,

@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
@@ -27,7 +28,10 @@ from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.validation import check_count
 from sparsekm.cluster.weight_step import PENALTIES
+from sparsekm.metrics import label_codes
+from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import one_blas_thread, run_side_by_side
 from sparsekm.tuning.feature_ranking import (
     SCREENS,
@@ -339,3 +343,69 @@ def match_clusters(
         larger = np.maximum(counts.sum(axis=1)[own], counts.sum(axis=0)[theirs])
         match[theirs[2 * counts[own, theirs] <= larger]] = -1
     return match[other]
+
+
+BLOCKS_PER_CLUSTER = 4
+"""Of space: neighbours are near-copies of each other, and blocks should be longer than that reach.
+
+With fewer a half may lack whole clusters that are regions (Kunsch 1989,
+doi:10.1214/aos/1176347265).
+"""
+
+
+def check_groups(groups: ArrayLike | None, n_samples: int) -> np.ndarray | None:
+    """Check the groups that a caller gave, and number them: (n_samples,), int64, or None."""
+    if groups is None:
+        return None
+    if np.shape(groups) != (n_samples,):
+        raise ValueError(f"groups: shape={np.shape(groups)} should be ({n_samples},).")
+    numbers = label_codes(groups, "groups")
+    if not numbers.any():
+        raise ValueError(f"groups={np.asarray(groups)[:1].tolist()} should be at least two.")
+    return numbers
+
+
+def space_blocks(positions: np.ndarray, n_blocks: int) -> np.ndarray:
+    """Cut space into blocks of equally many samples, each time across its longest side.
+
+    Returned is the block of each of the `positions`, (n_samples, n_dimensions). There are
+    `n_blocks` or the next lower power of two.
+
+    Examples
+    --------
+    >>> space_blocks(np.array([[0.0, 0], [9, 1], [8, 0], [1, 1]]), 2)
+    array([0, 1, 1, 0])
+    """
+    positions = np.asarray(positions, dtype=np.float64)
+    parts = [np.arange(len(positions))]
+    while 2 * len(parts) <= min(n_blocks, len(positions)):
+        halves = []
+        for part in parts:
+            axis = int(np.ptp(positions[part], axis=0).argmax())
+            order = part[np.argsort(positions[part, axis], kind="stable")]
+            halves += [order[: len(order) // 2], order[len(order) // 2 :]]
+        parts = halves
+    blocks = np.empty(len(positions), dtype=np.int64)
+    for number, part in enumerate(parts):
+        blocks[part] = number
+    return blocks
+
+
+def tuning_sample(
+    n_samples: int, max_samples: int | None, seed: int, estimator: Any = None
+) -> np.ndarray | None:
+    """Draw the samples on which a sparsity is tuned, ascending.
+
+    They depend on the seed and the numbers alone. None stands for all. A sample that the estimator
+    could not cluster is refused.
+    """
+    if max_samples is None or n_samples <= check_count("max_samples", max_samples):
+        return None
+    asked = {} if estimator is None else estimator.get_params()
+    fewest = asked.get("n_clusters", 1) * asked.get("min_cluster_size", 1)
+    if max_samples < fewest:
+        raise ValueError(
+            f"max_samples={max_samples} should be >= n_clusters * min_cluster_size={fewest}."
+        )
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 8)))
+    return draw_samples(n_samples, int(max_samples), rng)

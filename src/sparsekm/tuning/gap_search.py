@@ -33,7 +33,7 @@ from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.cluster.weight_step import FeatureGroups
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
-from sparsekm.tuning.fold_fits import draw_folds
+from sparsekm.tuning.fold_fits import check_groups, draw_folds, tuning_sample
 from sparsekm.tuning.gap import (
     RULES,
     feature_limit,
@@ -43,7 +43,6 @@ from sparsekm.tuning.gap import (
     select_sparsity,
 )
 from sparsekm.tuning.references import REFERENCES, SPATIAL, check_reference, reference_objectives
-from sparsekm.tuning.sample_blocks import check_groups, tuning_sample
 from sparsekm.tuning.separation import refit_folds, separation
 
 
@@ -174,13 +173,10 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
 
         Raises
         ------
-        TypeError
-            If the estimator has no `sparsity` to tune; if `batch` is given with a sparse X.
-        ValueError
-            If there are fewer than two clusters, which have no sparsity to choose; if references of
-            the kind "spatial" have no positions; if weights are negative, all 0, not one per
-            sample, or the estimator trims; as the `fit` of the estimator. Everything that is
-            refused is refused before anything is fitted.
+        TypeError, ValueError
+            As the `fit` of the estimator; if it has no `sparsity` to tune or fewer than two
+            clusters, which have none to choose; if references of the kind "spatial" have no
+            positions. What is refused is refused before anything is fitted.
         """
         self._check_parameters()
         X = compute(X)
@@ -208,7 +204,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         self.labels_ = self.best_estimator_.labels_ = labels
 
     def _fit(self, X, positions, holes, rows: np.ndarray | None = None) -> None:
-        """Fit samples, some of them given more than once: those with the same number in `rows`."""
+        """Fit samples; those with the same number in `rows` are copies."""
         everyone, features = read_varying(self, X)
         holes = None if holes is None else features.select(holes)
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
@@ -295,21 +291,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
 
     @available_if(lambda self: hasattr(self.estimator, "predict"))
     def predict(self, X: Data) -> np.ndarray:
-        """Label samples by the best estimator.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), int32
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
-        """
+        """Label samples, (n_samples, n_features), as `predict` of the best estimator."""
         check_is_fitted(self)
         with grant_threads(self.n_jobs):
             return self.best_estimator_.predict(X)
@@ -330,11 +312,6 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         -------
         pandas.DataFrame
             A row per pair of neighbouring clusters, as `SparseKMeans.separation_`.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or `groups` are not one per sample.
         """
         check_is_fitted(self)
         X, best = read_new(self, X), self.best_estimator_

@@ -40,10 +40,8 @@ def permuted_reference(
 ) -> np.ndarray | csr_array:
     """Permute every column separately: margins remain, dependence between features is removed.
 
-    Columns of one group, by their numbers in `groups` (n_features,), are permuted together: of
-    their dependence nothing can be learnt where they are kept or dropped as a whole. The stored
-    values of each column of a sparse matrix are moved to random rows. Every reference depends only
-    on (`seed`, `index`) and the data, whose shape and dtype it has.
+    Columns of one group, by their numbers in `groups` (n_features,), are permuted together. The
+    stored values of each column of a sparse matrix are moved to random rows.
     """
     rng, n_samples = _generator(seed, index), X.shape[0]
     # To which row each row goes, drawn once for every group.
@@ -82,9 +80,8 @@ def gaussian_reference(
 ) -> np.ndarray:
     """Draw from a single Gaussian: means, spreads and correlations remain, clusters are removed.
 
-    Correlations are multiplied by 1 - `shrinkage`, in expectation; means and standard deviations
-    are exactly those of `X`. Of more than `BLOCK` samples there is a Gaussian per block of random
-    rows; the covariances of the blocks average to those of the data.
+    Correlations are multiplied by 1 - `shrinkage`, in expectation. Of more than `BLOCK` samples
+    there is a Gaussian per block of random rows.
     """
     # One layout, one order of summation: the bits do not depend on how the caller's array lies.
     X = np.ascontiguousarray(X)
@@ -161,9 +158,8 @@ def reference_objectives(
 ) -> np.ndarray:
     """Search one reference like the data; return an objective for each sparsity.
 
-    A sparse matrix can only be permuted, and spatial references need `positions`, (n_samples,
-    n_dimensions). As many values as in X, where `holes` of its shape are True, are missing and
-    filled likewise; what is permuted is what was observed.
+    Spatial references need `positions`, (n_samples, n_dimensions). As many values as in X, where
+    `holes` of its shape are True, are missing and filled likewise.
     """
     check_reference(reference, X)
     outliers = None
@@ -297,10 +293,8 @@ def correlation_shrinkage(X: np.ndarray) -> float:
     Of n samples z, z-scored, with correlation matrix R it is Ledoit & Wolf's intensity (2004,
     doi:10.1016/S0047-259X(03)00096-4), the chance variation of R relative to its distance from the
     identity, :math:`\min(1, n^{-2} \sum_i \lVert z_i z_i^T - R \rVert^2 / \lVert R - I \rVert^2)`.
-    Both norms are sums over pairs of samples as well as of features, of which
-    `sklearn.covariance.ledoit_wolf_shrinkage` uses all; the smaller product takes a hundredth of
-    the time for 60 samples of 20,000 features. At most `BLOCK` samples are used, evenly spaced: a
-    reference is drawn from the correlations of that many. Constant features are left out.
+    scikit-learn's takes a hundred times as long for 60 samples of 20,000 features. At most `BLOCK`
+    samples are used, evenly spaced, and constant features are left out.
     """
     n = X.shape[0]
     rows = np.linspace(0, n - 1, min(n, BLOCK)).round().astype(int)

@@ -39,8 +39,7 @@ from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads, grant_threads
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus, most_clusters
 from sparsekm.tuning.feature_ranking import SCREENINGS, ScaledData
-from sparsekm.tuning.fold_fits import coassociation
-from sparsekm.tuning.sample_blocks import check_groups, tuning_sample
+from sparsekm.tuning.fold_fits import check_groups, coassociation, tuning_sample
 
 CHOICES = {
     "penalty": ESTIMATORS,
@@ -227,10 +226,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             Samples of one group resemble each other, such as those of a donor or a block of space:
             they are left out as a whole, and count once.
         batch : array-like of shape (n_samples,), default=None
-            The batch of each sample. X is fitted as given, and again centred within batches; the
-            two answers are compared, with a UserWarning if a cluster is a batch or if they agree
-            with an adjusted Rand index below 0.8. Where batches hold different classes, centring
-            moves the classes.
+            The batch of each sample. X is also fitted centred within batches, with a UserWarning if
+            a cluster is a batch or if the answers agree with an adjusted Rand index below 0.8.
+            Where batches hold different classes, centring moves the classes.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts in the last run of Algorithm 1, in its scores and in the
             centres: one of weight two as if it were given twice. Scales, folds and consensus count
@@ -243,16 +241,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
 
         Raises
         ------
-        TypeError
-            If X is nothing that NumPy can read, such as an AnnData, or a parameter is of a wrong
-            type; if `batch` is given with a sparse X.
-        ValueError
-            If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
-            is constant; if indices of a sparse X lie outside its shape; if `groups` or `batch` are
-            not one per sample; if there is one batch, or a batch of one sample; if weights are
-            negative, all 0, not one per sample or combined with `trim` or ``min_cluster_size > 1``;
-            if a parameter is out of its range, such as a single cluster, for which nothing can be
-            chosen. Everything that is refused is refused before anything is fitted.
+        TypeError, ValueError
+            As `L0KMeans.fit`; if `groups` are not one per sample, or there is a single cluster, for
+            which nothing can be chosen. What is refused is refused before anything is fitted.
         """
         self._check_parameters()
         X = compute(X)
@@ -338,7 +329,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
                 selection=self.selection,
                 seed=seed,
                 blocks=None if blocks is None else np.unique(blocks, return_inverse=True)[1],
-                progress=self._tell,
+                progress=self._print_progress,
             )
             if samples is not None:
                 found = found.extend(estimator, data.X, samples)
@@ -379,17 +370,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         return label(values, weights, shift, (centers - shift).T)
 
     def make_estimator(self) -> L0KMeans | L1KMeans:
-        """Make the estimator that is fitted; its random state seeds the folds.
-
-        Returns
-        -------
-        L0KMeans or L1KMeans
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter is of a wrong type or out of its range.
-        """
+        """Check the parameters; make the estimator that is fitted, whose seed is that of folds."""
         self._check_parameters()
         return ESTIMATORS[self.penalty](
             2 if self.n_clusters == "auto" else int(self.n_clusters),
@@ -398,10 +379,6 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             n_jobs=self.n_jobs,
             feature_groups=self.feature_groups,
         )
-
-    def _tell(self, done: int, total: int) -> None:
-        if self.verbose:
-            print(f"SparseKMeans: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
 
     def _learn(self, features: VaryingFeatures, found: ConsensusFit) -> None:
         fit = found.fit.put_back(features)
