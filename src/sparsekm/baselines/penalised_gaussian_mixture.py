@@ -165,10 +165,7 @@ def run_em(
     max_iter: int = 200,
     tol: float = 1e-4,
 ) -> MixtureFit:
-    """Iterate from responsibilities until the objective gains at most `tol` per sample.
-
-    `variances` set the first thresholds; by default these are the unpenalised ones.
-    """
+    """Iterate from responsibilities until the objective gains at most `tol` per sample."""
     if variances is None:
         variances = m_step(data, responsibilities, data.squares, 0.0).variances
     mixture = m_step(data, responsibilities, variances, penalty)
@@ -263,27 +260,23 @@ class PenalizedGaussianMixture(BaselineEstimator):
     r"""Gaussian mixture with common diagonal covariance and an l1 penalty on its means.
 
     Maximises the log-likelihood less :math:`\lambda \sum_{kj} |\mu_{kj}|` by EM (Pan & Shen 2007).
-    Features are centred and brought to unit variance (ddof = 0) inside, since the penalty draws
-    means towards zero and weighs all features alike. A feature all of whose means are zero tells
-    nothing about the clusters: it is dropped.
+    Features are standardised inside (ddof = 0). One all of whose means are zero is dropped.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of components K.
     penalty : None or float, default=None
-        lambda >= 0, in the units of standardised data. None fits a grid of penalties, each also
-        from its neighbours' ends, and takes the lowest modified BIC, -2 log L + log(n) d_e with
-        d_e = K + p + K p - 1 - (number of zero means), among those that keep some feature. A
-        penalty so high that none is left gives one cluster.
+        lambda >= 0, in the units of standardised data. None fits a grid of penalties and takes the
+        lowest modified BIC, -2 log L + log(n) d_e with d_e = K + p + K p - 1 - (number of zero
+        means), among those that keep some feature.
     n_penalties : int, default=12
         Length of that grid: zero, then geometric up to where all means vanish.
     n_init : int, default=10
-        Starts of each of two kinds: k-means partitions, and the partitions that samples drawn at
-        random make as centres. Beyond 300 samples only the first penalty is started afresh.
+        Starts of each of two kinds: k-means partitions, and samples drawn at random as centres.
+        Beyond 300 samples only the first penalty is started afresh.
     max_iter : int, default=200
-        Largest number of EM iterations from one start; where the fit chosen needs more, a
-        ConvergenceWarning is raised.
+        Largest number of EM iterations from one start.
     tol : float, default=1e-4
         Smallest gain in penalised log-likelihood per sample worth another iteration.
     random_state, n_jobs, verbose

@@ -2,8 +2,6 @@ r"""k-means on principal components or singular vectors: PCA-k-means, IF-PCA and
 
 With the centred data :math:`X = U S V^\top`, the columns of U are eigenvectors of
 :math:`X X^\top` and those of V of :math:`X^\top X`: whichever of the two is smaller is decomposed.
-
-IF-PCA and SC-FS differ in how they choose the features; both then take singular vectors.
 """
 
 from __future__ import annotations
@@ -151,8 +149,7 @@ class ProjectedKMeans(BaselineEstimator):
 class PCAKMeans(ProjectedKMeans):
     """k-means on the first principal components of the centred data (Chang 1983).
 
-    Every feature loads on the components, so none is dropped. The components are exact; the
-    clustering is that of `KMeans`.
+    Every feature loads on the components, so none is dropped.
 
     Parameters
     ----------
@@ -277,11 +274,10 @@ FEWEST_PER_CLUSTER = 10
 class SCFS(ProjectedKMeans):
     r"""Spectral clustering with feature selection (Liu, Lu, Zhu and Zhao 2023).
 
-    All standardised features are clustered by k-means on their K leading left singular vectors.
-    The features kept are those of which these labels explain enough: with :math:`R_j^2` the share
-    of the variation of feature j between the clusters, those with
-    :math:`(n - 1) (1 - R_j^2) < 0.9 \, n`, that is :math:`R_j^2` above about .1. The kept features
-    are clustered in the same way. This is SC-FS1 of the authors' program.
+    Samples are clustered by k-means on the K leading left singular vectors of all standardised
+    features. Kept are those of which a share :math:`R_j^2` above about .1 is between these clusters
+    (:math:`(n - 1) (1 - R_j^2) < 0.9 \, n`), and clustered in the same way. This is SC-FS1 of the
+    authors' program.
 
     Parameters
     ----------

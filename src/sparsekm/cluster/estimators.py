@@ -147,27 +147,23 @@ class L0KMeans(_Penalised):
         Number of clusters K.
     sparsity : None, int or float, default=None
         Number of features to keep, 1 <= s <= n_features; a float above 1 is floored, a value in
-        (0, 1) is a share of the features that vary, rounded to the nearest number of them, None
-        keeps all that vary. 1.0 is refused, since it could mean either one feature or all. Ties go
-        to the lowest index, and constant features come last.
+        (0, 1) is a share of the features that vary, None keeps all that vary. 1.0 is refused, since
+        it could mean either one feature or all. Ties go to the lowest index.
     search : {"auto", "alternate", "global"}, default="auto"
         "alternate" is the paper's Algorithm 1, restarted as a whole; "global" searches for the
         optimum, beyond 4,096 samples first on 2,048 of them; "auto" is
         "global" without an `init`, else "alternate".
     init : None, str or array-like of shape (n_samples,), default=None
         Where to start. None leaves it to the search. Otherwise "alternate" and "auto" run
-        Algorithm 1 from there and nothing else, without restarts; on a `path` at every sparsity,
-        and then also from the results of the others where these are better. Labels are one start;
-        "random" is `n_init` random partitions; "screened" is the best of `n_init` runs of k-means
-        on the features that rank first by how far their own distributions are from a Gaussian
+        Algorithm 1 from there and nothing else, without restarts. Labels are one start; "random" is
+        `n_init` random partitions; "screened" is the best of `n_init` runs of k-means on the
+        features that rank first by how far their own distributions are from a Gaussian
         (`sparsekm.cluster.screening`). With "global", the first start joins the search's own.
-        Clusters below `min_cluster_size` are filled with the samples farthest from their centres.
     n_init : int, default=10
         Restarts of "alternate"; the effort of "global" in proportion.
     max_iter : int, default=20
-        Rounds of one alternation, and the largest number of generations of "global". An
-        alternation that they do not suffice for raises a ConvergenceWarning; labels and weights
-        agree all the same.
+        Rounds of one alternation, and the largest number of generations of "global". Where they do
+        not suffice, there is a ConvergenceWarning; labels and weights agree all the same.
     tol : float, default=1e-4
         Relative change of the weights below which an alternation has settled.
     min_cluster_size : int, default=1

@@ -2,9 +2,7 @@
 
 Algorithm 1 of the paper ends in poor local optima. Here every sparsity has a pool of partitions.
 Two of them, of one sparsity or of neighbouring ones, are crossed, or one starts afresh on other
-features; all are improved by the local search, and the best of every pool is offered to its
-neighbours. A factor that many features share can fill a pool with partitions along it, from which
-no child leads away: so some children come from a random partition instead.
+features, or at random; all are improved, and the best of every pool is offered to its neighbours.
 """
 
 from __future__ import annotations
@@ -379,9 +377,8 @@ def _refine(X, partition, weight_steps, fits, ended) -> list[Fit]:
 def _go_on_with_all(X, partition, weight_steps, search, proposed, n_iter, rng=None) -> list[Fit]:
     """Extend what a sample's pools hold to all samples, and improve the best at every sparsity.
 
-    They go on side by side. With a generator they take turns: each goes on from the best of its
-    pool and from the fit at the next denser sparsity, and then also from k-means of the sample
-    begun anew on the features that it has come to keep: on these the clusters may show.
+    With a generator they take turns: each also goes on from the fit at the next denser sparsity,
+    and from k-means of the sample on the features that it has come to keep.
     """
     in_turn = rng is not None
     sample, scores = search.X, search.partition.scores

@@ -122,8 +122,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
         Along a path the objective never falls with the sparsity, and no fit could be bettered by
         the labels of another: more than independent fits promise. The estimator's own `sparsity`
-        is not used and nothing is set on it. Every fit is refined to the end: its labels are a
-        fixed point of k-means under its weights, and these are best for the labels.
+        is not used and nothing is set on it.
 
         Parameters
         ----------
@@ -273,11 +272,10 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         Raises
         ------
         TypeError, ValueError
-            If X is nothing that NumPy can read, such as an AnnData, holds NaN or infinity, has
-            indices outside its shape, fewer distinct samples than clusters or constant features
-            only; if a parameter is out of its range; if weights are negative, all 0, not one per
-            sample, or given with a StreamedMatrix, `trim` or ``min_cluster_size > 1``; if `batch`
-            is not one per sample, has a batch of one sample, or X is sparse or a StreamedMatrix.
+            If X is nothing that NumPy can read, holds NaN or infinity, has fewer distinct samples
+            than clusters or constant features only; if a parameter is out of its range; if weights
+            are negative, all 0, or given with a StreamedMatrix, `trim` or ``min_cluster_size > 1``;
+            if `batch` has a batch of one sample, or X is sparse or a StreamedMatrix.
         """
         X = compute(X)
         if batch is not None:

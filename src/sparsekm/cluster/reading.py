@@ -107,8 +107,7 @@ def label_observed(X, weights, means, centers, n_threads=1) -> np.ndarray:
 def _fill_low_rank(Z: np.ndarray, lacking: np.ndarray) -> np.ndarray:
     """Fill z-scores, 0 where they are missing, in place.
 
-    Components are added one by one, each once those before have nearly settled: at first the holes
-    of a strong one look like others.
+    Components are added once those before have nearly settled: their holes look like others.
     """
     n_components = min(MOST_COMPONENTS + EXTRA_COMPONENTS, min(Z.shape))
     axes = np.random.default_rng(0).standard_normal((Z.shape[1], n_components))
@@ -154,39 +153,11 @@ class FeatureSelector(SelectorMixin):
     """scikit-learn's selectors, with checks of sparse indices and masks that they do not make."""
 
     def transform(self, X: Data) -> Any:
-        """Keep the selected features.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, sparse matrix or DataFrame of shape (n_samples, n_selected_features)
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
-        """
+        """Keep the selected features of X, (n_samples, n_features), as scikit-learn's selectors."""
         return super().transform(as_readable(X))
 
     def inverse_transform(self, X: Data) -> Any:
-        """Put the features that were dropped back as zeros.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_selected_features)
-
-        Returns
-        -------
-        ndarray or sparse matrix of shape (n_samples, n_features)
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X has another number of features than were selected.
-        """
+        """Put the features that were dropped back as zeros, as scikit-learn's selectors."""
         return super().inverse_transform(as_readable(X))
 
     def __sklearn_tags__(self):
@@ -250,10 +221,9 @@ def _check_values(estimator, X) -> Any:
 
 
 def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
-    """Validate data without setting anything on the estimator, fitted or not.
+    """Validate data, fill what is missing if the estimator imputes; nothing is set on it.
 
-    What is missing is filled if the estimator imputes. A sparse matrix becomes a csr_array in
-    canonical format. Names of features that a fit could not remember in the end are refused here.
+    Names of features that a fit could not remember in the end are refused here.
     """
     X = as_readable(X)
     values = _check_values(estimator, X)
@@ -289,10 +259,7 @@ OF_BATCHES = ("batch_centred_", "batch_agreement_", "batch_shares_")
 
 
 def remember_features(estimator: BaseEstimator, X) -> None:
-    """Set the number of features and, where X has them, their names, at the end of a fit.
-
-    What an earlier fit learned of batches is removed.
-    """
+    """Set number and names of the features at the end of a fit; forget batches of earlier ones."""
     for name in OF_BATCHES:
         estimator.__dict__.pop(name, None)
     if hasattr(X, "n_features"):

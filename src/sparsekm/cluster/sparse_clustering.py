@@ -143,23 +143,18 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
     Parameters
     ----------
     clusterer : estimator or partition step
-        A scikit-learn clusterer with a fixed number of clusters and a cluster for every sample:
-        `AgglomerativeClustering`, `SpectralClustering`, `GaussianMixture`, `KMeans`, ... It is
-        fitted to the kept columns of X, each multiplied by the square root of its weight (the
+        A scikit-learn clusterer with a fixed number of clusters and a cluster for every sample. It
+        is fitted to the kept columns of X, each multiplied by the square root of its weight (the
         largest weight being one). Or an object with the methods `start`, `refine` and `scores` of
-        `sparsekm.cluster.partition_step.PartitionStep`, called with X as an array: a clustering
-        with a criterion of its own that is a sum over features. Either is given a csr_array where
-        X is sparse, and in any case only the features that vary.
-    penalty : {"l0", "l1"}, default="l0"
-        "l0" keeps the features of largest score, all alike, as `L0KMeans`; "l1" thresholds the
-        scores, as `L1KMeans`.
-    sparsity : None, int or float, default=None
+        `sparsekm.cluster.partition_step.PartitionStep`: a clustering with a criterion of its own
+        that is a sum over features. Either is given a csr_array where X is sparse, and only the
+        features that vary.
+    penalty, sparsity : {"l0", "l1"}, default="l0", and None, int or float, default=None
         As in `L0KMeans` or `L1KMeans`.
     n_init : int, default=10
         Runs of the whole algorithm from clusters by all features, where the clusterer has a
         `random_state` or is a partition step; another runs once. Then ``n_init - 1`` runs from
-        clusters by few features, by turns those that tell two clusters of the best run so far
-        apart, and those that correlate with one feature. The best is kept.
+        clusters by few features. The best is kept.
     max_iter : int, default=20
         Rounds of one run. Where a partition step's `refine` still moves samples after them, a
         ConvergenceWarning says so.
@@ -171,30 +166,21 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,), int32
-        Clusters are numbered by first appearance.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Cluster means over all features, in the units and the dtype of X.
-    feature_weights_ : ndarray of shape (n_features,)
+    labels_, cluster_centers_, feature_weights_, objective_, n_features_in_, feature_names_in_
+        As in `L0KMeans`.
     feature_scores_ : ndarray of shape (n_features,)
         What each feature contributes to the clusters.
-    objective_ : float
-        Sum of the weighted scores.
     objectives_ : list of float
         The objective after every weight step of the run that was kept: it never falls. After
         `adopt`, the last alone.
     n_iter_ : int
         Rounds of that run.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Where X has column names.
 
     Notes
     -----
-    The objective is the judge, not the clusterer's own criterion: a new partition replaces the old
-    one only where its between-cluster sum of squares, under the weights of the moment, is larger.
-    For clusterers that maximise something else, such as a Gaussian mixture, the framework is a
-    heuristic. They should suit a sum of squares: long, thin clusters have a small one.
+    A new partition replaces the old one only where its between-cluster sum of squares, under the
+    weights of the moment, is larger. For clusterers that maximise something else, such as a
+    Gaussian mixture, the framework is a heuristic.
 
     There is no `predict`: most clusterers cannot label new samples. Features are never rescaled:
     standardise first where they have different units.
@@ -226,11 +212,7 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            As in `L0KMeans.fit`.
-        y : None
-            Ignored.
-        batch : array-like of shape (n_samples,), default=None
+        X, y, batch
             As in `L0KMeans.fit`.
 
         Returns

@@ -1,13 +1,10 @@
 """Samples that do not all count alike: by weights, or because outliers are set aside.
 
-The search is given samples as often as their weights say; weights that are no small multiples of a
-common unit are rounded for it, and what it finds is refined with the weights themselves.
-
+The search is given samples as often as their weights say; rounded weights are refined in the end.
 Outliers make clusters of their own, so some samples are set aside before anything is searched, by
 trimmed k-means on all features (Cuesta-Albertos, Gordaliza & Matran 1997,
-doi:10.1214/aos/1031833664). From the end of the search the samples farthest under the weights are
-set aside and the others refined, in turn, as in RSKC (Kondo et al. 2016,
-doi:10.18637/jss.v072.i05).
+doi:10.1214/aos/1031833664), and in turn with refinement from the end of the search, as in RSKC
+(Kondo et al. 2016, doi:10.18637/jss.v072.i05).
 """
 
 from __future__ import annotations

@@ -178,16 +178,12 @@ def fit_consensus(
 ) -> ConsensusFit:
     """Cluster data by the consensus of fits of folds.
 
-    Of the `estimator`, L0KMeans or L1KMeans, the number of clusters, the guard, the penalty and the
-    threads are used. With `choose` the number is how many groups stand apart: that number stops
-    growing with the number of clusters, and is the largest that two numbers tried reach, or one
-    reaches with every cluster apart beyond doubt (adjusted for the numbers tried). Where no groups
-    stand apart, the most reproducible number is shown. Neighbours without a valley between them
-    become one, if more than one remains, with `choose` or `join`.
-
-    None as `sparsity` keeps the features that differ between the clusters or, with `selection`
-    "signature", the smallest set that tells them apart. Samples with the same number in `blocks`
-    are left out together. `progress` is called after each fold, or number of clusters.
+    The `estimator` is an L0KMeans or L1KMeans. With `choose` the number of clusters is how many
+    groups stand apart: the largest number that two numbers tried reach, or one reaches with every
+    cluster apart beyond doubt. Where none stand apart, the most reproducible number is shown.
+    Neighbours without a valley between them become one, if more than one remains, with `choose` or
+    `join`. Samples with the same number in `blocks` are left out together. `progress` is called
+    after each fold, or number of clusters.
     """
     data = data.with_groups(estimator.feature_groups)
     screening = choose_screening(data) if screening == "auto" else screening
@@ -257,8 +253,7 @@ class _Search:
         """Fit by the consensus of screens, and of what the features' correlation calls for.
 
         Independent features have the optimum's votes as well. Where they correlate and no clusters
-        stand apart, they may follow factors: the clusters of components that count each factor once
-        take their place if some of them stand apart and the folds reproduce them better.
+        stand apart, those of components may, and replace them if the folds reproduce them better.
         """
         fit_starts = partial(
             fit_folds,

@@ -2,12 +2,10 @@
 
 In each fold the features are ranked by the samples that were drawn, k-means is run on the screens
 that rank first, and Algorithm 1 from there picks few of their features. Independent features are
-better started from the optimum of all of them, which correlated ones lead astray, as they lead
-k-means along the factors that they share: on principal components of equal variance each factor
-counts once, however many features follow it.
-
-The co-association of two samples is the share of the partitions in which they are together;
-k-means on its rows gives the consensus (Fred & Jain 2005, doi:10.1109/TPAMI.2005.113).
+better started from the optimum of all of them, which correlated ones lead astray; on principal
+components of equal variance each factor counts once, however many features follow it. k-means on
+shares of partitions in which two samples are together gives the consensus (Fred & Jain 2005,
+doi:10.1109/TPAMI.2005.113).
 """
 
 from __future__ import annotations

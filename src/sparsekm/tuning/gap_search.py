@@ -53,16 +53,12 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     Parameters
     ----------
     estimator : estimator with `sparsity` and `path`
-        For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used. Its `trim` holds for
-        references, too, which are made of the samples kept; columns of one group of its
-        `feature_groups` are permuted together. References are searched as the data are: from labels
-        given as `init`, too, which say nothing about a reference, so that the gap then also holds
-        what the labels know. With ``missing="impute"`` as many of their values are missing as of
-        the data's, and filled likewise.
+        For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used. References are searched as
+        the data are: trimmed, with as many values missing, columns of one group permuted together,
+        and from labels given as `init`, so that the gap then also holds what these know.
     sparsities : None or array-like, default=None
-        The grid; None is `sparsekm.tuning.gap.default_sparsities` for the features that vary.
-        Constant features have no part in the search: shares are of the others, and more features
-        than these are all of them.
+        The grid; None is `sparsekm.tuning.gap.default_sparsities`. Constant features have no part
+        in the search.
     n_references : int, default=10
         Number of reference data sets, >= 2.
     reference : {"permutation", "gaussian", "shrunk", "spatial"}, default="permutation"
@@ -75,20 +71,17 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         "max" is the paper's rule; "auto" keeps at most a quarter of the features if they are
         correlated within clusters. See `sparsekm.tuning.gap.select_sparsity`.
     n_refined : int, default=0
-        Number of further sparsities that a second stage adds around the largest gap, between its
-        neighbours in the grid. Data and the same references are then fitted again at all
-        sparsities: along a path the fits help each other, so objectives of two paths could not
-        be compared. Only an estimator with `independent_fits` is spared that.
+        Number of further sparsities that a second stage adds between the neighbours of the largest
+        gap. Data and the same references are then fitted again at all sparsities, since along a
+        path the fits help each other.
     max_samples : int, default=None
         If there are more samples, this many are drawn at random to choose the sparsity, with their
         own path and references. All samples are then fitted at this sparsity. None uses all.
     n_jobs : int, default=None
-        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
-        Data and references are fitted in parallel, sharing the threads. Each holds a copy of the
-        data; at most as many run at once as hold 512 MB together.
+        As in `L0KMeans`. Data and references are fitted in parallel, at most as many at once as
+        hold 512 MB of copies together.
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness of references and searches. Reference b depends only on (seed, b).
-        None draws fresh entropy, and never NumPy's global generator.
     verbose : int, default=0
         Whether to print progress.
 

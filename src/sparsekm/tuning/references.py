@@ -240,9 +240,8 @@ def spatial_reference(X: np.ndarray, *, positions: np.ndarray, index: int, seed:
 def _field_space(positions: np.ndarray, seed: int) -> tuple:
     """Return what the fields of all features share.
 
-    These are samples, (n_anchors,); samples ever farther from these, (n_ranks, n_anchors), and the
-    mean variogram of these pairs, (n_ranks, n_ranges + 1), for each range and last the nugget; the
-    filters of the ranges, the shape of the grid, and its points for the samples.
+    Samples, others ever farther from these, (n_ranks, n_anchors), their mean variogram by range and
+    last the nugget, the filters of the ranges, the grid's shape, and its points for the samples.
     """
     positions = np.asarray(positions, dtype=np.float64)
     n_samples = len(positions)

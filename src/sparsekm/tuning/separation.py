@@ -97,12 +97,11 @@ def separation(
 ) -> pd.DataFrame:
     """Test for a valley between every two neighbouring clusters.
 
-    `X` holds features on one scale, `labels` clusters from 0, and `folds` the partitions found
-    without some of the samples. Neighbours are clusters such that no other centre lies, in the
+    `X` holds features on one scale. Neighbours are clusters such that no other centre lies, in the
     features `kept`, in the ball whose diameter joins theirs. Samples with the same number in
-    `blocks` were left out together, and count once. The table has a row per pair of neighbours:
-    cluster_a, cluster_b, p (of a single mode), p_adjusted (by Holm's method over the pairs), and
-    the numbers of samples in the middle third and about either median: n_middle, n_a, n_b.
+    `blocks` count once. The table has a row per pair: cluster_a, cluster_b, p (of a single mode),
+    p_adjusted (by Holm's method), and the numbers of samples in the middle third and about either
+    median: n_middle, n_a, n_b.
     """
     n_clusters = int(labels.max()) + 1
     pairs = _neighbours(cluster_centers(X[:, kept], labels, n_clusters))
@@ -122,11 +121,9 @@ def one_mode_p(n_middle: int, n_a: int, n_b: int) -> float:
     """Compute the p-value of the samples in the middle and at both ends, if there is one mode.
 
     A density with one mode is in the middle at least as high as at its emptier end. Nearest to a
-    valley comes one that is as low there, and at the fuller end higher as observed (so is the
-    uniform the null of the dip test, Hartigan & Hartigan 1985, doi:10.1214/aos/1176346577). The
-    statistic is the larger of the two binomial p-values of the middle beside either end. As that
-    density is an estimate, p is at most .05 in up to 7 % of draws (of 40 samples, one end twice as
-    full), and in fewer from densities that rise towards the middle.
+    valley comes one that is as low there, as the uniform in the dip test (Hartigan & Hartigan 1985,
+    doi:10.1214/aos/1176346577). The statistic is the larger of the two binomial p-values of the
+    middle beside either end. p is at most .05 in up to 7 % of draws (of 40, one end twice as full).
 
     Examples
     --------
@@ -258,13 +255,11 @@ def find_signatures(
 ) -> list[Signature]:
     """Find the smallest sets of features that reproduce clusters on samples that did not choose.
 
-    For each fold, features are ordered by their between-cluster sums of squares a_j on the samples
-    drawn, in the clusters found without the others, and the left-out samples are put to the nearest
-    centroid in the first few: had they made the clusters, even those of noise would agree. For one
-    cluster, features are ordered by the terms of a_j that involve it, and only whether a sample is
-    put into it counts. Features of `X` are on one scale; `folds` come repeat after repeat, each of
-    which leaves out every sample once. The first signature is that of all clusters, the others
-    those of each. Groups of features are taken whole, in the order of their mean a_j.
+    For each fold, features, or groups by their means, are ordered by a_j on the samples drawn, in
+    the clusters found without the others, and the left-out samples are put to the nearest centroid
+    in the first few. For one cluster, features are ordered by the terms of a_j that involve it, and
+    only whether a sample is put into it counts. Features of `X` are on one scale; `folds` come
+    repeat after repeat. The first signature is that of all clusters, the others those of each.
     """
     n_samples = X.shape[0]
     n_clusters = int(labels.max()) + 1

@@ -57,8 +57,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
 
     Features are ranked before any clustering. k-means on those that rank first, repeated with a
     tenth of the samples left out, gives a consensus, and Algorithm 1 from there the clusters. The
-    samples left out show which clusters stand apart, and how few features tell them apart. Class
-    labels are never used.
+    samples left out show which clusters stand apart, and how few features tell them apart.
 
     Parameters
     ----------
@@ -75,26 +74,15 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Which features have weight if the sparsity is "auto": those that differ between the
         clusters, or those of `signature_` if there is one.
     screening : {"auto", "trend", "variance", "marginal", "all"}, default="auto"
-        How features are ranked: by log variance beyond its running mean over the features ordered
-        by mean, by variance, or by how far their distribution is from a Gaussian; "all" ranks none.
-        "auto" takes "all" for up to 100 features, "marginal" if variances are equal (as of
-        z-scores) or units differ, "variance" if all means are equal, else "trend".
-    min_cluster_size : int, default=1
-        Smallest cluster allowed.
+        How features are ranked: by log variance beyond its trend over the mean, by variance, or by
+        how far their distribution is from a Gaussian; "all" ranks none. "auto" takes "all" for up
+        to 100 features, "marginal" if variances are equal (as of z-scores) or units differ,
+        "variance" if all means are equal, else "trend".
     max_samples : int, default=None
         If there are more samples, this many are drawn at random to find the clusters; None is
         2,000. Algorithm 1 from their clusters then fits all samples.
-    random_state : None, int, RandomState or Generator, default=None
-        Controls the randomness. Each fold depends only on (seed, index). None draws fresh entropy,
-        and never NumPy's global generator.
-    n_jobs : int, default=None
-        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
-    verbose : int, default=0
-        Whether to print progress.
-    missing : {"error", "impute"}, default="error"
-        What is done about NaN in X: "impute" fills it by what features have in common
-        (`sparsekm.cluster.reading`), once before all else. `predict` takes distances over what is
-        observed.
+    min_cluster_size, random_state, n_jobs, verbose, missing
+        As in `L0KMeans`.
     trim : float, default=0
         Share of the samples, below 0.5, that is set aside as outliers: first those that trimmed
         k-means on the z-scores sets aside, then, in one more fit, those farthest from their centres
@@ -122,10 +110,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         clusters nearly as well as the best set does; None if the best agrees with an adjusted Rand
         index below 0.5.
     signature_agreement_ : float
-        Adjusted Rand index of left-out samples with the clusters, by the signature.
+        This index of left-out samples, by the signature.
     cluster_signatures_, cluster_signature_agreements_ : list, and ndarray of shape (n_clusters,)
-        The same for each cluster: the smallest set of features whose nearest centroids tell which
-        left-out samples are in it, and the adjusted Rand index of being in it by these.
+        The same for each cluster, of which samples are in it.
     separation_ : pandas.DataFrame
         A row per pair of neighbouring clusters: cluster_a, cluster_b, p (of no valley between
         them), p_adjusted (over all pairs), and the numbers of samples in the middle and near either
@@ -148,14 +135,13 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Share of the fits of folds that put a sample into its cluster; NaN for samples that were not
         drawn, or set aside. A cluster can be reproducible and be no class.
     left_out_labels_ : ndarray of shape (n_samples,)
-        The cluster that each sample is in where it is left out, -1 if it is in none: measure on
-        these how far features differ, since the samples that made clusters overstate it.
+        The cluster that each sample is in where it is left out, -1 if it is in none: these do not
+        overstate how far features differ.
     selection_frequency_ : ndarray of shape (n_features,)
         Share of the fits of folds that keep a feature.
     batch_centred_, batch_agreement_, batch_shares_ : SparseKMeans, float, pandas.DataFrame
-        With `batch` in `fit`: the fit of X centred within batches, all else being of X as given;
-        the adjusted Rand index of the labels of the two; and the share of each batch in each
-        cluster, (n_clusters, n_batches), whose rows sum to 1.
+        With `batch` in `fit`: the fit of X centred within batches, the adjusted Rand index of the
+        labels of the two, and the share of each batch in each cluster, (n_clusters, n_batches).
     n_features_in_, feature_names_in_
         As scikit-learn's; names where X has column names.
 
@@ -165,9 +151,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
 
     Notes
     -----
-    X comes on its own scale; do not z-score it first. Scores and objective are those of z-scores
-    (ddof = 1), which are made inside: how much features vary on their own scale says which to look
-    at first.
+    X comes on its own scale, which says which features to look at first; do not z-score it. Scores
+    and objective are those of z-scores (ddof = 1), which are made inside.
 
     The weights follow from the clusters in the end and did not find them, so that `predict` can
     differ from `labels_` on the training data: for at most 1.1 % of the samples on labelled sets
@@ -230,10 +215,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             a cluster is a batch or if the answers agree with an adjusted Rand index below 0.8.
             Where batches hold different classes, centring moves the classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts in the last run of Algorithm 1, in its scores and in the
-            centres: one of weight two as if it were given twice. Scales, folds and consensus count
-            every sample once, since copies are no evidence. One of weight 0 is labelled as
-            `predict` does.
+            As in `L0KMeans.fit`, in the last run of Algorithm 1, its scores and the centres. Folds
+            and consensus count every sample once, since copies are no evidence.
 
         Returns
         -------
