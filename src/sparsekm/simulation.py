@@ -72,9 +72,8 @@ def gaussian_clusters(
 ) -> SimulatedData:
     """Draw Gaussian clusters that differ in their first features only.
 
-    The means have the shape (n_clusters, n_shifted); in the other features they are zero. One
-    number in `cluster_sizes` stands for equal sizes. The correlation is rho. Columns are z-scored,
-    with `ddof`, if `standardise`. A Generator as `random_state` is advanced.
+    The means have the shape (n_clusters, n_shifted). One number in `cluster_sizes` stands for equal
+    sizes. The correlation is rho. Columns are z-scored, with `ddof`, if `standardise`.
 
     Examples
     --------

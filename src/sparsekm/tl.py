@@ -70,10 +70,9 @@ def sparse_kmeans(
     """Cluster the cells of an AnnData, and keep the few genes that make the clusters.
 
     Give normalised, logarithmic values and do not scale them (no ``scanpy.pp.scale``):
-    `SparseKMeans` looks first at the genes that vary more than others of the same mean, and makes
-    z-scores itself. What looks like raw counts is clustered with a warning. Sparse values stay
-    sparse, and a backed AnnData stays backed; of its file only the values that are clustered are
-    read into memory.
+    `SparseKMeans` looks first at the genes that vary more than others of the same mean. What looks
+    like raw counts is clustered with a warning. Sparse values stay sparse, and a backed AnnData
+    stays backed.
 
     Parameters
     ----------
@@ -86,16 +85,10 @@ def sparse_kmeans(
     mask_var : str or array-like of shape (n_vars,), optional
         A boolean column of ``var``, such as "highly_variable", or what it would hold: the genes to
         cluster. The others get weight, score and selection frequency 0. None is all genes.
-    groups : str or array-like of shape (n_obs,), optional
-        A column of ``obs``, such as the donor, or what it would hold: its groups are left out as a
-        whole, and count once.
-    batch_key : str or array-like of shape (n_obs,), optional
-        A column of ``obs`` with the batches, or what it would hold: cells are also clustered after
-        centring within them, and the two answers are compared as in `SparseKMeans.fit`. Values
-        must be dense: ``adata.X = adata.X.toarray()``.
-    weights_key : str or array-like of shape (n_obs,), optional
-        A column of ``obs`` with numbers, or what it would hold: how much each cell counts, as
-        `sample_weight` of `SparseKMeans.fit`.
+    groups, batch_key, weights_key : str or array-like of shape (n_obs,), optional
+        Columns of ``obs``, or what they would hold: `groups` of cells, such as a donor's, that are
+        left out as a whole, and count once; the `batch` and the `sample_weight` of
+        `SparseKMeans.fit`. Batches need dense values: ``adata.X = adata.X.toarray()``.
     random_state : None, int, RandomState or Generator, default=0
         Controls the randomness.
     key_added : str, default="sparse_kmeans"
@@ -115,8 +108,8 @@ def sparse_kmeans(
             The cluster of every cell, categorical: "0", "1", ...; missing for those that `trim`
             sets aside.
         ``obs[key_added + "_reproducibility"]``
-            In which share of the fits that leave out some of the cells the cell is in this cluster;
-            NaN for cells that were not drawn.
+            In which share of the fits to some of the cells it is in this cluster; NaN for cells
+            that were not drawn.
         ``obs[key_added + "_batch_centred"]``
             With `batch_key`, the cluster of every cell after centring within batches.
         ``var[key_added + "_weight"]``, ``var[key_added + "_score"]``

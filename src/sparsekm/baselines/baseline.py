@@ -79,6 +79,11 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
         """Return the one fit there is as a path whose sparsity is the number of features kept.
 
         Nothing is set on the estimator, and `sparsities` are ignored. See `L0KMeans.path`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `fit` would.
         """
         found = clone(self).fit(X)
         weights, scores = found.feature_weights_, found.feature_scores_

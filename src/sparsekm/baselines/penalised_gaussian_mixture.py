@@ -389,7 +389,13 @@ class PenalizedGaussianMixture(BaselineEstimator):
         return self._log_joint(block).argmax(axis=0).astype(np.int32)
 
     def predict_proba(self, X: Data) -> np.ndarray:
-        """Compute the probability of every component, (n_samples, n_clusters), as `predict`."""
+        """Compute the probability of every component, (n_samples, n_clusters).
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            As `predict`.
+        """
         check_is_fitted(self)
         joint = self._log_joint(self._standardise_new(read_new(self, X)))
         shares = np.exp(joint - joint.max(axis=0))

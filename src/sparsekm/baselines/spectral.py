@@ -156,8 +156,7 @@ class PCAKMeans(ProjectedKMeans):
     n_clusters : int, default=8
         Number of clusters K.
     n_components : int, default=1
-        Number of components to cluster on, at most the smaller of n_samples and the number of
-        features that vary.
+        Number of components to cluster on, at most min(n_samples, n_features).
     n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose
         As in `KMeans`.
 
@@ -230,7 +229,7 @@ class IFPCA(ProjectedKMeans):
     marginal_scores_ : ndarray of shape (n_features,)
         Kolmogorov-Smirnov distances; 0 for a constant feature.
     p_values_ : ndarray of shape (n_features,)
-        p-values of these; 1 for a constant feature, which has no part in the threshold.
+        p-values of these; 1 for a constant feature.
     objective_ : float
         Between-cluster sum of squares of the singular vectors.
 

@@ -71,9 +71,7 @@ def centre_within(X: np.ndarray, codes: np.ndarray) -> np.ndarray:
 def compare_batches(estimator: Any, X: Any, batch: ArrayLike, **given: Any) -> None:
     """Fit a copy of a fitted estimator to X centred within batches; set and say what differs.
 
-    Set are ``batch_centred_``, the copy; ``batch_agreement_``, the adjusted Rand index of its
-    labels with the estimator's; ``batch_shares_``, a DataFrame of the share of each batch in each
-    cluster. `given` are the other arguments of `fit`.
+    The attributes are described in `SparseKMeans`. `given` are the other arguments of `fit`.
     """
     codes, names = check_batch(batch, X)
     centred: Any = centre_within(X, codes)

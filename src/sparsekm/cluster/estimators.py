@@ -32,8 +32,7 @@ class KMeans(BaseSparseKMeans):
     n_init : int, default=10
         Number of starts; the best result is kept.
     max_iter : int, default=10000
-        Largest number of rounds of the final refinement; in a round every sample may move. A fit
-        that they do not suffice for raises a ConvergenceWarning.
+        Largest number of rounds of the final refinement; in a round every sample may move.
     tol : float, default=0
         A round that raises the objective by no more than this share is the last.
     min_cluster_size, random_state, n_jobs, verbose, trim, missing

@@ -105,6 +105,11 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
         Where a sparsity is `searched`, one cluster is not enough, and the estimator's own sparsity
         is not used.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `fit` would.
         """
         data, features, partition = self._read(X)
         if searched:
@@ -150,6 +155,11 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         """Return the `first_objectives` of `path`, by which data and references are compared.
 
         They cost less than the path, whose fits are then refined.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `path` would.
         """
         return self._search_path(X, sparsities, objectives_only=True)[-1]
 
@@ -171,13 +181,10 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     def adopt(self, X: Data, path: SparsityPath, index: int) -> Self:
         """Set the fitted attributes from one fit of a path, without searching again.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The data of the path; others are refused by a ValueError.
-        path : SparsityPath
-        index : int
-            Which of its fits.
+        Raises
+        ------
+        ValueError
+            If the path is one of other data than X, or of more clusters.
         """
         data, features, partition = self._read(X)
         fitted = path.labels.shape[1], path.weights.shape[1], int(path.labels.max()) + 1

@@ -18,12 +18,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from sparsekm.cluster.kmeans.many_samples import label_samples
-from sparsekm.cluster.matrices.containers import (
-    Data,
-    VaryingFeatures,
-    as_readable,
-    in_canonical_format,
-)
+from sparsekm.cluster.matrices.containers import Data, as_readable, in_canonical_format
 from sparsekm.cluster.validation import check_choice
 from sparsekm.runtime.threads import one_blas_thread
 
@@ -153,11 +148,23 @@ class FeatureSelector(SelectorMixin):
     """scikit-learn's selectors, with checks of sparse indices and masks that they do not make."""
 
     def transform(self, X: Data) -> Any:
-        """Keep the selected features of X, (n_samples, n_features), as scikit-learn's selectors."""
+        """Keep the selected features, as scikit-learn's selectors do.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
+        """
         return super().transform(as_readable(X))
 
     def inverse_transform(self, X: Data) -> Any:
-        """Put the features that were dropped back as zeros, as scikit-learn's selectors."""
+        """Put the features that were dropped back as zeros, as scikit-learn's selectors do.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X has another number of features than were selected.
+        """
         return super().inverse_transform(as_readable(X))
 
     def __sklearn_tags__(self):
@@ -239,13 +246,6 @@ def read_holes(estimator: BaseEstimator, X) -> np.ndarray | None:
         return None
     holes = np.isnan(_check_values(estimator, as_readable(X)))
     return holes if holes.any() else None
-
-
-def read_varying(estimator: BaseEstimator, X) -> tuple[np.ndarray | csr_array, VaryingFeatures]:
-    """Validate data as `read_data` does; return the features that vary, and which these are."""
-    values = read_data(estimator, X)
-    features = VaryingFeatures.of_values(values)
-    return features.select(values), features
 
 
 def read_new(estimator: BaseEstimator, X) -> np.ndarray | csr_array:

@@ -114,7 +114,7 @@ def marginal_p_values(scores: np.ndarray, n_samples: int) -> np.ndarray:
     Parameters
     ----------
     scores : ndarray of shape (n_features,)
-        From `marginal_scores`. Constant features (score 0) have no part in mean and deviation.
+        From `marginal_scores`, finite. Constant features (score 0) have no part in the moments.
     n_samples : int
         Number of samples behind the scores.
 
@@ -122,11 +122,6 @@ def marginal_p_values(scores: np.ndarray, n_samples: int) -> np.ndarray:
     -------
     ndarray of shape (n_features,)
         In (0, 1]; 1 for constant features.
-
-    Raises
-    ------
-    ValueError
-        If the scores are no vector of finite numbers.
     """
     scores = check_numbers("scores", scores)
     null = null_scores(n_samples)
@@ -176,7 +171,7 @@ def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
     Parameters
     ----------
     p_values : array-like of shape (n_features,)
-        In any order; those of the features that vary.
+        At least one, in [0, 1]; those of the features that vary.
     n_samples : int
         Number of samples n behind the p-values.
 
@@ -185,11 +180,6 @@ def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
     int
         At least 1. Half of the features where each of those has a p-value of at most
         :math:`\log(p) / p`.
-
-    Raises
-    ------
-    ValueError
-        If there is no p-value, or one outside [0, 1].
     """
     ordered = np.sort(np.asarray(mark_missing(p_values), dtype=np.float64))
     if ordered.ndim != 1 or len(ordered) == 0 or not (ordered[0] >= 0 and ordered[-1] <= 1):

@@ -107,11 +107,12 @@ def with_weights(matrix: Any, sample_weight: np.ndarray | None) -> Any:
     return weighted
 
 
-def repeat_counts(sample_weight: np.ndarray, most: int) -> tuple[np.ndarray, float]:
-    """Return how often each sample is given, at most `most` in all, and the weight of each time.
+def repeat_counts(sample_weight: np.ndarray, n_samples: int) -> tuple[np.ndarray, float]:
+    """Return how often each sample is given, and the weight of each time.
 
     Weights that are no small multiples of a common unit are rounded so that running sums are met.
     """
+    most = 2 * max(SEEDING_SAMPLE, n_samples)
     for parts in range(1, MOST_PARTS + 1):
         unit = sample_weight.min() / parts
         counts = np.rint(sample_weight / unit)
@@ -130,7 +131,7 @@ def repeat_samples(weights: ArrayLike, n_samples: int) -> np.ndarray:
     """Return the samples, ascending, each as often as its weight says, about."""
     sample_weight = check_sample_weight(weights, n_samples)
     given = np.flatnonzero(sample_weight)
-    counts, _ = repeat_counts(sample_weight[given], 2 * max(SEEDING_SAMPLE, n_samples))
+    counts, _ = repeat_counts(sample_weight[given], n_samples)
     return np.repeat(given, counts)
 
 
@@ -138,7 +139,7 @@ def fit_weighted(
     X: FeatureMatrix, partition: KMeansPartition, weight_steps, fit_some
 ) -> tuple[list[Fit], np.ndarray]:
     """Fit samples by their weights, from fits of samples given as often as they count."""
-    counts, unit = repeat_counts(X.sample_weight, 2 * max(SEEDING_SAMPLE, X.n_samples))
+    counts, unit = repeat_counts(X.sample_weight, X.n_samples)
     rows = np.repeat(np.arange(X.n_samples), counts)
     sample = with_weights(X, None)
     if not (counts == 1).all():
@@ -146,15 +147,10 @@ def fit_weighted(
     fits, first = fit_some(sample, rows)
     given, places = np.unique(rows, return_index=True)
     if _are_met(X.sample_weight, counts, unit):
-        found = [
-            replace(
-                fit,
-                labels=fit.labels[places],
-                scores=fit.scores * unit,
-                objective=fit.objective * unit,
-            )
-            for fit in fits
-        ]
+        found = []
+        for fit in fits:
+            scaled = {"scores": fit.scores * unit, "objective": fit.objective * unit}
+            found.append(replace(fit, labels=fit.labels[places], **scaled))
         return found, first * unit
     found, exact = [], WeightedPartition(partition.n_clusters, partition.n_threads)
     for weight_step, fit in zip(weight_steps, fits, strict=False):

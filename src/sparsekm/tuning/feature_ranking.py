@@ -224,8 +224,7 @@ def noise_correlation(
     """Compare the correlations of dropped features within clusters with those expected by chance.
 
     For independent features of n samples in K clusters, the squared correlations average 1 / (n -
-    K) and, in units of that, each has a variance of about 2. Where fewer than two features are
-    dropped, all are used; of a group, one. Samples of no cluster, -1, are left out.
+    K) and, in units of that, each has a variance of about 2. Of a group, one feature is used.
     """
     if labels.min() < 0:
         X, labels = X[labels >= 0], labels[labels >= 0]
@@ -278,10 +277,9 @@ def count_differing(
 
     `between` (n_features,) are the scores a_j. A group counts as one feature with the mean sums of
     squares of its own, which is exact for copies and cautious for others. This describes the
-    clusters and tests nothing, since the data that made them are used again: an analysis of
-    variance of each feature at a false discovery rate of 10 % (Benjamini & Hochberg 1995,
-    doi:10.1111/j.2517-6161.1995.tb02031.x) gives the threshold, and the clusters must explain at
-    least 5.9 % of the feature's variance.
+    clusters and tests nothing: an analysis of variance of each feature at a false discovery rate of
+    10 % (Benjamini & Hochberg 1995, doi:10.1111/j.2517-6161.1995.tb02031.x) gives the threshold,
+    and the clusters must explain at least 5.9 % of the feature's variance.
     """
     between, total = (group_means(values, groups) for values in (between, matrix.squares))
     between_df = int(labels.max())

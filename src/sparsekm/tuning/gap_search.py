@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.batches import check_batch, compare_batches
-from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
+from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, as_readable, compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes, take_rows
 from sparsekm.cluster.reading import (
     FeatureSelector,
@@ -24,7 +24,6 @@ from sparsekm.cluster.reading import (
     read_data,
     read_holes,
     read_new,
-    read_varying,
     remember_features,
 )
 from sparsekm.cluster.sparsity_path import SparsityPath
@@ -92,17 +91,13 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     best_index_ : int
         Row of `results_`.
     best_estimator_ : estimator
-        The path's own fit at the best sparsity, not a refit, unless samples were drawn. With
-        `n_refined` the better of the fits of both stages.
+        The path's own fit at the best sparsity, not a refit, unless samples were drawn.
     results_ : pandas.DataFrame
-        The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`. It compares the
-        first objectives of `path_` with those of the references.
+        The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`.
     path_ : SparsityPath
         The fits on the data, or on the samples drawn.
-    limit_ : FeatureLimit or None
-        The limit found by ``rule="auto"``; None with other rules.
-    conclusion_ : str or None
-        With ``rule="auto"``, one sentence on what determined the number of kept features.
+    limit_, conclusion_ : FeatureLimit or None, str or None
+        With ``rule="auto"``, the limit, and what determined the number of kept features.
     labels_, feature_weights_, n_features_in_, feature_names_in_
         Those of `best_estimator_`.
 
@@ -198,7 +193,9 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
 
     def _fit(self, X, positions, holes, rows: np.ndarray | None = None) -> None:
         """Fit samples; those with the same number in `rows` are copies."""
-        everyone, features = read_varying(self, X)
+        values = read_data(self, X)
+        features = VaryingFeatures.of_values(values)
+        everyone = features.select(values)
         holes = None if holes is None else features.select(holes)
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         estimator: Any = clone(self.estimator).set_params(random_state=seed)
@@ -290,7 +287,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             return self.best_estimator_.predict(X)
 
     def separation(self, X: Data, *, groups: ArrayLike | None = None) -> pd.DataFrame:
-        """Test which clusters of the best estimator stand apart, as `SparseKMeans` does.
+        """Test which clusters of the best estimator stand apart, as `SparseKMeans.separation_`.
 
         It is fitted again without each tenth of the samples, five times over, at its sparsity.
 
@@ -301,10 +298,10 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         groups : array-like of shape (n_samples,), default=None
             Samples of one group are left out as a whole, and count once.
 
-        Returns
-        -------
-        pandas.DataFrame
-            A row per pair of neighbouring clusters, as `SparseKMeans.separation_`.
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or `groups` are not one per sample.
         """
         check_is_fitted(self)
         X, best = read_new(self, X), self.best_estimator_

@@ -353,7 +353,13 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         return label(values, weights, shift, (centers - shift).T)
 
     def make_estimator(self) -> L0KMeans | L1KMeans:
-        """Check the parameters; make the estimator that is fitted, whose seed is that of folds."""
+        """Make the estimator that is fitted, whose seed is that of folds.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is of a wrong type or out of its range.
+        """
         self._check_parameters()
         return ESTIMATORS[self.penalty](
             2 if self.n_clusters == "auto" else int(self.n_clusters),
