@@ -24,7 +24,6 @@ from sparsekm.io.normalised_file import MatrixFile, RowSource, read_normalised, 
 from sparsekm.io.readers.messages import shown
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.io.row_stream import RowStream
 from sparsekm.io.store import read_fit
 from sparsekm.io.tables import FLAG, NUMBER_OR_NOTHING, WHOLE_OR_NOTHING, WORD, TableFormat, columns
 from sparsekm.pipeline.scales import log_counts, log_values
@@ -154,7 +153,7 @@ def read_samples(
         values = frame.to_numpy(np.float64)
         offset = np.nan_to_num(values[0])
         names = [[str(name) for name in axis] for axis in (frame.columns, frame.index)]
-        return RawMatrix(RowStream.of((values - offset).astype(np.float32)), offset, *names)
+        return RawMatrix.of((values - offset).astype(np.float32), offset, *names)
     settings = json.loads(known.provenance.get("reading", "{}"))
     same = Path(table).suffix.lower() == Path(str(known.provenance.get("file"))).suffix.lower()
     taken = {name: settings[name] for name in _TAKEN_OVER if same and settings.get(name)}
@@ -218,16 +217,16 @@ def _decide(distances: np.ndarray, limits: np.ndarray) -> pd.DataFrame:
 
 def _transformed(raw: RawMatrix, provenance: Mapping[str, Any], places: np.ndarray) -> pd.DataFrame:
     """Return new samples as the run saw its own before z-scores: (m, s), NaN where unknown."""
-    how, X, offset = provenance["normalisation"], raw.X, raw.offset
+    how = provenance["normalisation"]
     if how == "counts":
         if "library_size" not in provenance:
             raise InputError(
                 "the run did not keep its library size: run it again, by this version."
             )
-        X, offset = log_counts(raw, float(provenance["library_size"]))[0], np.zeros(X.shape[1])
+        raw = log_counts(raw, float(provenance["library_size"]))
     elif how == "log2":
-        X, offset = log_values(raw), np.zeros(X.shape[1])
-    rows = [as_dense(block[:, places]).astype(np.float64) for _, block in X.blocks()]
-    values = np.concatenate(rows) + offset[places]
+        raw = log_values(raw)
+    rows = [as_dense(block[:, places]).astype(np.float64) for _, block in raw.blocks()]
+    values = np.concatenate(rows) + raw.offset[places]
     values[:, places < 0] = np.nan
     return pd.DataFrame(values)

@@ -29,7 +29,7 @@ from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.atomic import atomic_path
 from sparsekm.io.hdf5_format import find_array, open_checked, read_parts, require
 from sparsekm.io.known_classes import class_column, class_names, is_known
-from sparsekm.io.row_stream import RowStream, SparseRows
+from sparsekm.io.readers.raw_matrix import RawMatrix, SparseRows
 
 RULE = "normalise_expression (of an age) or normalise_matrix"
 ANNOTATION = "annotation "
@@ -75,7 +75,7 @@ class NormalisedData:
 
 def write_normalised(
     file: str | Path,
-    X: np.ndarray | csr_array | RowStream,
+    X: np.ndarray | csr_array | RawMatrix,
     obs: pd.DataFrame,
     var: pd.DataFrame,
     provenance: Mapping[str, Any],
@@ -93,7 +93,7 @@ def write_normalised(
             obs[name] = pd.Categorical(obs[name])
     uns = {**(uns or {}), "provenance": dict(provenance)}
     data = anndata.AnnData(obs=obs, var=var, obsm=dict(obsm or {}), uns=uns)
-    rows = X if isinstance(X, RowStream) else RowStream.of(X)
+    rows = X if isinstance(X, RawMatrix) else RawMatrix.of(X)
     n_bytes = 8 * rows.n_stored.sum() if rows.is_sparse else 4 * rows.shape[0] * rows.shape[1]
     with atomic_path(file, int(n_bytes)) as temporary:
         data.write_h5ad(temporary)
@@ -103,7 +103,7 @@ def write_normalised(
             _write_matrix(opened, rows)
 
 
-def _write_matrix(opened: h5py.File, X: RowStream) -> None:
+def _write_matrix(opened: h5py.File, X: RawMatrix) -> None:
     """Write X block by block, a sparse one with columns ascending in a row, none twice."""
     if not X.is_sparse:
         array = opened.create_dataset("X", X.shape, np.float32)
