@@ -20,7 +20,7 @@ from scipy.stats import gamma
 from sparsekm.annotation.gene_table import primary_method
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.input_error import InputError
-from sparsekm.io.normalised_file import MatrixFile, RowSource, read_normalised, row_blocks
+from sparsekm.io.normalised_file import read_normalised, row_blocks
 from sparsekm.io.readers.messages import shown
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.readers.reader import read_matrix
@@ -64,7 +64,8 @@ class KnownClusters:
     # (s,): z-scores are values less the mean, divided by the deviation; None if the run made none.
     means: np.ndarray | None
     deviations: np.ndarray | None
-    values: RowSource  # (n, s): the samples of the run, as z-scores if it made them
+    file: Path  # with the samples of the run, as z-scores if it made them
+    places: np.ndarray  # (s,): the features in this file
     labels: np.ndarray  # (n,), -1 where a sample was set aside
     provenance: Mapping[str, Any]
 
@@ -98,7 +99,8 @@ class KnownClusters:
             centers=fit.centers[:, used],
             means=None if data.means is None else data.means[used],
             deviations=None if data.deviations is None else data.deviations[used],
-            values=MatrixFile(file).select(used),
+            file=file,
+            places=used,
             labels=fit.clustered,
             provenance=data.provenance,
         )
@@ -120,9 +122,10 @@ class KnownClusters:
         cluster and the relative spread of all: of a few samples, the largest is too near. At home
         are samples that are nearest to their own cluster.
         """
-        blocks = [self.measure(np.where(has, Z, np.nan)) for _, Z in row_blocks(self.values)]
+        blocks = row_blocks(self.file, self.places)
+        found = [self.measure(np.where(has, Z, np.nan)) for _, Z in blocks]
         labels = self.labels[self.labels >= 0]
-        distances = np.concatenate(blocks)[self.labels >= 0]
+        distances = np.concatenate(found)[self.labels >= 0]
         sizes = np.bincount(labels, minlength=len(self.centers))
         distances[:, sizes == 0] = np.inf
         at_home = float(np.mean(distances.argmin(axis=1) == labels))

@@ -14,7 +14,6 @@ source of the data and their processing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -254,52 +253,34 @@ def _cut(shape: tuple[int, int]) -> Iterator[slice]:
         yield slice(start, min(start + height, shape[0]))
 
 
-class MatrixFile:
-    """X of a file, or some of its columns, read by rows on demand; a sparse X is centred."""
-
-    def __init__(self, file: str | Path) -> None:
-        self._file = file
-        with open_checked(file, RULE) as opened:
-            self.shape = self._whole = _open_rows(opened).shape
-            self._center = opened["var/center"][()] if "center" in opened["var"] else None
-        self._columns: Any = slice(None)
-
-    def __getitem__(self, rows: slice) -> np.ndarray:
-        start, stop, _ = rows.indices(self.shape[0])
-        values = np.empty((stop - start, self.shape[1]), dtype=np.float32)
-        with open_checked(self._file, RULE) as opened:
-            stored = _open_rows(opened)
-            for part in _cut((stop - start, self._whole[1])):
-                block = stored[start + part.start : start + part.stop]
-                chosen = as_dense(block[:, self._columns])
-                values[part] = chosen - (0 if self._center is None else self._center[self._columns])
-        return values
-
-    def take(self, rows: np.ndarray) -> np.ndarray:
-        """Read some rows, ascending."""
-        parts = [
-            self[part][rows[(rows >= part.start) & (rows < part.stop)] - part.start]
-            for part in _cut(self._whole)
-        ]
-        return np.concatenate(parts)
-
-    def select(self, columns: np.ndarray) -> RowSource:
-        """Select columns, in memory if they are small enough, otherwise as another `MatrixFile`."""
-        chosen = copy(self)
-        chosen._columns = np.asarray(columns, dtype=np.intp)
-        chosen.shape = (self.shape[0], chosen._columns.size)
-        return chosen[:] if chosen.shape[0] * chosen.shape[1] <= NUMBERS_AT_ONCE else chosen
+Source = np.ndarray | str | Path
+"""A matrix in memory, or the file whose X it is, of which only blocks are read."""
 
 
-RowSource = np.ndarray | MatrixFile
-"""A matrix of shape (n, p), in memory or not: ``source[start:stop]`` returns an array."""
+def row_blocks(source: Source, features: Any = slice(None)) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield blocks of a matrix: the rows, and a copy of some features as float64, centred.
 
-
-def row_blocks(source: RowSource) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield a matrix in blocks: the rows, and a copy of their values as float64.
-
-    The blocks depend only on the number of features, so that sums over them are identical to the
-    last bit whether or not the matrix is in memory.
+    The blocks depend only on the number of all features, so that sums over them are identical to
+    the last bit whether or not the matrix is in memory.
     """
-    for rows in _cut(source.shape):
-        yield rows, np.array(source[rows], dtype=np.float64)
+    if isinstance(source, np.ndarray):
+        for rows in _cut(source.shape):
+            yield rows, np.array(source[rows, features], dtype=np.float64)
+        return
+    with open_checked(source, RULE) as opened:
+        stored = _open_rows(opened)
+        center = opened["var/center"][()][features] if "center" in opened["var"] else 0
+        for rows in _cut(stored.shape):
+            block = as_dense(stored[rows][:, features])
+            # As of a matrix in memory, centred values are single.
+            yield rows, (block - center).astype(np.float32).astype(np.float64)
+
+
+def read_features(file: str | Path, features: Any, samples: np.ndarray | None = None) -> np.ndarray:
+    """Read some features of X as float32, centred, of all or some samples, both ascending."""
+    parts = []
+    for rows, block in row_blocks(file, features):
+        if samples is not None:
+            block = block[samples[(samples >= rows.start) & (samples < rows.stop)] - rows.start]
+        parts.append(block.astype(np.float32))
+    return np.concatenate(parts)
