@@ -12,11 +12,11 @@ from scipy.sparse import csr_array
 from sparsekm.annotation.clusters import add_clusters, tabulate_clusters
 from sparsekm.annotation.stability import count_kept, draw_half, read_stability, write_stability
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.io.hdf5_format import write_anndata
 from sparsekm.io.normalised_file import read_anndata, write_normalised
 from sparsekm.io.store import TunedFit
 from sparsekm.io.tables import CLUSTERS
-from sparsekm.tuning.feature_ranking import ScaledData
 
 
 @pytest.fixture

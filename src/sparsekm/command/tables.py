@@ -15,8 +15,13 @@ from typing import Any
 from sparsekm.command.configuration import dataset_name
 from sparsekm.command.refusals import CommandError, short_path
 from sparsekm.io.readers.reader import ReadingSize, measure_matrix
-from sparsekm.io.table_description import TableDescription, short
-from sparsekm.io.table_settings import VALUE_SETTINGS, options_in, split_settings
+from sparsekm.io.table_settings import (
+    VALUE_SETTINGS,
+    TableDescription,
+    options_in,
+    short,
+    split_settings,
+)
 from sparsekm.pipeline.bounded_process import LEAST, Limits, run_bounded
 from sparsekm.pipeline.normalisation import read_normalised_table
 

@@ -14,7 +14,6 @@ source of the data and their processing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ import pandas as pd
 from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.io.atomic import atomic_path
 from sparsekm.io.hdf5_format import find_array, open_checked, read_parts, require
 from sparsekm.io.known_classes import class_column, class_names, is_known
@@ -36,40 +36,6 @@ ANNOTATION = "annotation "
 NUMBERS_AT_ONCE = 2**22
 """How many numbers of a matrix are processed together: 32 MB in double precision."""
 _REGION_COLUMNS = ("acronym", "name", "id", "color")
-
-
-@dataclass(frozen=True)
-class NormalisedData:
-    """A data set of n samples and p features, except the parts that only other programs use."""
-
-    # (n, p), float32; a `numpy.memmap`, or of such, if it was not read into memory
-    X: np.ndarray | csr_array
-    var: pd.DataFrame  # the table of features, p rows
-    provenance: dict[str, Any]
-    labels: np.ndarray | None = None  # as `sparsekm.io.known_classes` describes them
-    groups: np.ndarray | None = None  # (n,), object array of str
-    batch: np.ndarray | None = None  # likewise
-    weights: np.ndarray | None = None  # (n,), float64
-    positions: np.ndarray | None = None  # (n, d), float64; of an age in millimetres
-    regions: pd.DataFrame | None = None  # of an age: the table of its classes
-    center: np.ndarray | None = None  # (p,), float64: to be subtracted from a sparse X
-    # (p,), float64: means and standard deviations before z-scoring; None if X is as it came.
-    means: np.ndarray | None = None
-    deviations: np.ndarray | None = None
-    relevant: np.ndarray | None = None  # (p,), bool
-    feature_groups: np.ndarray | None = None  # (p,), object array of str
-
-    @property
-    def features(self) -> list[str]:
-        """The names of the features."""
-        return [str(name) for name in self.var.index]
-
-    def take(self, rows: np.ndarray) -> NormalisedData:
-        """Return some of the samples, or some repeatedly."""
-        of_samples = ("labels", "groups", "batch", "weights", "positions")
-        known = {name: getattr(self, name) for name in of_samples}
-        taken = {name: values[rows] for name, values in known.items() if values is not None}
-        return replace(self, X=self.X[rows], **taken)
 
 
 def write_normalised(
@@ -128,7 +94,7 @@ def _write_matrix(opened: h5py.File, X: RawMatrix) -> None:
 
 def read_normalised(
     file: str | Path, most_bytes: int | None = None, *, values: bool = True
-) -> NormalisedData:
+) -> ScaledData:
     """Read and check a data set, without X if `values` is false.
 
     A dense X is read into memory if it takes no more than `most_bytes`, by default always; a
@@ -140,9 +106,7 @@ def read_normalised(
         return _check_parts(X, **parts)
 
 
-def _check_parts(
-    X: Any, obs: pd.DataFrame, var: pd.DataFrame, obsm: dict, uns: dict
-) -> NormalisedData:
+def _check_parts(X: Any, obs: pd.DataFrame, var: pd.DataFrame, obsm: dict, uns: dict) -> ScaledData:
     def numbers(name: str, table: Mapping[str, Any], place: str = "var") -> np.ndarray | None:
         if name not in table:
             return None
@@ -166,7 +130,7 @@ def _check_parts(
     if relevant is not None:
         require(relevant.dtype == bool, f"var: relevant has dtype={relevant.dtype}")
         relevant = relevant.to_numpy()
-    return NormalisedData(
+    return ScaledData(
         X=X,
         var=var,
         provenance=uns["provenance"],

@@ -15,7 +15,7 @@ from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.messages import of_file, refusal, say
 from sparsekm.io.readers.raw_matrix import RawMatrix, check_size
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.io.table_description import TableDescription
+from sparsekm.io.table_settings import TableDescription
 from sparsekm.pipeline import scales
 
 NORMALISATIONS = ("zscore", "counts", "log2", "none")

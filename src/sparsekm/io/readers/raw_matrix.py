@@ -17,7 +17,7 @@ from sparsekm.io.input_error import is_storable
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
 from sparsekm.io.readers.cells import MISSING, MISSING_LABELS
 from sparsekm.io.readers.messages import refusal, say, suggest
-from sparsekm.io.table_description import TableDescription
+from sparsekm.io.table_settings import TableDescription
 
 CELLS_AT_ONCE = 2**22
 """Cells of a block, whether or not they are stored: 16 MB as an array of float32."""
