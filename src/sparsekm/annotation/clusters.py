@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.stats import chi2_contingency, false_discovery_control, kruskal
 from scipy.stats.contingency import association
 
-from sparsekm.annotation.gene_table import VERDICTS, judge_features, rank_scores
+from sparsekm.annotation.gene_table import rank_scores
 from sparsekm.io.known_classes import distinct_classes, is_known
 from sparsekm.io.normalised_file import Source, row_blocks
 from sparsekm.io.store import TunedFit
@@ -174,15 +174,10 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
             "sparsity": fit.sparsity,
             "objective": fit.objective,
             "n_features_kept": int(np.count_nonzero(fit.weights)),
-            # Nested settings are JSON, since HDF5 has no type for them.
-            **{
-                name: json.dumps(value, sort_keys=True) if isinstance(value, Mapping) else value
-                for name, value in fit.attributes.items()
-            },
+            "conclusion": str(fit.attributes.get("conclusion", "")),
+            # HDF5 has no type for nested settings.
+            "versions": json.dumps(fit.attributes["versions"], sort_keys=True),
         }
-    if "l0" in fits and "l1" in fits:
-        verdicts = judge_features(fits["l0"].weights, fits["l1"].weights)
-        data.var["verdict"] = pd.Categorical(verdicts, categories=VERDICTS)
     data.uns["sparsekm"] = found
 
 

@@ -214,22 +214,16 @@ def remark_on_scale(raw: RawMatrix, normalise: str) -> list[str]:
 
 
 def _remark_on_levels(values: np.ma.MaskedArray) -> str | None:
-    """Say whether values look like intensities, z-scores or centred samples."""
+    """Say whether values look like intensities or z-scores."""
     p = values.shape[1]
     if p < _FEWEST:
         return None
     mean, deviation = values.mean(axis=0), values.std(axis=0, ddof=1)
-    middle_mean = np.ma.median(abs(mean))
-    if middle_mean < 1e-2 and (abs(deviation - 1) < 0.1).mean() > 0.9:
+    if np.ma.median(abs(mean)) < 1e-2 and (abs(deviation - 1) < 0.1).mean() > 0.9:
         return say("z_scores")
-    if values.min() >= 0:
-        low, middle, high = np.percentile(values.compressed(), [5, 50, 99.5])
-        if high > _LARGEST_LOG and high > 20 * max(middle, 1e-9) and p >= 2 * _FEWEST:
-            return say("intensities", low=low, high=high)
-        return None
-    spread = values.std()
-    is_centred = (abs(values.mean(axis=1)) < 1e-2 * spread).all() and middle_mean > 1e-1 * spread
-    return say("centred_samples") if is_centred else None
+    low, middle, high = np.percentile(values.compressed(), [5, 50, 99.5])
+    is_far = high > _LARGEST_LOG and high > 20 * max(middle, 1e-9) and p >= 2 * _FEWEST
+    return say("intensities", low=low, high=high) if is_far and values.min() >= 0 else None
 
 
 def _remark_on_outlier(values: np.ma.MaskedArray, raw: RawMatrix) -> str | None:
