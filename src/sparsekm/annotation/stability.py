@@ -24,7 +24,7 @@ from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.io.hdf5_format import DamagedFileError
-from sparsekm.io.tables import NUMBER, WHOLE, WORD, TableFormat
+from sparsekm.io.tables import TableFormat
 from sparsekm.metrics import label_codes
 from sparsekm.pipeline.provenance import derive_seed
 from sparsekm.tuning.fold_fits import screened_start
@@ -104,7 +104,11 @@ def _keeps(data, estimator: Any, sparsity: float, screening: str | None, seed: i
 # ``subsamples`` are counts, and ``stability`` is their ratio.
 _FORMAT = TableFormat(
     "gene_stability",
-    {"symbol": WORD, "kept": WHOLE, "subsamples": WHOLE, "stability": NUMBER},
+    """
+    word    symbol
+    whole   kept subsamples
+    number  stability
+    """,
 )
 
 
