@@ -181,7 +181,7 @@ def add_truth(data: anndata.AnnData, truth_file: str | Path) -> None:
 def read_expression(path: str | Path) -> anndata.AnnData:
     """Read the expression of an age from a file written by rule assemble_expression."""
     with open_checked(path, _RULE) as opened:
-        parts = read_parts(opened, _RULE)
+        parts = read_parts(opened)
         shape = (len(parts["obs"]), len(parts["var"]))
         X = find_array(opened, "X", kind="f", shape=shape)[()]
         return anndata.AnnData(X=X, **parts)

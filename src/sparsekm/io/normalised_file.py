@@ -101,7 +101,7 @@ def read_normalised(
     sparse one is mapped from the file.
     """
     with open_checked(file, RULE) as opened:
-        parts = read_parts(opened, RULE)
+        parts = read_parts(opened)
         X = _read_matrix(opened, parts, most_bytes) if values else None
         return _check_parts(X, **parts)
 
@@ -151,7 +151,7 @@ def _check_parts(X: Any, obs: pd.DataFrame, var: pd.DataFrame, obsm: dict, uns: 
 def read_anndata(file: str | Path, most_bytes: int | None = None) -> anndata.AnnData:
     """Read the whole data set; `most_bytes` is that of `read_normalised`."""
     with open_checked(file, RULE) as opened:
-        parts = read_parts(opened, RULE)
+        parts = read_parts(opened)
         X = _read_matrix(opened, parts, most_bytes)
         # AnnData does not write the type memmap, only what it maps.
         return anndata.AnnData(X=X if issparse(X) else np.asarray(X), **parts)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.io.atomic import write_table
-from sparsekm.io.hdf5_format import DamagedFileError
+from sparsekm.io.hdf5_format import DamageError, checked, require
 from sparsekm.io.input_error import reason_of
 
 # Tables made of floats write 2 as 2.0.
@@ -31,52 +31,45 @@ _KINDS = {
 }
 
 
-def read_words(file: str | Path, rule: str) -> pd.DataFrame:
+def _read_words(file: str | Path) -> pd.DataFrame:
     """Read a table as text: cells such as "NA" or "1" are not converted.
 
     The file must be a UTF-8 table in which each line has as many cells as the header, and the
     column names must differ.
     """
-    cells = _parse(file, rule, header=None, dtype=str, na_filter=False)
+    cells = _parse(file, header=None, dtype=str, na_filter=False)
     header, rows = cells.iloc[0].tolist(), cells.iloc[1:]
     # pandas pads lines that are too short, even with na_filter=False.
     short = rows.isna().any(axis=1)
     if short.any():
-        line = int(np.argmax(short.to_numpy())) + 2
-        raise DamagedFileError(file, f"line {line} should have {len(header)} cells", rule)
-    if len(set(header)) != len(header):
-        raise DamagedFileError(file, f"columns={header} should differ", rule)
+        raise DamageError(f"line {int(short.argmax()) + 2} should have {len(header)} cells")
+    require(len(set(header)) == len(header), f"columns={header} should differ")
     return rows.set_axis([str(name) for name in header], axis=1).reset_index(drop=True)
 
 
-def infer_table(file: str | Path, rule: str) -> pd.DataFrame:
+def infer_table(file: str | Path, rule: str, columns: Iterable[str] = ()) -> pd.DataFrame:
     """Read a table whose columns depend on the run; numbers are read to the last bit."""
-    return _parse(file, rule, float_precision="round_trip")
+    with checked(file, rule):
+        table = _parse(file, float_precision="round_trip")
+        _require_columns(table, columns)
+    return table
 
 
-def require_columns(
-    file: str | Path, table: pd.DataFrame, columns: Iterable[str], rule: str
-) -> None:
-    """Refuse a table that lacks a column."""
+def _require_columns(table: pd.DataFrame, columns: Iterable[str]) -> None:
     absent = [name for name in columns if name not in table.columns]
-    if absent:
-        raise DamagedFileError(file, f"columns={list(table.columns)} should include {absent}", rule)
+    require(not absent, f"columns={list(table.columns)} should include {absent}")
 
 
-def _parse(file: str | Path, rule: str, **options: Any) -> pd.DataFrame:
-    file = Path(file)
-    if not file.is_file():
-        raise FileNotFoundError(f"{file}: no such file; rule {rule} writes it.")
-    body = file.read_bytes()
-    if b"\0" in body:
-        raise DamagedFileError(file, f"byte {body.index(0)} is NUL; the file is not text", rule)
+def _parse(file: str | Path, **options: Any) -> pd.DataFrame:
+    body = Path(file).read_bytes()
+    require(b"\0" not in body, f"byte {body.find(0)} is NUL; the file is not text")
     try:
         return pd.read_csv(BytesIO(body), encoding="utf-8", **options)
     except Exception as error:
-        raise DamagedFileError(file, f"not a table ({reason_of(error)})", rule) from error
+        raise DamageError(f"not a table ({reason_of(error)})") from error
 
 
-def _convert(file: str | Path, cells: pd.Series, kind: str, rule: str) -> pd.Series:
+def _convert(cells: pd.Series, kind: str) -> pd.Series:
     """Return a column of cells as its kind; a cell that is none is named with its line."""
     if kind == "identifier":
         kind = "whole?" if cells.str.fullmatch("[0-9]{0,18}").all() else "word"
@@ -90,7 +83,7 @@ def _convert(file: str | Path, cells: pd.Series, kind: str, rule: str) -> pd.Ser
     if not is_right.all():
         row = int(np.argmin(is_right))
         cell = f"line {row + 2}, {cells.name}={cells.iloc[row][:40]!r}"
-        raise DamagedFileError(file, f"{cell} should be {wanted}", rule)
+        raise DamageError(f"{cell} should be {wanted}")
     if dtype is bool:
         return cells == "True"
     if dtype is not np.float64:
@@ -123,24 +116,25 @@ class TableFormat:
 
     def read(self, file: str | Path) -> pd.DataFrame:
         """Read the table and check every cell: str, int64, float64 (NaN if empty) and bool."""
-        table = read_words(file, self.rule)
-        found = list(table.columns)
+        with checked(file, self.rule):
+            return self._read(file)
+
+    def _read(self, file: str | Path) -> pd.DataFrame:
+        table = _read_words(file)
+        found, kinds = list(table.columns), dict(self.columns)
         if self.others:
-            require_columns(file, table, self.columns, self.rule)
-        elif found != list(self.columns):
-            problem = f"columns={found} should be {list(self.columns)}"
-            raise DamagedFileError(file, problem, self.rule)
-        kinds = dict(self.columns)
+            _require_columns(table, kinds)
+        else:
+            require(found == list(kinds), f"columns={found} should be {list(kinds)}")
         for name in found:
-            starts = [start for start in self.others if name.startswith(start)]
-            if name not in kinds and not starts:
-                problem = f"column {name!r} should begin with one of {[*self.others]}"
-                raise DamagedFileError(file, problem, self.rule)
+            starts = [*filter(name.startswith, self.others)]
+            is_known = name in kinds or starts
+            require(is_known, f"column {name!r} should begin with one of {[*self.others]}")
             kinds.setdefault(name, self.others[starts[0]] if starts else "")
-        cells = {name: _convert(file, table[name], kinds[name], self.rule) for name in found}
+        cells = {name: _convert(table[name], kinds[name]) for name in found}
         table = pd.DataFrame(cells, index=table.index)
-        if "chosen" in self.columns and table["chosen"].sum() != 1:
-            raise DamagedFileError(file, "there should be one chosen row", self.rule)
+        is_chosen = "chosen" not in self.columns or table["chosen"].sum() == 1
+        require(is_chosen, "there should be one chosen row")
         return table
 
     def write_row(self, file: str | Path, values: Mapping[str, object]) -> None:
@@ -151,9 +145,9 @@ class TableFormat:
 
     def read_row(self, file: str | Path) -> pd.Series:
         """Read a table of one row; unknown values are NaN."""
-        table = self.read(file)
-        if len(table) != 1:
-            raise DamagedFileError(file, f"rows={len(table)} should be 1", self.rule)
+        with checked(file, self.rule):
+            table = self._read(file)
+            require(len(table) == 1, f"rows={len(table)} should be 1")
         return table.iloc[0]
 
 
