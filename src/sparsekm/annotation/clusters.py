@@ -154,11 +154,6 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
     """
     found: dict[str, Any] = {}
     for method, fit in fits.items():
-        if (len(fit.labels), len(fit.weights)) != data.shape:
-            raise ValueError(
-                f"{method}: n_samples={len(fit.labels)} and n_features={len(fit.weights)} should "
-                f"be {data.n_obs} and {data.n_vars}, as in the data."
-            )
         numbers = [str(k) for k in range(int(fit.attributes["n_clusters"]))]
         data.obs[f"cluster_{method}"] = pd.Categorical.from_codes(fit.clustered, numbers)
         data.var[f"score_{method}"] = fit.scores

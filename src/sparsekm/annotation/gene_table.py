@@ -87,12 +87,6 @@ def gene_table(
         added[f"stability_{method}"] = (stability or {}).get(method)
         added[f"selection_frequency_{method}"] = fit.selection_frequency
     added |= {} if further is None else {name: further[name].array for name in further}
-    for name, values in added.items():
-        if values is not None and np.shape(values) != (len(var),):
-            raise ValueError(
-                f"{name}: shape={np.shape(values)} should be ({len(var)},), one value per row of "
-                "var."
-            )
     found = {name: values for name, values in added.items() if values is not None}
     return table.assign(**found).sort_values(f"rank_{methods[0]}", kind="stable", ignore_index=True)
 
