@@ -174,7 +174,6 @@ def test_every_penalty_steers_the_compiled_searches(step, rows, score_by_pairs):
     largest = best_of_all_partitions(rows, 3, step)
     rng = np.random.default_rng(0)
     search = Search(CentredMatrix(rows), KMeansPartition(3), [step], 3, rng)
-    search.start()
     search.evolve(10, lambda done: None)
     scores = score_by_pairs(rows, search.best[0])
     assert step.weigh(scores) @ scores == pytest.approx(largest, rel=1e-12)

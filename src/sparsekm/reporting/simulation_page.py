@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from sparsekm.io.tables import infer_table, require_columns
+from sparsekm.io.tables import infer_table
 from sparsekm.reporting.figures import caption_figure
 from sparsekm.reporting.page_tables import (
     MISSING,
@@ -51,9 +51,8 @@ def load_simulation_result(
 ) -> SimulationResult:
     """Read the tables of a study; `repetitions` has one for each setting and method."""
     means = "summarise_simulation"
-    compared, judged = infer_table(versus_paper, means), infer_table(claims, means)
-    require_columns(versus_paper, compared, verdicts.COMPARED_COLUMNS, means)
-    require_columns(claims, judged, verdicts.CLAIM_COLUMNS, means)
+    compared = infer_table(versus_paper, means, verdicts.COMPARED_COLUMNS)
+    judged = infer_table(claims, means, verdicts.CLAIM_COLUMNS)
     ran, curves, averages = (
         [infer_table(file, "simulate") for file in files] for files in (repetitions, gaps, weights)
     )

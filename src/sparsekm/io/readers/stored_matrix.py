@@ -25,7 +25,14 @@ from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.axes import find_orientation, is_a, is_row_numbers, weigh_names
 from sparsekm.io.readers.cells import listed_numbers
 from sparsekm.io.readers.messages import explain_damage, refusal, say
-from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, assemble, check_named, check_size
+from sparsekm.io.readers.raw_matrix import (
+    RawMatrix,
+    Settings,
+    SparseRows,
+    assemble,
+    check_named,
+    check_size,
+)
 from sparsekm.io.readers.value_blocks import (
     Layout,
     Opened,
@@ -34,7 +41,6 @@ from sparsekm.io.readers.value_blocks import (
     find_layout,
     open_stored,
 )
-from sparsekm.io.row_stream import SparseRows
 
 _FEATURES = ("genes", "features", "feature_names", "gene_names", "var_names")
 _SAMPLES = ("samples", "sample_names", "obs_names", "cell_names")
@@ -91,14 +97,14 @@ def read_stored(file: Path, settings: Settings) -> RawMatrix:
 
 
 def _finish(axes: _Axes, settings: Settings, opened: Opened) -> RawMatrix:
-    X, offset = check_rows(opened, axes.remarks, listed_numbers(settings.missing_values))
+    raw = check_rows(opened, axes.remarks, listed_numbers(settings.missing_values))
     if axes.chosen is not None:
-        X, offset = X.select(axes.chosen), offset[axes.chosen]
+        raw = raw.select(axes.chosen)
     features = axes.features
     if features is None:
-        features = [f"feature{j + 1}" for j in range(X.shape[1])]
-    samples = None if axes.samples is None else [*map(str, axes.samples)]
-    raw = RawMatrix(X, offset, [*map(str, features)], samples, remarks=axes.remarks)
+        features = [f"feature{j + 1}" for j in range(raw.shape[1])]
+    raw.features, raw.remarks = [*map(str, features)], axes.remarks
+    raw.samples = None if axes.samples is None else [*map(str, axes.samples)]
     raw.relevant, raw.positions = axes.relevant, axes.positions
     return assemble(raw, settings, axes.about, axes.label)
 
