@@ -14,7 +14,7 @@ import pandas as pd
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.input_error import is_storable
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
-from sparsekm.io.readers.cells import MISSING, MISSING_LABELS
+from sparsekm.io.readers.axes import KNOWN
 from sparsekm.io.readers.messages import refusal, say, suggest
 from sparsekm.io.row_stream import RowStream
 from sparsekm.io.table_description import TableDescription
@@ -29,9 +29,10 @@ _MONTH = "jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec"
 _DATE = re.compile(
     rf"(?i)\d{{1,2}}[-./]({_MONTH})|({_MONTH})[-./]\d{{1,2}}|\d{{4}}-\d\d-\d\d( 00:00:00)?"
 )
+# Text that means a missing class or group, as do None and NaN.
+_MISSING_LABELS = {"", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"}
 # What stands for a missing class as often as it names one.
-_UNKNOWN = {*MISSING, "unknown", "unk", "other/unknown", "not available", "not known", "-1"}
-_UNKNOWN -= {"", "na", "nan", "n/a", "#n/a"}
+_UNKNOWN = {*KNOWN["missing"], *KNOWN["unknown"]} - {"", "na", "nan", "n/a", "#n/a"}
 _SENTINELS = (-999, -9999, -99, -99999, -9, -1, 99, 999, 9999, 99999, -1e30, 1e30)
 _FEW_WHOLE = 5
 
@@ -60,6 +61,12 @@ class Settings:
         keys = ("labels", "samples", "groups", "weights", "batch")
         others = {f"annotate[{at}]": name for at, name in enumerate(self.annotate)}
         return {key: name for key in keys if (name := getattr(self, key)) is not None} | others
+
+    @property
+    def missing_numbers(self) -> list[float]:
+        """The numbers, such as -999, that stand for missing values."""
+        words = pd.Series([*map(str, self.missing_values)], dtype=object)
+        return pd.to_numeric(words, errors="coerce").dropna().tolist()
 
 
 @dataclass
@@ -165,7 +172,7 @@ def assemble(
     if raw.samples is not None:
         raw.samples = _check_names(raw.samples, "sample", raw.remarks)
     label, n = settings.labels or label, raw.X.shape[0]
-    words = MISSING_LABELS | set(map(str, settings.missing_values))
+    words = _MISSING_LABELS | set(map(str, settings.missing_values))
     for key, name in {**settings.named, **({"labels": label} if label else {})}.items():
         if key == "samples":
             continue
@@ -196,7 +203,7 @@ def assemble(
     return raw
 
 
-def _known(values: Iterable[Any], words: frozenset[str]) -> pd.Series:
+def _known(values: Iterable[Any], words: set[str]) -> pd.Series:
     """Return a column as text, None if missing; integers that were read as floats are integers."""
     floats = [one for one in values if isinstance(one, float | np.floating) and not pd.isna(one)]
     whole = all(float(one).is_integer() for one in floats)

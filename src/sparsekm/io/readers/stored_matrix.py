@@ -23,7 +23,6 @@ from scipy.sparse import csr_array
 
 from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.axes import find_orientation, is_a, is_row_numbers, weigh_names
-from sparsekm.io.readers.cells import listed_numbers
 from sparsekm.io.readers.messages import explain_damage, refusal, say
 from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, assemble, check_named, check_size
 from sparsekm.io.readers.value_blocks import (
@@ -91,7 +90,7 @@ def read_stored(file: Path, settings: Settings) -> RawMatrix:
 
 
 def _finish(axes: _Axes, settings: Settings, opened: Opened) -> RawMatrix:
-    X, offset = check_rows(opened, axes.remarks, listed_numbers(settings.missing_values))
+    X, offset = check_rows(opened, axes.remarks, settings.missing_numbers)
     if axes.chosen is not None:
         X, offset = X.select(axes.chosen), offset[axes.chosen]
     features = axes.features

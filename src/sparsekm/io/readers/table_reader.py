@@ -6,6 +6,7 @@ out, which a remark says.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
@@ -26,7 +27,6 @@ from sparsekm.io.readers.axes import (
     split_measure,
     tidy,
 )
-from sparsekm.io.readers.cells import as_numbers, has_unit, listed_numbers
 from sparsekm.io.readers.messages import refusal, say, suggest
 from sparsekm.io.readers.raw_matrix import (
     MIN_SAMPLES,
@@ -37,10 +37,11 @@ from sparsekm.io.readers.raw_matrix import (
     check_size,
     merge_features,
 )
-from sparsekm.io.readers.text_table import TextTable
+from sparsekm.io.readers.text_table import TextTable, as_numbers
 from sparsekm.io.row_stream import RowStream
 
 _FEWEST_IDS = 10
+_WITH_UNIT = re.compile(r"([+-]?\d[\d.,]*)\s*(±.*|\(.*\)|[^\W\d_]\S*|[°%‰]\S*)")
 
 
 def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMatrix:
@@ -339,7 +340,7 @@ def _take_values(table: _Table) -> np.ndarray:
     if infinite.any():
         table.remarks.append(say("infinite", n=infinite.sum()))
         X[infinite] = np.nan
-    for number in listed_numbers(table.settings.missing_values):
+    for number in table.settings.missing_numbers:
         X[number == X] = np.nan
     for row, at in np.argwhere(np.abs(X) > np.finfo(np.float32).max):
         about = {"line": table.numbers[table.rows[row]], "column": table.header[table.numeric[at]]}
@@ -369,7 +370,7 @@ def _refuse_text(table: _Table) -> None:
     if len(wrong) < len(table.numeric):
         cure += say("or_ignore", ignore=[*settings.ignore, *wrong])
     about = {"cell": table.cells(line)[column].strip(), "column": table.header[column]}
-    if has_unit(about["cell"]):
+    if _WITH_UNIT.fullmatch(about["cell"]):
         raise refusal("with_unit", line=number, **about)
     raise refusal("not_all_numeric", names=wrong, line=number, cure=cure, **about)
 
