@@ -81,6 +81,7 @@ READ = {
         f"{PLAIN}ND,not detected,,\n*,below LOD,,\n",
         "2 lines with one value or none are left out (the first is line 14)",
     ),
+    "counts below an empty line": (f"{PLAIN}\n\nid,N\na,1\nb,2\n", "(the first is line 16)"),
     "sources": (f"{PLAIN}Source: our lab,2020\nby: J. Doe\n", "(the first is line 14)"),
     "the number of samples below their mean": (
         PLAIN + SUMMED,
@@ -138,7 +139,7 @@ REFUSED = {
         "value is 'trace' in column 'GB', line 5. Set missing_values: [trace] if",
     ),
     "two tables": (
-        f"{PLAIN}\n\nid,N\na,1\nb,2\n",
+        f"{TABLE}\n\nid,N,M\na,1,2\nb,2,3\n",
         "line 16: below an empty line, lines have fewer cells than the header, like those of a",
     ),
     "one decimal comma": (

@@ -145,6 +145,7 @@ def find_orientation(
     aside: Sequence[str] = (),
     values: np.ndarray | None = None,
     has_header: bool = True,
+    is_stored: bool = False,
 ) -> tuple[bool | None, str]:
     """Decide whether lines hold features, None if both readings are equally good, and say why.
 
@@ -184,7 +185,11 @@ def find_orientation(
         (1.5 * bool(described), "lines such as {}", described),
         ((-1.0 if has_header else -2.5) * bool(classes), "classes such as those of {}", classes),
         (levels, "measurements, which differ in level between lines or columns", []),
-        (_weigh_numbers(heading, names, line, column, is_tall=is_tall), "the numbers in names", []),
+        (
+            0 if is_stored else _weigh_numbers(heading, names, line, column, is_tall=is_tall),
+            "the numbers in names",
+            [],
+        ),
         (-1.0 * is_wide, "the shape of the table", []),
     ]
     total = sum(weight for weight, *_ in weights)
