@@ -149,9 +149,12 @@ def check_named(
 ) -> None:
     """Refuse a setting with a name that is not among those there are.
 
-    `others` are the names on the other axis, which suggest that the table is transposed.
+    `others` are the names on the other axis: they may be ignored too, and otherwise suggest that
+    the table is transposed.
     """
     for key, name in settings.named.items():
+        if name in settings.ignore:
+            raise refusal("also_ignored", key=key, name=name)
         if name in names:
             continue
         kind, hint = "not_there" if len(names) else "nothing_named", suggest(key, name, names)
@@ -159,6 +162,12 @@ def check_named(
             value = "false" if settings.transpose is True else "true"
             kind, hint = "not_there", say("looks_turned", other=other, value=value)
         raise refusal(kind, key=key, name=name, where=where, names=names, hint=hint)
+    absent = [name for name in settings.ignore if name not in {*names, *others}]
+    if absent:
+        rest = [name for name in settings.ignore if name not in absent]
+        cure = say("ignore_rest", names=rest) if rest else ""
+        cure += suggest("ignore", absent[0], [*names, *others])
+        raise refusal("ignore", names=absent, where=where, known=names, cure=cure)
 
 
 def assemble(

@@ -27,7 +27,7 @@ from sparsekm.io.readers.axes import (
     split_measure,
     tidy,
 )
-from sparsekm.io.readers.messages import refusal, say, suggest
+from sparsekm.io.readers.messages import refusal, say
 from sparsekm.io.readers.raw_matrix import (
     MIN_SAMPLES,
     RawMatrix,
@@ -42,17 +42,6 @@ from sparsekm.io.row_stream import RowStream
 
 _FEWEST_IDS = 10
 _WITH_UNIT = re.compile(r"([+-]?\d[\d.,]*)\s*(±.*|\(.*\)|[^\W\d_]\S*|[°%‰]\S*)")
-
-
-def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMatrix:
-    """Read and check a matrix, whose remarks say what was guessed, changed and left out.
-
-    `text` is what another reader made of the file.
-    """
-    for key, name in settings.named.items():
-        if name in settings.ignore:
-            raise refusal("also_ignored", key=key, name=name)
-    return _read(_Table(file, text, settings))
 
 
 class _Table(TextTable):
@@ -235,14 +224,23 @@ class _Table(TextTable):
         return found
 
 
-def _read(table: _Table) -> RawMatrix:
-    """Take the measurements of a table, choose samples and features, and assemble the matrix."""
-    settings, remarks, transpose = table.settings, table.remarks, table.transpose
+def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMatrix:
+    """Read and check a matrix, whose remarks say what was guessed, changed and left out.
+
+    `text` is what another reader made of the file.
+    """
+    table = _Table(file, text, settings)
+    remarks, transpose = table.remarks, table.transpose
     about, columns = _describe_samples(table), table.names(table.numeric)
     lines = None if table.edge is None else table.column(table.edge)
-    _check_settings(table, about)
+    all_lines = [] if table.edge is None else table.text_of[table.edge].tolist()
+    headings = [*filter(None, table.header)]
     if transpose:
+        known = [*dict.fromkeys([*about, *all_lines])]
+        check_named(settings, known, "its lines", "the name of a column", headings)
         _refuse_several_measures(table, columns)
+    else:
+        check_named(settings, headings, "its columns", "the name of a line", all_lines)
     X = _take_values(table)
     samples, features, sides = lines, columns, ("lines", "columns")
     if transpose:
@@ -298,23 +296,6 @@ def _describe_samples(table: _Table) -> dict[str, list[str]]:
         if name not in about and above is not None:
             about[name] = [above[at - 1] for at in table.numeric]
     return about
-
-
-def _check_settings(table: _Table, about: Mapping[str, object]) -> None:
-    """Refuse names in settings that the table does not have."""
-    lines = [] if table.edge is None else table.text_of[table.edge].tolist()
-    settings, columns = table.settings, [*filter(None, table.header)]
-    known, where, other, others = columns, "its columns", "the name of a line", lines
-    if table.transpose:
-        known, where = [*dict.fromkeys([*about, *lines])], "its lines"
-        other, others = "the name of a column", columns
-    check_named(settings, known, where, other, others)
-    missing = [name for name in settings.ignore if name not in {*columns, *lines}]
-    if missing:
-        rest = [name for name in settings.ignore if name not in missing]
-        cure = say("ignore_rest", names=rest) if rest else ""
-        cure += suggest("ignore", missing[0], [*known, *columns])
-        raise refusal("ignore", names=missing, where=where, known=known, cure=cure)
 
 
 def _refuse_several_measures(table: _Table, columns: list[str]) -> None:
