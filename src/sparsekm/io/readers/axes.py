@@ -145,7 +145,6 @@ def find_orientation(
     aside: Sequence[str] = (),
     values: np.ndarray | None = None,
     has_header: bool = True,
-    is_stored: bool = False,
 ) -> tuple[bool | None, str]:
     """Decide whether lines hold features, None if both readings are equally good, and say why.
 
@@ -164,7 +163,6 @@ def find_orientation(
     headings = [name for name in (*texts, *columns) if len(name) > 1]
     of_samples = [name for name in headings if is_a(name, "sample_annotations")]
     of_features = [name for name in headings if is_a(name, "feature_annotations")]
-    of_features = [name for name in of_features if name not in of_samples]
     about = float(min(3, len(of_features)) - min(2, len(of_samples)))
     described = [*aside, *(name for name in names if is_a(name, "sample_annotations"))]
     known = {*of_features, *of_samples}
@@ -172,24 +170,21 @@ def find_orientation(
     levels = 0.0 if values is None else _weigh_levels(values[:500, :500])
     n_lines = len(names) if values is None else len(values)
     is_tall, is_wide = n_lines >= _TALL * len(columns), len(columns) >= _WIDE * n_lines
+    numbers = 0.0
+    if names and values is not None:
+        # A tall table may well have numbered features.
+        numbers = _weigh_numbers(heading, names, line, column)
+        numbers = max(numbers, 0.0) if is_tall else numbers
     weights = [
         (line.score, "line names such as {}", names),
         (-column.score, "column names such as {}", plain),
         (_weigh_heading(heading, line.score, column.score), "the heading {}", [heading]),
         (-2.0 * (not names), "lines without names", []),
-        (
-            about * (len(of_features) < len(columns) or line.score > 0),
-            "columns such as {}",
-            of_features or of_samples,
-        ),
+        (about, "columns such as {}", of_features or of_samples),
         (1.5 * bool(described), "lines such as {}", described),
         ((-1.0 if has_header else -2.5) * bool(classes), "classes such as those of {}", classes),
         (levels, "measurements, which differ in level between lines or columns", []),
-        (
-            0 if is_stored else _weigh_numbers(heading, names, line, column, is_tall=is_tall),
-            "the numbers in names",
-            [],
-        ),
+        (numbers, "the numbers in names", []),
         (-1.0 * is_wide, "the shape of the table", []),
     ]
     total = sum(weight for weight, *_ in weights)
@@ -212,17 +207,16 @@ def _weigh_heading(heading: str, line: float, column: float) -> float:
 
 
 def _weigh_numbers(
-    heading: str, lines: list[str], line: NameEvidence, column: NameEvidence, *, is_tall: bool
+    heading: str, lines: list[str], line: NameEvidence, column: NameEvidence
 ) -> float:
     """Weigh names that are known for neither axis by the numbers in them."""
     weight = 0.0
-    if lines and line.score == column.score == 0:
+    if line.score == column.score == 0:
         if column.numbered and not column.default:
             weight = 1.0 * (not line.numbered or all(map(_LOCUS.fullmatch, lines)))
-        elif line.numbered and not line.default and not column.numbered and not is_tall:
+        elif line.numbered and not line.default and not column.numbered:
             weight = -1.0
-    is_id = heading and is_a(heading, "numbering") and all(map(str.isdecimal, lines))
-    return weight - 1.0 * bool(lines and is_id and not is_tall)
+    return weight - bool(heading and is_a(heading, "numbering") and all(map(str.isdecimal, lines)))
 
 
 def _weigh_levels(values: np.ndarray) -> float:
@@ -243,11 +237,10 @@ def _weigh_levels(values: np.ndarray) -> float:
 
 def list_annotating(names: Sequence[str], *, lines: bool = False) -> list[str]:
     """List the columns, or lines, that annotate or sum up features and hold no samples."""
-    # One letter may be anything among others, as A, B, F and T are.
     if not lines:
-        is_letter = sum(len(name) == 1 for name in names) > 1
+        # One letter may be anything, as A, B, F and T are.
         kinds = "feature_annotations", "summaries", "feature_heading"
-        return [name for name in names if is_a(name, *kinds) and not (is_letter and len(name) == 1)]
+        return [name for name in names if len(name) > 1 and is_a(name, *kinds)]
     # Masses and retention times stand above the samples.
     left = [*takewhile(lambda name: is_a(name, "feature_annotations"), names)]
     for name, previous in zip(names, ["", *names], strict=False):
@@ -279,10 +272,7 @@ def list_doubtful(columns: Sequence[str], X: np.ndarray) -> list[str]:
     is_odd = abs(size - size[~is_other].median()) > 1.3
     if not whole[~is_other].any():
         is_odd |= whole
-    doubtful = is_other & (is_odd | annotates)
-    # Those next to them are of the same kind.
-    next_to = doubtful.groupby((~is_other).cumsum()).transform("any")
-    return names[is_other & next_to].tolist()
+    return names[is_other & (is_odd | annotates)].tolist()
 
 
 def list_describing(
