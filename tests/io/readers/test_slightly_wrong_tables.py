@@ -76,6 +76,10 @@ READ = {
         write(["id", "Weight (kg)", *BLOOD], PATIENTS, 61.5, cells=NUMBERS),
         "columns [Weight (kg)] describe the samples",
     ),
+    "a sum": (
+        write(["id", *BLOOD, "Sum"], PATIENTS, cells=NUMBERS, after=[range(12)]),
+        "columns [Sum] describe the samples or are totals and are left out",
+    ),
     "an abbreviation": (f"{PLAIN}ND,not detected\n", "(the first is line 14)"),
     "abbreviations of a spreadsheet": (
         f"{PLAIN}ND,not detected,,\n*,below LOD,,\n",
@@ -102,25 +106,6 @@ def test_a_column_that_counts_the_lines_is_left_out_whatever_it_is_called(put):
     raw = read_matrix(put(write(["rowid", *"abc"], range(1, 13), cells=NUMBERS)))
     assert raw.features == ["a", "b", "c"]
     assert "[rowid]" in raw.remarks[0]
-
-
-SUMS = [round(sum(row), 3) for row in NUMBERS]
-NAMED = {
-    "a sum": (
-        write(["id", *BLOOD, "Sum"], PATIENTS, cells=NUMBERS, after=[SUMS]),
-        "features [Sum] seem to sum up the others. Set ignore: [Sum] to leave them out.",
-    ),
-    "deviations next to their means": (
-        write(["id", *BLOOD, "urate_SD"], PATIENTS, cells=NUMBERS, after=[SUMS[::-1]]),
-        "features [urate_SD] seem to sum up the others.",
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", NAMED)
-def test_what_may_be_no_sample_and_no_feature_is_named(put, kind):
-    content, remark = NAMED[kind]
-    assert remark in " ".join(read_matrix(put(content)).remarks)
 
 
 REFUSED = {

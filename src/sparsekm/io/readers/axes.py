@@ -284,8 +284,7 @@ def list_describing(
     `lines` tells that the features are lines of the table.
     """
     index = {name: at for at, name in enumerate(features) if name not in keep}
-    kinds = ("special_lines", *(["totals"] if lines else []))
-    gone = {name for name in index if is_a(name, *kinds)}
+    gone = {name for name in index if is_a(name, "special_lines", "totals")}
     gone |= {name for name in index if not lines and _is_numbering(name, X, index[name])}
     kinds = ("description", "sample_annotations", *([] if lines else ["sample_heading"]))
     described = [name for name in index if is_a(name, *kinds)]
@@ -301,17 +300,6 @@ def list_describing(
             gone |= {name for name in classes if len(levels[name]) <= _FEW_LEVELS}
             left = [name for name in described if name not in gone]
             remarks += [say("may_describe", names=left)] * bool(left)
-    plain, sums = {*map(tidy, rest)}, []
-    # The first samples tell features apart from the sum of the others.
-    is_sum = np.isclose(2 * X[:20], np.nansum(X[:20], axis=1, keepdims=True)).all(axis=0)
-    for name in rest:
-        # Such as glucose_SD next to glucose.
-        measure, _, word = tidy(name).rpartition(" ")
-        is_named = len(name) > 1 and is_a(name, "summaries")
-        is_named = is_named or (measure in plain and is_a(word, "summaries"))
-        sums += [name] * (is_named or bool(is_sum[index[name]] and len(features) > 3))
-    if sums and len(sums) < len(rest):
-        remarks.append(say("may_sum_up", names=sums))
     found = [name for name in classes if name in gone]
     if found and not lines:
         remarks.append(say("may_be_classes", name=found[0]))

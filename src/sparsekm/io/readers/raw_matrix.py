@@ -34,7 +34,6 @@ _MISSING_LABELS = {"", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"}
 # What stands for a missing class as often as it names one.
 _UNKNOWN = {*KNOWN["missing"], *KNOWN["unknown"]} - {"", "na", "nan", "n/a", "#n/a"}
 _SENTINELS = (-999, -9999, -99, -99999, -9, -1, 99, 999, 9999, 99999, -1e30, 1e30)
-_FEW_WHOLE = 5
 
 
 @dataclass(frozen=True)
@@ -288,9 +287,8 @@ def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> lis
 
 
 def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
-    """List remarks on sentinels, on samples that are the same, and on a few whole numbers."""
-    n, p = raw.X.shape
-    is_whole, seen, same = np.ones(p, dtype=bool), {}, []
+    """List remarks on sentinels, and on samples that are the same."""
+    (n, p), seen, same = raw.X.shape, {}, []
     # The smallest and largest number of each feature, with sentinels and without.
     low, high, inner_low, inner_high = np.array([[np.inf], [-np.inf]] * 2) * np.ones(p)
     for rows, block in raw.X.blocks():
@@ -300,13 +298,10 @@ def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
             same += [(other, at)] * (other != at)
         # As in the file, up to the rounding to single precision.
         values = np.round(dense.astype(np.float64) + raw.offset, 4)
-        is_whole &= ((values == np.rint(values)) | np.isnan(values)).all(axis=0)
-        ends = least, most = np.fmin.reduce(values), np.fmax.reduce(values)
-        low, high = np.fmin(low, least), np.fmax(high, most)
-        at = np.flatnonzero(np.isin(ends, _SENTINELS).any(axis=0))
-        others = np.where(np.isin(values[:, at], _SENTINELS), np.nan, values[:, at])
-        least[at], most[at] = np.fmin.reduce(others), np.fmax.reduce(others)
-        inner_low, inner_high = np.fmin(inner_low, least), np.fmax(inner_high, most)
+        low, high = np.fmin(low, np.fmin.reduce(values)), np.fmax(high, np.fmax.reduce(values))
+        values[np.isin(values, _SENTINELS)] = np.nan
+        inner_low = np.fmin(inner_low, np.fmin.reduce(values))
+        inner_high = np.fmax(inner_high, np.fmax.reduce(values))
     remarks, found = [], {}
     room = np.maximum(inner_high - inner_low, 1e-9)
     for number in _SENTINELS:
@@ -323,7 +318,4 @@ def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
         name = raw.samples or [f"sample {at + 1}" for at in range(n)]
         pairs = [f"{name[one]} = {name[two]}" for one, two in same[:3]] + ["..."] * (len(same) > 3)
         remarks.append(say("same_samples", n=len(same), pairs=", ".join(pairs)))
-    whole = [raw.features[at] for at in np.flatnonzero(is_whole & (low < high))]
-    if 0 < len(whole) <= max(_FEW_WHOLE, p // 50) and len(whole) * 4 <= p:
-        remarks.append(say("whole_numbers", names=whole, first=whole[0]))
     return remarks

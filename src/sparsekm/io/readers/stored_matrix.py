@@ -22,7 +22,7 @@ from scipy.io import mminfo, mmread
 from scipy.sparse import csr_array
 
 from sparsekm.io.input_error import reason_of
-from sparsekm.io.readers.axes import find_orientation, is_row_numbers
+from sparsekm.io.readers.axes import find_orientation, is_a, is_row_numbers
 from sparsekm.io.readers.messages import explain_damage, refusal, say
 from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, assemble, check_named, check_size
 from sparsekm.io.readers.value_blocks import (
@@ -133,6 +133,10 @@ def _of_anndata(opened: Any, layout: Layout, settings: Settings) -> _Axes:
     if shape != expected:
         hint = " X looks transposed." if shape == expected[::-1] else ""
         raise refusal("obs_var", name=layout.name, shape=shape, expected=expected, hint=hint)
+    headings = [one for one in var if is_a(str(one), "feature_heading") and var[one].is_unique]
+    if headings and is_row_numbers("", _names(var) or []):
+        axes.columns = var = var.set_index(headings[0], drop=False)
+        axes.remarks.append(say("named_by_var", name=headings[0]))
     _orient(axes, settings, obs.columns)
     if axes.turn:
         check_named(settings, [*var.columns], "the columns of var")

@@ -146,44 +146,34 @@ class _Table(TextTable):
         numbers = [at for at in self.numeric if header[at] not in self.named]
         n, cells = len(self.rows), {at: self.column(at) for at in [*texts, *ids]}
         size = {at: len({*cells[at]}) for at in cells}
-        whole = [at for at in cells if all(map(str.isdecimal, cells[at]))]
-        if 0 in numbers and is_called(0, "sample_heading") and size[0] == n and 0 in whole:
+        whole = [at for at in cells if size[at] == n and all(map(str.isdecimal, cells[at]))]
+        if 0 in numbers and is_called(0, "sample_heading") and 0 in whole:
             return 0
         about = [at for at in texts if is_called(at, "feature_annotations", "sample_annotations")]
         about = [at for at in about if not is_called(at, "sample_heading", "numbering")]
         # Where the cells of one differ, others hold times of entry, say, or family names.
-        names = [at for at in texts if size[at] == n and at not in about]
+        names = [at for at in texts if size[at] == n and at not in about] or texts
         # A sample comes before the well, or the plate, that it was measured in.
         for at in sorted(texts, key=lambda at: not tidy(header[at]).startswith("sample")):
-            is_feature = is_called(at, "feature_heading")
-            if (is_called(at, "describing") and len(texts) > 1) or (
-                names and at not in names and not is_feature
-            ):
-                continue
             is_blank = at == 0 and not header[0] and self.has_header
-            is_name = 2 * size[at] > n and (at == 0 or at not in about)
-            if is_blank or is_name or (is_feature and size[at] > max(2, n / 10)):
+            is_name = is_blank or (2 * size[at] > n and (at == 0 or at not in about))
+            is_feature = is_called(at, "feature_heading") and size[at] > max(2, n / 10)
+            if is_feature or (is_name and at in names):
+                return at
+        for at in (at for at in ids if at in numbers):
+            is_first = at == numbers[0]
+            is_id = is_called(at, "numbering") and (is_first or tidy(header[at]) not in ("", "x"))
+            if is_id and at in whole:
+                return at
+            is_named = is_called(at, "feature_heading") or (at == 0 and not header[0])
+            if is_first and is_named and size[at] == n:
                 return at
         others = self.values[np.ix_(self.rows, numbers[1:])]
-        for at in (at for at in ids if at in numbers):
-            is_first, is_bare = at == numbers[0], at == 0 and not self.has_header
-            if size[at] < n:
-                # Numbers of patients, some of whom came twice.
-                is_id = is_bare and at in whole and others.size
-                if is_id and min(map(int, cells[at])) > 10 * np.nanmax(others):
-                    return 0
-                continue
-            if is_first and (is_called(at, "feature_heading") or (at == 0 and not header[0])):
-                return at
-            if at in whole:
-                if is_bare and n >= _FEWEST_IDS and (np.rint(others) != others).any():
-                    return 0
-                if is_called(at, "numbering") and (is_first or header[at].lower() not in ("", "x")):
-                    return at
-        unique = [at for at in texts if is_called(at, "feature_annotations") and size[at] == n]
-        if unique or (settings.transpose is True and self.has_header and (texts or numbers)):
-            return unique[0] if unique else min([*texts, *numbers])
-        return 0 if not header[0] and self.has_header and 0 not in self.numeric else None
+        is_bare = 0 in numbers and 0 in whole and not self.has_header and n >= _FEWEST_IDS
+        if is_bare and (np.rint(others) != others).any():
+            return 0
+        is_turned = settings.transpose is True and self.has_header
+        return min([*texts, *numbers], default=None) if is_turned else None
 
     def _find_orientation(self) -> bool:
         """Decide whether lines hold features, and say so."""
