@@ -79,14 +79,14 @@ class Progress:
         return lambda done, total: self(done, total, what)
 
 
-def wait_for_turn(log: Path, job: str, tell=None):
+def wait_for_turn(log: Path, job: str):
     """Wait until no other process runs this job, and return the lock, to be closed at the end.
 
     A job outlives a Snakemake that was killed. If it finished after the job that replaced it,
     perhaps with other settings, its files would be taken for those of the new job.
     """
     turn = log.open("a")
-    if not lock_file(turn, wait=False, tell=tell):
+    if not lock_file(turn, wait=False):
         tell_user(f"{job}: waiting for the same job of an earlier run, which still writes {log}")
         lock_file(turn)
     return turn

@@ -6,9 +6,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from sparsekm import SparseKMeans
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.tuning import choices
 from sparsekm.tuning.choices import compare_choices
-from sparsekm.tuning.feature_ranking import ScaledData
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sparsekm import classification_error_rate
-from sparsekm.tuning.feature_ranking import ScaledData
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.tuning.fold_fits import (
     N_FOLDS,
     N_REPEATS,

@@ -6,8 +6,8 @@ import pytest
 from scipy.stats import binomtest, multinomial
 
 from sparsekm import L0KMeans
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.tuning.consensus_fit import fit_consensus
-from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.fold_fits import fit_folds
 from sparsekm.tuning.separation import (
     LEVEL,

@@ -20,13 +20,13 @@ import pandas as pd
 from sklearn.base import clone
 
 from sparsekm.cluster.matrices.containers import VaryingFeatures, count_distinct
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.tables import NUMBER, WHOLE, WORD, TableFormat
 from sparsekm.metrics import label_codes
 from sparsekm.pipeline.provenance import derive_seed
-from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.fold_fits import screened_start
 
 # Enough of a search for one of many fits.

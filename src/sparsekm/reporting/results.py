@@ -19,7 +19,7 @@ from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
 from sparsekm.io.hdf5_format import open_checked, read_part
 from sparsekm.io.known_classes import class_names, distinct_classes, is_known
-from sparsekm.io.normalised_file import ANNOTATION, RULE, MatrixFile
+from sparsekm.io.normalised_file import ANNOTATION, RULE, read_features
 from sparsekm.io.store import TunedFit, read_fit
 from sparsekm.io.tables import CHOICES, COUNTS, GAP, SCORES, SEEDS, SEPARATION
 from sparsekm.pipeline.registry import method_look
@@ -183,10 +183,7 @@ class DatasetResult:
         self, indices: Sequence[int], samples: np.ndarray | None = None
     ) -> np.ndarray:
         """Read columns of the normalised matrix, of all or some samples, ascending, as float32."""
-        chosen = MatrixFile(self.normalised).select(indices)
-        if samples is None or isinstance(chosen, np.ndarray):
-            return chosen[:] if samples is None else chosen[samples]
-        return chosen.take(samples)
+        return read_features(self.normalised, indices, samples)
 
 
 _OF_DATASET = {

@@ -165,7 +165,7 @@ def test_a_table_of_a_known_program_is_read_as_it_is_meant(put, kind):
     content, samples, features = READ[kind]
     raw = read_matrix(put(content))
     assert raw.features == features
-    assert raw.X.shape[1] == len(features)
+    assert raw.shape[1] == len(features)
     if samples is not None:
         assert raw.samples == samples
 

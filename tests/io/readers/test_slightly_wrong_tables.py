@@ -33,7 +33,7 @@ HEADER, FIRST = TABLE.split("\n")[:2]
 )
 def test_what_is_no_part_of_the_table_changes_no_value(put, content, remark):
     raw = read_matrix(put(content), "kind")
-    np.testing.assert_allclose(raw.X.collect() + raw.offset, X, atol=1e-6)
+    np.testing.assert_allclose(raw.collect() + raw.offset, X, atol=1e-6)
     assert raw.features == ["GA", "GB", "GC", "GD"]
     assert raw.labels.tolist() == ["a", "b"] * 6
     assert len(raw.remarks) == (remark is not None)
@@ -42,7 +42,7 @@ def test_what_is_no_part_of_the_table_changes_no_value(put, content, remark):
 
 def test_a_line_that_ends_early_lacks_its_last_cells_aloud(put):
     raw = read_matrix(put(TABLE.replace(f",{X[3, 3]}\n", "\n")), "kind")
-    assert np.argwhere(np.isnan(raw.X.collect())).tolist() == [[3, 3]]
+    assert np.argwhere(np.isnan(raw.collect())).tolist() == [[3, 3]]
     assert "1 lines end early: their last cells are missing" in raw.remarks[0]
 
 
@@ -194,7 +194,7 @@ def test_what_cannot_be_read_says_in_one_line_what_to_do(put, kind):
 def test_numbers_with_signs_and_marks_are_read_aloud(put, cell, number, remark):
     cells = [[i + 2, cell if i == 3 else i + 7] for i in range(12)]
     raw = read_matrix(put(write(["id", "glucose", "urate"], PATIENTS, cells=cells, separator=";")))
-    assert raw.offset[1] + raw.X.collect()[3, 1] == pytest.approx(number)
+    assert raw.offset[1] + raw.collect()[3, 1] == pytest.approx(number)
     assert remark in " ".join(raw.remarks)
 
 

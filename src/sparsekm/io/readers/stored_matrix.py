@@ -24,7 +24,14 @@ from scipy.sparse import csr_array
 from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.axes import find_orientation, is_a, is_row_numbers
 from sparsekm.io.readers.messages import explain_damage, refusal, say
-from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, assemble, check_named, check_size
+from sparsekm.io.readers.raw_matrix import (
+    RawMatrix,
+    Settings,
+    SparseRows,
+    assemble,
+    check_named,
+    check_size,
+)
 from sparsekm.io.readers.value_blocks import (
     Layout,
     Opened,
@@ -33,7 +40,6 @@ from sparsekm.io.readers.value_blocks import (
     find_layout,
     open_stored,
 )
-from sparsekm.io.row_stream import SparseRows
 
 _FEATURES = ("genes", "features", "feature_names", "gene_names", "var_names")
 _SAMPLES = ("samples", "sample_names", "obs_names", "cell_names")
@@ -88,13 +94,12 @@ def read_stored(file: Path, settings: Settings) -> RawMatrix:
 
 
 def _finish(axes: _Axes, settings: Settings, opened: Opened) -> RawMatrix:
-    X, offset = check_rows(opened, axes.remarks, settings.missing_numbers)
+    raw = check_rows(opened, axes.remarks, settings.missing_numbers)
     if axes.chosen is not None:
-        X, offset = X.select(axes.chosen), offset[axes.chosen]
+        raw = raw.select(axes.chosen)
     about, of_features = (axes.columns, axes.rows) if axes.turn else (axes.rows, axes.columns)
-    features = _names(of_features) or [f"feature{j + 1}" for j in range(X.shape[1])]
-    raw = RawMatrix(X, offset, features, _names(about), remarks=axes.remarks)
-    raw.positions = axes.positions
+    raw.features = _names(of_features) or [f"feature{j + 1}" for j in range(raw.shape[1])]
+    raw.samples, raw.positions, raw.remarks = _names(about), axes.positions, axes.remarks
     if "relevant" in of_features:
         truth = of_features["relevant"].to_numpy()
         if truth.dtype.kind not in "biuf" or not np.isin(truth, (0, 1)).all():

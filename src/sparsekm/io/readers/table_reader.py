@@ -38,7 +38,6 @@ from sparsekm.io.readers.raw_matrix import (
     merge_features,
 )
 from sparsekm.io.readers.text_table import TextTable, as_numbers
-from sparsekm.io.row_stream import RowStream
 
 _FEWEST_IDS = 10
 _WITH_UNIT = re.compile(r"([+-]?\d[\d.,]*)\s*(±.*|\(.*\)|[^\W\d_]\S*|[°%‰]\S*)")
@@ -263,8 +262,8 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
         found = [name for name in table.above if not name.startswith("Sample_")] or [*table.above]
         remarks.append(say("lines_above", names=found, first=found[0]))
     offset = np.nan_to_num(X[0])
-    stream = RowStream.of((X - offset).astype(np.float32, order="C"))
-    raw = RawMatrix(stream, offset, names, samples, remarks=remarks)
+    X = (X - offset).astype(np.float32, order="C")
+    raw = RawMatrix.of(X, offset, names, samples, remarks=remarks)
     raw.lines = "features" if transpose else "samples"
     return assemble(raw, settings, about)
 

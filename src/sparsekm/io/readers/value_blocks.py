@@ -32,8 +32,7 @@ from sparsekm.io.readers.messages import (
     refuse_format,
     say,
 )
-from sparsekm.io.readers.raw_matrix import check_size, held_bytes
-from sparsekm.io.row_stream import RowStream
+from sparsekm.io.readers.raw_matrix import RawMatrix, check_size, held_bytes
 
 _CSR = ("data", "indices", "indptr")
 _CELLS_AT_ONCE = 2**21
@@ -182,10 +181,8 @@ def arrays_in(opened: Any, prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def check_rows(
-    opened: Opened, remarks: list[str], missing: list[float]
-) -> tuple[RowStream, np.ndarray]:
-    """Read a matrix once, check it, and return it as a stream of float32, with what it lacks.
+def check_rows(opened: Opened, remarks: list[str], missing: list[float]) -> RawMatrix:
+    """Read a matrix once, check it, and return it without names.
 
     `opened` opens the matrix, (n, p): an array, a data set of HDF5 or Zarr, or sparse rows. Sparse
     ones stay so, with an offset of 0, if they take less memory that way and lack no value.
@@ -199,7 +196,8 @@ def check_rows(
             counts += np.bincount(rows.indices, minlength=shape[1])
             n_finite += np.isfinite(rows.data).sum()
         if n_finite == counts.sum():
-            return RowStream(shape, lambda: _canonical(opened), counts), np.zeros(shape[1])
+            zero = np.zeros(shape[1])
+            return RawMatrix(shape, lambda: _canonical(opened), zero, n_stored=counts)
         check_size(*shape, in_blocks=True)
         remarks.append(say("sparse_lacks"))
     offset, n_infinite = np.zeros(shape[1]), 0
@@ -228,7 +226,7 @@ def check_rows(
                 block = np.where(lacking, np.float32(np.nan), block)
             yield block
 
-    return RowStream(shape, read), offset
+    return RawMatrix(shape, read, offset)
 
 
 def _canonical(opened: Opened) -> Iterator[csr_array]:
