@@ -148,11 +148,9 @@ def find_orientation(
 ) -> tuple[bool | None, str]:
     """Decide whether lines hold features, None if both readings are equally good, and say why.
 
-    Most published expression tables have one gene per line. If such a table were clustered as it
-    is, genes would be treated as samples without any sign of it in the result. Evidence is
-    weighed: the names of lines, [] if they are only numbered, under their `heading`; those of
-    columns with numbers; and, of a table of text, its columns of text, the names of lines of text
-    that were set aside, the shape and the values.
+    Evidence is weighed: the names of lines, [] if they are only numbered, under their `heading`;
+    those of columns with numbers; and, of a table of text, its columns of text, the names of lines
+    of text that were set aside, the shape and the values.
     """
     names, texts = [*(lines or ())], texts or {}
     plain = [name for name in columns if not is_a(name, "feature_annotations")] or columns
@@ -308,10 +306,9 @@ def list_describing(
 
 def _is_numbering(name: str, X: np.ndarray, at: int) -> bool:
     """Tell whether a column numbers the samples: different whole numbers, called so or in order."""
-    values, n = X[:, at], len(X)
-    if at == 0 and n > _FEW_LEVELS and any((values == np.arange(k, n + k)).all() for k in (0, 1)):
+    values = X[:, at]
+    if at == 0 and len(X) > _FEW_LEVELS and values[0] in (0, 1) and (np.diff(values) == 1).all():
         return True
-    if not is_a(name, "numbering") or (len(name) == 1 and name != "X"):
-        return False
     steps = np.diff(np.sort(values))
-    return len(steps) > 1 and bool((steps >= 0.999).all() and (steps % 1 == 0).all())
+    is_whole = len(steps) > 1 and ((steps > 0) & (steps % 1 == 0)).all()
+    return bool(is_whole) and is_a(name, "numbering") and (len(name) > 1 or name == "X")

@@ -1,7 +1,6 @@
 """Reading a matrix from files that declare both axes: AnnData, 10x Genomics, or named arrays.
 
-AnnData is HDF5 (``.h5ad``) or Zarr. Arrays, in a NumPy archive (``.npz``) or plain HDF5 (``.h5``),
-are ``X`` (n, p) and optionally ``y`` or ``labels`` (n,), ``genes`` or ``features`` (p,),
+Arrays are ``X`` (n, p) and optionally ``y`` or ``labels`` (n,), ``genes`` or ``features`` (p,),
 ``samples`` (n,), ``relevant`` (p,) bool, and anything else known of the samples under any name.
 """
 
@@ -61,6 +60,9 @@ class _Axes:
 
 def read_stored(file: Path, settings: Settings) -> RawMatrix:
     """Read and check a matrix; a sparse one stays so if it takes less memory that way."""
+    # It takes long to load, and tables of text do without.
+    from anndata.io import read_elem
+
     with open_stored(file) as opened:
         layout = find_layout(file, opened, settings.layer)
         name, node, is_array = layout.name, layout.node, layout.n_stored is None
@@ -76,7 +78,7 @@ def read_stored(file: Path, settings: Settings) -> RawMatrix:
         in_blocks = layout.in_blocks and not axes.turn
         check_size(*shape, n_stored=layout.n_stored, in_blocks=in_blocks)
         if not in_blocks:
-            held = _values(name, node) if is_array else _read_elem(node)
+            held = _values(name, node) if is_array else read_elem(node)
             if not is_array:
                 # As in `SparseRows`.
                 held.check_format(full_check=True)
@@ -110,13 +112,6 @@ def _finish(axes: _Axes, settings: Settings, opened: Opened) -> RawMatrix:
 
 def _names(axis: pd.DataFrame) -> list[str] | None:
     return None if isinstance(axis.index, pd.RangeIndex) else [*map(str, axis.index)]
-
-
-def _read_elem(node: Any) -> Any:
-    # It takes long to load, and tables of text do without.
-    from anndata.io import read_elem
-
-    return read_elem(node)
 
 
 def _orient(axes: _Axes, settings: Settings, about: Collection[object]) -> None:
@@ -161,7 +156,9 @@ def _of_anndata(opened: Any, layout: Layout, settings: Settings) -> _Axes:
 
 
 def _read_frame(opened: Any, name: str) -> pd.DataFrame:
-    frame = _read_elem(opened[name])
+    from anndata.io import read_elem
+
+    frame = read_elem(opened[name])
     if isinstance(frame, np.ndarray) and frame.dtype.names:
         # AnnData before 0.7 wrote a table of records.
         frame = pd.DataFrame({one: _as_text(frame[one]) for one in frame.dtype.names})

@@ -272,10 +272,10 @@ class TextTable:
         first, *names = [cell.strip() for cell in cells]
         are_few = len(names) >= 2 * len({*groups}) or "" in self.header[1:]
         is_text = {*CellParser().numbers(names)} <= {None}
-        are_names = len(groups) == len(names) and all(groups) and are_few and is_text
-        if are_names and len({*names}) < len(names):
+        if len({*names}) < len(names) == len(groups):
             names = [f"{group} {name}" for group, name in zip(groups, names, strict=True)]
-        if not are_names or len({*names}) < len(names):
+        is_header = are_few and is_text and all(groups) and len(groups) == len(names)
+        if not is_header or len({*names}) < len(names):
             return False
         self.above.setdefault(self.header[0] or "group", groups)
         self.header = [first or self.header[0], *names]
