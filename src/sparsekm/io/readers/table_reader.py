@@ -47,7 +47,8 @@ class _Table(TextTable):
     """A table whose lines and columns are described, by index.
 
     `rows` and `numeric` hold measurements, `aside` are other lines, `text` other columns; `edge` is
-    the column with the names of the lines. `transpose` tells that lines hold features.
+    the column with the names of all lines, if there is one, and `edges` these names. `transpose`
+    tells that lines hold features.
     """
 
     def __init__(self, file: Path, text: str | None, settings: Settings) -> None:
@@ -77,6 +78,7 @@ class _Table(TextTable):
         self.rows, self.aside = np.flatnonzero(~is_aside), np.flatnonzero(is_aside)
         self._refuse_long(ids)
         self.edge = self._find_edge(sorted(ids))
+        self.edges = [] if self.edge is None else self.text_of[self.edge].tolist()
         if not self.has_header and self.edge != 0:
             header[0] = "column1"
         self.text = [at for at in self.text if at != self.edge]
@@ -89,13 +91,12 @@ class _Table(TextTable):
             cell = self.cells(row)[[0, *self.text][-1]].strip()
             raise refusal(kind, names=header, cell=cell, line=self.numbers[row])
         self.transpose = self._find_orientation()
-        if self.edge is not None:
-            # The lines that settings name; where columns hold samples, they may describe them.
-            named = self.named if self.transpose else {*settings.ignore}
-            is_named = np.array([name in named for name in self.column(self.edge)], dtype=bool)
-            if self.transpose:
-                self.aside = np.sort([*self.aside, *self.rows[is_named]])
-            self.rows = self.rows[~is_named]
+        # The lines that settings name; where columns hold samples, they may describe them.
+        named = self.named if self.transpose else {*settings.ignore}
+        gone = [row for row in self.rows if self.edges and self.edges[row] in named]
+        self.rows = np.setdiff1d(self.rows, gone)
+        if self.transpose:
+            self.aside = np.union1d(self.aside, gone).astype(int)
 
     def column(self, at: int) -> list[str]:
         """Return the cells of a column in the lines of numbers."""
@@ -179,11 +180,11 @@ class _Table(TextTable):
         settings, columns = self.settings, self.names(self.numeric)
         if isinstance(settings.transpose, bool):
             return settings.transpose
-        heading, lines, aside = "", None, []
+        heading, lines = "", None
         if self.edge is not None:
             heading, lines = self.header[self.edge], self.column(self.edge)
             lines = [] if is_row_numbers(heading, lines) else lines
-            aside = self.text_of[self.edge][self.aside].tolist()
+        aside = [self.edges[row] for row in self.aside if self.edges]
         X = self.values[np.ix_(self.rows, self.numeric[:500])]
         if lines == columns:
             X = self.values[np.ix_(self.rows, self.numeric)]
@@ -203,8 +204,7 @@ class _Table(TextTable):
                     self.remarks.append(say("features_despite", sign=sign, key=key))
                 return False
         for key, name in [*settings.named.items()][:1]:
-            is_line = self.edge is not None and name.strip() in self.text_of[self.edge]
-            if is_line or self.above_of(name) is not None:
+            if name.strip() in self.edges or self.above_of(name) is not None:
                 self.remarks.append(say("names_a_line", key=key, name=name))
                 return True
         if found is None:
@@ -222,14 +222,13 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
     remarks, transpose = table.remarks, table.transpose
     about, columns = _describe_samples(table), table.names(table.numeric)
     lines = None if table.edge is None else table.column(table.edge)
-    all_lines = [] if table.edge is None else table.text_of[table.edge].tolist()
     headings = [*filter(None, table.header)]
     if transpose:
-        known = [*dict.fromkeys([*about, *all_lines])]
+        known = [*dict.fromkeys([*about, *table.edges])]
         check_named(settings, known, "its lines", "the name of a column", headings)
         _refuse_several_measures(table, columns)
     else:
-        check_named(settings, headings, "its columns", "the name of a line", all_lines)
+        check_named(settings, headings, "its columns", "the name of a line", table.edges)
     X = _take_values(table)
     samples, features, sides = lines, columns, ("lines", "columns")
     if transpose:
@@ -277,9 +276,9 @@ def _describe_samples(table: _Table) -> dict[str, list[str]]:
         wanted = {at: name for at, name in named if at in table.text or name in asked}
         return {name: table.column(at) for at, name in wanted.items()}
     about = {}
-    for line in table.aside if table.edge is not None else ():
+    for line in table.aside if table.edges else ():
         cells = [cell.strip() for cell in table.cells(line)]
-        about.setdefault(cells[table.edge], [cells[at] for at in table.numeric])
+        about.setdefault(table.edges[line], [cells[at] for at in table.numeric])
     for name in asked:
         above = table.above_of(name)
         if name not in about and above is not None:

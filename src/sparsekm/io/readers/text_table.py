@@ -21,6 +21,7 @@ from sparsekm.io.readers.axes import KNOWN, is_a, shape_of
 from sparsekm.io.readers.messages import KNOWN_FORMATS, refusal, refuse_format, say
 
 _MOST_COLUMNS = 1_000_000
+_LONGEST_NUMBER = 100
 _FEW_STEPS = 6
 _LINES_LOOKED_AT = 200
 _WIDE_HEAD = 2**17  # characters of ten lines
@@ -69,6 +70,8 @@ class CellParser:
 
     def _read(self, cell: str) -> float | None:
         text = cell.strip()
+        if len(text) > _LONGEST_NUMBER:
+            return None
         if text.casefold() in self._missing or _BEYOND.fullmatch(text):
             return float("nan")
         plain, changed = text.translate(_BLANKS), {}
