@@ -22,7 +22,6 @@ from sparsekm.io.readers.messages import say
 
 _LOOKED_AT = 2000
 _FEW_SYMBOLS = 3
-_MANY = 20
 _FEW_LEVELS = 10
 _TALL, _WIDE = 10, 5  # ratios of lines to columns, from which numbered lines may be features
 _LEVELS, _NO_LEVELS = 0.6, 0.1  # shares of the variance
@@ -278,8 +277,8 @@ def list_describing(
 ) -> list[str]:
     """List the features of a matrix (samples, features) that describe the samples or sum them up.
 
-    Where most features are descriptions, as in clinical tables, they are kept with a remark.
-    `lines` tells that the features are lines of the table.
+    Where a third or more are descriptions, as in clinical tables, they are kept with a remark, but
+    for classes. `lines` tells that the features are lines of the table.
     """
     index = {name: at for at, name in enumerate(features) if name not in keep}
     gone = {name for name in index if is_a(name, "special_lines", "totals")}
@@ -288,16 +287,14 @@ def list_describing(
     described = [name for name in index if is_a(name, *kinds)]
     rest = [name for name in features if name in index and name not in {*described, *gone}]
     classes = [name for name in described if is_a(name, "class_headings")]
-    if described and rest:
-        is_few = 4 * len(described) <= len(features) >= _MANY
-        if is_few or (weigh_names(rest).score > 0 and 2 * len(described) <= len(rest)):
-            gone |= {*described}
-        else:
-            values = {name: X[:, index[name]] for name in classes}
-            levels = {name: np.unique(x[np.isfinite(x)]) for name, x in values.items()}
-            gone |= {name for name in classes if len(levels[name]) <= _FEW_LEVELS}
-            left = [name for name in described if name not in gone]
-            remarks += [say("may_describe", names=left)] * bool(left)
+    if 2 * len(described) < len(rest):
+        gone |= {*described}
+    elif rest:
+        values = {name: X[:, index[name]] for name in classes}
+        levels = {name: np.unique(x[np.isfinite(x)]) for name, x in values.items()}
+        gone |= {name for name in classes if len(levels[name]) <= _FEW_LEVELS}
+        left = [name for name in described if name not in gone]
+        remarks += [say("may_describe", names=left)] * bool(left)
     found = [name for name in classes if name in gone]
     if found and not lines:
         remarks.append(say("may_be_classes", name=found[0]))
