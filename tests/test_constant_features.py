@@ -67,7 +67,8 @@ def places_of_those_that_vary():
 
 @pytest.fixture(scope="module", name="wider")
 def with_constant_features(X, places):
-    wider = np.tile(np.linspace(-3, 3, 20 + N_CONSTANT).round(), (len(X), 1))
+    # No sum of 0.1 is exact.
+    wider = np.tile(np.resize([0.1, -1e9, 0.0, 3.0], 20 + N_CONSTANT), (len(X), 1))
     wider[:, places] = X
     return wider
 
@@ -136,10 +137,13 @@ def test_of_many_samples_too_in_blocks_and_sparse(source, places):
     assert np.flatnonzero(fit.get_support()).tolist() == places[:5].tolist()
 
 
-def test_a_count_above_the_features_that_vary_takes_constant_ones_last(X, wider, places):
-    fit = L0KMeans(3, sparsity=22, n_init=1, random_state=0).fit(wider)
-    assert fit.get_support()[places].all()
-    assert fit.get_support().sum() == 22
+@pytest.mark.parametrize("search", ["alternate", "global"])
+def test_constant_features_are_taken_last_and_the_first_of_them_first(wider, places, search):
+    estimator = L0KMeans(3, search=search, n_init=1, random_state=0)
+    rest, counts = np.setdiff1d(np.arange(wider.shape[1]), places), [19, 20, 22, 320]
+    for weights, count in zip(estimator.path(wider, counts).weights, counts, strict=True):
+        assert weights[places].sum() == min(count, 20)
+        assert np.flatnonzero(weights[rest]).tolist() == list(range(max(0, count - 20)))
     with pytest.raises(ValueError, match="sparsity=321 should be <= n_features=320"):
         L0KMeans(3, sparsity=321).fit(wider)
 

@@ -95,7 +95,7 @@ class Recorder:
 
 
 class Given(ClusterMixin, BaseEstimator):
-    """A clusterer whose n-th fit returns the n-th of its answers, again and again the last."""
+    """A clusterer whose n-th fit returns the n-th of its answers, then the last one."""
 
     calls = 0
 

@@ -55,7 +55,7 @@ def test_of_independent_noise_missing_values_are_the_means():
     np.testing.assert_allclose(fill_missing(X), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.2, 0.4])
+@pytest.mark.parametrize("share", [0.05, 0.4])
 def test_where_many_features_show_clusters_weakly_they_are_nearer_than_by_neighbours(share):
     # A quarter of the features, as in the paper's Experiment 2.
     X = np.random.default_rng(0).standard_normal((60, 200))
@@ -99,9 +99,8 @@ def test_clusters_are_found_although_a_fifth_is_missing(name):
     found = imputing(name).fit(X)
     assert classification_error_rate(TRUTH, found.labels_) == 0
     assert classification_error_rate(TRUTH, found.predict(X)) == 0
-    assert set(np.argsort(-found.feature_weights_, kind="stable")[:6]) <= set(range(12)) or (
-        name == "KMeans"
-    )
+    largest = set(np.argsort(-found.feature_weights_, kind="stable")[:6])
+    assert name == "KMeans" or largest <= set(range(12))
     kept = found.transform(X)
     assert np.isnan(kept).any()
     assert kept.shape == (60, found.get_support().sum())

@@ -27,10 +27,10 @@ def data_matrix(request):
 
 
 @pytest.fixture(
-    scope="module", params=[(m, s) for m in ("l0", "l1") for s in ("alternate", "global")]
+    scope="module", params=["l0, alternate", "l0, global", "l1, alternate", "l1, global"]
 )
 def fitted_path(request, X):
-    method, search = request.param
+    method, search = request.param.split(", ")
     estimator = ESTIMATORS[method](4, search=search, n_init=3, random_state=0)
     return method, estimator.path(X, GRIDS[method])
 
@@ -86,13 +86,9 @@ def test_a_path_of_kmeans_is_the_one_fit():
     assert path.sparsities.tolist() == [30]
     np.testing.assert_array_equal(path.labels[0], fit.labels_)
     assert path.objectives[0] == fit.objective_
-    assert (path.weights == 1).all()
 
 
-WEIGHT_STEPS = [TopFeatures(5), TopFeatures(30), SoftThreshold(1.6), SoftThreshold(5.0)]
-
-
-@pytest.mark.parametrize("weight_step", WEIGHT_STEPS, ids=str)
+@pytest.mark.parametrize("weight_step", [TopFeatures(5), SoftThreshold(1.6)], ids=str)
 def test_objectives_never_fall_along_the_alternation(X, weight_step):
     rng = np.random.default_rng(0)
     matrix, partition = CentredMatrix(X), KMeansPartition(4)

@@ -1,7 +1,5 @@
 """The search along a path: pools of partitions, their children, and what is handed out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -25,20 +23,19 @@ def draw(n_samples):
     return X
 
 
-@pytest.mark.parametrize("n_samples", [500, 5000])
-@pytest.mark.parametrize("kind", [L0KMeans, L1KMeans])
+@pytest.mark.parametrize(
+    ("kind", "n_samples"), [(L0KMeans, 500), (L0KMeans, 5000), (L1KMeans, 5000)]
+)
 def test_objectives_rise_with_the_sparsity_and_no_fit_is_bettered_by_anothers_labels(
     kind, n_samples
 ):
-    X = draw(n_samples)
-    for seed in range(2 if n_samples < 1000 else 1):
-        path = kind(6, n_init=2, random_state=seed).path(X, GRIDS[kind])
-        assert path.search == "global"
-        assert np.all(np.diff(path.objectives) >= 0)
-        for sparsity, objective in zip(path.sparsities, path.objectives, strict=True):
-            step = PENALTIES[kind().penalty](sparsity)
-            values = [np.sum(step.weigh(scores) * scores) for scores in path.scores]
-            assert np.all(np.array(values) <= objective * (1 + 1e-9))
+    path = kind(6, n_init=2, random_state=0).path(draw(n_samples), GRIDS[kind])
+    assert path.search == "global"
+    assert np.all(np.diff(path.objectives) >= 0)
+    for sparsity, objective in zip(path.sparsities, path.objectives, strict=True):
+        step = PENALTIES[kind().penalty](sparsity)
+        values = [np.sum(step.weigh(scores) * scores) for scores in path.scores]
+        assert np.all(np.array(values) <= objective * (1 + 1e-9))
 
 
 @pytest.mark.parametrize(("kind", "grid"), [(L0KMeans, [8, 20, 40]), (L1KMeans, [2, 4, 6])])
@@ -65,22 +62,10 @@ def test_fits_are_settled_in_the_end(kind, grid, monkeypatch):
 
 @pytest.mark.parametrize("n_samples", [250, 5000])
 def test_a_fit_is_about_as_good_as_the_path(n_samples):
-    X, ratios = draw(n_samples), []
-    for seed in range(2 if n_samples < 1000 else 1):
-        path = L0KMeans(6, random_state=seed).path(X, [4, 15, 40])
-        for sparsity, objective in zip(path.sparsities, path.objectives, strict=True):
-            fit = L0KMeans(6, sparsity=int(sparsity), random_state=seed).fit(X)
-            ratios.append(fit.objective_ / objective)
-    assert np.mean(ratios) > 0.999
-
-
-@pytest.mark.parametrize("n_samples", [400, 5000])
-def test_what_references_are_compared_by_is_the_search_of_the_path(n_samples):
     X = draw(n_samples)
-    estimator = L0KMeans(6, n_init=2, random_state=1)
-    found = estimator.search_objectives(X, [15, 4, 40])
-    np.testing.assert_array_equal(found, estimator.path(X, [15, 4, 40]).first_objectives)
-    assert found[1] < found[0] < found[2]
+    path = L0KMeans(6, random_state=0).path(X, [4, 15, 40])
+    fits = [L0KMeans(6, sparsity=count, random_state=0).fit(X) for count in (4, 15, 40)]
+    assert np.mean([fit.objective_ for fit in fits] / path.objectives) > 0.999
 
 
 # Given labels are the only start of the alternation: nothing is searched.

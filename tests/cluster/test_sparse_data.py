@@ -49,37 +49,41 @@ def name_of(estimator):
     return type(estimator).__name__
 
 
-def learned(estimator):
-    return {name: np.copy(getattr(estimator, name)) for name in FITTED if hasattr(estimator, name)}
+def assert_fits_alike(estimator, X, kind=sparse.csr_array):
+    dense, stored = clone(estimator).fit(X), clone(estimator).fit(kind(X))
+    np.testing.assert_array_equal(stored.labels_, dense.labels_)
+    for name in FITTED:
+        if hasattr(dense, name):
+            found, expected = getattr(stored, name), getattr(dense, name)
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    return stored
 
 
-@pytest.mark.parametrize("n", [700, 5000])
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
-def test_a_fit_is_that_of_the_dense_data(estimator, n):
-    X = draw(n)
-    labels = estimator.fit(X).labels_.copy()
-    expected = learned(estimator)
-    estimator.fit(sparse.csr_array(X))
-    np.testing.assert_array_equal(estimator.labels_, labels)
-    for name, value in learned(estimator).items():
-        np.testing.assert_allclose(value, expected[name], rtol=1e-9, atol=1e-9)
-    assert estimator.feature_scores_[[20, 21]].tolist() == [0.0, 0.0]
+def test_a_fit_is_that_of_the_dense_data(estimator):
+    fit = assert_fits_alike(estimator, draw(5000))
+    assert fit.feature_scores_[[20, 21]].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("rule", "Estimator", "grid"), [("max", L1KMeans, [2, 3]), ("auto", L0KMeans, [8, 39])]
+)
+def test_a_search_is_that_of_the_dense_data(rule, Estimator, grid):
+    tuned = {"sparsities": grid, "n_references": 2, "rule": rule, "random_state": 0}
+    search = GapSearch(Estimator(N_CLUSTERS, n_init=1), **tuned)
+    X = draw(700)
+    found = assert_fits_alike(search, X, sparse.csc_array)
+    np.testing.assert_array_equal(found.predict(sparse.csc_array(X)), found.labels_)
+    assert sparse.issparse(found.transform(sparse.csc_array(X)))
 
 
 @pytest.mark.parametrize("guard", [1, 120])
-@pytest.mark.parametrize("estimator", ESTIMATORS[:5], ids=name_of)
+@pytest.mark.parametrize("estimator", [ESTIMATORS[0], ESTIMATORS[3], ESTIMATORS[4]], ids=name_of)
 def test_a_search_of_the_stored_values_is_that_of_the_dense_data(estimator, guard, monkeypatch):
-    X = draw(700)
-    estimator = clone(estimator).set_params(min_cluster_size=guard)
-    labels = estimator.fit(X).labels_.copy()
-    expected = learned(estimator)
     # A share that no data have: nothing is searched dense.
     monkeypatch.setattr(sparse_matrix, "FEW_VALUES", 0)
     monkeypatch.setattr(sparse_matrix, "SEARCHED_SHARE", 2)
-    estimator.fit(sparse.csr_array(X))
-    np.testing.assert_array_equal(estimator.labels_, labels)
-    for name, value in learned(estimator).items():
-        np.testing.assert_allclose(value, expected[name], rtol=1e-9, atol=1e-9)
+    assert_fits_alike(clone(estimator).set_params(min_cluster_size=guard), draw(700))
 
 
 @pytest.mark.parametrize("sparsity", [100, 8000])
@@ -146,16 +150,6 @@ def test_explicit_zeros_duplicates_and_unsorted_indices_are_what_they_add_up_to(
     np.testing.assert_array_equal(estimator.labels_, expected)
     np.testing.assert_allclose(estimator.feature_scores_, estimator.fit(X).feature_scores_)
     assert given.nnz == n_stored
-
-
-@pytest.mark.parametrize(("Estimator", "grid"), [(L0KMeans, [3, 8, 39]), (L1KMeans, [1.5, 3, 6])])
-def test_a_path_is_that_of_the_dense_data(Estimator, grid):
-    X = draw(5000)
-    estimator = Estimator(N_CLUSTERS, n_init=2, random_state=0)
-    expected, found = estimator.path(X, grid), estimator.path(sparse.csr_array(X), grid)
-    np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-9)
-    np.testing.assert_array_equal(found.labels, expected.labels)
-    np.testing.assert_allclose(found.weights, expected.weights, atol=1e-9)
 
 
 def test_nothing_of_the_size_of_the_dense_matrix_is_made(peak_bytes):

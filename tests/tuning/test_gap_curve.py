@@ -65,7 +65,7 @@ def test_max_takes_the_largest_gap_and_one_se_the_smallest_sparsity_within_its_e
     assert select_sparsity(table, rule="max") == np.argmax(gaps)
 
 
-@pytest.mark.parametrize("n_features", [1, 2, 5, 25, 200, 1724])
+@pytest.mark.parametrize("n_features", [1, 2, 25, 1724])
 @pytest.mark.parametrize("penalty", ["l0", "l1"])
 def test_default_grids_are_geometric_and_end_where_nothing_is_dropped(penalty, n_features):
     densest = n_features if penalty == "l0" else np.sqrt(n_features)
@@ -174,7 +174,7 @@ def test_two_features_hand_worked():
     assert same == pytest.approx(2)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_independent_features_score_one_within_chance_and_correlated_ones_more(seed):
     X, labels, relevant = drawn(0.0, seed)
     for weights in (np.ones(200), relevant):

@@ -54,16 +54,14 @@ def test_a_reference_is_known_by_seed_and_index_alone(draw, X):
 
 
 @pytest.mark.parametrize("draw", KINDS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_neither_layout_nor_blas_threads_touch_the_bits(draw, dtype):
+def test_neither_layout_nor_blas_threads_touch_the_bits(draw):
     # So large that the BLAS would share the work among threads.
-    X = np.random.default_rng(4).standard_normal((120, 300)).astype(dtype)
+    X = np.random.default_rng(4).standard_normal((120, 300))
     rows, columns = (np.array(X, order=order) for order in "CF")
     with threadpool_limits(1):
         one = draw(rows, index=1, seed=1)
     with threadpool_limits(2):
         two = draw(columns, index=1, seed=1)
-    assert one.dtype == dtype
     assert one.tobytes() == two.tobytes()
     assert columns.tobytes() == rows.tobytes() == X.tobytes()
 
@@ -93,15 +91,9 @@ def test_a_reference_is_searched_as_the_data_are_before_they_are_refined(n_sampl
     np.testing.assert_array_equal(found, path.first_objectives)
 
 
-def few_stored(n_samples):
-    rng = np.random.default_rng(1)
-    X = np.where(rng.random((n_samples, 24)) < 0.2, rng.exponential(1.0, (n_samples, 24)), 0.0)
-    X[:, 20:22] = [0, 1.5]
-    return X
-
-
 def test_a_sparse_permuted_reference_has_the_stored_values_of_every_column_in_random_rows():
-    X = sparse.csr_array(few_stored(400))
+    rng = np.random.default_rng(1)
+    X = sparse.random_array((400, 24), density=0.2, rng=rng).tocsr()
     first, again, other = (permuted_reference(X, index=index, seed=3) for index in (0, 0, 1))
     assert (first != again).nnz == 0 < (first != other).nnz
     assert (first != X).nnz > 0
@@ -135,8 +127,7 @@ def test_gaussian_correlations_are_those_of_the_data_on_average(monkeypatch):
     X[:, 4] = X[:, 3] + 0.5 * X[:, 4]
     drawn = [np.corrcoef(gaussian_reference(X, index=b, seed=0).T) for b in range(600)]
     expected = np.corrcoef(X.T)
-    # A correlation of 40 draws varies by (1 - r^2) / sqrt(40), their mean over 600 by 1/25 of it;
-    # it is biased towards 0 by r (1 - r^2) / 80, which is less.
+    # A correlation of 40 draws varies by (1 - r^2) / sqrt(40), and is biased by less.
     assert abs(expected[3, 4]) > 0.8
     assert abs(np.mean(drawn, axis=0) - expected).max() < 5 / np.sqrt(40 * 600)
     assert np.std([r[0, 1] for r in drawn]) == pytest.approx(1 / np.sqrt(40), rel=0.2)
@@ -194,7 +185,7 @@ def likeness(X, n_neighbours):
     return np.mean([(X * X[each]).mean() for each in neighbours.T])
 
 
-@pytest.mark.parametrize("width", [0, 2, 4])
+@pytest.mark.parametrize("width", [0, 4])
 def test_in_space_values_and_likeness_of_neighbours_remain(width):
     X = field(width).astype(np.float32)
     reference = spatial_reference(X, positions=GRID, index=0, seed=1)
@@ -212,7 +203,6 @@ def test_in_space_values_and_likeness_of_neighbours_remain(width):
         np.zeros((5, 2)),
         np.arange(5.0)[:, None],
         np.random.default_rng(0).random((5, 3)) * [1e6, 1, 1e-6],
-        np.repeat(np.eye(3), 2, axis=0)[:5],
     ],
 )
 def test_any_positions_will_do(positions):
