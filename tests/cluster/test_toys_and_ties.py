@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans as ReferenceKMeans
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 
@@ -129,48 +128,3 @@ def test_l1_shares_among_the_first_floor_s_squared_of_tied_features(
     np.testing.assert_allclose(fit.feature_weights_, expected, atol=1e-12)
     assert np.linalg.norm(fit.feature_weights_) == pytest.approx(1, abs=1e-12)
     assert fit.feature_weights_.sum() <= sparsity * (1 + 1e-6)
-
-
-def test_all_features_alike_is_no_obstacle():
-    X = np.repeat(np.repeat([0.0, 1.0], 5)[:, None], 6, axis=1)
-    fit = L0KMeans(2, sparsity=2, random_state=0).fit(X)
-    assert fit.get_support().tolist() == [True, True] + [False] * 4
-    fit = L1KMeans(2, sparsity=1.8, random_state=0).fit(X)
-    np.testing.assert_allclose(fit.feature_weights_, np.array([1, 1, 1, 0, 0, 0]) / np.sqrt(3))
-    fit = L1KMeans(2, random_state=0).fit(X)
-    np.testing.assert_allclose(fit.feature_weights_, 1 / np.sqrt(6))
-
-
-@pytest.mark.parametrize(("n_clusters", "search"), [(2, "alternate"), (5, "global")])
-def test_noise_features_score_k_minus_one_on_average(n_clusters, search):
-    n, n_noise = 60, 3000
-    rng = np.random.default_rng(n_clusters)
-    # Three features decide the partition alone, so it is fixed as far as the noise can tell.
-    truth = np.repeat(np.arange(n_clusters), n // n_clusters)
-    signal = 100.0 * truth[:, None] * np.array([1.0, -1.0, 2.0])
-    X = np.hstack([signal + rng.standard_normal((n, 3)), rng.standard_normal((n, n_noise))])
-    fit = L0KMeans(n_clusters, sparsity=3, search=search, random_state=0).fit(X)
-    assert len({(a, b) for a, b in zip(truth, fit.labels_, strict=True)}) == n_clusters
-    noise_scores = fit.feature_scores_[3:]
-    # Chi-squared with K - 1 degrees of freedom.
-    error = np.sqrt(2 * (n_clusters - 1) / n_noise)
-    assert abs(noise_scores.mean() - (n_clusters - 1)) < 4 * error < 0.25
-
-
-def test_the_objective_and_the_inertia_share_out_the_total(clear_data):
-    X = clear_data.X
-    fit = KMeans(3, random_state=0).fit(X)
-    reference = ReferenceKMeans(3, n_init=20, random_state=0).fit(X)
-    total = ((X - X.mean(axis=0)) ** 2).sum()
-    assert fit.objective_ == pytest.approx(total - reference.inertia_, rel=1e-10)
-    assert fit.objective_ == pytest.approx(fit.feature_scores_.sum(), rel=1e-12)
-
-
-@pytest.mark.parametrize(("sparsity", "search"), [(np.sqrt(20), "alternate"), (20.0, "global")])
-def test_a_bound_beyond_sqrt_p_gives_weights_proportional_to_the_scores(
-    clear_data, search, sparsity
-):
-    fit = L1KMeans(3, sparsity=sparsity, search=search, random_state=0).fit(clear_data.X)
-    expected = fit.feature_scores_ / np.linalg.norm(fit.feature_scores_)
-    np.testing.assert_allclose(fit.feature_weights_, expected, rtol=1e-9)
-    assert fit.objective_ == pytest.approx(np.linalg.norm(fit.feature_scores_), rel=1e-12)

@@ -3,7 +3,6 @@
 from itertools import combinations
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn import config_context
@@ -102,13 +101,6 @@ def test_weights_are_routed_through_a_pipeline(clear_data, weights):
         pipeline = make_pipeline(scaler, clusterer).fit(clear_data.X, sample_weight=weights)
     alone = L0KMeans(3, sparsity=4, random_state=0).fit(scaled, sample_weight=weights)
     assert_same(pipeline[-1], alone)
-
-
-def test_names_of_features_are_remembered(clear_data, weights):
-    frame = pd.DataFrame(clear_data.X).add_prefix("gene ")
-    for given in (weights, np.where(np.arange(36) % 5 == 0, 0, weights)):
-        fit = KMeans(3, random_state=0).fit(frame, sample_weight=given)
-        assert fit.feature_names_in_[1] == "gene 1"
 
 
 @pytest.mark.parametrize(

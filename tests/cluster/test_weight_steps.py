@@ -137,10 +137,6 @@ def test_a_penalty_weighs_alike_from_python_and_compiled(step):
     assert step.keeps_all(9) == bool((by_hand == 1).all())
 
 
-def test_a_penalty_of_ones_own_has_the_weights_it_says():
-    assert Podium(3.0, 2.0).weigh([1.0, 5.0, 4.0, 5.0]).tolist() == [0, 3, 0, 2]
-
-
 # Searches are compiled anew for a penalty of one's own, which takes half a minute.
 OWN = pytest.param(STEPS[-1], marks=pytest.mark.release)
 

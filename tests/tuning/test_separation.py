@@ -8,13 +8,11 @@ from scipy.stats import binomtest, multinomial
 from sparsekm import L0KMeans
 from sparsekm.tuning.consensus_fit import fit_consensus
 from sparsekm.tuning.feature_ranking import ScaledData
-from sparsekm.tuning.fold_fits import fit_folds
 from sparsekm.tuning.separation import (
     LEVEL,
     MatchedFold,
     are_apart,
     join_touching,
-    match_folds,
     one_mode_p,
     separation,
 )
@@ -144,17 +142,3 @@ def test_one_gaussian_that_is_cut_has_no_clusters_and_two_have():
     assert not consensus_of(X, 2).has_clusters
     X[:30, :8] += 3
     assert consensus_of(X, 2).has_clusters
-
-
-def test_the_partition_of_a_fold_that_agrees_most_is_taken():
-    X = np.random.default_rng(0).normal(size=(60, 20))
-    X[:30, :8] += 3
-    labels = consensus_of(X, 2).labels
-    folds = fit_folds(ScaledData.standardise(X), 2, screening="all", seed=0)
-    for fold, matched in zip(folds, match_folds(labels, folds), strict=True):
-        shares = [
-            max(np.mean(labels[fold.drawn] == c), np.mean(labels[fold.drawn] != c))
-            for c in fold.labels[:, fold.drawn]
-        ]
-        best = np.mean(labels[fold.drawn] == matched.labels[fold.drawn])
-        assert best == pytest.approx(max(shares))
