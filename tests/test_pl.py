@@ -32,26 +32,19 @@ def clustered():
 def change(adata, kind):
     """Do to a clustered AnnData what programs do between two calls."""
     labels = adata.obs[KEY]
-    if isinstance(kind, type):
-        adata.X = adata.X.astype(kind)
-    elif kind == "partly":
-        adata.obs[KEY] = labels.astype(object).where(np.arange(90) >= 10)
-    elif kind == "view":
+    if kind == "view":
         return adata[labels != "1"]
+    if kind == "whole numbers":
+        adata.obs[KEY] = labels.astype(int)
+        adata.X = adata.X.astype(np.float16)
     else:
-        adata.obs[KEY] = labels.astype(kind)
+        adata.obs[KEY] = labels.astype(object).where(np.arange(90) >= 10)
     return adata
 
 
 @pytest.mark.parametrize(
     ("kind", "stored"),
-    [
-        (np.float16, np.asarray),
-        ("str", sparse.csc_matrix),
-        ("int", np.asarray),
-        ("partly", sparse.csc_matrix),
-        ("view", np.asarray),
-    ],
+    [("whole numbers", np.asarray), ("partly", sparse.csc_matrix), ("view", np.asarray)],
 )
 def test_a_heat_map_reads_whatever_values_and_labels_have_become(clustered, kind, stored):
     adata = clustered.copy()

@@ -1,11 +1,9 @@
 """Prediction, guards on sizes, clusters that coincide, and what must not matter to a fit."""
 
-import warnings
-
 import numpy as np
 import pytest
 
-from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.cluster.estimators import L0KMeans, L1KMeans
 from sparsekm.metrics import classification_error_rate
 
 RUNS_OUT = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -100,22 +98,6 @@ def test_clusters_with_the_same_centre_are_named(Estimator, search):
     kept = fit.cluster_centers_[:, fit.get_support()]
     np.testing.assert_allclose(kept[first], kept[second])
     assert caught[0].filename == __file__
-
-
-@pytest.mark.parametrize("n_samples", [40, 1500])
-def test_counts_with_many_zeros_are_predicted_as_labelled_or_warned_of(n_samples):
-    rng = np.random.default_rng(0)
-    warned = 0
-    for seed in range(4):
-        counts = rng.poisson(0.3, size=(n_samples, 6)).astype(float)
-        for estimator in (L0KMeans(4, sparsity=1 + seed % 2), KMeans(4)):
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                fit = estimator.set_params(n_init=2, random_state=seed).fit(counts)
-            warned += len(caught)
-            if not caught:
-                np.testing.assert_array_equal(fit.predict(counts), fit.labels_)
-    assert warned < 8
 
 
 def test_names_of_the_labels_to_start_from_do_not_matter(make_sparse_estimator, faint_data):

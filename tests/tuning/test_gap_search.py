@@ -117,25 +117,18 @@ def test_a_verbose_search_tells_what_is_done(data, capsys):
     assert capsys.readouterr().out.splitlines() == [f"GapSearch: {line} done" for line in lines]
 
 
-@pytest.fixture(scope="module")
-def searches():
+def test_far_clusters_stand_apart_and_pieces_of_noise_do_not():
     noise = np.random.default_rng(0).standard_normal((40, 30))
     clusters = noise.copy()
     clusters[:20, :6] += 4
     options = {"sparsities": [6, 12], "n_references": 2, "random_state": 0}
-    return [(X, GapSearch(L0KMeans(2, n_init=2), **options).fit(X)) for X in (clusters, noise)]
-
-
-def test_far_clusters_stand_apart_and_pieces_of_noise_do_not(searches):
-    (clusters, apart), (noise, touching) = searches
+    apart, touching = (
+        GapSearch(L0KMeans(2, n_init=2), **options).fit(X) for X in (clusters, noise)
+    )
     assert apart.separation(clusters)["p_adjusted"].tolist()[0] <= LEVEL
     assert touching.separation(noise)["p_adjusted"].tolist()[0] > LEVEL
-
-
-def test_groups_are_counted_once_and_other_data_refused(searches):
-    clusters, search = searches[0]
-    groups = np.arange(40) // 4
-    grouped = search.separation(clusters, groups=groups)
+    # Groups are counted once, and other data are refused.
+    grouped = apart.separation(clusters, groups=np.arange(40) // 4)
     assert grouped[["n_a", "n_b"]].to_numpy().sum() <= 10
     with pytest.raises(ValueError, match=r"n_samples=39 should be 40, as in `fit`"):
-        search.separation(clusters[:39])
+        apart.separation(clusters[:39])
