@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering
 from small_estimators import ESTIMATORS, WITH_PATHS
 
-from sparsekm import GapSearch, L0KMeans, L1KMeans, SparseClustering, SparseKMeans, StreamedMatrix
+from sparsekm import GapSearch, L0KMeans, L1KMeans, SparseClustering, SparseKMeans
 
 N_CONSTANT = 300
 FITTED = {
@@ -94,21 +94,6 @@ def test_a_path_is_that_of_the_features_that_vary(name, X, wider, places):
         values, of_varying = getattr(path, attribute), getattr(expected, attribute)
         np.testing.assert_array_equal(values[:, places], of_varying)
         assert np.count_nonzero(values) == np.count_nonzero(of_varying)
-
-
-@pytest.mark.parametrize("source", [np.asarray, csr_array])
-def test_of_many_samples_too_in_blocks_and_sparse(source, places):
-    rng = np.random.default_rng(1)
-    X = np.where(rng.random((5000, 20)) < 0.3, rng.normal(size=(5000, 20)), 0.0)
-    X[:2500, :5] += 3
-    wider = np.zeros((5000, 20 + N_CONSTANT))
-    wider[:, places] = X
-    make = (lambda values: StreamedMatrix(values, 700)) if source is np.asarray else source
-    estimator = L0KMeans(2, sparsity=0.25, n_init=1, random_state=0)
-    expected, fit = (clone(estimator).fit(make(values)) for values in (X, wider))
-    np.testing.assert_array_equal(fit.labels_, expected.labels_)
-    assert fit.objective_ == expected.objective_
-    assert np.flatnonzero(fit.get_support()).tolist() == places[:5].tolist()
 
 
 @pytest.mark.parametrize("search", ["alternate", "global"])

@@ -139,17 +139,15 @@ def all_partitions():
 def try_every_partition(all_partitions, best_value):
     """The optimum over all partitions, by trying them."""
 
-    def optimum(X, n_clusters, penalty, sparsity, min_cluster_size=1):
-        X = np.asarray(X, dtype=np.float64)
-        X = X - X.mean(axis=0)
-        scores = 0.0
-        smallest = np.inf
+    def optimum(X, n_clusters, penalty, sparsity, min_cluster_size=1, sample_weight=None):
+        weights = np.ones(len(X)) if sample_weight is None else sample_weight
+        X = X - np.average(X, axis=0, weights=weights)
+        scores, smallest = 0.0, np.inf
         labels = all_partitions(len(X), n_clusters)
         for k in range(n_clusters):
-            members = (labels == k).astype(np.float64)
-            sizes = members.sum(axis=1)
-            smallest = np.minimum(smallest, sizes)
-            scores = scores + (members @ X) ** 2 / sizes[:, None]
+            members = (labels == k) * weights
+            smallest = np.minimum(smallest, (labels == k).sum(axis=1))
+            scores = scores + (members @ X) ** 2 / members.sum(axis=1, keepdims=True)
         scores = scores[smallest >= min_cluster_size]
         return best_value(scores, penalty, sparsity).max()
 

@@ -139,18 +139,6 @@ def tables():
 
 
 @pytest.mark.release
-def test_errors_of_kmeans_fall_and_keep_to_the_bound_where_there_is_one(tables):
-    table = tables["partition_bound"]
-    seen = table.dropna(subset="ecr").set_index(["mu", "n_relevant"])["ecr"]
-    assert seen[0.6, 40] < seen[0.6, 5]
-    bounds = table[table["mu"] == 3.0].dropna(subset="bound")
-    bound = np.interp(40, bounds["n_relevant"], bounds["bound"])
-    assert seen[3.0, 40] <= bound
-    # Each bound begins at kappa, far beyond the 50 of Experiment 2 at mu = 0.6.
-    assert table[table["mu"] == 0.6].dropna(subset="bound")["n_relevant"].iloc[0] > 7900
-
-
-@pytest.mark.release
 def test_the_panels_show_the_shares_of_the_table_and_the_condition_that_crosses_them(tables):
     drawn = {name: draw(tables[name]) for name, (_, draw) in PICTURES.items()}
     figure = drawn["support_recovery"][0]

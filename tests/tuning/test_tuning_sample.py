@@ -50,13 +50,6 @@ def test_a_sample_of_fewer_than_can_be_clustered_is_refused(X):
         SparseKMeans(9, max_samples=8).fit(X[:8])
 
 
-def test_with_as_many_samples_as_allowed_nothing_changes(X):
-    whole, limited = search().fit(X), search(max_samples=len(X)).fit(X)
-    assert limited.results_.equals(whole.results_)
-    np.testing.assert_array_equal(limited.labels_, whole.labels_)
-    assert limited.best_estimator_.objective_ == whole.best_estimator_.objective_
-
-
 @CONTAINERS
 def test_the_gap_is_that_of_the_samples_drawn_and_the_fit_that_of_all(X, convert):
     limited = search(max_samples=60).fit(convert(X))
