@@ -93,7 +93,7 @@ import numpy as np
 
 from sparsekm import GapSearch, L0KMeans, PCAKMeans, SparseKMeans
 
-estimator = L0KMeans(4, n_init=2)
+estimator = L0KMeans(4, n_init=1)
 references = {"n_references": 2, "sparsities": [20, 200]}
 large = {
     "gaussian gap": GapSearch(estimator, reference="gaussian", **references),

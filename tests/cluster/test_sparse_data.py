@@ -45,10 +45,6 @@ ESTIMATORS = [
 ]
 
 
-def name_of(estimator):
-    return type(estimator).__name__
-
-
 def assert_fits_alike(estimator, X, kind=sparse.csr_array):
     dense, stored = clone(estimator).fit(X), clone(estimator).fit(kind(X))
     np.testing.assert_array_equal(stored.labels_, dense.labels_)
@@ -59,7 +55,7 @@ def assert_fits_alike(estimator, X, kind=sparse.csr_array):
     return stored
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_a_fit_is_that_of_the_dense_data(estimator):
     fit = assert_fits_alike(estimator, draw(5000))
     assert fit.feature_scores_[[20, 21]].tolist() == [0.0, 0.0]
@@ -78,7 +74,7 @@ def test_a_search_is_that_of_the_dense_data(rule, Estimator, grid):
 
 
 @pytest.mark.parametrize("guard", [1, 120])
-@pytest.mark.parametrize("estimator", [ESTIMATORS[0], ESTIMATORS[1], ESTIMATORS[4]], ids=name_of)
+@pytest.mark.parametrize("estimator", [ESTIMATORS[0], ESTIMATORS[1], ESTIMATORS[4]])
 def test_a_search_of_the_stored_values_is_that_of_the_dense_data(estimator, guard, monkeypatch):
     # A share that no data have: nothing is searched dense.
     monkeypatch.setattr(sparse_matrix, "FEW_VALUES", 0)
@@ -184,7 +180,6 @@ def test_indices_out_of_range_are_named(kind, bound, wrong):
         GapSearch(ESTIMATORS[1], sparsities=[8], n_references=2),
         SparseKMeans(N_CLUSTERS, sparsity=8),
     ],
-    ids=name_of,
 )
 def test_every_estimator_selects_features_only_from_what_was_checked(estimator):
     # What a fit learns of the selection.

@@ -53,16 +53,6 @@ def test_a_fit_is_the_fit_in_memory_for_few_samples_too(Estimator, n):
     np.testing.assert_array_equal(found.predict(X), found.labels_)
 
 
-def test_a_guard_fills_clusters_alike():
-    X = draw(1200)
-    init = np.zeros(1200, int)
-    init[:3] = [1, 2, 3]
-    estimator = L0KMeans(4, sparsity=10, init=init, min_cluster_size=40, random_state=0)
-    expected = estimator.fit(X).labels_
-    assert np.bincount(expected).min() >= 40
-    np.testing.assert_array_equal(estimator.fit(StreamedMatrix(X, 100)).labels_, expected)
-
-
 def test_memory_is_set_by_the_block_size_and_not_by_the_number_of_samples(tmp_path, peak_bytes):
     n, p = 120_000, 64
     rng = np.random.default_rng(0)

@@ -140,23 +140,6 @@ def test_the_intensity_is_scikit_learns(shape):
     assert correlation_shrinkage(3 * X - 7) == pytest.approx(expected, rel=1e-10)
 
 
-def test_on_independent_features_the_gap_chooses_as_beside_permutations():
-    rng = np.random.default_rng(5)
-    X = rng.standard_normal((60, 120))
-    X[:, :30] += np.repeat([1.5, -1.5, 0], 20)[:, None]
-    # Few features carry clusters, the others are independent: the Gaussian has chance's own
-    # correlations, and a lower gap, the shrunk one almost none.
-    options = {"sparsities": [10, 30, 60, 120], "n_references": 3, "random_state": 0}
-    chosen = {
-        reference: GapSearch(L0KMeans(3, n_init=2), reference=reference, **options).fit(X)
-        for reference in ("permutation", "gaussian", "shrunk")
-    }
-    assert chosen["shrunk"].best_sparsity_ == chosen["permutation"].best_sparsity_ == 30
-    gaps = {name: search.results_["gap"].to_numpy() for name, search in chosen.items()}
-    assert (gaps["gaussian"] < gaps["shrunk"]).all()
-    assert (gaps["shrunk"] < gaps["permutation"]).all()
-
-
 def field(width):
     """Independent features, as smooth as `width` says."""
     noise = np.random.default_rng(0).standard_normal((N_FEATURES, SIDE, SIDE))

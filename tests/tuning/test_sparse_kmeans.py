@@ -39,8 +39,8 @@ def test_clear_clusters_and_their_features_are_found_exactly(fits, clear, penalt
     np.testing.assert_array_equal(fit.predict(clear), fit.labels_)
 
 
-ONE_START = "k-means on z-scores of all features is the only start"
-MISSED = pytest.mark.xfail(strict=True, reason=ONE_START)
+# k-means on z-scores of all features is the only start.
+MISSED = pytest.mark.xfail(strict=True)
 
 
 @pytest.mark.parametrize("penalty", [pytest.param("l0", marks=MISSED), "l1"])
@@ -298,10 +298,7 @@ def test_where_factors_are_the_optimum_the_clusters_are_found_all_the_same():
 
 @pytest.mark.slow
 def test_the_two_leukemias_are_found_where_k_means_fails(test_data):
-    file = test_data / "microarray" / "leukemia_72x3571.npz"
-    if not file.is_file():
-        pytest.skip(f"no microarray data: {file} is absent (SPARSEKM_TEST_DATA names its folder)")
-    with np.load(file) as arrays:
+    with np.load(test_data / "microarray" / "leukemia_72x3571.npz") as arrays:
         raw, classes = arrays["X"], arrays["y"]
     X = (raw - raw.mean(axis=0)) / raw.std(axis=0, ddof=1)
     assert matching_error_rate(classes, KMeans(2, random_state=0).fit(X).labels_) > 0.2
