@@ -112,14 +112,11 @@ def test_one_cluster_is_all_samples_to_the_others(name, X):
 # Of every estimator that has the parameter: a value, and the rule that the refusal states with it.
 OUT_OF_RANGE = [
     ("n_init", 0, ">= 1"),
-    ("n_init", "3", "integer"),
-    ("max_iter", 2.5, "integer"),
     ("max_iter", -3, ">= 1"),
     ("tol", -1.0, ">= 0"),
     ("min_cluster_size", 9, ("n_samples=24 should be >= n_clusters * min_cluster_size=27",)),
     ("min_cluster_size", -3, ">= 1"),
     ("sparsity", 0, ">= 1"),
-    ("sparsity", "most", "number"),
     ("sparsity", True, "number"),
     ("sparsity", np.nan, "finite"),
     ("sparsities", [], ("one-dimensional with >= 1 value",)),
@@ -137,11 +134,9 @@ OUT_OF_RANGE = [
     ("rule", "least", "should be one of ['max', 'one-se', 'auto']"),
     ("n_refined", -1, ">= 0"),
     ("max_samples", 2, ("=2 should be >= n_clusters",)),
-    ("max_samples", 0, ">= 1"),
     ("n_components", 13, "<= min"),
     ("n_penalties", 0, ">= 1"),
     ("random_state", "seven", ("seven",)),
-    ("random_state", -1, ">= 0"),
     ("n_jobs", 0, ("n_jobs",)),
 ]
 

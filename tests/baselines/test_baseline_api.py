@@ -5,10 +5,8 @@ import pytest
 from sklearn.base import clone
 
 import sparsekm
-from sparsekm import IFPCA, SCFS, PCAKMeans, PenalizedGaussianMixture
+from sparsekm import IFPCA, SCFS, KMeans, PCAKMeans, PenalizedGaussianMixture
 from sparsekm.io.store import read_path, write_path
-
-BASELINES = pytest.mark.parametrize("Estimator", [PCAKMeans, PenalizedGaussianMixture, IFPCA, SCFS])
 
 
 # Clusters on a line are no task for IF-PCA and SC-FS: they cluster K - 1 and K singular vectors of
@@ -30,7 +28,7 @@ def test_clear_clusters_are_found_and_predicted(Estimator, clear, request):
     np.testing.assert_array_equal(fit.predict(data.X[7:9]), fit.labels_[7:9])
 
 
-@BASELINES
+@pytest.mark.parametrize("Estimator", [KMeans, PCAKMeans, PenalizedGaussianMixture, IFPCA, SCFS])
 def test_a_path_holds_the_one_fit_and_goes_through_a_file(Estimator, easy_data, tmp_path):
     X = easy_data.X.astype(np.float32)
     steps = []

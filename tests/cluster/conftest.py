@@ -13,18 +13,17 @@ import pytest
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 from sparsekm.simulation import gaussian_clusters
 
-ESTIMATORS = {"kmeans": KMeans, "l0": L0KMeans, "l1": L1KMeans}
-
-
-# A sparsity that binds on the data of these tests.
-SPARSITIES = {"kmeans": {}, "l0": {"sparsity": 4}, "l1": {"sparsity": 1.8}}
+# Each with a sparsity that binds on the data of these tests.
+ESTIMATORS = {
+    "kmeans": (KMeans, {}),
+    "l0": (L0KMeans, {"sparsity": 4}),
+    "l1": (L1KMeans, {"sparsity": 1.8}),
+}
 
 
 def maker(kind):
-    def make(n_clusters=3, **parameters):
-        return ESTIMATORS[kind](n_clusters, **SPARSITIES[kind] | parameters)
-
-    return make
+    Estimator, binding = ESTIMATORS[kind]
+    return lambda n_clusters=3, **parameters: Estimator(n_clusters, **binding | parameters)
 
 
 @pytest.fixture(params=["kmeans", "l0", "l1"])

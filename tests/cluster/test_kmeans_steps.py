@@ -70,7 +70,6 @@ def test_without_structure_it_goes_far_beyond_lloyd():
 
 GRIDS = {L0KMeans: [3, 8, 20], L1KMeans: [1.3, 2.2, 4.0]}
 METHODS = pytest.mark.parametrize("Estimator", GRIDS)
-SAMPLES = pytest.mark.parametrize("n_samples", [60, 1500])
 NAMES = pytest.mark.parametrize("name", ["random", "screened"])
 
 
@@ -88,7 +87,7 @@ def proposals(X, init, weight_step, n_init, seed, n_clusters=4):
 
 
 @METHODS
-@SAMPLES
+@pytest.mark.parametrize("n_samples", [60, 1500])
 def test_given_labels_are_the_one_start_whatever_effort_and_seed(Estimator, n_samples):
     X = draw(n_samples)
     labels = np.random.default_rng(1).integers(4, size=n_samples)

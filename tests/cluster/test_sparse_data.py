@@ -127,23 +127,18 @@ def test_formats_dtypes_and_widths_of_indices_make_no_difference(kind, dtype, in
 
 def test_explicit_zeros_duplicates_and_unsorted_indices_are_what_they_add_up_to():
     X = draw()
-    estimator = L0KMeans(N_CLUSTERS, sparsity=8, n_init=1, random_state=0)
-    expected = estimator.fit(X).labels_.copy()
-    rows, columns = np.nonzero(X)
-    rng = np.random.default_rng(0)
-    zeros = rng.integers(5000, size=500), rng.integers(40, size=500)
-    values = np.concatenate([X[rows, columns] / 4, X[rows, columns] * 3 / 4, np.zeros(500)])
-    rows = np.concatenate([rows, rows, zeros[0]])
-    columns = np.concatenate([columns, columns, zeros[1]])
-    shuffled = rng.permutation(len(rows))
-    order = shuffled[np.argsort(rows[shuffled], kind="stable")]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=5000))])
-    given = sparse.csr_array((values[order], columns[order], starts), shape=X.shape)
-    n_stored = given.nnz
-    estimator.fit(given)
-    np.testing.assert_array_equal(estimator.labels_, expected)
-    np.testing.assert_allclose(estimator.feature_scores_, estimator.fit(X).feature_scores_)
-    assert given.nnz == n_stored
+    expected = clone(ESTIMATORS[1]).fit(X)
+    marked = X.copy()
+    marked[X[:, 30] == 0, 30] = -1
+    stored = sparse.csr_array(marked[:, ::-1])
+    # Every value in two parts, in descending order of features; zeros that were marked are stored.
+    values = np.outer(np.maximum(stored.data, 0), [0.25, 0.75]).ravel()
+    places = np.repeat(39 - stored.indices, 2), 2 * stored.indptr
+    given = sparse.csr_array((values, *places), shape=X.shape)
+    found = clone(ESTIMATORS[1]).fit(given)
+    np.testing.assert_array_equal(found.labels_, expected.labels_)
+    np.testing.assert_allclose(found.feature_scores_, expected.feature_scores_)
+    assert given.nnz == len(values)
 
 
 def test_nothing_of_the_size_of_the_dense_matrix_is_made(peak_bytes):

@@ -119,18 +119,14 @@ class Podium(WeightStep, NamedTuple("Podium", [("first", float), ("second", floa
 STEPS = [TopFeatures(2), TopFeatures(9), SoftThreshold(1.5), Podium(1.0, 0.5)]
 
 
-@pytest.fixture
-def rows():
-    rows = np.random.default_rng(4).normal(size=(9, 9))
-    return rows - rows.mean(axis=0)
-
-
 # Searches are compiled anew for a penalty of one's own, which takes half a minute.
 OWN = pytest.param(STEPS[-1], marks=pytest.mark.release)
 
 
 @pytest.mark.parametrize("step", [*STEPS[:-1], OWN], ids=str)
-def test_every_penalty_steers_the_compiled_searches(step, rows, all_partitions, score_by_pairs):
+def test_every_penalty_steers_the_compiled_searches(step, all_partitions, score_by_pairs):
+    rows = np.random.default_rng(4).normal(size=(9, 9))
+    rows -= rows.mean(axis=0)
     of_all = [score_by_pairs(rows, labels) for labels in all_partitions(9, 3)]
     search = Search(CentredMatrix(rows), KMeansPartition(3), [step], 3, np.random.default_rng(0))
     search.start()

@@ -95,7 +95,6 @@ def test_root_experiment_setting_and_replicate_each_change_the_seed():
         (lambda: experiment_3(n_features=26, random_state=0), r"n_features=26 .*\[25, 500\]"),
         (lambda: experiment_4(rho=1.0, random_state=0), "correlation=1.0 should be > -1 and < 1"),
         (lambda: experiment_2(n_features=49, random_state=0), "n_features=49 .*n_relevant=50"),
-        (lambda: experiment_1(cluster_size=0, random_state=0), "cluster_sizes=0 should be 6 int"),
         (
             lambda: gaussian_clusters([[0.0], [1.0]], [3, 2, 1], 5, random_state=0),
             r"cluster_sizes=\[3, 2, 1\] should be 2 integers",

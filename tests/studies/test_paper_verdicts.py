@@ -122,7 +122,6 @@ def test_a_contrary_order_has_a_reason_where_it_vanishes_with_a_like_search():
         ("at least", 4.0, REPRODUCED),
         ("at least", 4.6, OPEN),
         ("at least", 4.7, UNEXPLAINED),
-        ("at most", 3.0, UNEXPLAINED),
         ("about", 5.0, REPRODUCED),
     ],
 )
