@@ -1,4 +1,4 @@
-"""Prediction, guards on sizes, clusters that coincide, and what must not matter to a fit."""
+"""Prediction, guards on sizes, clusters that coincide, and names of labels to start from."""
 
 import numpy as np
 import pytest

@@ -172,9 +172,7 @@ def test_in_a_grid_every_value_from_one_up_is_a_count(X):
     ("Estimator", "grid", "kind"),
     [(L0KMeans, [1.0, 5.5], int), (L0KMeans, None, int), (L1KMeans, [1, 4], float)],
 )
-def test_the_best_sparsity_of_an_l0_search_is_a_whole_number_that_fits_again(
-    X, Estimator, grid, kind
-):
+def test_the_best_sparsity_fits_again_and_is_whole_for_l0(X, Estimator, grid, kind):
     search = GapSearch(Estimator(2, n_init=1), sparsities=grid, n_references=2, random_state=0)
     best = search.fit(X).best_sparsity_
     assert type(best) is type(search.best_estimator_.sparsity) is kind
