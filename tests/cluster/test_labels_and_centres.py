@@ -61,10 +61,10 @@ def test_no_cluster_is_smaller_than_the_guard(make_estimator, n, search):
 
 
 def test_a_guard_holds_where_searches_start_from_a_sample_too_small_for_it():
-    X = np.random.default_rng(0).normal(size=(3000, 5))
-    estimator = L0KMeans(10, min_cluster_size=250, n_init=1, random_state=0)
+    X = np.random.default_rng(0).normal(size=(2300, 5))
+    estimator = L0KMeans(5, min_cluster_size=400, n_init=1, random_state=0)
     for labels in estimator.path(X, [2, 5]).labels:
-        assert np.bincount(labels, minlength=10).min() >= 250
+        assert np.bincount(labels, minlength=5).min() >= 400
 
 
 @pytest.mark.parametrize(("n_samples", "search"), [(60, "global"), (3000, "alternate")])
