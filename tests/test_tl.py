@@ -97,7 +97,7 @@ def test_a_representation_is_refused_by_name():
 
 
 def test_without_a_number_clusters_are_counted_and_the_verdict_survives_a_file(tmp_path):
-    adata = draw()[0][:42].copy()
+    adata = draw()[0][:30].copy()
     sparsekm.tl.sparse_kmeans(adata)
     expected = SparseKMeans("auto", random_state=0).fit(adata.X)
     assert expected.n_clusters_ == 3

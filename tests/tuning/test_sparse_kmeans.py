@@ -156,29 +156,29 @@ def test_groups_are_left_out_as_a_whole_and_count_once(clear):
 
 
 def test_of_three_far_clusters_three_are_found():
-    X = np.random.default_rng(2).standard_normal((45, 40))
-    X[:, :12] += 6 * (np.arange(45)[:, None] % 3 == np.arange(12) % 3)
+    X = np.random.default_rng(2).standard_normal((30, 40))
+    X[:, :12] += 6 * (np.arange(30)[:, None] % 3 == np.arange(12) % 3)
     fit = SparseKMeans("auto", random_state=0).fit(X)
     assert fit.n_clusters_ == 3
-    assert classification_error_rate(np.arange(45) % 3, fit.labels_) == 0
+    assert classification_error_rate(np.arange(30) % 3, fit.labels_) == 0
     assert fit.cluster_centers_.shape == (3, 40)
     assert fit.has_clusters_
     table = fit.cluster_counts_
     names = ["n_clusters", "n_groups", "reproducibility", "groups", "chosen"]
     assert table.columns.tolist() == names
     # At least seven samples for each.
-    assert table["n_clusters"].tolist() == [2, 3, 4, 5, 6]
+    assert table["n_clusters"].tolist() == [2, 3, 4]
     assert table["chosen"].sum() == 1
     for row in table.itertuples():
         group = [int(name) for name in row.groups.split("-")]
         assert len(group) == row.n_clusters
         assert len(set(group)) == row.n_groups
-    assert fit.conclusion_.startswith("2 to 6 clusters were tried: 3 groups stand apart")
+    assert fit.conclusion_.startswith("2 to 4 clusters were tried: 3 groups stand apart")
 
 
 def test_noise_has_neither_clusters_nor_a_signature_whatever_is_asked_for():
-    X = np.random.default_rng(3).standard_normal((40, 120))
-    for n_clusters in (2, 4, "auto"):
+    X = np.random.default_rng(3).standard_normal((28, 120))
+    for n_clusters in (3, "auto"):
         fit = SparseKMeans(n_clusters, random_state=0).fit(X)
         assert fit.has_clusters_ is False
         assert fit.signature_ is None
