@@ -95,10 +95,7 @@ def test_the_signature_is_small_and_has_the_weights_if_asked_for(fits, clear, pe
     np.testing.assert_array_equal(few.get_support(indices=True), few.signature_)
 
 
-@pytest.mark.parametrize(
-    ("penalty", "sparsity", "resolved"),
-    [("l0", 0.1, 4), ("l0", 5.9, 5), ("l1", 2, 2.0)],
-)
+@pytest.mark.parametrize(("penalty", "sparsity", "resolved"), [("l0", 0.1, 4), ("l1", 2, 2.0)])
 def test_a_sparsity_that_is_given_is_honoured(clear, penalty, sparsity, resolved):
     fit = SparseKMeans(3, penalty=penalty, sparsity=sparsity, random_state=0).fit(clear)
     assert fit.sparsity_ == resolved
@@ -111,7 +108,9 @@ def test_a_sparsity_that_is_given_is_honoured(clear, penalty, sparsity, resolved
 
 @PENALTIES
 def test_samples_are_predicted_on_the_scale_of_x_by_distances_of_z_scores(fits, clear, penalty):
-    fit, new = fits[penalty], clear[::-1] + np.random.default_rng(0).normal(size=clear.shape)
+    # So many, and between the clusters, that other scales would move some.
+    new = np.random.default_rng(0).normal(clear.mean(axis=0), 3, size=(5000, 40))
+    fit = fits[penalty]
     z = (new[:, None] - fit.cluster_centers_) / clear.std(axis=0, ddof=1)
     expected = (fit.feature_weights_ * z**2).sum(axis=2).argmin(axis=1)
     np.testing.assert_array_equal(fit.predict(new), expected)
