@@ -16,12 +16,12 @@ from sklearn.base import clone
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.matrices.containers import count_distinct
 from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.tuning.feature_ranking import (
     SCREENS,
-    ScaledData,
     choose_screening,
     first_features,
     noise_correlation,
@@ -60,7 +60,7 @@ def compare_choices(
     That is `labels`, (n_samples,), with the features `kept`. ``progress(done, total)`` is called
     after each choice. `agreement` is the adjusted Rand index on the samples that were fitted.
     """
-    rng, data = np.random.default_rng(seed), data.with_groups(estimator.feature_groups)
+    rng = np.random.default_rng(seed)
     if len(labels) > MOST_SAMPLES:
         drawn = draw_samples(len(labels), MOST_SAMPLES, rng)
         data, labels = data.take(drawn), labels[drawn]
@@ -68,12 +68,12 @@ def compare_choices(
     weights = np.zeros(data.X.shape[1])
     weights[kept] = 1.0
     # Where features are independent, the answer has the votes of the optimum as well.
-    has_optimum = not noise_correlation(data.X, labels, weights, data.groups).is_beyond_chance
+    has_optimum = not noise_correlation(data.X, labels, weights, data.unit_numbers).is_beyond_chance
     asked = list(_choices(data, labels, kept, rng))
     rows = []
     for done, (name, value, n_clusters, samples, n_screened) in enumerate(asked, start=1):
         part, own = data.take(samples), clone(estimator).set_params(n_clusters=n_clusters)
-        own.set_params(feature_groups=data.groups)
+        own.set_params(feature_groups=data.unit_numbers)
         found = _fit(own, part, screening, n_screened, has_optimum, seed)
         same = float(agreement(labels[samples], found[None])[0])
         n_features = n_screened or data.n_units
@@ -108,7 +108,7 @@ def _choices(data: ScaledData, labels, kept, rng: np.random.Generator) -> Iterat
 def _fit(estimator, data, screening, n_screened, has_optimum, seed) -> np.ndarray:
     """Label all samples by Algorithm 1 from the consensus of the answer's kinds of starts."""
     n_clusters, guard = int(estimator.n_clusters), int(estimator.min_cluster_size)
-    ranked, groups = rank_features(data, screening), data.groups
+    ranked, groups = rank_features(data, screening), data.unit_numbers
     means = KMeans(n_clusters, n_init=N_INIT, min_cluster_size=guard, random_state=seed)
     sizes = [n_screened] if n_screened else SCREENS
     partitions = [cluster_top(data, first_features(ranked, size, groups), means) for size in sizes]

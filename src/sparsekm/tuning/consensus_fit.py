@@ -17,12 +17,12 @@ from sklearn.base import clone
 
 from sparsekm.cluster.matrices.containers import in_blocks
 from sparsekm.cluster.matrices.matrix import feature_scores
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.unequal_samples import describe_weighted, with_weights
 from sparsekm.cluster.weight_step import PENALTIES, group_means, make_step
 from sparsekm.tuning.feature_ranking import (
-    ScaledData,
     choose_screening,
     count_differing,
     count_units,
@@ -74,7 +74,7 @@ class ConsensusFit:
     is_joined: bool  # clusters of the fit were joined into these
     is_weighed: bool  # the weights follow from the clusters, whose fit kept other features
     fitted_sparsity: float  # that of Algorithm 1
-    groups: np.ndarray | None  # (n_features,): those of `ScaledData`
+    groups: np.ndarray | None  # (n_features,): `unit_numbers` of `ScaledData`
     counts: pd.DataFrame | None = None  # a row per number of clusters tried, if it was chosen
 
     @property
@@ -185,7 +185,6 @@ def fit_consensus(
     `join`. Samples with the same number in `blocks` are left out together. `progress` is called
     after each fold, or number of clusters.
     """
-    data = data.with_groups(estimator.feature_groups)
     screening = choose_screening(data) if screening == "auto" else screening
     search = _Search(estimator, data, screening, sparsity, seed, blocks)
     if not choose:
@@ -268,7 +267,9 @@ class _Search:
         )
         folds = fit_starts(start="screens")
         fit = self._fit_from(n_clusters, folds)
-        noise = noise_correlation(self.data.X, fit.labels[0], fit.weights[0], self.data.groups)
+        noise = noise_correlation(
+            self.data.X, fit.labels[0], fit.weights[0], self.data.unit_numbers
+        )
         if not noise.is_beyond_chance:
             folds = [_join(*pair) for pair in zip(folds, fit_starts(start="optimum"), strict=True)]
             fit = self._fit_from(n_clusters, folds)
@@ -285,7 +286,7 @@ class _Search:
         matrix, guard = self.data.matrix, int(self.estimator.min_cluster_size)
         partitions = np.concatenate([fold.labels for fold in folds])
         start = consensus_partition(partitions, n_clusters, seed=self.seed, min_cluster_size=guard)
-        asked = {"n_clusters": n_clusters, "feature_groups": self.data.groups}
+        asked = {"n_clusters": n_clusters, "feature_groups": self.data.unit_numbers}
         own = clone(self.estimator).set_params(**asked)
         if self.sparsity is not None:
             return fit_from(own, matrix, start, self.sparsity)
@@ -308,7 +309,7 @@ class _Search:
 
     def describe(self, trial: _Trial, group: np.ndarray | None, selection: str) -> ConsensusFit:
         """Choose features of the clusters, joined by `group`, and measure their reproducibility."""
-        X, matrix, fit, groups = self.data.X, self.data.matrix, trial.fit, self.data.groups
+        X, matrix, fit, groups = self.data.X, self.data.matrix, trial.fit, self.data.unit_numbers
         matched, apart = trial.matched, trial.separation
         labels, n_fitted = fit.labels[0], len(trial.group)
         if group is not None:

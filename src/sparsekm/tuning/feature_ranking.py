@@ -7,12 +7,9 @@ made equal, scale says nothing, and a feature counts by how far its distribution
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 from scipy.stats import f as fisher
 from scipy.stats import false_discovery_control
@@ -24,7 +21,8 @@ from sparsekm.cluster.matrices.dense_parts import (
     variance_beyond_trend,
 )
 from sparsekm.cluster.matrices.matrix import FeatureMatrix
-from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
+from sparsekm.cluster.matrices.scaled_data import ScaledData
+from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.screening import marginal_scores
 from sparsekm.cluster.weight_step import group_means
 from sparsekm.metrics import label_codes
@@ -46,80 +44,22 @@ LARGEST_SPREAD = 1.5
 GAUSSIAN_MAD = 1.4826
 
 
-@dataclass(frozen=True)
-class ScaledData:
-    """Features brought to one scale, and the scale that they came on.
-
-    The values as they came are ``X * scale + location``: those in `X` are z-scores or, sparse, are
-    divided by the standard deviations but not centred.
-    """
-
-    X: np.ndarray | csr_array  # (n_samples, n_features)
-    location: np.ndarray  # (n_features,)
-    scale: np.ndarray  # (n_features,)
-    # (n_features,): numbers of the groups that are chosen as a whole, by first appearance, or None
-    groups: np.ndarray | None = None
-
-    @property
-    def n_units(self) -> int:
-        """How many features, or groups of them, there are to choose."""
-        return self.X.shape[1] if self.groups is None else int(self.groups.max()) + 1
-
-    def with_groups(self, labels: ArrayLike | None) -> ScaledData:
-        """Return the data with groups of features by their labels, where some hold several."""
-        groups = None if labels is None else label_codes(labels, "feature_groups")
-        if groups is None or groups.max() + 1 == len(groups):
-            return self
-        return replace(self, groups=groups)
-
-    @cached_property
-    def matrix(self) -> FeatureMatrix:
-        """The values in `X`, centred."""
-        return as_matrix(self.X)
-
-    @cached_property
-    def ranked(self) -> dict[tuple, np.ndarray]:
-        """What the samples of each fold rank first, which is asked for more than once."""
-        return {}
-
-    @classmethod
-    def standardise(cls, X: np.ndarray | csr_array) -> ScaledData:
-        """Bring features that vary to unit variance (ddof = 1); the dtype stays."""
-        n_samples = X.shape[0]
-        scale = np.sqrt(feature_variances(X) * (n_samples / max(1, n_samples - 1)))
-        # What varies by so little that its variance vanishes stays as it is.
-        scale[scale == 0] = 1.0
-        if isinstance(X, csr_array):
-            scaled = X.copy()
-            scaled.data /= scale.astype(X.dtype)[X.indices]
-            return cls(scaled, np.zeros(X.shape[1]), scale)
-        means = feature_means(X)
-        scaled = np.subtract(X, means.astype(X.dtype), order="C")
-        scaled /= scale.astype(X.dtype)
-        return cls(scaled, means, scale)
-
-    def take(self, samples: np.ndarray) -> ScaledData:
-        """Return some of the samples, on the same scale."""
-        return ScaledData(self.X[samples], self.location, self.scale, self.groups)
-
-    def select(self, features: np.ndarray) -> ScaledData:
-        """Return some of the features, given by a mask."""
-        return ScaledData(self.X[:, features], self.location[features], self.scale[features])
-
-    def moments(self, samples: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return means and variances (ddof = 0) of the values as they came."""
-        if samples is None or isinstance(self.X, csr_array):
-            part = self.X if samples is None else self.X[samples]
-            means, variances = feature_means(part), feature_variances(part)
-        else:
-            means, variances = np.zeros((2, self.X.shape[1]))
-            _moments(self.X, samples, means, variances)
-        return means * self.scale + self.location, variances * self.scale**2
+def moments_as_they_came(
+    data: ScaledData, samples: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and variances (ddof = 0) of values, of all or some samples, as they came."""
+    if samples is None or isinstance(data.X, csr_array):
+        part = data.X if samples is None else data.X[samples]
+        means, variances = feature_means(part), feature_variances(part)
+    else:
+        means, variances = np.zeros((2, data.X.shape[1]))
+        _moments(data.X, samples, means, variances)
+    return means * data.scale + data.location, variances * data.scale**2
 
 
 def choose_screening(data: ScaledData) -> str:
     """Tell how the features of data are ranked: an entry of `SCREENINGS`, never "auto"."""
-    means, variances = data.moments()
+    means, variances = moments_as_they_came(data)
     if data.n_units <= SCREENS[0]:
         return "all"
     low, high = np.quantile(variances, TAILS)
@@ -148,12 +88,16 @@ def rank_features(
         part: Any = data.X if samples is None else data.X[samples]
         scores = marginal_scores(part, n_jobs=1)
     else:
-        means, variances = data.moments(samples)
+        means, variances = moments_as_they_came(data, samples)
         scores = log_variances(variances)
         if screening == "trend":
             scores = variance_beyond_trend(means, variances)
     order = order_features(scores)
-    return order if data.groups is None else order_features(-np.argsort(order), data.groups)
+    return (
+        order
+        if data.unit_numbers is None
+        else order_features(-np.argsort(order), data.unit_numbers)
+    )
 
 
 def order_features(scores: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:

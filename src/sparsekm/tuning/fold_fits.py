@@ -24,6 +24,7 @@ from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.containers import count_distinct
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_count
@@ -33,7 +34,6 @@ from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import one_blas_thread, run_side_by_side
 from sparsekm.tuning.feature_ranking import (
     SCREENS,
-    ScaledData,
     count_differing,
     count_units,
     first_features,
@@ -115,7 +115,7 @@ def fit_folds(
 
 def screened_start(data: ScaledData, n_clusters: int, screening: str, seed: int) -> np.ndarray:
     """Label samples by k-means on the features that rank first: (n_samples,), int32."""
-    top = first_features(rank_features(data, screening), START_SCREEN, data.groups)
+    top = first_features(rank_features(data, screening), START_SCREEN, data.unit_numbers)
     return cluster_top(data, top, KMeans(n_clusters, n_init=N_INIT, random_state=seed))
 
 
@@ -141,7 +141,7 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start,
     seeds = np.random.SeedSequence(seed, spawn_key=(index, 7)).generate_state(1)
     share = len(samples) / n_samples
     guard = max(1, int(min_cluster_size * share))
-    groups = None if data.groups is None else number_units(top, data.groups)
+    groups = None if data.unit_numbers is None else number_units(top, data.unit_numbers)
     labels, kept, starts = [], [], []
     for name, found, weights in STARTS[start](matrix, n_clusters, guard, int(seeds[0]), groups):
         places = np.flatnonzero(weights)
@@ -160,8 +160,8 @@ def _first_features(data, screening, samples, most) -> np.ndarray:
     key = screening, samples.tobytes()
     if key not in data.ranked:
         ranked = rank_features(data, screening, samples)
-        data.ranked[key] = first_features(ranked, MOST_FEATURES, data.groups)
-    return first_features(data.ranked[key], most, data.groups)
+        data.ranked[key] = first_features(ranked, MOST_FEATURES, data.unit_numbers)
+    return first_features(data.ranked[key], most, data.unit_numbers)
 
 
 def _fit_screens(matrix, n_clusters, guard, seed, groups):

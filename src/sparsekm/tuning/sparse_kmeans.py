@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, check_matrix, compute
 from sparsekm.cluster.matrices.dense_parts import take_rows
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
 from sparsekm.cluster.reading import (
     MISSING,
@@ -38,7 +39,7 @@ from sparsekm.cluster.weight_step import PENALTIES, FeatureGroups, check_sparsit
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads, grant_threads
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus, most_clusters
-from sparsekm.tuning.feature_ranking import SCREENINGS, ScaledData
+from sparsekm.tuning.feature_ranking import SCREENINGS
 from sparsekm.tuning.fold_fits import check_groups, coassociation, tuning_sample
 
 CHOICES = {
@@ -301,7 +302,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         samples = tuning_sample(X.shape[0], most, seed, estimator)
         drawn, blocks = take_rows(samples, X, blocks)
         check_matrix(as_matrix(drawn), estimator.n_clusters, estimator.min_cluster_size)
-        data = ScaledData.standardise(X)
+        data = replace(ScaledData.standardise(X), feature_groups=estimator.feature_groups)
         with grant_threads(self.n_jobs):
             found = fit_consensus(
                 estimator,
