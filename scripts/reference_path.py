@@ -8,7 +8,7 @@ from workflow_job import job
 def main(snakemake, progress):
     import numpy as np
 
-    from sparsekm.cluster.matrices.scaled_data import as_dense
+    from sparsekm.cluster.matrices.dense_parts import as_dense
     from sparsekm.io.store import write_references
     from sparsekm.tuning.references import SPATIAL, reference_objectives
 

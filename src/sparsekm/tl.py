@@ -21,7 +21,7 @@ from sparsekm.cluster.matrices.containers import (
     type_names,
     wrong_type,
 )
-from sparsekm.cluster.matrices.scaled_data import feature_means, feature_variances
+from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
 from sparsekm.cluster.reading import read_data
 from sparsekm.io.readers.raw_matrix import CELLS_AT_ONCE
 from sparsekm.pipeline.scales import describe_counts

@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array, issparse
 from sklearn.impute import KNNImputer
 
-from sparsekm.cluster.matrices.scaled_data import variance_beyond_trend
+from sparsekm.cluster.matrices.dense_parts import variance_beyond_trend
 from sparsekm.cluster.reading import fill_missing
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.known_classes import count_clusters

@@ -18,7 +18,7 @@ import pandas as pd
 from scipy.stats import gamma
 
 from sparsekm.annotation.gene_table import primary_method
-from sparsekm.cluster.matrices.scaled_data import as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.input_error import InputError
 from sparsekm.io.normalised_file import read_normalised, row_blocks
 from sparsekm.io.readers.messages import shown

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsekm.cluster.matrices.scaled_data import as_dense, feature_means, feature_variances
+from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means, feature_variances
 from sparsekm.cluster.partition_step import PartitionStep
 from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.weight_step import WeightStep

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 import pandas as pd
 
-from sparsekm.cluster.matrices.scaled_data import stored_bytes
+from sparsekm.cluster.matrices.dense_parts import stored_bytes
 from sparsekm.io.atomic import atomic_path
 from sparsekm.io.input_error import InputError, reason_of
 

@@ -23,7 +23,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse
 
-from sparsekm.cluster.matrices.scaled_data import ScaledData, as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.io.atomic import atomic_path
 from sparsekm.io.hdf5_format import find_array, open_checked, read_parts, require
 from sparsekm.io.known_classes import class_column, class_names, is_known

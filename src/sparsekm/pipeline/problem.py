@@ -19,12 +19,8 @@ from sklearn.utils import get_tags
 
 from sparsekm.cluster.batches import centre_within, check_batch
 from sparsekm.cluster.matrices.containers import in_blocks
-from sparsekm.cluster.matrices.scaled_data import (
-    ScaledData,
-    as_dense,
-    feature_means,
-    feature_variances,
-)
+from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means, feature_variances
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.unequal_samples import count_trimmed, first_kept, keep_nearest, repeat_samples

@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 import numpy as np
 from scipy.sparse import csr_array
 
-from sparsekm.cluster.matrices.scaled_data import as_dense, variance_beyond_trend
+from sparsekm.cluster.matrices.dense_parts import as_dense, variance_beyond_trend
 from sparsekm.io.readers.messages import MatrixError, say
 from sparsekm.io.readers.raw_matrix import Block, RawMatrix
 

@@ -15,7 +15,8 @@ from sklearn.base import clone
 
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.matrices.containers import count_distinct
-from sparsekm.cluster.matrices.scaled_data import ScaledData, as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.random_state import draw_samples

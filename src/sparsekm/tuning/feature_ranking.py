@@ -14,14 +14,14 @@ from scipy.sparse import csr_array, issparse
 from scipy.stats import f as fisher
 from scipy.stats import false_discovery_control
 
-from sparsekm.cluster.matrices.matrix import FeatureMatrix
-from sparsekm.cluster.matrices.scaled_data import (
-    ScaledData,
+from sparsekm.cluster.matrices.dense_parts import (
     feature_means,
     feature_variances,
     log_variances,
     variance_beyond_trend,
 )
+from sparsekm.cluster.matrices.matrix import FeatureMatrix
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.screening import marginal_scores
 from sparsekm.cluster.weight_step import group_means

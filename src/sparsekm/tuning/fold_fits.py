@@ -22,8 +22,9 @@ from sklearn.base import clone
 from sparsekm.cluster.estimators import KMeans, L0KMeans
 from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.containers import count_distinct
+from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix
-from sparsekm.cluster.matrices.scaled_data import ScaledData, as_dense, feature_means
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_count

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, as_readable, compute
-from sparsekm.cluster.matrices.scaled_data import stored_bytes, take_rows
+from sparsekm.cluster.matrices.dense_parts import stored_bytes, take_rows
 from sparsekm.cluster.reading import (
     FeatureSelector,
     fill_missing,

@@ -22,7 +22,7 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 from sklearn.base import clone
 
-from sparsekm.cluster.matrices.scaled_data import (
+from sparsekm.cluster.matrices.dense_parts import (
     feature_means,
     feature_variances,
     stored_bytes,

@@ -20,7 +20,7 @@ from scipy.stats import binom, nbinom
 from sklearn.base import clone
 from sklearn.covariance import ledoit_wolf
 
-from sparsekm.cluster.matrices.scaled_data import as_dense, feature_means
+from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.runtime.threads import one_blas_thread
 from sparsekm.tuning.feature_ranking import (

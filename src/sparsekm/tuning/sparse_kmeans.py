@@ -13,7 +13,8 @@ from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, check_matrix, compute
-from sparsekm.cluster.matrices.scaled_data import ScaledData, take_rows
+from sparsekm.cluster.matrices.dense_parts import take_rows
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
 from sparsekm.cluster.reading import (
     MISSING,

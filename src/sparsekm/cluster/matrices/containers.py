@@ -16,13 +16,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse, sparray, spmatrix
 
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.matrix import (
     CentredMatrix,
     FeatureMatrix,
     average_features,
     subtract_means,
 )
-from sparsekm.cluster.matrices.scaled_data import as_dense
 from sparsekm.cluster.validation import check_count
 from sparsekm.metrics import mark_missing
 

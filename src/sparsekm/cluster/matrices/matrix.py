@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg.lapack import dpstrf
 
-from sparsekm.cluster.matrices.scaled_data import feature_variances
+from sparsekm.cluster.matrices.dense_parts import feature_variances
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import one_blas_thread, run_in_slices, worth_a_thread
 

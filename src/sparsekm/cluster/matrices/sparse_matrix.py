@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from sparsekm.cluster.matrices.dense_parts import feature_variances, stored_bytes
 from sparsekm.cluster.matrices.matrix import (
     CentredMatrix,
     FeatureMatrix,
@@ -22,7 +23,6 @@ from sparsekm.cluster.matrices.matrix import (
     subtract_means,
 )
 from sparsekm.cluster.matrices.sample_rows import SparseRows, sparse_rows
-from sparsekm.cluster.matrices.scaled_data import feature_variances, stored_bytes
 from sparsekm.runtime.compiled import compiled
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse, vstack
 
-from sparsekm.cluster.matrices.scaled_data import as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.input_error import is_storable
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
 from sparsekm.io.readers.axes import KNOWN

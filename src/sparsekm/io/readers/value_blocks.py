@@ -22,7 +22,7 @@ import hdf5plugin  # noqa: F401
 import numpy as np
 from scipy.sparse import csr_array
 
-from sparsekm.cluster.matrices.scaled_data import as_dense
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.readers.messages import (
     KNOWN_FORMATS,
     explain_damage,
