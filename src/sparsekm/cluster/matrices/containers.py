@@ -81,6 +81,8 @@ def as_readable(X: Any, name: str = "X") -> Any:
     What dask holds is computed, what is masked is NaN. What NumPy cannot read as numbers is a
     TypeError, texts that are none, or indices outside the shape, are a ValueError.
     """
+    if type(X) is np.ndarray and X.dtype.kind == "f":
+        return X
     X = mark_missing(compute(X))
     if hasattr(X, "to_scipy_sparse"):
         X = X.to_scipy_sparse()
