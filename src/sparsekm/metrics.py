@@ -28,7 +28,8 @@ MOST_CELLS = 25_000_000
 def classification_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Compute the share of sample pairs that one partition joins and the other does not (CER).
 
-    CER is one minus the Rand index: symmetric, and blind to the clusters' names.
+    CER is one minus the Rand index: symmetric, and blind to the clusters' names (Chipman &
+    Tibshirani 2006, doi:10.1093/biostatistics/kxj007).
 
     Parameters
     ----------
@@ -45,11 +46,6 @@ def classification_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) ->
     ValueError
         If the labels are not one-dimensional and of equal length, if one is missing, or if there
         are fewer than two samples, hence no pair.
-
-    References
-    ----------
-    .. [1] H. Chipman and R. Tibshirani (2006). Hybrid hierarchical clustering with applications
-       to microarray data. Biostatistics 7(2), 286-301. https://doi.org/10.1093/biostatistics/kxj007
 
     Examples
     --------

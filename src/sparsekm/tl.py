@@ -84,7 +84,7 @@ def sparse_kmeans(
         The layer to cluster; None is X.
     mask_var : str or array-like of shape (n_vars,), optional
         A boolean column of ``var``, such as "highly_variable", or what it would hold: the genes to
-        cluster. The others get weight, score and selection frequency 0. None is all genes.
+        cluster, all by default. The others get weight, score and selection frequency 0.
     groups, batch_key, weights_key : str or array-like of shape (n_obs,), optional
         Columns of ``obs``, or what they would hold: `groups` of cells, such as a donor's, that are
         left out as a whole, and count once; the `batch` and the `sample_weight` of
@@ -225,10 +225,8 @@ def predict_clusters(
     samples : str, Path or DataFrame
         A table in any format that the workflow reads, or samples × features; values as the run's
         table had them. Missing values, and features that it lacks, are left out of distances.
-    dataset : str, optional
-        The name of the table in the configuration, if there were several.
-    method : str, optional
-        By default the one whose clusters are the report's answer.
+    dataset, method : str, optional
+        The table, if there were several, and the method, by default that of the report's answer.
     scaling : {"run", "own"}, default="run"
         Whose means and standard deviations make z-scores: those of the run's samples, or of
         `samples`, which helps where their platform differs, and needs a similar mix of clusters.

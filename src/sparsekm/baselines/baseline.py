@@ -61,10 +61,8 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
 
         Raises
         ------
-        ValueError
-            If X holds NaN or infinity, has fewer distinct samples than clusters (or fewer by the
-            components that are clustered), or every feature is constant; if a parameter is out of
-            its range.
+        TypeError, ValueError
+            As `KMeans.fit`, or if the components that are clustered have fewer distinct samples.
         """
         X = compute(X)
         matrix = dense_if_few(as_matrix(read_data(self, X)))

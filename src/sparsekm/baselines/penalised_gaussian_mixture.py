@@ -259,8 +259,9 @@ def modified_bic(fit: MixtureFit, n_samples: int) -> float:
 class PenalizedGaussianMixture(BaselineEstimator):
     r"""Gaussian mixture with common diagonal covariance and an l1 penalty on its means.
 
-    Maximises the log-likelihood less :math:`\lambda \sum_{kj} |\mu_{kj}|` by EM (Pan & Shen 2007).
-    Features are standardised inside (ddof = 0). One all of whose means are zero is dropped.
+    Maximises the log-likelihood less :math:`\lambda \sum_{kj} |\mu_{kj}|` by EM (Pan & Shen 2007,
+    Journal of Machine Learning Research 8, 1145-1164). Features are standardised inside (ddof = 0).
+    One all of whose means are zero is dropped.
 
     Parameters
     ----------
@@ -299,20 +300,12 @@ class PenalizedGaussianMixture(BaselineEstimator):
         Between-cluster sum of squares a_j of every feature under the labels.
     objective_ : float
         Penalised log-likelihood of the standardised data, constant features left out.
-    penalty_ : float
-        The penalty chosen.
-    penalties_, bics_ : ndarray of shape (n_penalties,)
-        The grid, ascending, and the modified BIC at each.
-    converged_ : bool
-    n_iter_ : int
-        EM iterations of the best start.
+    penalty_, penalties_, bics_ : float, and ndarray of shape (n_penalties,)
+        The penalty chosen, the grid, ascending, and the modified BIC at each.
+    converged_, n_iter_ : bool, int
+        EM iterations of the best start, and whether they sufficed.
     n_features_in_, feature_names_in_
         As in `KMeans`.
-
-    References
-    ----------
-    .. [1] W. Pan and X. Shen (2007). Penalized model-based clustering with application to variable
-       selection. Journal of Machine Learning Research 8, 1145-1164.
 
     Examples
     --------

@@ -147,9 +147,9 @@ class ProjectedKMeans(BaselineEstimator):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PCAKMeans(ProjectedKMeans):
-    """k-means on the first principal components of the centred data (Chang 1983).
+    """k-means on the first principal components of the centred data.
 
-    Every feature loads on the components, so none is dropped.
+    Every feature loads on the components, so none is dropped (Chang 1983, doi:10.2307/2347949).
 
     Parameters
     ----------
@@ -170,12 +170,6 @@ class PCAKMeans(ProjectedKMeans):
         Ones: all features weigh in through the components. Constant ones, which do not, have 0.
     objective_ : float
         Between-cluster sum of squares of the components, which is what was maximised.
-
-    References
-    ----------
-    .. [1] W.-C. Chang (1983). On using principal components before separating a mixture of two
-       multivariate normal distributions. Applied Statistics 32(3), 267-275.
-       https://doi.org/10.2307/2347949
 
     Examples
     --------
@@ -207,7 +201,7 @@ class PCAKMeans(ProjectedKMeans):
 
 
 class IFPCA(ProjectedKMeans):
-    """Influential features PCA (Jin and Wang 2016).
+    """Influential features PCA (Jin & Wang 2016, doi:10.1214/15-AOS1423).
 
     Features are ranked by the Kolmogorov-Smirnov distance of the standardised feature from a
     Gaussian, with p-values from Efron's empirical null. Higher Criticism says how many are kept.
@@ -232,11 +226,6 @@ class IFPCA(ProjectedKMeans):
         p-values of these; 1 for a constant feature.
     objective_ : float
         Between-cluster sum of squares of the singular vectors.
-
-    References
-    ----------
-    .. [1] J. Jin and W. Wang (2016). Influential features PCA for high dimensional clustering.
-       Annals of Statistics 44(6), 2323-2359. https://doi.org/10.1214/15-AOS1423
 
     Examples
     --------
@@ -271,7 +260,7 @@ FEWEST_PER_CLUSTER = 10
 
 
 class SCFS(ProjectedKMeans):
-    r"""Spectral clustering with feature selection (Liu, Lu, Zhu and Zhao 2023).
+    r"""Spectral clustering with feature selection (Liu et al. 2023, doi:10.1111/biom.13665).
 
     Samples are clustered by k-means on the K leading left singular vectors of all standardised
     features. Kept are those of which a share :math:`R_j^2` above about .1 is between these clusters
@@ -291,11 +280,6 @@ class SCFS(ProjectedKMeans):
         As in `IFPCA`.
     r_squared_ : ndarray of shape (n_features,)
         Share of each feature's variation between the first clusters; 0 for a constant feature.
-
-    References
-    ----------
-    .. [1] T. Liu, Y. Lu, B. Zhu and H. Zhao (2023). Clustering high-dimensional data via feature
-       selection. Biometrics 79(2), 940-950. https://doi.org/10.1111/biom.13665
 
     Examples
     --------

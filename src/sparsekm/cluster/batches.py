@@ -1,7 +1,6 @@
 """Batches beside clusters: the answer with and without centring within batches.
 
-Subtracting the means of each batch removes technical differences, but where batches hold different
-classes it also moves the classes. So both answers are given, with how far they agree.
+Where batches hold different classes, centring moves the classes: so both answers are given.
 """
 
 from __future__ import annotations

@@ -166,8 +166,8 @@ class L0KMeans(_Penalised):
     tol : float, default=1e-4
         Relative change of the weights below which an alternation has settled.
     min_cluster_size : int, default=1
-        Smallest cluster allowed; 1 is the unguarded problem. With strongly correlated features a
-        small sparsity can make the optimum a split of a few outliers: a guard prevents that.
+        Smallest cluster allowed. With strongly correlated features a small sparsity can make the
+        optimum a split of a few outliers: a guard prevents that.
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness. None draws fresh entropy, and never NumPy's global generator.
     n_jobs : int, default=None
@@ -182,9 +182,8 @@ class L0KMeans(_Penalised):
         (`sparsekm.cluster.reading`). `predict` takes distances over what is observed.
     feature_groups : array-like of shape (n_features,), default=None
         Names or numbers of the groups of features that are kept or dropped as a whole, such as the
-        probes of a gene or the levels of one category; `sparsity` then counts groups. A group
-        counts as one feature, however many it holds: it is judged by the mean of its a_j, and its
-        weight is shared equally by its features.
+        levels of one category; `sparsity` then counts groups. A group counts as one feature: it is
+        judged by the mean of its a_j, and its weight is shared equally by its features.
 
     Attributes
     ----------

@@ -145,8 +145,7 @@ class Pool:
 # Climbs of a search with n_init = 1 are this number over the square root of n_samples * n_clusters
 # * n_features, times the fourth root of the number of sparsities: they help each other.
 EFFORT = 32_000
-# The generations they are divided into, each for n_init = 1 of at most so many: on tiny data more
-# climbs find nothing more. The starts are as many climbs as a generation.
+# The generations they are divided into, each for n_init = 1 of at most so many.
 GENERATIONS = 20
 # Partitions kept at every sparsity.
 CAPACITY = 5

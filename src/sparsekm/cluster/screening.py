@@ -1,16 +1,8 @@
 r"""Marginal screening: how far the distribution of each feature is from a Gaussian.
 
 A feature whose means differ between clusters is a mixture. Each gets one score, from that feature
-alone; Efron's empirical null turns scores into p-values [2]_, and Higher Criticism says how many
-features stand out, as in IF-PCA [1]_.
-
-References
-----------
-.. [1] J. Jin and W. Wang (2016). Influential features PCA for high dimensional clustering. Annals
-   of Statistics 44(6), 2323-2359. https://doi.org/10.1214/15-AOS1423
-.. [2] B. Efron (2004). Large-scale simultaneous hypothesis testing: the choice of a null
-   hypothesis. Journal of the American Statistical Association 99(465), 96-104.
-   https://doi.org/10.1198/016214504000000089
+alone; Efron's empirical null (2004, doi:10.1198/016214504000000089) turns scores into p-values, and
+Higher Criticism says how many stand out, as in IF-PCA (Jin & Wang 2016, doi:10.1214/15-AOS1423).
 """
 
 from __future__ import annotations

@@ -38,8 +38,7 @@ NUMBERS = ("n_clusters", "n_components")
 class ClustererPartition:
     """A clusterer as a partition step; its answers are checked.
 
-    A scikit-learn clusterer is cloned, its `random_state`, where it has one, drawn for every start,
-    and it is judged by the between-cluster sum of squares of `centred`.
+    A scikit-learn clusterer is judged by the between-cluster sum of squares of `centred`.
     """
 
     clusterer: Any  # a partition step may be given, too
@@ -222,8 +221,7 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         Raises
         ------
         TypeError, ValueError
-            As in `L0KMeans.fit`; if `clusterer` is none or has no fixed number of clusters, or what
-            it finds is no partition into so many.
+            As in `L0KMeans.fit`; if `clusterer` has no fixed number of clusters, or finds others.
         """
         X = compute(X)
         if batch is not None:

@@ -1,7 +1,6 @@
 """How much the answer hangs on choices: what other numbers, features and samples would find.
 
-Each choice is one fit of all samples, without the folds of the answer, which takes a second or two.
-The first row is such a fit without any other choice.
+Each choice is one fit of all samples, without the folds of the answer; the first is no other.
 """
 
 from __future__ import annotations

@@ -233,8 +233,7 @@ def _fit_components(matrix, n_clusters, guard, seed, groups):
 def equal_components(part: np.ndarray, n_clusters: int) -> np.ndarray:
     """Compute the leading principal components, scaled to equal variance: (n_samples, d).
 
-    They are those beyond noise (Gavish & Donoho 2014, doi:10.1109/TIT.2014.2323359) and, as
-    clusters can be weaker than factors beside them, as many more as the clusters less one.
+    Those beyond noise (Gavish & Donoho 2014, doi:10.1109/TIT.2014.2323359), and n_clusters - 1 more.
     """
     left, values, _ = np.linalg.svd(part - part.mean(axis=0), full_matrices=False)
     values = values[values > 1e-9 * values[0]]
@@ -326,8 +325,7 @@ def match_clusters(
 ) -> np.ndarray:
     """Rename the clusters of another partition after those they match; -1 where they match none.
 
-    As many of `samples` as possible agree. A sample of no cluster, -1, stays so. With `mostly`, two
-    clusters match only if they share more than half of the samples of each.
+    With `mostly`, two clusters match only if they share more than half of the samples of each.
     """
     n_own, n_theirs = int(labels.max()) + 1, int(other.max()) + 1
     samples = samples[other[samples] >= 0]

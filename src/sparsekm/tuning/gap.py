@@ -4,8 +4,7 @@ r"""How many features to keep: the gap curve, its rules, and their limit.
 
 with O(s) the objective on the data and O*_b on reference b (Tibshirani, Walther & Hastie 2001,
 doi:10.1111/1467-9868.00293; for sparse k-means Witten & Tibshirani 2010,
-doi:10.1198/jasa.2010.tm09415), and the rules that read it. The default sparsities are a geometric
-grid between a handful of features and all of them.
+doi:10.1198/jasa.2010.tm09415), and the rules that read it.
 """
 
 from __future__ import annotations

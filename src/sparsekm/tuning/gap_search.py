@@ -49,6 +49,9 @@ from sparsekm.tuning.separation import refit_folds, separation
 class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator):
     """Choose the sparsity at which the objective most exceeds that of data without clusters.
 
+    The gap statistic of Tibshirani, Walther & Hastie (2001, doi:10.1111/1467-9868.00293), as Witten
+    & Tibshirani (2010, doi:10.1198/jasa.2010.tm09415) use it.
+
     Parameters
     ----------
     estimator : estimator with `sparsity` and `path`
@@ -62,10 +65,9 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         Number of reference data sets, >= 2.
     reference : {"permutation", "gaussian", "shrunk", "spatial"}, default="permutation"
         "permutation" permutes every column separately, as in the paper; "gaussian" draws from a
-        single Gaussian with the means and covariances of the data; "shrunk" does the same with
-        shrunk correlations, without those that may be due to chance; "spatial" permutes every
-        column so that its autocorrelation in space remains, which needs `positions` in `fit`. See
-        `sparsekm.tuning.references`.
+        single Gaussian with the means and covariances of the data, "shrunk" without correlations
+        that may be due to chance; "spatial" permutes every column so that its autocorrelation in
+        space remains, which needs `positions` in `fit`. See `sparsekm.tuning.references`.
     rule : {"max", "one-se", "auto"}, default="max"
         "max" is the paper's rule; "auto" keeps at most a quarter of the features if they are
         correlated within clusters. See `sparsekm.tuning.gap.select_sparsity`.
@@ -100,11 +102,6 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         With ``rule="auto"``, the limit, and what determined the number of kept features.
     labels_, feature_weights_, n_features_in_, feature_names_in_
         Those of `best_estimator_`.
-
-    References
-    ----------
-    Tibshirani, Walther & Hastie (2001), doi:10.1111/1467-9868.00293.
-    Witten & Tibshirani (2010), doi:10.1198/jasa.2010.tm09415.
 
     Examples
     --------
@@ -151,9 +148,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         batch : array-like of shape (n_samples,), default=None
             The batch of each sample: as in `SparseKMeans.fit`.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts: one of weight two as if it were given twice, in references,
-            too; one of weight 0 is labelled as `predict` does. Weights that are no small multiples
-            of a common unit are rounded so that samples are given at most eight times on average.
+            As in `L0KMeans.fit`, in references, too. Weights that are no small multiples of a
+            common unit are rounded so that samples are given at most eight times on average.
 
         Returns
         -------

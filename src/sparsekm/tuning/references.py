@@ -1,10 +1,9 @@
 r"""Reference data without clusters, each made when it is needed and seeded by its index.
 
-*Gaussian* references are random mixtures of rows. With G of independent standard normals and n
+*Gaussian* references are random mixtures of rows: with G of independent standard normals and n
 centred rows X, the rows of :math:`G X / \sqrt{n}` are independent draws from
-:math:`N(0, X^T X / n)`: no p x p matrix is needed, which for n < p would be singular. *Shrunk*
-ones add a share of independent normals, see `correlation_shrinkage`. *Spatial* ones are permuted
-like random fields with the variograms of the features, see `spatial_reference`.
+:math:`N(0, X^T X / n)`. *Shrunk* ones add a share of independent normals, see
+`correlation_shrinkage`. *Spatial* ones are permuted like random fields, see `spatial_reference`.
 """
 
 from __future__ import annotations
@@ -108,11 +107,7 @@ def gaussian_reference(
 
 
 def shrunk_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
-    """Draw from a single Gaussian with the data's correlations, less what may be due to chance.
-
-    `gaussian_reference` keeps the correlations that n samples of independent features have by
-    chance, about 1 / sqrt(n). Here they are shrunk towards 0.
-    """
+    """Draw from a single Gaussian with the data's correlations, less what may be due to chance."""
     return gaussian_reference(X, index=index, seed=seed, shrinkage=correlation_shrinkage(X))
 
 

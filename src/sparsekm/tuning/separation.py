@@ -1,9 +1,8 @@
 """What left-out samples tell: which clusters stand apart, and how few features tell them apart.
 
 Clusters stand apart where there is a valley between them: on the axis between two clusters, fewer
-left-out samples are in the middle than a density with one mode can explain (see `one_mode_p`).
-Clusters that shade into each other, or a gradient that was cut in two, have no valley. The test
-cannot distinguish batches from classes.
+left-out samples are in the middle than a density with one mode can explain (see `one_mode_p`). The
+test cannot distinguish batches from classes.
 """
 
 from __future__ import annotations
@@ -55,8 +54,7 @@ class MatchedFold(NamedTuple):
 def match_folds(labels: np.ndarray, folds: Sequence[FoldFit]) -> list[MatchedFold]:
     """Take of each fold the partition that agrees most with `labels` on the samples it fitted.
 
-    A cluster that shares no more than half of its samples with one of the answer is none of them:
-    folds that cut different clusters in two would show a valley where there is none.
+    A cluster that shares no more than half of its samples with one of the answer is none of them.
     """
     matched = []
     for drawn, left_out, partitions, kept, _ in folds:

@@ -330,9 +330,8 @@ def best_move(centers, sizes, gains):
 def climb(rows, columns, labels, n_clusters, weight_step, min_size, gain):
     """Improve `labels` in place, by a weight step and one sweep in turn; return the objective.
 
-    Where sweeps gain little, clusters merge and split. `gain` is the share of the objective that a
-    round must gain for another sweep, and two regroupings for a third. `columns` are the same data,
-    feature after feature, or `rows` again where those are sparse.
+    Where sweeps gain no more than the share `gain`, clusters merge and split. `columns` are the
+    same data, feature after feature, or `rows` again where those are sparse.
     """
     n, p = rows.shape
     scores = np.empty(p)

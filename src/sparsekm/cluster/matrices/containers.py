@@ -156,8 +156,7 @@ class StreamedMatrix(FeatureMatrix):
         Anything that has `shape` and `dtype` and gives rows for ``source[start:stop]``: a dataset
         of h5py, a `numpy.memmap`, an array of dask, X of a backed AnnData, dense or CSR.
     block_size : int, default=4096
-        Samples read at a time. Memory in use is a small multiple of
-        ``block_size * n_features * itemsize``, plus a few numbers for every sample.
+        Samples read at a time: of a few such blocks is the memory in use.
 
     Raises
     ------
