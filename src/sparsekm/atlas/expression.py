@@ -29,7 +29,7 @@ from sparsekm.io.hdf5_format import DamagedFileError, find_array, open_checked, 
 from sparsekm.io.input_error import InputError
 from sparsekm.io.tables import TableFormat
 from sparsekm.pipeline.provenance import package_versions
-from sparsekm.pipeline.scales import zscore
+from sparsekm.pipeline.scales import standardise
 
 T = TypeVar("T")
 
@@ -330,10 +330,10 @@ def normalise_age(
             f"gene {data.var_names[kept[column]]} at row {row}. Fill them, or lower "
             "max_missing_per_gene."
         )
-    moments = zscore(X)
-    varies = ~moments.constant
+    mean, deviation = standardise(X)
+    varies = deviation > 0
     # Genes that are constant except for rounding.
-    reasons[kept[moments.constant]] = "constant"
+    reasons[kept[~varies]] = "constant"
     is_kept = reasons == ""
     provenance = {
         **data.uns["provenance"],
@@ -349,11 +349,9 @@ def normalise_age(
     regions = regions.assign(n_voxels=n_voxels)
     lost = data.var.loc[~is_kept, ["gene_id"]].assign(reason=reasons[~is_kept])
     return anndata.AnnData(
-        X=X[:, varies] if moments.constant.any() else X,
+        X=X if varies.all() else X[:, varies],
         obs=obs,
-        var=data.var[is_kept].assign(
-            mean=moments.mean[varies], deviation=moments.deviation[varies]
-        ),
+        var=data.var[is_kept].assign(mean=mean[varies], deviation=deviation[varies]),
         obsm={"spatial": data.obsm["spatial"][voxels]},
         uns={
             "provenance": provenance,
