@@ -76,11 +76,16 @@ READ = {
         write(["id", "Weight (kg)", *BLOOD], PATIENTS, 61.5, cells=NUMBERS),
         "columns [Weight (kg)] describe the samples",
     ),
+    "a sum": (
+        write(["id", *BLOOD, "Sum"], PATIENTS, cells=NUMBERS, after=[range(12)]),
+        "columns [Sum] describe the samples or are totals and are left out",
+    ),
     "an abbreviation": (f"{PLAIN}ND,not detected\n", "(the first is line 14)"),
     "abbreviations of a spreadsheet": (
         f"{PLAIN}ND,not detected,,\n*,below LOD,,\n",
         "2 lines with one value or none are left out (the first is line 14)",
     ),
+    "counts below an empty line": (f"{PLAIN}\n\nid,N\na,1\nb,2\n", "(the first is line 16)"),
     "sources": (f"{PLAIN}Source: our lab,2020\nby: J. Doe\n", "(the first is line 14)"),
     "the number of samples below their mean": (
         PLAIN + SUMMED,
@@ -103,25 +108,6 @@ def test_a_column_that_counts_the_lines_is_left_out_whatever_it_is_called(put):
     assert "[rowid]" in raw.remarks[0]
 
 
-SUMS = [round(sum(row), 3) for row in NUMBERS]
-NAMED = {
-    "a sum": (
-        write(["id", *BLOOD, "Sum"], PATIENTS, cells=NUMBERS, after=[SUMS]),
-        "features [Sum] seem to sum up the others. Set ignore: [Sum] to leave them out.",
-    ),
-    "deviations next to their means": (
-        write(["id", *BLOOD, "urate_SD"], PATIENTS, cells=NUMBERS, after=[SUMS[::-1]]),
-        "features [urate_SD] seem to sum up the others.",
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", NAMED)
-def test_what_may_be_no_sample_and_no_feature_is_named(put, kind):
-    content, remark = NAMED[kind]
-    assert remark in " ".join(read_matrix(put(content)).remarks)
-
-
 REFUSED = {
     "another case": (TABLE.replace("kind", "Kind"), "Do you mean labels: Kind"),
     # Without the time, so that the test has one name in all processes.
@@ -138,7 +124,7 @@ REFUSED = {
         "value is 'trace' in column 'GB', line 5. Set missing_values: [trace] if",
     ),
     "two tables": (
-        f"{PLAIN}\n\nid,N\na,1\nb,2\n",
+        f"{TABLE}\n\nid,N,M\na,1,2\nb,2,3\n",
         "line 16: below an empty line, lines have fewer cells than the header, like those of a",
     ),
     "one decimal comma": (

@@ -126,14 +126,6 @@ class TestColumnsThatAreNoFeatures:
         clinic = table.set_axis(["chol", "age", "bmi", "weight"], axis=1)
         assert_read(read_matrix(save(clinic)), clinic, "Set ignore: [age, bmi, weight] to leave")
 
-    def test_the_few_that_hold_whole_numbers_only_are_read_with_a_remark(self, save, table):
-        coded = table.assign(er=[0, 1] * 3)
-        raw = read_matrix(save(coded))
-        assert_read(raw, coded, "features [er] contain only whole numbers, unlike the others.")
-        assert "labels: er" in raw.remarks[0]
-        # Where many are whole numbers, so are the measurements.
-        assert read_matrix(save((table * 30).round())).remarks == []
-
     def test_a_name_that_is_not_there_gets_the_nearest_one(self, save, table):
         file = save(table.assign(Kind=KINDS))
         assert last_sentence(refusal(file, labels="kind")) == "Do you mean labels: Kind?"

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.input_error import is_storable
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
-from sparsekm.io.readers.cells import MISSING, MISSING_LABELS
+from sparsekm.io.readers.axes import KNOWN
 from sparsekm.io.readers.messages import refusal, say, suggest
 from sparsekm.io.table_settings import TableDescription
 
@@ -35,11 +35,11 @@ _MONTH = "jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec"
 _DATE = re.compile(
     rf"(?i)\d{{1,2}}[-./]({_MONTH})|({_MONTH})[-./]\d{{1,2}}|\d{{4}}-\d\d-\d\d( 00:00:00)?"
 )
+# Text that means a missing class or group, as do None and NaN.
+_MISSING_LABELS = {"", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"}
 # What stands for a missing class as often as it names one.
-_UNKNOWN = {*MISSING, "unknown", "unk", "other/unknown", "not available", "not known", "-1"}
-_UNKNOWN -= {"", "na", "nan", "n/a", "#n/a"}
+_UNKNOWN = {*KNOWN["missing"], *KNOWN["unknown"]} - {"", "na", "nan", "n/a", "#n/a"}
 _SENTINELS = (-999, -9999, -99, -99999, -9, -1, 99, 999, 9999, 99999, -1e30, 1e30)
-_FEW_WHOLE = 5
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,12 @@ class Settings:
         keys = ("labels", "samples", "groups", "weights", "batch")
         others = {f"annotate[{at}]": name for at, name in enumerate(self.annotate)}
         return {key: name for key in keys if (name := getattr(self, key)) is not None} | others
+
+    @property
+    def missing_numbers(self) -> list[float]:
+        """The numbers, such as -999, that stand for missing values."""
+        words = pd.Series([*map(str, self.missing_values)], dtype=object)
+        return pd.to_numeric(words, errors="coerce").dropna().tolist()
 
 
 @dataclass
@@ -256,9 +262,12 @@ def check_named(
 ) -> None:
     """Refuse a setting with a name that is not among those there are.
 
-    `others` are the names on the other axis, which suggest that the table is transposed.
+    `others` are the names on the other axis: they may be ignored too, and otherwise suggest that
+    the table is transposed.
     """
     for key, name in settings.named.items():
+        if name in settings.ignore:
+            raise refusal("also_ignored", key=key, name=name)
         if name in names:
             continue
         kind, hint = "not_there" if len(names) else "nothing_named", suggest(key, name, names)
@@ -266,6 +275,12 @@ def check_named(
             value = "false" if settings.transpose is True else "true"
             kind, hint = "not_there", say("looks_turned", other=other, value=value)
         raise refusal(kind, key=key, name=name, where=where, names=names, hint=hint)
+    absent = [name for name in settings.ignore if name not in {*names, *others}]
+    if absent:
+        rest = [name for name in settings.ignore if name not in absent]
+        cure = say("ignore_rest", names=rest) if rest else ""
+        cure += suggest("ignore", absent[0], [*names, *others])
+        raise refusal("ignore", names=absent, where=where, known=names, cure=cure)
 
 
 def assemble(
@@ -279,7 +294,7 @@ def assemble(
     if raw.samples is not None:
         raw.samples = _check_names(raw.samples, "sample", raw.remarks)
     label, n = settings.labels or label, raw.shape[0]
-    words = MISSING_LABELS | set(map(str, settings.missing_values))
+    words = _MISSING_LABELS | set(map(str, settings.missing_values))
     for key, name in {**settings.named, **({"labels": label} if label else {})}.items():
         if key == "samples":
             continue
@@ -310,7 +325,7 @@ def assemble(
     return raw
 
 
-def _known(values: Iterable[Any], words: frozenset[str]) -> pd.Series:
+def _known(values: Iterable[Any], words: set[str]) -> pd.Series:
     """Return a column as text, None if missing; integers that were read as floats are integers."""
     floats = [one for one in values if isinstance(one, float | np.floating) and not pd.isna(one)]
     whole = all(float(one).is_integer() for one in floats)
@@ -386,9 +401,8 @@ def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> lis
 
 
 def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
-    """List remarks on sentinels, on samples that are the same, and on a few whole numbers."""
-    n, p = raw.shape
-    is_whole, seen, same = np.ones(p, dtype=bool), {}, []
+    """List remarks on sentinels, and on samples that are the same."""
+    (n, p), seen, same = raw.shape, {}, []
     # The smallest and largest number of each feature, with sentinels and without.
     low, high, inner_low, inner_high = np.array([[np.inf], [-np.inf]] * 2) * np.ones(p)
     for rows, block in raw.blocks():
@@ -398,13 +412,10 @@ def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
             same += [(other, at)] * (other != at)
         # As in the file, up to the rounding to single precision.
         values = np.round(dense.astype(np.float64) + raw.offset, 4)
-        is_whole &= ((values == np.rint(values)) | np.isnan(values)).all(axis=0)
-        ends = least, most = np.fmin.reduce(values), np.fmax.reduce(values)
-        low, high = np.fmin(low, least), np.fmax(high, most)
-        at = np.flatnonzero(np.isin(ends, _SENTINELS).any(axis=0))
-        others = np.where(np.isin(values[:, at], _SENTINELS), np.nan, values[:, at])
-        least[at], most[at] = np.fmin.reduce(others), np.fmax.reduce(others)
-        inner_low, inner_high = np.fmin(inner_low, least), np.fmax(inner_high, most)
+        low, high = np.fmin(low, np.fmin.reduce(values)), np.fmax(high, np.fmax.reduce(values))
+        values[np.isin(values, _SENTINELS)] = np.nan
+        inner_low = np.fmin(inner_low, np.fmin.reduce(values))
+        inner_high = np.fmax(inner_high, np.fmax.reduce(values))
     remarks, found = [], {}
     room = np.maximum(inner_high - inner_low, 1e-9)
     for number in _SENTINELS:
@@ -421,7 +432,4 @@ def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
         name = raw.samples or [f"sample {at + 1}" for at in range(n)]
         pairs = [f"{name[one]} = {name[two]}" for one, two in same[:3]] + ["..."] * (len(same) > 3)
         remarks.append(say("same_samples", n=len(same), pairs=", ".join(pairs)))
-    whole = [raw.features[at] for at in np.flatnonzero(is_whole & (low < high))]
-    if 0 < len(whole) <= max(_FEW_WHOLE, p // 50) and len(whole) * 4 <= p:
-        remarks.append(say("whole_numbers", names=whole, first=whole[0]))
     return remarks
