@@ -150,7 +150,7 @@ def _test_group(
     nulls: list[np.ndarray],
 ) -> pd.DataFrame:
     """Test the terms of `carries`, by their number, whose genes these are."""
-    n_analysed, n_group = matched.n_annotated, int(chosen.sum())
+    n_analysed, n_group = int((matched.positions >= 0).sum()), int(chosen.sum())
     shared = [genes[chosen[genes]] for genes in carries.values()]
     n_term, n_shared = (np.array([g.size for g in of]) for of in (carries.values(), shared))
     expected = n_group * n_term / max(n_analysed, 1)
