@@ -29,7 +29,7 @@ from sparsekm.annotation.gene_table import primary_method
 from sparsekm.cluster.matrices.matrix import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.weight_step import TopFeatures
-from sparsekm.io.tables import TableFormat
+from sparsekm.io.tables import TABLES
 from sparsekm.pipeline.provenance import derive_seed
 
 N_MAPS = 199
@@ -64,15 +64,7 @@ def keep_by_chance(
     return kept
 
 
-ENRICHMENT = TableFormat(
-    "enrich_genes",
-    """
-    word     group term name
-    whole    n_analysed n_group n_term n_shared
-    number?  expected fold p_value q_value p_spatial
-    word     genes
-    """,
-)
+ENRICHMENT = TABLES["enrichment.csv"]
 GROUPS = ("kept", "dropped", "only l1")
 """Groups of features, in the order of tables."""
 

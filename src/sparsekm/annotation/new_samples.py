@@ -26,7 +26,7 @@ from sparsekm.io.readers.messages import shown
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.io.store import TunedFit, read_fit
-from sparsekm.io.tables import TableFormat
+from sparsekm.io.tables import TABLES
 from sparsekm.pipeline.scales import log_counts, log_values
 
 SCALINGS = ("run", "own")
@@ -39,19 +39,7 @@ _TAKEN_OVER = ("transpose", "decimal", "layer", "missing_values", "duplicates")
 # Of more than this share of samples in none of the clusters, the scale may be another.
 _SUSPICIOUS = 0.5
 
-# The file of ``sparsekm predict``: of every sample the nearest cluster, numbered as in
-# ``clusters.csv``, its distance, the margin (1 less its ratio to the distance of the second
-# nearest; 0 is undecided), and whether it is farther from that cluster than nearly all samples of
-# the run in it. Of a sample that lacks too many features nothing else is known.
-PREDICTED = TableFormat(
-    "sparsekm predict",
-    """
-    word     sample
-    whole?   cluster
-    number?  distance margin
-    flag     none_of_them
-    """,
-)
+PREDICTED = TABLES["predicted.csv"]
 
 
 @dataclass(frozen=True)

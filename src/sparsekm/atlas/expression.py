@@ -27,7 +27,7 @@ from sparsekm.atlas.grid import GridError, read_annotation, read_energy
 from sparsekm.atlas.ontology import Ontology, map_regions, parse_ontology
 from sparsekm.io.hdf5_format import DamagedFileError, find_array, open_checked, read_parts
 from sparsekm.io.input_error import InputError
-from sparsekm.io.tables import TableFormat
+from sparsekm.io.tables import TABLES
 from sparsekm.pipeline.provenance import package_versions
 from sparsekm.pipeline.scales import standardise
 
@@ -153,15 +153,7 @@ def read_tables(folder: str | Path) -> tuple[Ontology, pd.DataFrame]:
 
 
 _RULE = "assemble_expression"
-_TRUTH = TableFormat(
-    "retrieve_atlas",
-    """
-    whole  gene_id
-    flag   relevant
-    word   kind regions
-    """,
-    "word *",
-)
+_TRUTH = TABLES["truth.csv"]
 
 
 def add_truth(data: anndata.AnnData, truth_file: str | Path) -> None:
@@ -253,15 +245,7 @@ def _squash_gene(x: np.ndarray) -> np.ndarray:
     return (z - z.min()) / (z.max() - z.min())
 
 
-COMMON_GENES = TableFormat(
-    "find_common_genes",
-    """
-    whole  gene_id
-    word   gene
-    flag   common
-    """,
-    "word *",
-)
+COMMON_GENES = TABLES["common_genes.csv"]
 """The file ``common_genes.csv``, with a further column for each age."""
 
 
