@@ -136,10 +136,8 @@ def run(main, snakemake) -> None:
 
 def _work(main, snakemake, name, log) -> None:
     start = time.monotonic()
-    # Lines logged before this job has the lock of its log.
-    early = []
     record_files(log, snakemake.output)
-    with wait_for_turn(log, name, early.append):
+    with wait_for_turn(log, name):
         logging.basicConfig(
             filename=log,
             filemode="w",
@@ -150,8 +148,6 @@ def _work(main, snakemake, name, log) -> None:
         # Otherwise each PDF would log hundreds of lines about its fonts.
         logging.getLogger("fontTools").setLevel(logging.WARNING)
         logging.captureWarnings(True)
-        for line in early:
-            logging.warning("%s", line)
         for output in map(Path, snakemake.output):
             remove_unfinished(output.parent, output.name)
         from joblib import parallel_config

@@ -157,7 +157,7 @@ def test_shares_of_the_fits_of_folds_stand_beside_samples_and_features(normalise
 
 def test_a_fit_of_other_data_is_refused(normalised, fits):
     data = read_anndata(normalised)[:5].copy()
-    with pytest.raises(ValueError, match="l0: n_samples=6 and n_features=4 should be 5 and 4"):
+    with pytest.raises(ValueError, match="does not match length"):
         add_clusters(data, fits)
 
 

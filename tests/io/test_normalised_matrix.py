@@ -73,6 +73,8 @@ def test_what_is_shown_and_averaged_is_centred(file, X, monkeypatch):
         np.testing.assert_allclose(whole, z, rtol=1e-6)
         found = read_features(file, [1, 2, 4], np.array([0, 7, 39]))
         np.testing.assert_allclose(found, z[np.ix_([0, 7, 39], [1, 2, 4])], rtol=1e-6)
+        # Sums over samples depend on it by rounding.
+        assert found.flags.c_contiguous
     labels = np.repeat([0, 1], 20).astype(np.int32)
     np.testing.assert_allclose(
         cluster_means(read_normalised(file), labels, 3),

@@ -9,10 +9,14 @@ import pytest
 from html_page import Page
 
 from sparsekm.reporting.answer import view_answer
-from sparsekm.reporting.choice_figures import consensus_figure, count_figure
 from sparsekm.reporting.clusters import view_markers, view_meanings
 from sparsekm.reporting.comparison_tables import view_choices
-from sparsekm.reporting.figures import answer_figure, project_samples
+from sparsekm.reporting.figures import (
+    answer_figure,
+    consensus_figure,
+    count_figure,
+    project_samples,
+)
 from sparsekm.reporting.report import write_report
 
 

@@ -18,7 +18,7 @@ from sparsekm.reporting.answer import view_answer
 from sparsekm.reporting.clusters import class_colors, cluster_colors, view_anatomy
 from sparsekm.reporting.comparison_tables import compare_methods, statistics_table
 from sparsekm.reporting.report import load_dataset_result
-from sparsekm.reporting.simulation_figures import row_look
+from sparsekm.reporting.simulation_page import row_look
 from sparsekm.studies import METHOD_ROWS
 
 

@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.reporting.simulation_figures import row_look, shared_sparsities
 from sparsekm.reporting.simulation_page import (
     SimulationResult,
     render_simulation_page,
+    row_look,
+    shared_sparsities,
     view_simulation,
     write_value,
 )

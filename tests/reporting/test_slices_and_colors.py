@@ -9,7 +9,6 @@ from sparsekm.atlas.phantom import REGIONS
 from sparsekm.atlas.phantom.anatomy import UPPER
 from sparsekm.figures.style import categorical_colors, shades
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.reporting.ages_section import LOOKS
 from sparsekm.reporting.brain_figures import (
     boundary_lines,
     richest_slice,
@@ -17,7 +16,8 @@ from sparsekm.reporting.brain_figures import (
 )
 from sparsekm.reporting.clusters import class_colors, color_clusters
 from sparsekm.reporting.figures import principal_plane
-from sparsekm.reporting.simulation_figures import row_look
+from sparsekm.reporting.gene_tables import LOOKS
+from sparsekm.reporting.simulation_page import row_look
 from sparsekm.studies import METHOD_ROWS
 
 

@@ -81,16 +81,6 @@ def test_a_cluster_between_two_others_has_a_signature():
     assert min(all_three.agreement, middle.agreement, upper.agreement) > 0.8
 
 
-def test_of_two_clusters_each_has_the_signature_of_both():
-    labels = np.repeat([0, 1], 30)
-    X = draw(0)
-    X[:30, :20] += 1.5
-    both, *each = signatures_of(X, labels)
-    for one in each:
-        np.testing.assert_array_equal(one.features, both.features)
-        assert one.agreement == pytest.approx(both.agreement)
-
-
 def test_random_labels_of_noise_have_no_signature(seed):
     X = draw(0, n_features=500, seed=seed)
     for found in signatures_of(X, np.random.default_rng(seed).permutation(TRUTH)):

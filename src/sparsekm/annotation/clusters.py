@@ -16,20 +16,20 @@ from sparsekm.annotation.gene_table import rank_scores
 from sparsekm.io.known_classes import distinct_classes, is_known
 from sparsekm.io.normalised_file import Source, row_blocks
 from sparsekm.io.store import TunedFit
-from sparsekm.io.tables import FLAG, NUMBER, WHOLE, WORD, TableFormat, columns
+from sparsekm.io.tables import TableFormat
 
 # The file ``contingency.csv``: a row for each method, cluster and class with samples in common.
 # Samples without a known class are left out, including from ``n_cluster``.
 OVERLAP = TableFormat(
     "match_clusters",
-    {
-        "method": WORD,
-        **columns(WHOLE, "cluster n_cluster"),
-        **columns(WORD, "label name color"),
-        **columns(WHOLE, "n_label n_shared"),
-        **columns(NUMBER, "share_of_cluster share_of_label"),
-        "is_best": FLAG,
-    },
+    """
+    word    method
+    whole   cluster n_cluster
+    word    label name color
+    whole   n_label n_shared
+    number  share_of_cluster share_of_label
+    flag    is_best
+    """,
 )
 
 
@@ -154,11 +154,6 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
     """
     found: dict[str, Any] = {}
     for method, fit in fits.items():
-        if (len(fit.labels), len(fit.weights)) != data.shape:
-            raise ValueError(
-                f"{method}: n_samples={len(fit.labels)} and n_features={len(fit.weights)} should "
-                f"be {data.n_obs} and {data.n_vars}, as in the data."
-            )
         numbers = [str(k) for k in range(int(fit.attributes["n_clusters"]))]
         data.obs[f"cluster_{method}"] = pd.Categorical.from_codes(fit.clustered, numbers)
         data.var[f"score_{method}"] = fit.scores

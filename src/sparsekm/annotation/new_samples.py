@@ -25,7 +25,7 @@ from sparsekm.io.readers.messages import shown
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.io.store import read_fit
-from sparsekm.io.tables import FLAG, NUMBER_OR_NOTHING, WHOLE_OR_NOTHING, WORD, TableFormat, columns
+from sparsekm.io.tables import TableFormat
 from sparsekm.pipeline.scales import log_counts, log_values
 
 SCALINGS = ("run", "own")
@@ -44,12 +44,12 @@ _SUSPICIOUS = 0.5
 # the run in it. Of a sample that lacks too many features nothing else is known.
 PREDICTED = TableFormat(
     "sparsekm predict",
-    {
-        "sample": WORD,
-        "cluster": WHOLE_OR_NOTHING,
-        **columns(NUMBER_OR_NOTHING, "distance margin"),
-        "none_of_them": FLAG,
-    },
+    """
+    word     sample
+    whole?   cluster
+    number?  distance margin
+    flag     none_of_them
+    """,
 )
 
 

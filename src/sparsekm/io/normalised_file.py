@@ -101,7 +101,7 @@ def read_normalised(
     sparse one is mapped from the file.
     """
     with open_checked(file, RULE) as opened:
-        parts = read_parts(opened, RULE)
+        parts = read_parts(opened)
         X = _read_matrix(opened, parts, most_bytes) if values else None
         return _check_parts(X, **parts)
 
@@ -151,7 +151,7 @@ def _check_parts(X: Any, obs: pd.DataFrame, var: pd.DataFrame, obsm: dict, uns: 
 def read_anndata(file: str | Path, most_bytes: int | None = None) -> anndata.AnnData:
     """Read the whole data set; `most_bytes` is that of `read_normalised`."""
     with open_checked(file, RULE) as opened:
-        parts = read_parts(opened, RULE)
+        parts = read_parts(opened)
         X = _read_matrix(opened, parts, most_bytes)
         # AnnData does not write the type memmap, only what it maps.
         return anndata.AnnData(X=X if issparse(X) else np.asarray(X), **parts)
@@ -229,15 +229,15 @@ def row_blocks(source: Source, features: Any = slice(None)) -> Iterator[tuple[sl
     """
     if isinstance(source, np.ndarray):
         for rows in _cut(source.shape):
-            yield rows, np.array(source[rows, features], dtype=np.float64)
+            yield rows, np.array(source[rows, features], dtype=np.float64, order="C")
         return
     with open_checked(source, RULE) as opened:
         stored = _open_rows(opened)
         center = opened["var/center"][()][features] if "center" in opened["var"] else 0
         for rows in _cut(stored.shape):
             block = as_dense(stored[rows][:, features])
-            # As of a matrix in memory, centred values are single.
-            yield rows, (block - center).astype(np.float32).astype(np.float64)
+            # As of a matrix in memory, centred values are single, and sums run in this order.
+            yield rows, (block - center).astype(np.float32, order="C").astype(np.float64)
 
 
 def read_features(file: str | Path, features: Any, samples: np.ndarray | None = None) -> np.ndarray:

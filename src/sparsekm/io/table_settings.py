@@ -11,7 +11,6 @@ import argparse
 import json
 import re
 import shlex
-import textwrap
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,29 +100,6 @@ def schema_properties() -> dict[str, Any]:
         one.name: {"description": f"{one.meaning[0].upper()}{one.meaning[1:]}.", **one.schema}
         for one in TABLE_SETTINGS
     }
-
-
-def documentation_lines() -> list[str]:
-    """Return the lines of the table in the documentation."""
-    lines = ["| option | setting | meaning |", "|---|---|---|"]
-    for setting in TABLE_SETTINGS:
-        example = yaml.safe_dump(setting.example, default_flow_style=True, width=1000)
-        value = example.removesuffix("\n").removesuffix("\n...")
-        lines.append(
-            f"| `{setting.shown(setting.example)}` | `{setting.name}: {value}` | "
-            f"{setting.meaning} |"
-        )
-    return lines
-
-
-def comment_lines() -> list[str]:
-    """Return the comments about the settings in the project's own configuration."""
-    lines: list[str] = []
-    for setting in TABLE_SETTINGS:
-        wrapped = textwrap.wrap(setting.meaning, 80)
-        lines.append(f"#   {f'{setting.name}:':<15} {wrapped[0]}")
-        lines += [f"#{'':<19}{line}" for line in wrapped[1:]]
-    return lines
 
 
 def options_in(message: str) -> list[str]:

@@ -58,11 +58,11 @@ def package_versions() -> dict[str, str]:
     return versions
 
 
-def input_digest(file: str | Path) -> str:
+def file_digest(file: str | Path) -> str:
     """Return the SHA-256 of a file in hexadecimal, or of all names and contents of a folder."""
     file = Path(file)
     if file.is_dir():
-        return _digest_lines(f"{input_digest(part)} {name}" for name, part in _walk(file).items())
+        return _digest_lines(f"{file_digest(part)} {name}" for name, part in _walk(file).items())
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
@@ -75,6 +75,26 @@ def _walk(file: Path) -> dict[str, Path]:
     """Return the files in a folder by their names, or the file itself."""
     parts = sorted(part for part in (file, *file.rglob("*")) if part.is_file())
     return {part.relative_to(file).as_posix(): part for part in parts}
+
+
+# Bytes beyond which taking a digest again takes noticeable time.
+_LARGE = 2**26
+
+
+def input_digest(file: str | Path) -> str:
+    """Return the `file_digest` of a file or folder.
+
+    If it is large, the digest is noted for its size, times of modification and change, and inode:
+    nobody can set the time of change.
+    """
+    states = [(part, part.stat()) for part in _walk(Path(file)).values()]
+    if sum(state.st_size for _, state in states) < _LARGE:
+        return file_digest(file)
+    state = _digest_lines(
+        f"{part} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns} {state.st_ino}"
+        for part, state in states
+    )
+    return _noted(f"input-{state}", lambda: file_digest(file))
 
 
 def _noted(name: str, take: Callable[[], str]) -> str:

@@ -205,10 +205,10 @@ def load_dataset_result(
     method, gaps, separation, scores and seeds. A missing table of genes is made from the fits.
     """
     with open_checked(normalised, RULE) as file:
-        obs = read_part(file, "obs", RULE, pd.DataFrame)
-        var = read_part(file, "var", RULE, pd.DataFrame)
-        uns = read_part(file, "uns", RULE, dict) if "uns" in file else {}
-        spatial = read_part(file, "obsm/spatial", RULE) if "obsm/spatial" in file else None
+        obs = read_part(file, "obs", pd.DataFrame)
+        var = read_part(file, "var", pd.DataFrame)
+        uns = read_part(file, "uns", dict) if "uns" in file else {}
+        spatial = read_part(file, "obsm/spatial") if "obsm/spatial" in file else None
     methods, expected = {}, (len(obs), len(var))
     for name, fit in fits.items():
         own = {kind: of.get(name) for kind, of in files.items() if kind not in _OF_DATASET}
