@@ -260,6 +260,8 @@ class TextTable:
             others += [] if mark else [" ".join(filter(None, [name, *values]))]
             name = name.strip('"!')
             if mark == "!" and name.startswith("Sample_") and any(values):
+                # It may end early.
+                values += [""] * (len(self.header) - len(cells))
                 keys = {value.partition(": ")[0] for value in values if ": " in value}
                 keys = keys if len(keys) == 1 and "characteristics" in name else set()
                 values = [value.partition(": ")[2] for value in values] if keys else values
