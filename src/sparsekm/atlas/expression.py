@@ -47,9 +47,9 @@ def assemble_age(
 ) -> anndata.AnnData:
     """Read the files of one age, which `retrieve_age` wrote to `folder`, into a matrix.
 
-    Voxels are kept if their class is in `tissue`; they belong to their ancestor region at `level`.
-    `replicates` is the rule of `choose_replicates`, and `origin` is told in the provenance. A file
-    that is damaged or differs from the manifest is a `GridError` or an `EnvelopeError`.
+    `level` and `tissue` are those of `map_regions`, `replicates` is the rule of
+    `choose_replicates`, and `origin` is told in the provenance. A file that is damaged or differs
+    from the manifest is a `GridError` or an `EnvelopeError`.
     """
     folder = Path(folder)
     files = _Files(folder)
@@ -190,8 +190,7 @@ def screen_expression(
 
     Return which voxels are kept, and for each gene why it is dropped: "missing", "constant" (its
     measured values do not vary over the kept voxels), or "" if it is kept. A share equal to the
-    threshold is too large. Both shares are those of the full matrix, so that the result does not
-    depend on which is dropped first.
+    threshold is too large. Both shares are those of the full matrix.
     """
     missing = np.isnan(X)
     voxels = missing.mean(axis=1) < max_missing_per_voxel
@@ -210,23 +209,13 @@ def screen_expression(
 
 
 def transform_energies(X: np.ndarray, name: str) -> None:
-    r"""Transform energies (n_voxels, n_genes), non-negative or NaN, in place.
+    """Transform energies (n_voxels, n_genes), non-negative or NaN, in place.
 
-    ``none`` leaves them unchanged, ``log2`` is log2(x + 1), and ``robust_sigmoid`` [1]_ maps the
-    measured values of every gene, of median m and interquartile range IQR, to [0, 1], so that
-    outliers have little influence:
-
-    .. math:: z = \frac{1}{1 + \exp\left(-\frac{x - m}{\mathrm{IQR} / 1.35}\right)},
-        \qquad y = \frac{z - \min z}{\max z - \min z}.
-
-    If IQR = 0, mean and standard deviation (ddof = 1) replace m and IQR / 1.35. A constant gene
-    becomes 0. If 0 is the lowest energy of a gene, it stays 0, so that filling with zero afterwards
-    means no expression.
-
-    References
-    ----------
-    .. [1] Fulcher, Little & Jones (2013). J. R. Soc. Interface 10, 20130048.
-       https://doi.org/10.1098/rsif.2013.0048
+    ``none`` leaves them unchanged, ``log2`` is log2(x + 1), and ``robust_sigmoid`` scales the
+    measured values of every gene, z = 1 / (1 + exp(-(x - median) / (IQR / 1.35))), to [0, 1]
+    (Fulcher, Little & Jones 2013, doi:10.1098/rsif.2013.0048). If IQR = 0, mean and standard
+    deviation (ddof = 1) replace median and IQR / 1.35. A constant gene becomes 0. If 0 is the
+    lowest energy of a gene, it stays 0, so that filling with zero afterwards means no expression.
     """
     if name == "log2":
         np.log1p(X, out=X)
@@ -261,8 +250,7 @@ def find_common_genes(
     """Tabulate which genes are common to several ages, and why the others are not.
 
     A gene is common if at every age it has a grid and passes `screen_expression` with these
-    thresholds. The files ``expression.h5ad`` are read one age at a time. Of each age the reason is
-    "absent", "missing", "constant", or "" if the gene passes.
+    thresholds. Of each age the reason is "absent", "missing", "constant", or "" if it passes.
     """
     columns, symbols = {}, {}
     for age, path in expressions.items():

@@ -1,7 +1,6 @@
 """The servers' answers: their JSON envelope, the section data sets of an age, the genes.
 
-A failed query has HTTP status 200, ``"success": false`` and the reason as a string in ``"msg"``, so
-only the envelope shows that it failed.
+A failed query has HTTP status 200: only ``"success": false`` in its envelope shows that it failed.
 """
 
 from __future__ import annotations
@@ -192,8 +191,8 @@ def select_candidates(
 def choose_replicates(candidates: pd.DataFrame, rule: str = "delegate") -> pd.DataFrame:
     """Choose one or more of the usable data sets of a gene, ascending by id, for its column.
 
-    ``delegate`` chooses the latest that is flagged to represent the gene, or of all if none is.
-    ``latest`` chooses the latest ``qc_date``, then the smallest id; ``mean`` all, to be averaged.
+    ``latest`` chooses the latest ``qc_date``, then the smallest id; ``delegate`` the same of those
+    that are flagged to represent the gene, if any; ``mean`` all, to be averaged.
     """
     if rule == "mean":
         return candidates

@@ -1,7 +1,7 @@
 """The tree of brain structures, and its mapping to regions of one level.
 
-A structure belongs to its ancestor (or itself) at the given ``st_level``; level-3 nodes are at two
-depths. If a parent and its child have the same level, the parent is used: regions are never nested.
+A structure belongs to its highest ancestor (or itself) at the given ``st_level``, which may be at
+any depth: regions are never nested.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from sparsekm.annotation.clusters import CATEGORY_EFFECT, STRONG, associate
 from sparsekm.cluster.batches import LEAST_AGREEMENT, clusters_of_batches
 from sparsekm.pipeline.registry import get_method
 from sparsekm.reporting.clusters import cluster_colors
-from sparsekm.reporting.page_tables import write_range, write_text
-from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.page_tables import write_text
+from sparsekm.reporting.results import DatasetResult
 from sparsekm.tuning.separation import LEVEL
 
 # Adjusted Rand index below which another fit found other clusters.
@@ -51,8 +51,9 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
         "reproducible": REPRODUCIBLE,
         "shares": shares[np.isfinite(shares)],
         "least": LEAST_AGREEMENT,
+        "differing": [] if method.seeds is None else method.seeds[1:].query("agreement < @SAME"),
+        "maximises": get_method(method.name).maximises,
         **_separation_facts(method.separation),
-        **_seed_facts(method),
         **_comparison_facts(result),
     }
 
@@ -75,27 +76,11 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
 
 def _separation_facts(table: pd.DataFrame | None) -> dict[str, Any]:
     """Name the pairs of clusters that stand apart, and those that touch."""
-    if table is None or table.empty:
-        return {"pairs": None}
-    names = table["cluster_a"].astype(str) + " and " + table["cluster_b"].astype(str)
-    is_apart = table["p_adjusted"] <= LEVEL
-    found = {"apart": list(names[is_apart]), "touch": list(names[~is_apart])}
-    return {"pairs": table, "largest_p": table["p_adjusted"].max(), **found}
-
-
-def _seed_facts(method: MethodResult) -> dict[str, Any]:
-    """Count the fits from other seeds that found other groups, and those that fit better."""
-    if method.seeds is None:
-        return {"n_differing": 0}
-    others = method.seeds.iloc[1:]
-    differing = others[others["agreement"] < SAME]
-    return {
-        "n_differing": len(differing),
-        "n_others": len(others),
-        "n_better": int((differing["objective"] > method.objective * (1 + 1e-9)).sum()),
-        "maximises": get_method(method.name).maximises,
-        "differing": write_range(differing["agreement"]),
-    }
+    found: dict[str, list[str]] = {"apart": [], "touch": []}
+    for pair in () if table is None else table.itertuples():
+        names = f"{pair.cluster_a} and {pair.cluster_b}"
+        found["apart" if pair.p_adjusted <= LEVEL else "touch"].append(names)
+    return found
 
 
 def agreements(result: DatasetResult) -> dict[str, float]:
@@ -134,17 +119,20 @@ def _commands(
     """Write commands to copy: with another K, and with a column that may be batches."""
     if result.is_atlas or not settings.get("path"):
         return None
-    more = {"n_clusters": n_clusters + 1}
-    columns = {"n_clusters": n_clusters, "annotate": [*(settings.get("annotate") or ()), "COLUMN"]}
-    other = _command(settings, more, f"{result.name}-{n_clusters + 1}")
-    return other, _command(settings, columns, f"{result.name}-COLUMN")
+    other = {**settings, "n_clusters": n_clusters + 1}
+    columns = [*(settings.get("annotate") or ()), "COLUMN"]
+    with_column = {**settings, "n_clusters": n_clusters, "annotate": columns}
+    return (
+        _command(other, f"{result.name}-{n_clusters + 1}"),
+        _command(with_column, f"{result.name}-COLUMN"),
+    )
 
 
-def _command(settings: Mapping[str, Any], changes: Mapping[str, Any], output: str) -> str:
-    """Write the command that repeats the run of a table with some settings changed."""
+def _command(settings: Mapping[str, Any], output: str) -> str:
+    """Write the command that runs a table with these settings."""
     # The command's own configurations name a table from their folder; it is typed beside that.
     words = ["sparsekm", "run", str(settings["path"]).removeprefix("../")]
-    for name, value in {**settings, **changes}.items():
+    for name, value in settings.items():
         option = "--" + {"n_clusters": "clusters"}.get(name, name).replace("_", "-")
         if name == "path" or value is None or value == "auto":
             continue

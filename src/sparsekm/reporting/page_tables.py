@@ -32,7 +32,7 @@ def _environment(autoescape: bool) -> Environment:
     )
     # Tables of genes are most of the page, so their values are not separated by blanks.
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    environment.globals |= {"joined": joined, "name_some": name_some}
+    environment.globals |= {"joined": joined, "name_some": name_some, "write_range": write_range}
     environment.filters["count"] = "{:,}".format
     return environment
 

@@ -93,32 +93,29 @@ class _WithLloyd:
 
 
 class _Unshared:
-    """Fit every sparsity of a path by one alternation, offering no fit another's labels.
+    """Fit every sparsity of a path by one alternation from one k-means on all features.
 
-    Only the first k-means, on all features, has `n_init` starts. Every sparsity starts from its
-    result or, where `_carried`, from the labels of the next smaller sparsity.
+    No fit is offered another's labels but where `_carried`: then every sparsity starts from those
+    of the next smaller one. `n_init` is not used here, nor by `_AsPrinted`.
     """
 
     _carried = False
     independent_fits = True
 
     def _fit_path(self, matrix, partition, weight_steps, *asked):
-        effort, equal = self._effort(), np.ones(matrix.n_features)
-        seeds = seed_sequence(self.random_state).spawn(effort.n_init)
-        starts = [partition.start(matrix, equal, np.random.default_rng(seed)) for seed in seeds]
-        labels = max(starts, key=lambda start: np.sum(partition.scores(matrix, start)))
+        effort, (seed,) = self._effort(), seed_sequence(self.random_state).spawn(1)
+        labels = partition.start(matrix, np.ones(matrix.n_features), np.random.default_rng(seed))
         limits, fits = {"max_iter": effort.max_iter, "tol": effort.tol}, []
         for weight_step in weight_steps:
             problem = matrix, partition, weight_step
-            start = weigh_partition(*problem, labels)
-            fits.append(alternate(*problem, start=start, **limits))
+            fits.append(alternate(*problem, start=weigh_partition(*problem, labels), **limits))
             if self._carried:
                 labels = fits[-1].labels
         return fits, np.array([fit.objective for fit in fits])
 
 
 class _AsPrinted(_WithLloyd):
-    """Fit every sparsity by Algorithm 1 as it is printed, the best of `n_init` runs."""
+    """Fit every sparsity by one run of Algorithm 1 as it is printed."""
 
     _overwrites = False
     independent_fits = True
@@ -127,12 +124,10 @@ class _AsPrinted(_WithLloyd):
     def _fit_path(self, matrix, partition, weight_steps, *asked):
         effort, seeds = self._effort(), seed_sequence(self.random_state)
         limits = {"max_iter": effort.max_iter, "tol": effort.tol, "overwrite": self._overwrites}
-        fits = []
-        for weight_step in weight_steps:
-            rng, runs = np.random.default_rng(seeds), []
-            for _ in range(effort.n_init):
-                runs.append(run_as_printed(matrix, partition, weight_step, rng, **limits))
-            fits.append(max(runs, key=lambda run: run.objective))
+        fits = [
+            run_as_printed(matrix, partition, step, np.random.default_rng(seeds), **limits)
+            for step in weight_steps
+        ]
         return fits, np.array([fit.objective for fit in fits])
 
 

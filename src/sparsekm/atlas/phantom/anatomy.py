@@ -1,8 +1,7 @@
 """The phantom's brain: regions along a bent axis, and the tree of its structures.
 
-The brain and the spinal cord are a tube around the neuraxis, bent before birth and straighter
-later. Each region has a piece of the axis and consists of the voxels nearest to it, so that every
-count is exact; the innermost become ventricle. Everything below level 3 is invented.
+Brain and spinal cord are a tube around the neuraxis, bent before birth. Each region has a piece of
+the axis and the voxels nearest to it, so that every count is exact; the innermost become ventricle.
 """
 
 from __future__ import annotations
