@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.pipeline.registry import method_look
-from sparsekm.reporting.answer import agreements
+from sparsekm.reporting.clusters import agreements
 from sparsekm.reporting.page_tables import (
     COUNT,
     RATE,
@@ -201,10 +201,9 @@ def compare_with_paper(results: Sequence[DatasetResult], paper: pd.DataFrame) ->
     for age in ages:
         sizes = (age.n_features, age.n_samples, age.n_classes)
         ours[age.name] = dict(zip(_STATISTICS.values(), sizes, strict=True))
-        for metric in ("CER", "NW"):
-            for method in age.methods.values():
-                value = method.rate("cer") if metric == "CER" else method.n_kept
-                ours[age.name][f"{metric} of {method.title}"] = value
+        methods = age.methods.values()
+        ours[age.name] |= {f"CER of {method.title}": method.rate("cer") for method in methods}
+        ours[age.name] |= {f"NW of {method.title}": method.n_kept for method in methods}
     table = pd.DataFrame(ours).T.astype(float)
     theirs = paper.pivot(index="age", columns="of", values="value").reindex(table.index)
     both = {"ours": table, "the paper’s": theirs}

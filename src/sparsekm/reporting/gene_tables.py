@@ -234,7 +234,7 @@ LOOKS = {
     DROPPED: "#e4e4e4",
     "": "#ffffff",
 }
-_TITLES = {"": "not analysed", VERDICTS[1]: "only ℓ₀", VERDICTS[2]: "only ℓ₁"}
+_LABELS = {"": "not analysed", VERDICTS[1]: "only ℓ₀", VERDICTS[2]: "only ℓ₁"}
 _NAMED_ROWS = 64
 _ROW_HEIGHT = 0.125  # inches, of a row with a name
 
@@ -308,7 +308,7 @@ def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:
     right.set(xlabel="genes", ylabel="number of ages at which a gene is kept")
     right.margins(x=0.18)
     patches = [
-        Patch(facecolor=color, edgecolor=style.INK, lw=0.4, label=_TITLES.get(verdict, verdict))
+        Patch(facecolor=color, edgecolor=style.INK, lw=0.4, label=_LABELS.get(verdict, verdict))
         for verdict, color in LOOKS.items()
         if verdict in verdicts
     ]

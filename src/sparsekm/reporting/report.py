@@ -12,7 +12,7 @@ import yaml
 from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.io.atomic import write_bytes, write_text
 from sparsekm.reporting import clusters, comparison_tables, gene_tables
-from sparsekm.reporting.answer import view_answer
+from sparsekm.reporting.clusters import view_answer
 from sparsekm.reporting.figures import CaptionedFigure, draw_figures
 from sparsekm.reporting.methods_text import Citations, name_sources, write_methods
 from sparsekm.reporting.page_tables import render_page

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -216,7 +216,7 @@ def _view_experiment(result: SimulationResult, name: str) -> dict[str, Any]:
     if name == "experiment_1":
         drawn["overview"] = overview_figure(repetitions, result.gaps, result.weights)
     elif name != "experiment_3":
-        drawn["cer"] = rate_figure(repetitions, 3)
+        drawn["cer"] = rate_figure(repetitions)
     title = f"Experiment {number}"
     figures = [
         caption_figure(f"{name}_{kind}", title, _tell(kind, number=number)[0], figure)
@@ -253,9 +253,8 @@ def _table(result: SimulationResult, experiment: str) -> TableView:
         cells[theirs.setting, theirs.row, theirs.metric].append(
             Cell("", note=f"paper {theirs.paper:g}{bracket}", note_bold=is_missed)
         )
-    methods = [name for name, row in METHOD_ROWS.items() if name in present and not row.is_variant]
     rows = []
-    for setting, name in product(summary["setting"].unique(), methods):
+    for setting, name in product(summary["setting"].unique(), _main_rows(present)):
         row = METHOD_ROWS[name]
         told = {"setting": get_setting(experiment, setting).title, "method": row.title}
         for metric in _METRIC_NAMES:
@@ -300,7 +299,7 @@ def overview_figure(
     left, middle = (figure.add_subplot(grid[:, column]) for column in (0, 1))
     right = grid[:, 2].subgridspec(n_weights, 1).subplots(sharex=True, squeeze=False)[:, 0]
     _draw_gaps(left, gaps, n_relevant)
-    _draw_rates(middle, repetitions, *_rows_and_highest(repetitions))
+    _draw_rates(middle, repetitions, repetitions)
     middle.set_title("(b) errors of the partition", loc="left")
     for axes, table in zip(right, weights, strict=False):
         _draw_weights(axes, table, n_relevant)
@@ -310,34 +309,33 @@ def overview_figure(
 
 
 @style.figure_style()
-def rate_figure(repetitions: pd.DataFrame, n_columns: int) -> Figure:
-    """Draw the CER of every method in every setting of an experiment, `n_columns` side by side."""
+def rate_figure(repetitions: pd.DataFrame) -> Figure:
+    """Draw the CER of every method in every setting of an experiment, three side by side."""
     cells = set(zip(repetitions["experiment"], repetitions["setting"], strict=True))
     settings = [s for s in PAPER_SETTINGS if (s.experiment, s.name) in cells]
-    n_columns = min(n_columns, len(settings))
+    n_columns = min(3, len(settings))
     n_lines = -(-len(settings) // n_columns)
-    rows, highest = _rows_and_highest(repetitions)
-    figure = style.new_figure(2.7 * n_columns + 1.3, (0.34 * len(rows) + 0.75) * n_lines)
+    n_rows = len(_main_rows(set(repetitions["method"])))
+    figure = style.new_figure(2.7 * n_columns + 1.3, (0.34 * n_rows + 0.75) * n_lines)
     grid = figure.subplots(n_lines, n_columns, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(settings) :]:
         axes.set_visible(False)
     for axes, setting in zip(grid.flat, settings, strict=False):
-        own = repetitions[repetitions["setting"] == setting.name]
-        _draw_rates(axes, own, rows, highest)
+        _draw_rates(axes, repetitions[repetitions["setting"] == setting.name], repetitions)
         axes.set_title(setting.title, loc="left")
     for axes in grid[:-1].flat:
         axes.set_xlabel("")
     return figure
 
 
-def _rows_and_highest(repetitions: pd.DataFrame) -> tuple[list[str], float]:
-    """List the main rows that ran, and give the end of their axis."""
-    present = set(repetitions["method"])
-    rows = [name for name, row in METHOD_ROWS.items() if name in present and not row.is_variant]
-    return rows, max(float(repetitions.loc[repetitions["method"].isin(rows), "cer"].max()), 0.01)
+def _main_rows(ran: Collection[str]) -> list[str]:
+    return [name for name, row in METHOD_ROWS.items() if name in ran and not row.is_variant]
 
 
-def _draw_rates(axes: Axes, repetitions: pd.DataFrame, rows: Sequence[str], highest: float) -> None:
+def _draw_rates(axes: Axes, repetitions: pd.DataFrame, whole: pd.DataFrame) -> None:
+    """Draw the main rows that ran in the `whole` experiment, which also sets the axis."""
+    rows = _main_rows(set(whole["method"]))
+    highest = max(float(whole.loc[whole["method"].isin(rows), "cer"].max()), 0.01)
     for place, row in enumerate(rows):
         rates, look = repetitions.loc[repetitions["method"] == row, "cer"].to_numpy(), row_look(row)
         line = {"color": look.color, "linewidth": 0.8}

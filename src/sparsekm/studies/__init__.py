@@ -80,7 +80,7 @@ class MethodRow:
     # Parameters of the estimator, and fields of `Effort`. Both take precedence over common ones.
     options: Mapping[str, Any] = field(default_factory=dict)
     tuning: Mapping[str, Any] = field(default_factory=dict)
-    searcher: str = ""  # a class of `sparsekm.studies.published_searches`, not the registry's
+    searcher: str = ""  # a class of `sparsekm.studies.paper_runs`, not the registry's
     features: str = "all"  # or "relevant": which it sees
     standardise: bool = True  # whether it sees z-scored data
 

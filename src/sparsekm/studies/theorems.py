@@ -309,10 +309,8 @@ def _check_bounds(root: int) -> Found:
         worst = max(worst, float(np.max(tails / (2 * np.exp(-(t**2) / (16 * mean))))))
     yield "tail_bound", {"holds": worst <= 1, "ours": worst, "theirs": 1.0}
     values = [best_impure_value(error) for error in np.linspace(0, 2 / 3, 11)]
-    yield (
-        "impure_value",
-        {"holds": bool(np.all(np.diff(values) < 0)), "ours": values[1] / values[0]},
-    )
+    falls = bool(np.all(np.diff(values) < 0))
+    yield "impure_value", {"holds": falls, "ours": values[1] / values[0]}
 
 
 def _check_partitions(root: int) -> Found:
