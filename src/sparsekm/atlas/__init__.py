@@ -18,20 +18,14 @@ SOURCES = {
 }
 """Module and class of each source, imported on demand."""
 
-PRODUCT_ID = 3
-PRODUCT = "DevMouse"
-PRODUCT_NAME = "Developing Mouse Brain"
 TREATMENT = "ISH"
 ORGANISM_ID = 2
 PLANES = {"coronal": 1, "sagittal": 2}
 
-STRUCTURE_GRAPH_ID = 17
 ONTOLOGY_ID = 12
 ROOT_ID = 15564
-NEURAL_PLATE_ID = 15565
 SPINAL_CORD_ID = 17651
 TRACTS_ID = 17735
-VENTRICLES_ID = 126651558
 REGION_LEVEL = 3
 TISSUES = ("brain", "spinal_cord", "ventricle", "tract")
 

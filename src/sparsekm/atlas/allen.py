@@ -16,15 +16,7 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from sparsekm.atlas import (
-    AGES,
-    PRODUCT,
-    PRODUCT_ID,
-    PRODUCT_NAME,
-    STRUCTURE_GRAPH_ID,
-    TISSUES,
-    annotation_file,
-)
+from sparsekm.atlas import AGES, TISSUES, annotation_file
 from sparsekm.atlas.grid import DamagedArchiveError, GridError, read_annotation, read_energy
 from sparsekm.atlas.listing import (
     EnvelopeError,
@@ -39,6 +31,10 @@ from sparsekm.atlas.listing import (
 from sparsekm.atlas.ontology import Ontology, map_regions, parse_ontology
 from sparsekm.network import Downloader, RefusedError, TransientError, UnavailableError
 
+PRODUCT_ID = 3
+PRODUCT = "DevMouse"
+PRODUCT_NAME = "Developing Mouse Brain"
+STRUCTURE_GRAPH_ID = 17
 URL = "https://api.brain-map.org"
 DOWNLOAD_URL = "https://download.alleninstitute.org"
 MAX_ARCHIVE_BYTES = 64 * 1024 * 1024

@@ -67,8 +67,7 @@ def assemble_age(
     for column, ids in enumerate(genes["section_data_set_ids"].str.split(";")):
         read = [files.read(retrieval.energy_file(item), read_energy) for item in ids]
         X[:, column] = average_energies([volume.values.ravel()[voxels.index] for volume in read])
-    nx, ny, _ = annotation.dims
-    place = np.array([voxels.index % nx, voxels.index // nx % ny, voxels.index // (nx * ny)]).T
+    place = np.array(np.unravel_index(voxels.index, annotation.values.shape)[::-1]).T
     regions = voxels.table["acronym"].tolist()
     obs = pd.DataFrame(place, pd.Index(voxels.index.astype(str), name="voxel"), [*"xyz"])
     obs.insert(0, "region", pd.Categorical.from_codes(voxels.region, categories=regions))

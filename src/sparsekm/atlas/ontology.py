@@ -13,17 +13,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from sparsekm.atlas import (
-    NEURAL_PLATE_ID,
-    REGION_LEVEL,
-    SPINAL_CORD_ID,
-    TISSUES,
-    TRACTS_ID,
-    VENTRICLES_ID,
-)
+from sparsekm.atlas import REGION_LEVEL, SPINAL_CORD_ID, TISSUES, TRACTS_ID
 from sparsekm.atlas.listing import read_field, require_field
 from sparsekm.io.input_error import InputError
 
+NEURAL_PLATE_ID = 15565
+VENTRICLES_ID = 126651558
 _COLOR = re.compile(r"[0-9A-Fa-f]{6}")
 
 

@@ -300,7 +300,7 @@ def class_colors(result: DatasetResult) -> dict[str, str]:
         regions = result.regions[["acronym", "color"]].astype(str).itertuples(index=False)
         # The ontology omits the # before a colour.
         listed = {r: to_hex("#" + c.removeprefix("#")) for r, c in regions if r in present}
-    others = sorted(present - set(listed), key=_natural)
+    others = sorted(present - set(listed))
     unknown = {UNKNOWN: DROPPED} if UNKNOWN in labels else {}
     return listed | dict(zip(others, categorical_colors(len(others)), strict=True)) | unknown
 
@@ -317,11 +317,3 @@ def cluster_colors(result: DatasetResult) -> dict[int, str]:
     known = {name: color for name, color in class_colors(result).items() if name != UNKNOWN}
     counts = count_overlap(clusters, result.labels, list(known))
     return dict.fromkeys(numbers, DROPPED) | color_clusters(counts, known)
-
-
-def _natural(name: str) -> tuple[int, float, str]:
-    """Order "2" before "10", and numbers before words."""
-    try:
-        return 0, float(name), name
-    except ValueError:
-        return 1, 0.0, name

@@ -178,18 +178,11 @@ _STATISTICS = {"n_genes": "genes", "n_voxels": "voxels", "n_regions": "regions"}
 
 def read_paper_tables(statistics: str | Path, scores: str | Path) -> pd.DataFrame:
     """Read the paper's tables from ``data/paper``: age, what a number is of, and its value."""
-    tables = []
-    for path, names in ((statistics, "age statistic value"), (scores, "age method metric value")):
-        table = pd.read_csv(path)
-        absent = [column for column in names.split() if column not in table]
-        if absent:
-            raise ValueError(f"{path}: columns should include {', '.join(absent)}.")
-        tables.append(table)
-    sizes, rates = tables
+    sizes, rates = pd.read_csv(statistics), pd.read_csv(scores)
     titles = rates["method"].map(lambda name: method_look(name).title)
     sizes["of"] = sizes["statistic"].map(_STATISTICS)
     rates["of"] = rates["metric"].str.upper() + " of " + titles
-    return pd.concat(tables)[["age", "of", "value"]]
+    return pd.concat([sizes, rates])[["age", "of", "value"]]
 
 
 def compare_with_paper(results: Sequence[DatasetResult], paper: pd.DataFrame) -> TableView | None:

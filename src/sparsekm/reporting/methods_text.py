@@ -11,7 +11,6 @@ from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.pipeline.registry import METHODS, get_method
 from sparsekm.reporting.page_tables import TEMPLATES, WORDS, joined, write_text
 from sparsekm.reporting.results import DatasetResult, MethodResult
-from sparsekm.tuning.references import SPATIAL
 from sparsekm.tuning.separation import LEVEL
 
 
@@ -94,7 +93,6 @@ def write_methods(
         used=lambda name: attribute(every, name),
         every=every,
         rules=[WORDS["rules"].get(rule, rule) for rule in attribute(every, "rule")],
-        spatial=SPATIAL,
         drawn=[
             f"{number:,} of the {result.n_samples:,} samples of {result.name}"
             for result in results
@@ -110,7 +108,7 @@ def write_methods(
         stable=any(column.startswith("stability_") for column in columns),
         in_space=any(r.spatial is not None and r.name not in grouped for r in results),
         grouped=grouped,
-        effects="effect_cluster" in columns,
+        columns=columns,
         enriched=[table["n_term"].tolist() for table in enriched],
         is_go=any(table["term"].str.startswith("GO:").any() for table in enriched),
         mapped=any(table["p_spatial"].notna().any() for table in enriched),

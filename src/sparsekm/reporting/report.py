@@ -12,7 +12,6 @@ import yaml
 from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.io.atomic import write_bytes, write_text
 from sparsekm.reporting import clusters, comparison_tables, gene_tables
-from sparsekm.reporting.clusters import view_answer
 from sparsekm.reporting.figures import CaptionedFigure, draw_figures
 from sparsekm.reporting.methods_text import Citations, name_sources, write_methods
 from sparsekm.reporting.page_tables import render_page
@@ -105,7 +104,7 @@ def view_dataset(
         "words": result.words,
         "anchor": f"dataset-{result.name}",
         "simulated": result.is_simulated,
-        "answer": view_answer(result, settings),
+        "answer": clusters.view_answer(result, settings),
         "figures": list(figures),
         "markers": clusters.view_markers(result),
         "batches": clusters.view_batches(result),

@@ -53,8 +53,7 @@ class Geometry:
     @property
     def coordinates(self) -> np.ndarray:
         """Grid indices x, y, z of each voxel, of shape (n_voxels, 3)."""
-        nx, ny, _ = self.dims
-        return np.column_stack([self.index % nx, self.index // nx % ny, self.index // (nx * ny)])
+        return np.column_stack(np.unravel_index(self.index, self.dims, order="F"))
 
 
 def build_geometry(age: str, plan: PhantomAge) -> Geometry:
