@@ -8,7 +8,7 @@ import yaml
 
 from sparsekm.io.tables import SEPARATION
 from sparsekm.pipeline.normalisation import NORMALISATIONS
-from sparsekm.reporting.methods_text import WORDS, Citations, write_methods
+from sparsekm.reporting.report import WORDS, Citations, write_methods
 
 COUNTS = {"normalisation": "counts", "n_features_read": 20_000, "n_features_filtered": 18_000}
 TESTED = pd.DataFrame(columns=list(SEPARATION.columns))

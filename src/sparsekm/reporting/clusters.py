@@ -16,14 +16,7 @@ from sparsekm.cluster.batches import LEAST_AGREEMENT, clusters_of_batches
 from sparsekm.figures.style import DROPPED, categorical_colors, shades
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
 from sparsekm.pipeline.registry import get_method
-from sparsekm.reporting.page_tables import (
-    Cell,
-    TableView,
-    caption,
-    make_table,
-    name_some,
-    write_text,
-)
+from sparsekm.reporting.page import Cell, TableView, caption, make_table, name_some, write_text
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.tuning.separation import LEVEL
 

@@ -11,15 +11,7 @@ import pandas as pd
 
 from sparsekm.pipeline.registry import method_look
 from sparsekm.reporting.clusters import agreements
-from sparsekm.reporting.page_tables import (
-    COUNT,
-    RATE,
-    Cell,
-    TableView,
-    caption,
-    make_table,
-    write_range,
-)
+from sparsekm.reporting.page import COUNT, RATE, Cell, TableView, caption, make_table, write_range
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.tuning.separation import LEVEL
 

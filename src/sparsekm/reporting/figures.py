@@ -32,7 +32,7 @@ from sparsekm.pipeline.registry import method_look
 from sparsekm.reporting.brain_figures import expression_figure, slice_figure
 from sparsekm.reporting.clusters import class_colors, cluster_colors
 from sparsekm.reporting.gene_tables import top_kept
-from sparsekm.reporting.page_tables import CaptionedFigure, caption_figure, write_text
+from sparsekm.reporting.page import CaptionedFigure, caption_figure, write_text
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import one_blas_thread

@@ -14,14 +14,7 @@ from matplotlib.patches import Patch
 from sparsekm.annotation.enrichment import GROUPS
 from sparsekm.annotation.gene_table import DROPPED, KEPT, VERDICTS
 from sparsekm.figures import style
-from sparsekm.reporting.page_tables import (
-    TableView,
-    caption,
-    caption_figure,
-    make_table,
-    name_some,
-    write_text,
-)
+from sparsekm.reporting.page import caption, caption_figure, make_table, name_some, write_text
 from sparsekm.reporting.results import DatasetResult
 
 ATLAS_GENES = ("Scn4b", "Neurog1")
@@ -242,37 +235,31 @@ _ROW_HEIGHT = 0.125  # inches, of a row with a name
 def view_ages(
     kept: pd.DataFrame, ages: Sequence[str], changes: pd.DataFrame, *, simulated: bool
 ) -> dict[str, Any]:
-    """Prepare the section from the tables of `sparsekm.annotation.gene_table`.
+    """Prepare the section that compares ages from the tables of `sparsekm.annotation.gene_table`.
 
-    It has a sentence, a heat map, and a table of the genes that enter and leave.
+    It has a sentence, a heat map, and a table of the genes that enter, leave and stay.
     """
     is_whole = kept["n_analysed"] == len(ages)
     everywhere = int((is_whole & (kept["n_kept"] == len(ages))).sum())
+    sentence = caption(
+        "ages",
+        n_whole=is_whole.sum(),
+        n_ages=len(ages),
+        everywhere=everywhere,
+        never=(kept["n_kept"] == 0).sum(),
+        n=len(kept),
+    )
     text = ("Simulated data. " if simulated else "") + caption("kept_by_age")
     title = "Which genes are kept at which ages"
-    return {
-        "sentence": caption(
-            "ages",
-            n_whole=is_whole.sum(),
-            n_ages=len(ages),
-            everywhere=everywhere,
-            never=(kept["n_kept"] == 0).sum(),
-            n=len(kept),
-        ),
-        "figure": caption_figure("kept_by_age", title, text, age_figure(kept, ages)),
-        "changes": _view_changes(changes),
-    }
-
-
-def _view_changes(changes: pd.DataFrame) -> TableView:
-    """Make a row for each pair of ages: number and names of genes that enter, leave and stay."""
+    figure = caption_figure("kept_by_age", title, text, age_figure(kept, ages))
     columns, heads = [changes["earlier"] + " to " + changes["later"]], ["ages"]
     for kind in ("enter", "leave", "stay"):
         names = [name_some(genes.split(";"), _NAMES_SHOWN) for genes in changes[kind]]
         columns += [changes[f"n_{kind}"], pd.Series(names, changes.index)]
         heads += [kind, "which"]
     table = pd.concat(columns, axis=1).set_axis(heads, axis=1)
-    return make_table(caption("changes"), table, {"which": "wide"}, kind="genes changes")
+    view = make_table(caption("changes"), table, {"which": "wide"}, kind="genes changes")
+    return {"sentence": sentence, "figure": figure, "changes": view}
 
 
 @style.figure_style()

@@ -1,21 +1,23 @@
-"""The report: one HTML file that a biologist can read, and its figures."""
+"""The report: one HTML file that a biologist can read, its figures, and its methods section."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import yaml
 
 from sparsekm.annotation.gene_sets import GeneSets
-from sparsekm.io.atomic import write_bytes, write_text
+from sparsekm.io.atomic import write_bytes
+from sparsekm.pipeline.registry import METHODS, get_method
 from sparsekm.reporting import clusters, comparison_tables, gene_tables
-from sparsekm.reporting.figures import CaptionedFigure, draw_figures
-from sparsekm.reporting.methods_text import Citations, name_sources, write_methods
-from sparsekm.reporting.page_tables import render_page
-from sparsekm.reporting.results import DatasetResult, load_dataset_result
+from sparsekm.reporting.figures import draw_figures
+from sparsekm.reporting.page import TEMPLATES, WORDS, joined, render_page, write_text
+from sparsekm.reporting.results import DatasetResult, MethodResult, load_dataset_result
+from sparsekm.tuning.separation import LEVEL
 
 __all__ = ["load_dataset_result", "write_report"]
 
@@ -54,7 +56,7 @@ def write_report(
         chosen = gene_tables.choose_genes(result, genes_of_interest)
         drawn[result.name] = draw_figures(result, chosen)
         settings = (configuration.get("matrices") or {}).get(result.name)
-        views.append(view_dataset(result, drawn[result.name], chosen, settings))
+        views.append(_view_dataset(result, drawn[result.name], chosen, settings))
         if progress is not None:
             progress(done, len(results))
     if ages is not None:
@@ -89,14 +91,11 @@ def write_report(
         "references": citations.cited,
         "figures": Path(figures).name if figures is not None else "",
     }
-    write_text(render_page(content), output)
+    write_bytes(render_page(content).encode(), output)
 
 
-def view_dataset(
-    result: DatasetResult,
-    figures: Sequence[CaptionedFigure],
-    chosen: Sequence[int] = (),
-    settings: Mapping[str, Any] | None = None,
+def _view_dataset(
+    result: DatasetResult, figures: Sequence, chosen: Sequence[int], settings: Mapping | None
 ) -> dict[str, Any]:
     """Prepare the section of one data set; `settings` are those of a matrix."""
     return {
@@ -105,7 +104,7 @@ def view_dataset(
         "anchor": f"dataset-{result.name}",
         "simulated": result.is_simulated,
         "answer": clusters.view_answer(result, settings),
-        "figures": list(figures),
+        "figures": figures,
         "markers": clusters.view_markers(result),
         "batches": clusters.view_batches(result),
         "meanings": clusters.view_meanings(result),
@@ -116,3 +115,153 @@ def view_dataset(
         "genes": gene_tables.view_genes(result, chosen),
         "enrichment": gene_tables.view_enrichment(result),
     }
+
+
+class Reference(NamedTuple):
+    """A reference, with its DOI if it has one."""
+
+    text: str
+    doi: str = ""
+
+
+def _read_literature() -> dict[str, Reference]:
+    with (TEMPLATES / "literature.csv").open(encoding="utf-8", newline="") as opened:
+        works = {row["key"]: Reference(row["text"], row["doi"]) for row in csv.DictReader(opened)}
+    own = [method for method in METHODS.values() if method.reference]
+    return works | {method.name: Reference(method.reference, method.doi) for method in own}
+
+
+LITERATURE = _read_literature()
+
+
+class Citations(dict[str, str]):
+    """The numbers in brackets of works in `LITERATURE`, in the order of their first citation."""
+
+    def __missing__(self, key: str) -> str:
+        if key not in LITERATURE:
+            raise KeyError(f"key={key!r} should be one of {', '.join(LITERATURE)}.")
+        return self.setdefault(key, f"[{len(self) + 1}]")
+
+    @property
+    def cited(self) -> list[Reference]:
+        """The references cited so far, in order."""
+        return [LITERATURE[key] for key in self]
+
+
+def fits(results: Sequence[DatasetResult]) -> list[MethodResult]:
+    """List every fit of every data set."""
+    return [method for result in results for method in result.methods.values()]
+
+
+def distinct(values: Iterable[Any]) -> list[Any]:
+    """Keep each value once, in order, leaving out None."""
+    return list(dict.fromkeys(value for value in values if value is not None))
+
+
+def attribute(methods: Iterable[MethodResult], name: str) -> list[Any]:
+    """List the distinct values of an attribute or parameter over fits."""
+    return distinct(
+        method.attributes.get(name, dict(method.attributes.get("parameters", {})).get(name))
+        for method in methods
+    )
+
+
+def write_methods(
+    results: Sequence[DatasetResult], citations: Citations, sets: GeneSets | None = None
+) -> list[str]:
+    """Write the methods section: a paragraph each for data, methods, tuning, measures and so on.
+
+    It states only what the files record; a parameter that no file contains is left out.
+    """
+    every = fits(results)
+    columns = set().union(*(result.genes.columns for result in results))
+    enriched = [r.enrichment for r in results if r.enrichment is not None and len(r.enrichment)]
+    grouped = [result.name for result in results if "group" in result.obs]
+    tested = [r.name for r in results if any(m.separation is not None for m in fits([r]))]
+    text = write_text(
+        "methods.html",
+        words=WORDS,
+        described=[own.text for own in METHODS.values() if own.name in {m.name for m in every}],
+        cite=citations.__getitem__,
+        fill=lambda text: text.format_map(citations),
+        results=results,
+        normalisations=_normalisations(results),
+        # The restarts of k-means are no search over features.
+        searches=distinct(
+            WORDS["searches"].get(name, name)
+            for method in every
+            for name in attribute([method], "search")
+            if name != "alternate" or get_method(method.name).penalty is not None
+        ),
+        used=lambda name: attribute(every, name),
+        every=every,
+        rules=[WORDS["rules"].get(rule, rule) for rule in attribute(every, "rule")],
+        drawn=[
+            f"{number:,} of the {result.n_samples:,} samples of {result.name}"
+            for result in results
+            for number in attribute(fits([result]), "n_tuned")
+        ],
+        by_region=any(_settings(result).get("fill") == "region_mean" for result in results),
+        maximising=distinct(
+            m.title for m in every if m.seeds is not None and get_method(m.name).maximises
+        ),
+        tested=tested,
+        level=LEVEL,
+        numbers=distinct(joined(r.counts["n_clusters"]) for r in results if r.counts is not None),
+        stable=any(column.startswith("stability_") for column in columns),
+        in_space=any(r.spatial is not None and r.name not in grouped for r in results),
+        grouped=grouped,
+        columns=columns,
+        enriched=[table["n_term"].tolist() for table in enriched],
+        is_go=any(table["term"].str.startswith("GO:").any() for table in enriched),
+        mapped=any(table["p_spatial"].notna().any() for table in enriched),
+        sets=sets,
+        versions=_versions(every),
+    )
+    return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+
+
+def _settings(result: DatasetResult) -> Mapping[str, Any]:
+    value = result.provenance.get("normalisation")
+    return value if isinstance(value, Mapping) else {}
+
+
+def _normalisations(results: Sequence[DatasetResult]) -> dict[str, list[str]]:
+    """Describe how data were normalised, each way with the data sets concerned."""
+    found: dict[str, list[str]] = {}
+    for result in results:
+        value, settings = result.provenance.get("normalisation"), _settings(result)
+        steps = [WORDS["normalisations"].get(value, value)] if isinstance(value, str) else []
+        steps += [
+            f"{what} of which {float(settings[limit]):.0%} or more of the values are missing are "
+            "dropped"
+            for limit, what in WORDS["screened"].items()
+            if limit in settings
+        ]
+        steps += [
+            names.get(str(settings[step]), f"{step}: {settings[step]}")
+            for step, names in WORDS["atlas_steps"].items()
+            if step in settings
+        ]
+        if steps:
+            found.setdefault("; ".join(filter(None, steps)), []).append(result.name)
+    return found
+
+
+def _versions(methods: Sequence[MethodResult]) -> str:
+    """Name the packages that made the fits with their versions, all if there are several."""
+    found: dict[str, dict[str, None]] = {}
+    for method in methods:
+        for name, number in method.attributes.get("versions", {}).items():
+            found.setdefault(name, {})[number] = None
+    return ", ".join(f"{name} {joined(numbers)}" for name, numbers in found.items())
+
+
+def name_sources(results: Sequence[DatasetResult]) -> dict[str, str]:
+    """Name the data sets of each source: an atlas, a file of the user, a simulation."""
+    sources: dict[str, list[str]] = {}
+    for result in results:
+        file = Path(str(result.provenance.get("file", ""))).name
+        own = "simulated matrix" if result.is_simulated else f"your file {file}".rstrip()
+        sources.setdefault(WORDS["atlases"].get(result.source, own), []).append(result.name)
+    return {source: ", ".join(names) for source, names in sources.items()}

@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from sparsekm.figures import style
 from sparsekm.io.tables import infer_table, require_columns
 from sparsekm.pipeline.registry import METHODS, Method, method_look
-from sparsekm.reporting.page_tables import (
+from sparsekm.reporting.page import (
     MISSING,
     WORDS,
     Cell,
