@@ -28,20 +28,20 @@ def write_run(folder, frame, labels, weights, signature=None, how="zscore", read
     frame.to_csv(folder / "own.csv", index_label="sample")
     raw = read_matrix(folder / "own.csv")
     found = normalise(raw, how)
-    moments = () if found.moments is None else found.moments
-    moments = dict(zip(("mean", "deviation"), moments, strict=False))
-    var = pd.DataFrame(moments, index=np.array(raw.features)[found.kept])
+    moments = {"mean": found.means, "deviation": found.deviations}
+    moments = {name: values for name, values in moments.items() if values is not None}
+    var = pd.DataFrame(moments, index=found.features)
     provenance = {"source": "matrix", "normalisation": how, "file": "own.csv"}
     provenance["reading"] = json.dumps(reading or {})
     if found.library_size is not None:
         provenance["library_size"] = found.library_size
-    X, labels = found.X.collect(), np.asarray(labels, dtype=np.int32)
+    X, labels = found.collect(), np.asarray(labels, dtype=np.int32)
     obs = pd.DataFrame(index=raw.samples)
     write_normalised(folder / "data/own/normalised.h5ad", X, obs, var, provenance)
     about = dict.fromkeys(("method", "dataset", "search", "input_digest", "code_digest"), "a")
     about |= {"n_clusters": int(labels.max()) + 1, "seed": 0, "parameters": {}, "versions": {}}
     centers = cluster_centers(X, labels, about["n_clusters"])
-    weights = np.asarray(weights, dtype=float)[found.kept]
+    weights = pd.Series(weights, raw.features, dtype=float)[found.features].to_numpy()
     few = None if signature is None else np.asarray(signature)
     fit = TunedFit(1.0, 1.0, labels, np.ones(len(var)), weights, centers, about, signature=few)
     write_fit(folder / "results/own/sparse/tuned.h5", fit)

@@ -12,7 +12,7 @@ from sparsekm.annotation.gene_sets import build_gene_sets, match_features
 from sparsekm.cluster.matrices.matrix import CentredMatrix, feature_scores
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.io import normalised_file
-from sparsekm.io.normalised_file import MatrixFile, write_normalised
+from sparsekm.io.normalised_file import write_normalised
 
 
 def test_effect_is_cohens_d_by_its_definition(seed):
@@ -40,7 +40,7 @@ def test_a_file_gives_what_its_matrix_gives_though_samples_have_no_class(
     var = pd.DataFrame(index=list("wxyz"))
     write_normalised(tmp_path / "normalised.h5ad", X, obs, var, {})
     clusters = np.arange(12) % 2
-    table = locate_features(MatrixFile(tmp_path / "normalised.h5ad"), clusters, labels)
+    table = locate_features(tmp_path / "normalised.h5ad", clusters, labels)
     pd.testing.assert_frame_equal(table, locate_features(X, clusters, labels))
 
 

@@ -139,7 +139,8 @@ def test_fits_from_other_seeds_begin_with_the_one_that_is_shown(results):
             assert seeds[name][0] == scores[name]
         assert seeds["n_kept_too"][0] == scores["n_nonzero_weights"] >= seeds["n_kept_too"].iloc[-1]
         # The tiny search ends elsewhere from another seed.
-        assert seeds["agreement"][0] == 1 and (seeds["agreement"][1:] < 1).all()
+        assert seeds["agreement"][0] == 1
+        assert (seeds["agreement"][1:] < 1).all()
     assert [*SEEDS.read(results / "tumours" / "sparse" / "seeds.csv")["seed"]] == [0, 1]
     cells = SEEDS.read(results / "cells" / "l0" / "seeds.csv")
     assert cells["cer"].isna().all()
@@ -252,7 +253,6 @@ def test_table_and_anndata_hold_the_tuned_fits(results, normalised, dataset):
     assert found.var_names.tolist() == data.features
     assert table["sample"].tolist() == found.obs_names.tolist()
     genes = pd.read_csv(folder / "genes.csv", index_col="symbol").loc[data.features]
-    assert found.var["verdict"].tolist() == genes["verdict"].tolist()
     for method in METHODS:
         fit = read_fit(folder / method / "tuned.h5")
         assert table[f"cluster_{method}"].tolist() == fit.labels.tolist()
@@ -261,7 +261,6 @@ def test_table_and_anndata_hold_the_tuned_fits(results, normalised, dataset):
         np.testing.assert_array_equal(found.var[f"score_{method}"], fit.scores)
         assert found.var[f"rank_{method}"].tolist() == genes[f"rank_{method}"].tolist()
         assert found.uns["sparsekm"][method]["sparsity"] == fit.sparsity
-        assert found.uns["sparsekm"][method]["input_digest"] == fit.attributes["input_digest"]
 
 
 def test_without_known_classes_only_the_error_rates_are_missing(results):

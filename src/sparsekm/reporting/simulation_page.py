@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from sparsekm.figures import style
-from sparsekm.io.tables import infer_table, require_columns
+from sparsekm.io.tables import infer_table
 from sparsekm.pipeline.registry import METHODS, Method, method_look
 from sparsekm.reporting.page import (
     MISSING,
@@ -54,14 +54,13 @@ def load_simulation_result(
 ) -> SimulationResult:
     """Read the tables of a study; `repetitions` has one for each setting and method."""
     means = "summarise_simulation"
-    means_table, compared, judged = (infer_table(f, means) for f in (summary, versus_paper, claims))
-    require_columns(versus_paper, compared, verdicts.COMPARED_COLUMNS, means)
-    require_columns(claims, judged, verdicts.CLAIM_COLUMNS, means)
+    compared = infer_table(versus_paper, means, verdicts.COMPARED_COLUMNS)
+    judged = infer_table(claims, means, verdicts.CLAIM_COLUMNS)
     ran, curves, averages = (
         [infer_table(file, "simulate") for file in files] for files in (repetitions, gaps, weights)
     )
     ran, judged = pd.concat(ran, ignore_index=True), judged.fillna({"reason": "", "remark": ""})
-    return SimulationResult(ran, means_table, compared, judged, curves, averages)
+    return SimulationResult(ran, infer_table(summary, means), compared, judged, curves, averages)
 
 
 _METRIC_NAMES = WORDS["metrics"]
