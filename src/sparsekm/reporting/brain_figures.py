@@ -185,14 +185,9 @@ def slice_figure(result: DatasetResult) -> Figure:
             image = piece.image(own)
             _show_slice(axes, piece, palette[image], codes)
             _name_regions(axes, piece, image, looks, names, inches)
-    style.name_legend(
-        figure,
-        [(r, Patch(facecolor=c, edgecolor=style.INK, lw=0.4)) for r, c in colors.items()],
-        ncols=min(len(colors), _LEGEND_COLUMNS),
-        handlelength=1.2,
-        handleheight=1.1,
-        columnspacing=1.1,
-    )
+    patches = [(r, Patch(facecolor=c, edgecolor=style.INK, lw=0.4)) for r, c in colors.items()]
+    look = {"handlelength": 1.2, "handleheight": 1.1, "columnspacing": 1.1}
+    style.name_legend(figure, patches, ncols=min(len(colors), _LEGEND_COLUMNS), **look)
     return figure
 
 

@@ -24,13 +24,9 @@ _KINDS = {
 
 def _names(results: Sequence[DatasetResult]) -> list[Cell]:
     """Name data sets; what is simulated is called so where not all is."""
-    mixed = not _all_simulated(results)
+    told = "" if _all_simulated(results) else "simulated"
     return [
-        Cell(
-            result.name,
-            url=f"#dataset-{result.name}",
-            note="simulated" if mixed and result.is_simulated else "",
-        )
+        Cell(result.name, url=f"#dataset-{result.name}", note=told if result.is_simulated else "")
         for result in results
     ]
 

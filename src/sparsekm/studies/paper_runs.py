@@ -125,10 +125,8 @@ class RepetitionStore:
         """Read a repetition; None where it is absent, damaged or of other parameters."""
         try:
             # NumPy does not close a damaged file that it opened itself.
-            with (
-                self._file(replicate).open("rb") as opened,
-                np.load(opened, allow_pickle=False) as archive,
-            ):
+            file = self.folder / f"{replicate}.npz"
+            with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
                 found = Repetition(*(archive[name] for name in Repetition._fields))
                 return found if str(archive["digest"]) == self.digest else None
         # A damaged file can fail anywhere inside zipfile or NumPy, with almost any error.
@@ -137,11 +135,8 @@ class RepetitionStore:
 
     def keep(self, replicate: int, repetition: Repetition) -> None:
         """Write a repetition."""
-        with atomic_path(self._file(replicate)) as temporary:
+        with atomic_path(self.folder / f"{replicate}.npz") as temporary:
             np.savez_compressed(temporary, digest=np.array(self.digest), **repetition._asdict())
-
-    def _file(self, replicate: int) -> Path:
-        return self.folder / f"{replicate}.npz"
 
 
 def run_repetitions(
