@@ -20,15 +20,17 @@ from sparsekm.atlas import AGES, TISSUES, annotation_file
 from sparsekm.atlas.grid import DamagedArchiveError, GridError, read_annotation, read_energy
 from sparsekm.atlas.listing import (
     EnvelopeError,
+    Ontology,
+    map_regions,
     open_envelope,
     parse_json,
     parse_listing,
+    parse_ontology,
     parse_rows,
     require_field,
     select_candidates,
     write_envelope,
 )
-from sparsekm.atlas.ontology import Ontology, map_regions, parse_ontology
 from sparsekm.network import Downloader, RefusedError, TransientError, UnavailableError
 
 PRODUCT_ID = 3

@@ -24,7 +24,6 @@ from scipy.special import expit
 
 from sparsekm.atlas import NO_DATA, REGION_LEVEL, annotation_file, listing, retrieval
 from sparsekm.atlas.grid import GridError, read_annotation, read_energy
-from sparsekm.atlas.ontology import Ontology, map_regions, parse_ontology
 from sparsekm.io.hdf5_format import DamagedFileError, find_array, open_checked, read_parts
 from sparsekm.io.input_error import InputError
 from sparsekm.io.tables import TableFormat
@@ -36,7 +35,7 @@ T = TypeVar("T")
 
 def assemble_age(
     folder: str | Path,
-    ontology: Ontology,
+    ontology: listing.Ontology,
     age: str,
     *,
     level: int = REGION_LEVEL,
@@ -54,7 +53,7 @@ def assemble_age(
     folder = Path(folder)
     files = _Files(folder)
     annotation = files.read(annotation_file(age), read_annotation)
-    voxels = map_regions(annotation.values, ontology, level=level, tissue=tissue)
+    voxels = listing.map_regions(annotation.values, ontology, level=level, tissue=tissue)
     listed = listing.parse_listing(*listing.read_rows(folder / retrieval.LISTING_FILE))
     usable, excluded = listing.select_candidates(listed, age, plane=plane)
     energies = files.manifest[files.manifest["role"] == "energy"]
@@ -144,11 +143,11 @@ class _Files:
         return found
 
 
-def read_tables(folder: str | Path) -> tuple[Ontology, pd.DataFrame]:
+def read_tables(folder: str | Path) -> tuple[listing.Ontology, pd.DataFrame]:
     """Read the structure tree and the genes, which `retrieve_tables` wrote to `folder`."""
     files = _Files(Path(folder))
     tree, genes = (files.read(f"{role}.json", listing.parse_rows) for role in ("ontology", "genes"))
-    return parse_ontology(*tree), listing.parse_genes(*genes)
+    return listing.parse_ontology(*tree), listing.parse_genes(*genes)
 
 
 _RULE = "assemble_expression"

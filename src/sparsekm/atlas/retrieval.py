@@ -20,10 +20,10 @@ from sparsekm.atlas.listing import (
     EnvelopeError,
     parse_genes,
     parse_listing,
+    parse_ontology,
     parse_rows,
     select_candidates,
 )
-from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.io.atomic import remove_unfinished, write_bytes
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.tables import TableFormat

@@ -173,10 +173,12 @@ def read_paper_tables(statistics: str | Path, scores: str | Path) -> pd.DataFram
     return pd.concat([sizes, rates])[["age", "of", "value"]]
 
 
-def compare_with_paper(results: Sequence[DatasetResult], paper: pd.DataFrame) -> TableView | None:
+def compare_with_paper(
+    results: Sequence[DatasetResult], paper: pd.DataFrame | None
+) -> TableView | None:
     """Compare our results on the real atlas, if any, with those of `read_paper_tables`."""
     ages = [r for r in results if r.is_atlas and r.source == "allen" and not r.is_simulated]
-    if not ages:
+    if not ages or paper is None:
         return None
     ours = {}
     for age in ages:

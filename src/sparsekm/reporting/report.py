@@ -42,14 +42,10 @@ def write_report(
 
     The HTML file `output` needs no other file and no network. `configuration` is shown as YAML. The
     folder `figures` receives every figure as ``{dataset}_{figure}.svg``, ``.png`` and ``.pdf``, to
-    which the page links; `record` is called with their paths before they are written. `ages` is
-    made by `view_ages`; with `paper`, its tables are compared with ages of the real atlas.
-    `genes_of_interest` are symbols or "auto", see `sparsekm.reporting.gene_tables.choose_genes`.
-    `gene_sets` are the tested ones. Names of data sets must differ.
+    which the page links; `record` is called with their paths before they are written. `ages` are of
+    `view_ages`, `paper` of `read_paper_tables`, `genes_of_interest` those of `choose_genes`, and
+    `gene_sets` the tested ones.
     """
-    names = [result.name for result in results]
-    if not names or len(set(names)) < len(names):
-        raise ValueError(f"results={names} should hold at least one data set, each name once.")
     configuration = dict(configuration or {})
     drawn, views = {}, []
     for done, result in enumerate(results, start=1):
@@ -76,15 +72,12 @@ def write_report(
         "title": title,
         "all_simulated": all(result.is_simulated for result in results),
         "sources": name_sources(results),
-        "configuration": yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True)
-        if configuration
-        else "",
+        "configuration": configuration
+        and yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True),
         "statistics": comparison_tables.view_statistics(results),
         "overview": comparison_tables.compare_datasets(results),
         "scores": comparison_tables.compare_methods(results),
-        "versus_paper": None
-        if paper is None
-        else comparison_tables.compare_with_paper(results, paper),
+        "versus_paper": comparison_tables.compare_with_paper(results, paper),
         "datasets": views,
         "ages": ages,
         "methods": write_methods(results, citations, gene_sets),

@@ -1,8 +1,7 @@
 r"""Our means beside the numbers that the paper prints, and a verdict for each of its claims.
 
 ``docs/paper.md`` has the rules. The unit of a difference is :math:`\sqrt{1 + n / 20}` times our
-standard error over n repetitions: the paper's 20 values are assumed to spread as ours do. Where its
-mean is at the end of a range, all of them agreed, and the unit is our standard error.
+standard error over n repetitions or, where the paper's mean is at the end of a range, that alone.
 """
 
 from __future__ import annotations

@@ -75,8 +75,6 @@ def build_geometry(age: str, plan: PhantomAge) -> Geometry:
     kind = np.zeros(len(radius), dtype=int)
     for name, size, (start, end) in zip(numbers, sizes, itertools.pairwise(ends), strict=True):
         within = np.flatnonzero((along > start) & (along < end))
-        if len(within) < size:
-            raise ValueError(f"dims={plan.dims} leave no room for {size} voxels of {name}.")
         chosen = within[np.argsort(radius[within], kind="stable")[:size]]
         region[chosen] = name
         kind[chosen] = np.repeat(list(numbers[name]), list(numbers[name].values()))
