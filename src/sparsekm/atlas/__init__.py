@@ -32,7 +32,6 @@ TISSUES = ("brain", "spinal_cord", "ventricle", "tract")
 NO_DATA = -1.0
 """Energy of a voxel that no section covers; 0 means no measured expression."""
 
-
 AGES = {"E11.5": 1, "E13.5": 2, "E15.5": 3, "E18.5": 5, "P4": 6, "P14": 7, "P28": 8}
 """The seven main ages, in the order of development: ids of the spaces that their grids live in."""
 

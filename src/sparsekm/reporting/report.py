@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import yaml
@@ -110,18 +110,12 @@ def _view_dataset(
     }
 
 
-class Reference(NamedTuple):
-    """A reference, with its DOI if it has one."""
-
-    text: str
-    doi: str = ""
-
-
-def _read_literature() -> dict[str, Reference]:
+def _read_literature() -> dict[str, dict[str, str]]:
+    """Read the text of every work that may be cited, with its DOI if it has one."""
     with (TEMPLATES / "literature.csv").open(encoding="utf-8", newline="") as opened:
-        works = {row["key"]: Reference(row["text"], row["doi"]) for row in csv.DictReader(opened)}
+        works = {row["key"]: row for row in csv.DictReader(opened)}
     own = [method for method in METHODS.values() if method.reference]
-    return works | {method.name: Reference(method.reference, method.doi) for method in own}
+    return works | {method.name: {"text": method.reference, "doi": method.doi} for method in own}
 
 
 LITERATURE = _read_literature()
@@ -136,14 +130,9 @@ class Citations(dict[str, str]):
         return self.setdefault(key, f"[{len(self) + 1}]")
 
     @property
-    def cited(self) -> list[Reference]:
+    def cited(self) -> list[dict[str, str]]:
         """The references cited so far, in order."""
         return [LITERATURE[key] for key in self]
-
-
-def fits(results: Sequence[DatasetResult]) -> list[MethodResult]:
-    """List every fit of every data set."""
-    return [method for result in results for method in result.methods.values()]
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:
@@ -166,11 +155,11 @@ def write_methods(
 
     It states only what the files record; a parameter that no file contains is left out.
     """
-    every = fits(results)
+    every = [method for result in results for method in result.methods.values()]
     columns = set().union(*(result.genes.columns for result in results))
     enriched = [r.enrichment for r in results if r.enrichment is not None and len(r.enrichment)]
     grouped = [result.name for result in results if "group" in result.obs]
-    tested = [r.name for r in results if any(m.separation is not None for m in fits([r]))]
+    tested = [r.name for r in results if any(m.separation is not None for m in r.methods.values())]
     text = write_text(
         "methods.html",
         words=WORDS,
@@ -192,7 +181,7 @@ def write_methods(
         drawn=[
             f"{number:,} of the {result.n_samples:,} samples of {result.name}"
             for result in results
-            for number in attribute(fits([result]), "n_tuned")
+            for number in attribute(result.methods.values(), "n_tuned")
         ],
         by_region=any(_settings(result).get("fill") == "region_mean" for result in results),
         maximising=distinct(
