@@ -1,9 +1,8 @@
 """Planning the downloads of an age, checking its files, and storing them with a manifest.
 
-A file is accepted only after it has been read in the expected format. If a grid is invalid, only
-this replicate of its gene is lost, and the manifest records the reason; if many are, something else
-is wrong, and the run stops. What earlier runs downloaded is not downloaded again, and stays when
-the plane changes; simulated files are drawn anew.
+A file is accepted only after it has been read. If a grid is invalid, only this replicate of its
+gene is lost, and the manifest records the reason; if many are, the run stops. What earlier runs
+downloaded is not downloaded again; simulated files are drawn anew.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from sparsekm.atlas.listing import (
     EnvelopeError,
     parse_genes,
     parse_listing,
+    parse_ontology,
     parse_rows,
     select_candidates,
 )
-from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.io.atomic import remove_unfinished, write_bytes
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.tables import TABLES
@@ -158,9 +157,8 @@ def retrieve_age(
 ) -> pd.DataFrame:
     """Store all files of one age in its folder, and return the manifest.
 
-    Its rows are the listing, the annotation, and each usable section data set of the plane. Up to
-    `max_not_fetched` grids may be missing because a download failed. If anything else is invalid,
-    but for a `MAX_REJECTED_SHARE` of the grids, raise an error and write no manifest.
+    Up to `max_not_fetched` grids may be missing because a download failed. If anything else is
+    invalid, but for a `MAX_REJECTED_SHARE` of the grids, raise an error and write no manifest.
     """
     folder = Path(folder)
     for place in (folder, folder / "energy"):
