@@ -98,12 +98,6 @@ class ClusteringProblem:
         centred = replace(self.data, X=centre_within(self.data.X, codes))
         return replace(self, data=_standardise(centred))
 
-    def fit_everyone(self, paths: Sequence[SparsityPath], sparsity: float) -> SparsityPath:
-        """Return the best fit at a sparsity of paths, or a new one if they are of some samples."""
-        if self.samples is None:
-            return SparsityPath.best_at(paths, sparsity)
-        return self.estimator.path(in_blocks(self.data.X), [sparsity])
-
 
 def cluster_means(data: ScaledData, labels: np.ndarray, n_clusters: int) -> np.ndarray:
     """Average the z-scores of every cluster: (K, p), those of all samples for one without any."""
