@@ -26,9 +26,9 @@ from sparsekm.atlas import NO_DATA, REGION_LEVEL, annotation_file, listing, retr
 from sparsekm.atlas.grid import GridError, read_annotation, read_energy
 from sparsekm.io.hdf5_format import DamagedFileError, find_array, open_checked, read_parts
 from sparsekm.io.input_error import InputError
-from sparsekm.io.tables import TableFormat
+from sparsekm.io.tables import TABLES
 from sparsekm.pipeline.provenance import package_versions
-from sparsekm.pipeline.scales import zscore
+from sparsekm.pipeline.scales import standardise
 
 T = TypeVar("T")
 
@@ -151,15 +151,7 @@ def read_tables(folder: str | Path) -> tuple[listing.Ontology, pd.DataFrame]:
 
 
 _RULE = "assemble_expression"
-_TRUTH = TableFormat(
-    "retrieve_atlas",
-    """
-    whole  gene_id
-    flag   relevant
-    word   kind regions
-    """,
-    "word *",
-)
+_TRUTH = TABLES["truth.csv"]
 
 
 def add_truth(data: anndata.AnnData, truth_file: str | Path) -> None:
@@ -240,15 +232,7 @@ def _squash_gene(x: np.ndarray) -> np.ndarray:
     return (z - z.min()) / (z.max() - z.min())
 
 
-COMMON_GENES = TableFormat(
-    "find_common_genes",
-    """
-    whole  gene_id
-    word   gene
-    flag   common
-    """,
-    "word *",
-)
+COMMON_GENES = TABLES["common_genes.csv"]
 """The file ``common_genes.csv``, with a further column for each age."""
 
 
@@ -316,10 +300,10 @@ def normalise_age(
             f"gene {data.var_names[kept[column]]} at row {row}. Fill them, or lower "
             "max_missing_per_gene."
         )
-    moments = zscore(X)
-    varies = ~moments.constant
+    mean, deviation = standardise(X)
+    varies = deviation > 0
     # Genes that are constant except for rounding.
-    reasons[kept[moments.constant]] = "constant"
+    reasons[kept[~varies]] = "constant"
     is_kept = reasons == ""
     provenance = {
         **data.uns["provenance"],
@@ -335,11 +319,9 @@ def normalise_age(
     regions = regions.assign(n_voxels=n_voxels)
     lost = data.var.loc[~is_kept, ["gene_id"]].assign(reason=reasons[~is_kept])
     return anndata.AnnData(
-        X=X[:, varies] if moments.constant.any() else X,
+        X=X if varies.all() else X[:, varies],
         obs=obs,
-        var=data.var[is_kept].assign(
-            mean=moments.mean[varies], deviation=moments.deviation[varies]
-        ),
+        var=data.var[is_kept].assign(mean=mean[varies], deviation=deviation[varies]),
         obsm={"spatial": data.obsm["spatial"][voxels]},
         uns={
             "provenance": provenance,

@@ -26,22 +26,10 @@ from sparsekm.atlas.listing import (
 )
 from sparsekm.io.atomic import remove_unfinished, write_bytes
 from sparsekm.io.hdf5_format import DamagedFileError
-from sparsekm.io.tables import TableFormat
+from sparsekm.io.tables import TABLES
 from sparsekm.network import NotFoundError, Received, RefusedError, UnavailableError
 
-# The role is ``listing``, ``annotation`` or ``energy``; the file is relative to the folder, empty
-# if nothing was stored, and the url its origin; the reason is why a volume was rejected or could
-# not be downloaded.
-MANIFEST = TableFormat(
-    "retrieve_atlas",
-    """
-    word    role
-    whole?  section_data_set_id gene_id
-    word    gene file url
-    whole   bytes
-    word    sha256 status reason
-    """,
-)
+MANIFEST = TABLES["manifest.csv"]
 STATUSES = ("ok", "missing", "no_grid", "rejected", "not_fetched")
 """Checked and stored; the source has no such file; an intact archive without a volume; one whose
 volume does not belong to this age or has invalid energies; or the download failed, and the settings
