@@ -46,7 +46,6 @@ method maximises; rounds are those of the search that ended in the fit."""
 GAP_COLUMNS = ["sparsity", "gap", "se"]
 KEYS = ("experiment", "setting", "method")
 
-
 # Starts, ``n_init``, and the size of the gap statistic, ``n_sparsities``, ``n_references`` and
 # ``n_refined``: how hard the rows search that do not define their own effort.
 Effort = Mapping[str, int]
