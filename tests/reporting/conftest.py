@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from html_page import Page
 
 from sparsekm.annotation.clusters import OVERLAP, tabulate_overlap
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
@@ -164,6 +165,18 @@ def load_brain():
 @pytest.fixture(scope="session")
 def brain_result(tmp_path_factory, load_brain):
     return load_brain(tmp_path_factory.mktemp("brain"), [f"Inv{j}" for j in range(8)], REGIONS)
+
+
+@pytest.fixture
+def page_of(tmp_path):
+    """Write the report on results; give its HTML and its parts."""
+
+    def write(*results, **options):
+        file = tmp_path / "report.html"
+        write_report(results, file, **options)
+        return (html := file.read_text(encoding="utf-8")), Page(html)
+
+    return write
 
 
 @pytest.fixture(scope="session")

@@ -28,38 +28,41 @@ def draw(kind):
     return ((X - X.mean(axis=0)) / X.std(axis=0, ddof=1)).astype(np.float32)
 
 
-def write(folder, method, found, X, attributes=None, **more):
-    """Write the file of a fit."""
-    labels = found.labels_.astype(np.int32)
-    centers = cluster_centers(X, labels, 3).astype(float)
+def write(folder, method, labels, weights, X, attributes=(), **more):
+    """Write the file of a fit, and return it."""
+    n_clusters = int(labels.max()) + 1
+    centers = cluster_centers(X, labels.astype(np.int32), n_clusters).astype(float)
     scores = (np.bincount(labels)[:, None] * centers**2).sum(axis=0)
-    weights = getattr(found, "feature_weights_", np.ones(X.shape[1]))
-    about = {**ATTRIBUTES, "method": method, "n_clusters": 3, **(attributes or {})}
+    about = {**ATTRIBUTES, "method": method, "n_clusters": n_clusters, **dict(attributes)}
     sizes = float(np.count_nonzero(weights)), float(weights @ scores)
-    write_fit(
-        folder / f"{method}.h5", TunedFit(*sizes, labels, scores, weights, centers, about, **more)
-    )
+    fit = TunedFit(*sizes, labels.astype(np.int32), scores, weights, centers, about, **more)
+    write_fit(folder / f"{method}.h5", fit)
+    return folder / f"{method}.h5"
+
+
+def write_matrix(folder, X, **obs):
+    index = [f"patient{number}" for number in range(len(X))]
+    var = pd.DataFrame(index=[f"GENE{number}" for number in range(X.shape[1])])
+    about = {"source": "matrix", "normalisation": "zscore"}
+    file = folder / "normalised.h5ad"
+    write_normalised(file, X, pd.DataFrame(obs, index), var, about)
+    return file
 
 
 def fit(folder, kind):
     """Write the files of a data set, of the recommended method and of k-means."""
     X = draw(kind)
-    obs = pd.DataFrame(index=[f"patient{number}" for number in range(N_SAMPLES)])
-    var = pd.DataFrame(index=[f"GENE{number}" for number in range(X.shape[1])])
-    file = folder / "normalised.h5ad"
-    write_normalised(file, X, obs, var, {"source": "matrix", "normalisation": "zscore"})
+    file = write_matrix(folder, X)
     found = SparseKMeans(3, random_state=1).fit(X)
     about = {"has_clusters": found.has_clusters_, "signature_agreement": found.signature_agreement_}
     more = {"reproducibility": found.sample_reproducibility_, "signature": found.signature_}
-    write(folder, "sparse", found, X, about, **more)
-    SEPARATION.write(folder / "separation.csv", found.separation_)
-    write(folder, "kmeans", KMeans(3, random_state=0).fit(X), X)
-    return load_dataset_result(
-        "mine",
-        file,
-        fits={"kmeans": folder / "kmeans.h5", "sparse": folder / "sparse.h5"},
-        separation={"sparse": folder / "separation.csv"},
-    )
+    answer = found.labels_, found.feature_weights_
+    fits = {"sparse": write(folder, "sparse", *answer, X, about, **more)}
+    table = folder / "separation.csv"
+    SEPARATION.write(table, found.separation_)
+    labels = KMeans(3, random_state=0).fit(X).labels_
+    fits["kmeans"] = write(folder, "kmeans", labels, np.ones(X.shape[1]), X)
+    return load_dataset_result("mine", file, fits=fits, separation={"sparse": table})
 
 
 @pytest.fixture(scope="module", params=["clear", "no groups", "methods disagree"])
@@ -111,3 +114,25 @@ def test_every_sample_stands_on_the_page_with_its_cluster(written):
         # In the heat map and in the scatter.
         assert html.count(f"<title>patient{number}, cluster {label}</title>") == 2
         assert f'["patient{number}",{label},' in html
+
+
+def test_500_samples_of_20_000_features_make_a_page_of_at_most_3_mb(tmp_path):
+    rng = np.random.default_rng(0)
+    n_samples, n_features, n_kept = 500, 20_000, 900
+    labels = rng.integers(4, size=n_samples)
+    X = rng.standard_normal((n_samples, n_features), dtype=np.float32)
+    X[:, :n_kept] += 2 * labels[:, None]
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    classes = np.array(["basal", "luminal A", "luminal B", "her2"])[labels]
+    file, kept = write_matrix(tmp_path, X, label=classes), np.arange(n_features) < n_kept
+    sparse = {"reproducibility": rng.random(n_samples), "selection_frequency": kept.astype(float)}
+    sparse["partitions"] = np.array([labels] * 50).astype(np.int16)
+    fits = {}
+    for method in ("kmeans", "l1", "l0", "sparse"):
+        weights = kept.astype(float) if method != "kmeans" else np.ones(n_features)
+        more = sparse if method == "sparse" else {}
+        fits[method] = write(tmp_path, method, labels, weights, X, **more)
+    result = load_dataset_result("mine", file, fits=fits)
+    assert len(result.genes) == n_features
+    write_report([result], tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size < 3e6
