@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from server_faults import Fault, Reply
+from hand_made import Fault, Reply
 
 from sparsekm.atlas import AGES, PRODUCT, PRODUCT_ID, PRODUCT_NAME, annotation_file
 from sparsekm.network import NotFoundError
