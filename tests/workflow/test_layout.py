@@ -138,18 +138,12 @@ def test_the_workflow_is_planned_for_conda_where_snakemake_is_alone(project_root
     assert rules <= jobs_of(done.stdout).keys()
 
 
-@pytest.fixture
-def rules(project_root):
-    return "".join(file.read_text() for file in (project_root / "workflow" / "rules").glob("*.smk"))
-
-
-def test_no_data_set_may_have_the_name_of_a_folder_of_the_workflows(rules):
+def test_no_data_set_has_the_name_of_a_folder_and_a_benchmark_has_that_of_its_log(project_root):
+    files = (project_root / "workflow" / "rules").glob("*.smk")
+    rules = "".join(file.read_text() for file in files)
     names = configuration_check.read_schema()["properties"]["matrices"]["propertyNames"]
     reserved = names["not"]["anyOf"][0]["enum"]
     assert set(re.findall(r'"results/(\w+)/', rules)) <= {*reserved}
-
-
-def test_a_benchmark_has_the_name_of_its_log(rules):
     pairs = re.findall(r'    log:\n +"logs/(.+)\.log",\n    benchmark:\n +"(.+)"', rules)
     assert len(pairs) == rules.count("    benchmark:\n")
     assert [tsv for log, tsv in pairs if tsv != f"results/benchmarks/{log}.tsv"] == []

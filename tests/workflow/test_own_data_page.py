@@ -13,11 +13,6 @@ from snakemake_process import run_command
 from sparsekm.io.readers.reader import read_matrix
 
 
-@pytest.fixture
-def page(project_root):
-    return (project_root / "docs" / "own_data.md").read_text(encoding="utf-8")
-
-
 def blocks(page):
     found = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.M | re.S)
     # Every fence is one of a known kind, so that no block goes untried.
@@ -34,9 +29,8 @@ def run_in_shell(commands, folder):
 
 
 @pytest.mark.release
-def test_every_block_of_the_page_runs_and_finds_what_was_planted(
-    page, fresh, project_root, monkeypatch
-):
+def test_every_block_of_the_page_runs_and_finds_what_was_planted(fresh, project_root, monkeypatch):
+    page = (project_root / "docs" / "own_data.md").read_text(encoding="utf-8")
     root = fresh.root
     (root / "config.yaml").write_bytes((project_root / "config.yaml").read_bytes())
     monkeypatch.chdir(root)
