@@ -28,37 +28,25 @@ def test_a_table_is_described_and_its_settings_are_written(run_kinds, capsys):
     assert written() == {**configured, "min_cluster_size": 3}
 
 
-def test_every_option_about_the_table_becomes_a_setting(run):
+def test_every_option_about_the_table_becomes_a_setting(run, capsys):
     options = ["--ignore", "kind", "u", "--no-transpose", "--decimal", ".", "--normalise", "none"]
     options += ["--groups", "y", "--keep", "v", "--missing-values", "-999", "?"]
     options += ["--impute", "median", "--max-missing", "0.4", "--duplicates", "max"]
     assert run("tumours.csv", *options, "--clusters", "3", "--output", "out") == 0
-    assert written("out")["matrices"]["tumours"] == {
-        "path": "../tumours.csv",
-        "groups": "y",
-        "ignore": ["kind", "u"],
-        "transpose": False,
-        "decimal": ".",
-        "normalise": "none",
-        "keep": ["v"],
-        "missing_values": ["-999", "?"],
-        "impute": "median",
-        "max_missing": 0.4,
-        "duplicates": "max",
-        "n_clusters": 3,
-    }
-
-
-def test_without_classes_and_a_number_k_is_left_to_the_data(run, capsys):
+    settings = {"path": "../tumours.csv", "groups": "y", "ignore": ["kind", "u"], "keep": ["v"]}
+    settings |= {"transpose": False, "decimal": ".", "normalise": "none", "impute": "median"}
+    settings |= {"missing_values": ["-999", "?"], "max_missing": 0.4, "duplicates": "max"}
+    assert written("out")["matrices"]["tumours"] == settings | {"n_clusters": 3}
+    # Without classes and a number K is left to the data.
+    capsys.readouterr()
     assert run("tumours.csv", "--ignore", "kind") == 0
     assert "the run will suggest a number of clusters" in capsys.readouterr().out
     assert written()["matrices"]["tumours"]["n_clusters"] == "auto"
 
 
 def test_guesses_are_said_aloud_and_quiet_says_nothing(run, capsys):
-    frame = pd.DataFrame(np.arange(24).reshape(4, 6) % 7, index=[f"gene{j}" for j in range(4)])
-    frame.columns = [f"s{i}" for i in range(6)]
-    frame.to_csv("t.csv")
+    names = [f"gene{j}" for j in range(4)], [f"s{i}" for i in range(6)]
+    pd.DataFrame(np.arange(24).reshape(4, 6) % 7, *names).to_csv("t.csv")
     assert run("t.csv", "--clusters", "2") == 0
     note = "NOTE: lines are read as features and columns as samples, because of line"
     assert note in capsys.readouterr().out

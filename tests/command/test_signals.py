@@ -36,10 +36,6 @@ except KeyboardInterrupt:
 STUBBORN = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n{PARENT}"
 
 
-def ignore_interrupts():
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 def obey_signals():
     # The tests themselves may have been started in the background, or with nohup.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -84,7 +80,7 @@ def test_what_the_command_started_ends_and_the_status_says_why(number):
 
 
 def test_in_the_background_of_a_script_where_interrupts_are_ignored_it_is_the_same():
-    command, started = start(preexec_fn=ignore_interrupts)
+    command, started = start(preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
     command.send_signal(signal.SIGINT)
     assert all(process.is_running() for process in started)
     command.send_signal(signal.SIGTERM)
@@ -107,15 +103,10 @@ def test_what_is_suspended_and_continued_is_so_as_a_whole():
     suspended = wait_until(lambda: are_suspended(started) == {True})
     command.send_signal(signal.SIGCONT)
     continued = wait_until(lambda: are_suspended(started) == {False})
-    command.send_signal(signal.SIGTERM)
-    assert_all_ended(command, started, signal.SIGTERM)
-    assert (suspended, continued) == (True, True)
-
-
-def test_what_is_suspended_is_stopped_too():
-    command, started = start()
+    # What is suspended is stopped, too.
     command.send_signal(signal.SIGTSTP)
     os.waitpid(command.pid, os.WUNTRACED)
     command.send_signal(signal.SIGTERM)
     command.send_signal(signal.SIGCONT)
     assert_all_ended(command, started, signal.SIGTERM)
+    assert (suspended, continued) == (True, True)

@@ -42,7 +42,8 @@ def test_a_sparse_matrix_stays_sparse_and_its_file_as_it_is(file, X):
     np.testing.assert_array_equal(data.X.toarray(), X.toarray())
     np.testing.assert_array_equal(data.center, CENTER)
     data.X.data[:] = 7
-    np.testing.assert_array_equal(read_normalised(file).X.toarray(), X.toarray())
+    for again in (read_normalised(file), anndata.read_h5ad(file), read_anndata(file)):
+        np.testing.assert_array_equal(again.X.toarray(), X.toarray())
 
 
 def test_an_array_is_mapped_only_if_it_is_too_large(tmp_path, X):
@@ -52,11 +53,6 @@ def test_an_array_is_mapped_only_if_it_is_too_large(tmp_path, X):
         found = read_normalised(file, most_bytes).X
         assert isinstance(found, np.memmap) == mapped
         np.testing.assert_array_equal(found, X.toarray())
-
-
-def test_anndata_reads_it_as_it_is(file, X):
-    np.testing.assert_array_equal(anndata.read_h5ad(file).X.toarray(), X.toarray())
-    np.testing.assert_array_equal(read_anndata(file).X.toarray(), X.toarray())
 
 
 def test_what_is_shown_and_averaged_is_centred(file, X, monkeypatch):
@@ -93,6 +89,15 @@ def test_damage_is_named(file, part, place, value, message):
         read_normalised(file)
 
 
+def test_columns_out_of_order_are_damage(file, X):
+    row = np.flatnonzero(np.diff(X.indptr) > 1)[0]
+    places = slice(X.indptr[row], X.indptr[row + 1])
+    with h5py.File(file, "a") as opened:
+        opened["X/indices"][places] = opened["X/indices"][places][::-1]
+    with pytest.raises(DamagedFileError, match="out of order"):
+        read_normalised(file)
+
+
 @pytest.mark.parametrize(
     ("part", "value", "message"),
     [
@@ -119,15 +124,6 @@ def test_parts_that_do_not_fit_are_named(tmp_path, X, part, value, message):
         read_normalised(file, values=False)
 
 
-def test_columns_out_of_order_are_damage(file, X):
-    row = np.flatnonzero(np.diff(X.indptr) > 1)[0]
-    places = slice(X.indptr[row], X.indptr[row + 1])
-    with h5py.File(file, "a") as opened:
-        opened["X/indices"][places] = opened["X/indices"][places][::-1]
-    with pytest.raises(DamagedFileError, match="out of order"):
-        read_normalised(file)
-
-
 def test_means_and_deviations_of_features_are_read_back_and_must_be_numbers(tmp_path, X):
     file, moments = tmp_path / "normalised.h5ad", {"mean": CENTER, "deviation": CENTER + 2}
     write_normalised(file, X, OBS, VAR, {})
@@ -145,10 +141,7 @@ def test_means_and_deviations_of_features_are_read_back_and_must_be_numbers(tmp_
 
 def test_few_columns_are_read_into_memory_and_many_are_not(tmp_path):
     wide = np.random.default_rng(0).standard_normal((2500, 3000), dtype=np.float32)
-    obs, var = (
-        pd.DataFrame(index=[f"{kind}{i}" for i in range(size)])
-        for kind, size in zip("sg", wide.shape, strict=True)
-    )
+    obs, var = (pd.DataFrame(index=[f"{i}" for i in range(size)]) for size in wide.shape)
     write_normalised(tmp_path / "normalised.h5ad", wide, obs, var, {})
     wide_file = MatrixFile(tmp_path / "normalised.h5ad")
     few = wide_file.select([1, 5])

@@ -74,15 +74,10 @@ def install() -> None:
         return
     for arguments in ("update -q", f"install -q -y --no-install-recommends {' '.join(PACKAGES)}"):
         command = ["apt-get", *arguments.split()]
-        options = {
-            "stdin": subprocess.DEVNULL,
-            "capture_output": True,
-            "text": True,
-            "timeout": 240,
-        }
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+        options["env"] = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         try:
-            done = subprocess.run(command, env=environment, timeout=240, **options)
+            done = subprocess.run(command, timeout=240, **options)
         except subprocess.TimeoutExpired as error:
             raise CannotRunError(f"{' '.join(command)}: {error}") from error
         if done.returncode:
@@ -119,13 +114,6 @@ class SmallCluster:
         if CONFIGURED.exists() or CONFIGURED.is_symlink():
             CONFIGURED.rename(SAVED)
         CONFIGURED.symlink_to(self.folder / "slurm.conf")
-        self._start_munge()
-        _run("slurmctld")
-        for name in NODES:
-            self.start_node(name)
-        self._wait_until(lambda: self.node_states() == dict.fromkeys(NODES, "IDLE"), 60)
-
-    def _start_munge(self) -> None:
         key = self.folder / "munge.key"
         key.touch(mode=0o600)
         key.write_bytes(os.urandom(128))
@@ -133,6 +121,10 @@ class SmallCluster:
         for name in ("socket", "pid-file", "log-file", "seed-file"):
             named[name] = self.folder / f"munge.{name.removesuffix('-file')}"
         _run("munged", *(f"--{name}={path}" for name, path in named.items()))
+        _run("slurmctld")
+        for name in NODES:
+            self.start_node(name)
+        self._wait_until(lambda: self.node_states() == dict.fromkeys(NODES, "IDLE"), 60)
 
     def start_node(self, name: str) -> None:
         """Start the daemon of a node."""
@@ -196,11 +188,9 @@ class SmallCluster:
         end = time.monotonic() + seconds
         while not is_so():
             if time.monotonic() > end:
-                logs = [
-                    f"{file}:\n{file.read_text()[-2000:]}" for file in self.folder.glob("*.log")
-                ]
-                told = "\n".join([f"not within {seconds} s: {self.node_states()}", *logs])
-                raise TimeoutError(told)
+                told = [f"not within {seconds} s: {self.node_states()}"]
+                told += [f"{log}:\n{log.read_text()[-2000:]}" for log in self.folder.glob("*.log")]
+                raise TimeoutError("\n".join(told))
             time.sleep(0.2)
 
 
@@ -215,13 +205,9 @@ def _free_ports(count: int) -> list[int]:
 def _run(*command: str) -> str:
     """Run a command to its end and return what it printed; daemons go to the background."""
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
-    done = subprocess.run(
-        [shutil.which(command[0], path=path) or command[0], *command[1:]],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=30,
-    )
+    program = shutil.which(command[0], path=path) or command[0]
+    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": 30}
+    done = subprocess.run([program, *command[1:]], **options)
     if done.returncode:
         raise subprocess.SubprocessError(f"{' '.join(command)}: {done.stderr}{done.stdout}")
     return done.stdout

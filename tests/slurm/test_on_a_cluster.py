@@ -1,12 +1,53 @@
 """The workflow on a real Slurm: the same bits, more memory for who lacked it, a node that dies."""
 
+import os
 import re
+import signal
+import subprocess
+import sys
 
 import pytest
 from artifact_content import content_digest, contents
-from cluster_run import ClusterRun
+from snakemake_process import outside
 
 pytestmark = [pytest.mark.slurm, pytest.mark.xdist_group("slurm")]
+
+
+# What a test may hurry: how often the state of jobs is asked for. Six jobs share the machine.
+HURRIED = {
+    "cluster-generic": ["--seconds-between-status-checks", "1"],
+    # The small cluster has no accounts.
+    "slurm": [
+        *("--slurm-init-seconds-before-status-checks", "10"),
+        *("--slurm-status-command", "squeue"),
+        "--slurm-no-account",
+    ],
+}
+
+
+class ClusterRun:
+    """Snakemake in a project, with one of its profiles, until `finish`."""
+
+    def __init__(self, project, profile: str, *arguments: str) -> None:
+        self._log = project.root / "cluster_run.log"
+        command = [sys.executable, "-m", "snakemake", *arguments]
+        command += ["--workflow-profile", f"profiles/{profile}", *HURRIED[profile]]
+        command += ["--jobs", "6", "--latency-wait", "10"]
+        with self._log.open("w") as log:
+            options = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": subprocess.STDOUT}
+            options |= {"cwd": project.root, "env": outside(), "start_new_session": True}
+            self._process = subprocess.Popen(command, **options)
+
+    def finish(self, seconds: float) -> str:
+        """Wait for the end and return what was printed; fail where the run fails, or lasts."""
+        try:
+            status = self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            status = f"still running after {seconds} s"
+        printed = self._log.read_text()
+        assert status == 0, f"{status}\n{printed[-8000:]}"
+        return printed
 
 
 @pytest.mark.parametrize(

@@ -51,10 +51,8 @@ def test_only_rules_that_there_are_stand_in_groups(profiles, project_root):
 def planned(tmp_path_factory, project_root):
     """Give the function that tells what the jobs of a full-size run ask for, by rule and age."""
     project = make_project(tmp_path_factory.mktemp("planned"), project_root)
-
-    project.configure(
-        "{atlas: {size: full, ages: [E11.5, P28]}, matrices: {tumours: null, cells: null}}"
-    )
+    ages = "atlas: {size: full, ages: [E11.5, P28]}"
+    project.configure(f"{{{ages}, matrices: {{tumours: null, cells: null}}}}")
 
     def plan(*arguments):
         done = project.snakemake("--dry-run", "--cores", "8", *arguments)
@@ -74,8 +72,7 @@ def test_what_jobs_ask_for_grows_with_the_age(planned):
     asked = planned("--workflow-profile", "none")
     fits = ("cluster_path", "reference_path", "find_consensus")
     for rule in ("assemble_expression", "normalise_expression", *fits):
-        small, large = asked[rule, "E11.5"], asked[rule, "P28"]
-        assert small["mem_mb"] < large["mem_mb"] < 2048
+        assert asked[rule, "E11.5"]["mem_mb"] < asked[rule, "P28"]["mem_mb"] < 2048
     for rule in (*fits, "gene_stability"):
         small, large = asked[rule, "E11.5"], asked[rule, "P28"]
         assert small["runtime"] < large["runtime"]
@@ -83,13 +80,11 @@ def test_what_jobs_ask_for_grows_with_the_age(planned):
 
 
 @pytest.mark.release
-def test_on_one_machine_jobs_run_side_by_side_rather_than_in_threads(planned):
-    assert {job.get("threads", 1) for job in planned().values()} == {1}
-
-
-@pytest.mark.release
-def test_what_jobs_ask_for_grows_with_every_attempt(planned):
+def test_on_one_machine_jobs_have_one_thread_and_what_they_ask_for_grows_with_every_attempt(
+    planned,
+):
     first, second = planned(), planned("--attempt", "2")
+    assert {job.get("threads", 1) for job in first.values()} == {1}
     assert first.keys() == second.keys()
     for job, asked in first.items():
         for name in ("mem_mb", "runtime"):
@@ -119,14 +114,9 @@ def told(project_root, tmp_path):
         for name, body in (("scontrol", scontrol), ("sacct", sacct)):
             (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
             (tmp_path / name).chmod(0o755)
-        done = subprocess.run(
-            [project_root / "profiles" / "cluster-generic" / "job_state.sh", "7"],
-            env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout.removesuffix("\n")
+        environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        command = [project_root / "profiles" / "cluster-generic" / "job_state.sh", "7"]
+        return subprocess.check_output(command, env=environment, text=True).removesuffix("\n")
 
     return tell
 
