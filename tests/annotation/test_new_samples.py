@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from scipy.stats import gamma
 from sklearn.metrics import adjusted_rand_score
+from sound_files import ATTRIBUTES
+from written_files import save_fit
 
 from sparsekm import SparseKMeans
 from sparsekm.annotation.new_samples import LEAST_SHARE, PREDICTED
-from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.command import main as command
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.io.store import TunedFit, write_fit
 from sparsekm.pipeline.normalisation import normalise
 from sparsekm.tl import predict_clusters
 
@@ -36,16 +36,12 @@ def write_run(folder, frame, labels, weights, signature=None, how="zscore", read
     provenance["reading"] = json.dumps(reading or {})
     if found.library_size is not None:
         provenance["library_size"] = found.library_size
-    X, labels = found.X.collect(), np.asarray(labels, dtype=np.int32)
-    obs = pd.DataFrame(index=raw.samples)
+    X, obs = found.X.collect(), pd.DataFrame(index=raw.samples)
     write_normalised(folder / "data/own/normalised.h5ad", X, obs, var, provenance)
-    about = dict.fromkeys(("method", "dataset", "search", "input_digest", "code_digest"), "a")
-    about |= {"n_clusters": int(labels.max()) + 1, "seed": 0, "parameters": {}, "versions": {}}
-    centers = cluster_centers(X, labels, about["n_clusters"])
     weights = np.asarray(weights, dtype=float)[found.kept]
     few = None if signature is None else np.asarray(signature)
-    fit = TunedFit(1.0, 1.0, labels, np.ones(len(var)), weights, centers, about, signature=few)
-    write_fit(folder / "results/own/sparse/tuned.h5", fit)
+    file = folder / "results/own/sparse/tuned.h5"
+    save_fit(file, X, labels, weights, ATTRIBUTES, signature=few)
     return folder
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sound_files import ATTRIBUTES
+from written_files import save_fit
 
 from sparsekm.command.run import describe_results
-from sparsekm.io.store import TunedFit, write_fit
 from sparsekm.io.tables import SCORES
 
 RATES = {"cer": 0.125, "cer_chance": 0.5, "ari": 0.75, "ami": -0.0625}
@@ -36,8 +36,7 @@ def test_rates_are_shown_with_that_of_chance_where_classes_are_known(tmp_path, k
 def test_the_answer_comes_first_with_its_conclusion_and_tables(tmp_path):
     place, two = tmp_path / "results" / "own", np.ones(2)
     about = {**ATTRIBUTES, "conclusion": "The answer, " + "in many words " * 20}
-    fit = TunedFit(2.0, 1.0, np.array([0, 1], np.int32), two, two, np.zeros((2, 2)), about)
-    write_fit(place / "sparse" / "tuned.h5", fit)
+    save_fit(place / "sparse" / "tuned.h5", np.eye(2), [0, 1], two, about)
     for name in ("clusters.csv", "ranked.zip"):
         Path(place, name).write_text("")
     lines = describe(tmp_path, {}, "l0", "sparse")

@@ -120,8 +120,7 @@ def test_braces_in_any_text_are_text(tmp_path, project_root):
     assert set(free_texts(configuration_check.read_schema())) == tried | checked
     project = make_project(tmp_path, project_root)
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(settings))
-    done = project.snakemake("--cores", "1", "--dry-run")
-    assert done.returncode == 0, done.stdout
+    project.run("--cores", "1", "--dry-run")
 
 
 @pytest.mark.parametrize("path", ["a{1}.csv", "s3://a/b.csv"])

@@ -3,12 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from written_files import save_matrix
 
 from sparsekm.cluster.matrices.containers import StreamedMatrix, in_blocks
-from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.store import TunedFit, pick_fit
 from sparsekm.pipeline.problem import (
     define_problem,
@@ -33,18 +32,12 @@ def pose(tmp_path):
     """Give the function that writes a matrix and poses its problem."""
 
     def pose(X, method, *, var=(), obs=(), obsm=None, **settings):
-        n, p = X.shape
-        var = pd.DataFrame(dict(var), [f"g{j}" for j in range(p)])
-        if not isinstance(X, np.ndarray) and "center" not in var:
-            var["center"] = np.zeros(p)
-        obs = pd.DataFrame(dict(obs), [f"s{i}" for i in range(n)])
-        write_normalised(tmp_path / "normalised.h5ad", X, obs, var, {}, obsm=obsm)
-        asked = {"n_clusters": 2, "search": {"n_init": 1}, "grid": {}} | settings
-        if method == "l0":
-            asked["grid"] = {"sparsities": [5, 20]}
-        return define_problem(
-            tmp_path / "normalised.h5ad", "toy", method, seed=1, code_digest="0", **asked
-        )
+        centre = {} if isinstance(X, np.ndarray) else {"center": np.zeros(X.shape[1])}
+        file = tmp_path / "normalised.h5ad"
+        save_matrix(file, X, obs, centre | dict(var), obsm=obsm)
+        grid = {"sparsities": [5, 20]} if method == "l0" else {}
+        asked = {"n_clusters": 2, "search": {"n_init": 1}, "grid": grid} | settings
+        return define_problem(file, "toy", method, seed=1, code_digest="0", **asked)
 
     return pose
 

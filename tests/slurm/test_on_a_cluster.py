@@ -1,14 +1,10 @@
 """The workflow on a real Slurm: the same bits, more memory for who lacked it, a node that dies."""
 
-import os
 import re
-import signal
-import subprocess
-import sys
 
 import pytest
 from artifact_content import content_digest, contents
-from snakemake_process import outside
+from killed_runs import Run
 
 pytestmark = [pytest.mark.slurm, pytest.mark.xdist_group("slurm")]
 
@@ -25,29 +21,10 @@ HURRIED = {
 }
 
 
-class ClusterRun:
-    """Snakemake in a project, with one of its profiles, until `finish`."""
-
-    def __init__(self, project, profile: str, *arguments: str) -> None:
-        self._log = project.root / "cluster_run.log"
-        command = [sys.executable, "-m", "snakemake", *arguments]
-        command += ["--workflow-profile", f"profiles/{profile}", *HURRIED[profile]]
-        command += ["--jobs", "6", "--latency-wait", "10"]
-        with self._log.open("w") as log:
-            options = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": subprocess.STDOUT}
-            options |= {"cwd": project.root, "env": outside(), "start_new_session": True}
-            self._process = subprocess.Popen(command, **options)
-
-    def finish(self, seconds: float) -> str:
-        """Wait for the end and return what was printed; fail where the run fails, or lasts."""
-        try:
-            status = self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            status = f"still running after {seconds} s"
-        printed = self._log.read_text()
-        assert status == 0, f"{status}\n{printed[-8000:]}"
-        return printed
+def start(project, profile: str, *arguments: str) -> Run:
+    """Start Snakemake in a project, with one of its profiles."""
+    options = ["--workflow-profile", f"profiles/{profile}", *HURRIED[profile]]
+    return Run(project, *arguments, *options, "--jobs", "6", "--latency-wait", "10")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +34,7 @@ class ClusterRun:
 )
 def test_a_cluster_makes_the_bits_of_a_local_run(cluster, undisturbed, project, profile, targets):
     before = len(cluster.jobs())
-    printed = ClusterRun(project, profile, *targets).finish(600)
+    printed = start(project, profile, *targets).finish(600)
     made = contents(project.root)
     assert {name: undisturbed.get(name) for name in made} == made
     assert set(targets or undisturbed) <= set(made)
@@ -81,7 +58,7 @@ def test_a_job_that_lacked_memory_succeeds_with_more(cluster, undisturbed, proje
     rules.write_text(rules.read_text().replace(asked, "mem_mb=growing(140, 10)"))
     before = len(cluster.jobs())
     target = "data/tumours/normalised.h5ad"
-    ClusterRun(project, "cluster-generic", target).finish(300)
+    start(project, "cluster-generic", target).finish(300)
     first, *others = cluster.jobs()[before:]
     assert first["MinMemoryNode"] == "140M"
     assert first["JobState"] in ("FAILED", "CANCELLED", "OUT_OF_MEMORY")
@@ -94,7 +71,7 @@ def test_a_job_that_lacked_memory_succeeds_with_more(cluster, undisturbed, proje
 
 def test_a_workflow_survives_the_crash_of_a_node(cluster, undisturbed, project):
     target = "results/tumours/l0/tuned.h5"
-    run = ClusterRun(project, "cluster-generic", target)
+    run = start(project, "cluster-generic", target)
     job = cluster.running_job(120)
     node = job["BatchHost"]
     cluster.crash(node, job["JobId"])

@@ -55,10 +55,8 @@ def planned(tmp_path_factory, project_root):
     project.configure(f"{{{ages}, matrices: {{tumours: null, cells: null}}}}")
 
     def plan(*arguments):
-        done = project.snakemake("--dry-run", "--cores", "8", *arguments)
-        assert done.returncode == 0, done.stdout
-        asked = {}
-        for rule, body in re.findall(r"^(?:local)?rule (\w+):$(.*?)^\[", done.stdout, re.M | re.S):
+        told, asked = project.run("--dry-run", "--cores", "8", *arguments), {}
+        for rule, body in re.findall(r"^(?:local)?rule (\w+):$(.*?)^\[", told, re.M | re.S):
             values = re.search(r"wildcards: (?:dataset|age)=([^,\n]+)", body)
             if values:
                 found = dict(re.findall(r"(threads|mem_mb|runtime)[:=] ?(\d+)", body))
@@ -97,10 +95,9 @@ def test_on_one_machine_jobs_have_one_thread_and_what_they_ask_for_grows_with_ev
 def test_no_group_waits_for_itself(tmp_path, project_root, genes):
     project = make_project(tmp_path, project_root)
     project.configure(f"atlas: {{ages: [E11.5, P28], genes: {genes}}}")
-    done = project.snakemake("--dry-run", "--workflow-profile", "profiles/cluster-generic")
-    assert done.returncode == 0, done.stdout
-    groups = re.findall(r"Group job (\w+)", done.stdout)
-    steps = int(re.search(r"^total +(\d+)$", done.stdout, re.M)[1])
+    told = project.run("--dry-run", "--workflow-profile", "profiles/cluster-generic")
+    groups = re.findall(r"Group job (\w+)", told)
+    steps = int(re.search(r"^total +(\d+)$", told, re.M)[1])
     # A method of a data set is one job, whatever the configuration.
     assert groups.count("fit") == 4 * 4
     assert len(groups) < steps / 2

@@ -58,12 +58,17 @@ class Project:
         """Run snakemake in the project and return its output, stderr with stdout."""
         return run_snakemake(self.root, *arguments)
 
+    def run(self, *arguments: str) -> str:
+        """Run snakemake, which should succeed, and return its output."""
+        done = self.snakemake(*arguments)
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
     def planned(self, *targets: str) -> set[str]:
         """List the jobs of a dry run as "rule dataset method" or "rule age", but the target."""
         targets = targets or ("results",)
-        done = self.snakemake("--dry-run", "--cores", "1", *targets)
-        assert done.returncode == 0, done.stdout
-        jobs = re.findall(r"^(?:local)?rule (\w+):$(.*?)(?=^\[|\Z)", done.stdout, re.M | re.S)
+        told = self.run("--dry-run", "--cores", "1", *targets)
+        jobs = re.findall(r"^(?:local)?rule (\w+):$(.*?)(?=^\[|\Z)", told, re.M | re.S)
         named = set()
         for rule, body in jobs:
             values = re.search(r"wildcards: (.*)", body)

@@ -38,8 +38,7 @@ def run(project, *, matrices, methods, **others):
     matrices = {"tumours": None, "cells": None} | matrices
     settings = {"atlas": None, "matrices": matrices, "methods": methods} | others
     project.configure(yaml.safe_dump(settings))
-    done = project.snakemake("--cores", "2")
-    assert done.returncode == 0, done.stdout
+    project.run("--cores", "2")
     return project.root / "results"
 
 
@@ -86,12 +85,10 @@ N_SAMPLES, N_TUNED = 24, 18
 
 
 @pytest.fixture(scope="module", name="folder")
-def results_of_a_sample(tmp_path_factory, project_root, new_project):
+def results_of_a_sample(new_project):
     """Results of a matrix with more samples than `tuning.max_samples`."""
-    project = new_project(tmp_path_factory.mktemp("sample"), project_root)
-    methods = ["kmeans", "l0", "sparse"]
-    tuning = {"max_samples": N_TUNED}
-    return run(project, matrices=TUMOURS, methods=methods, tuning=tuning) / "tumours"
+    settings = {"methods": ["kmeans", "l0", "sparse"], "tuning": {"max_samples": N_TUNED}}
+    return run(new_project(), matrices=TUMOURS, **settings) / "tumours"
 
 
 def test_some_samples_are_tuned_on_and_all_are_fitted(folder):
@@ -127,9 +124,9 @@ METHODS = ["l0", "sparse"]
 
 
 @pytest.fixture(scope="module", name="project")
-def project_of_counts(tmp_path_factory, project_root, new_project):
+def project_of_counts(new_project):
     """A project after a run of the same counts as an array and as a sparse matrix."""
-    project = new_project(tmp_path_factory.mktemp("counts"), project_root)
+    project = new_project()
     rng = np.random.default_rng(5)
     counts = rng.poisson(0.2, size=(90, 30)).astype(np.float32)
     for k in range(3):
@@ -182,25 +179,20 @@ def server(phantom):
 
 
 @pytest.fixture(scope="module")
-def from_server(server, tmp_path_factory, project_root, new_project):
+def from_server(server, new_project):
     """A project after a plan and a run whose atlas came over HTTP."""
-    project = new_project(tmp_path_factory.mktemp("allen"), project_root)
     allen = f'{{url: "{server.url}", download_url: "{server.url}"}}'
-    project.configure(
+    project = new_project(
         f"""
         atlas: {{source: allen, allen: {allen}, ages: [E11.5, P14], genes: common}}
         matrices: null
         methods: [kmeans]
         """
     )
-    project.plan = project.snakemake("--cores", "1", "plan_retrieval")
-    assert project.plan.returncode == 0, project.plan.stdout
+    project.plan = project.run("--cores", "1", "plan_retrieval")
     project.asked_in_plan = server.asked()
     # Two ages can be downloaded at the same time, and no profile limits them.
-    project.run = project.snakemake(
-        "--cores", "2", "--workflow-profile", "none", "results/report.html"
-    )
-    assert project.run.returncode == 0, project.run.stdout
+    project.run("--cores", "2", "--workflow-profile", "none", "results/report.html")
     return project
 
 
@@ -220,7 +212,7 @@ def direct(phantom, tmp_path_factory):
 def test_planning_tells_the_download_without_a_grid_and_one_file_is_asked_for_at_a_time(
     from_server, server
 ):
-    line = re.search(r"E11.5 +(\d+) +0 +\1 +[1-9]\d*\n", from_server.plan.stdout)
+    line = re.search(r"E11.5 +(\d+) +0 +\1 +[1-9]\d*\n", from_server.plan)
     assert int(line[1]) > 40
     assert from_server.asked_in_plan
     assert not [path for path in from_server.asked_in_plan if "grid_data" in path]
@@ -272,7 +264,6 @@ def test_nothing_is_asked_for_again_and_the_contact_reruns_nothing(from_server, 
     manifest.unlink()
     (folder / "manifest.csv").unlink()
     for file in (manifest, folder / "manifest.csv"):
-        done = from_server.snakemake("--cores", "1", str(file.relative_to(from_server.root)))
-        assert done.returncode == 0, done.stdout
+        from_server.run("--cores", "1", str(file.relative_to(from_server.root)))
     assert len(server.requests) == n_asked
     assert read_manifest(manifest).equals(before_deletion)

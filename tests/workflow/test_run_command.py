@@ -121,11 +121,9 @@ def test_what_is_started_imports_nothing_from_the_folder_and_what_fails_says_wha
 
 @pytest.mark.release
 def test_snakemake_in_a_checkout_and_its_jobs_on_a_cluster_import_nothing_from_it(
-    new_project, tmp_path, project_root, monkeypatch
+    new_project, tmp_path, monkeypatch
 ):
-    (tmp_path / "project").mkdir()
-    project = new_project(tmp_path / "project", project_root)
-    project.configure(yaml.safe_dump(DRAWN | {"methods": ["kmeans"]}))
+    project = new_project(yaml.safe_dump(DRAWN | {"methods": ["kmeans"]}))
     sprung = set_traps(project.root)
     (tmp_path / "submit").write_text('#!/bin/sh\nsh "$1" >"$1.txt" 2>&1 &\necho 1\n')
     (tmp_path / "submit").chmod(0o755)

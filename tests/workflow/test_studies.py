@@ -20,8 +20,8 @@ pytestmark = pytest.mark.xdist_group("studies")
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory, project_root, new_project):
-    return new_project(tmp_path_factory.mktemp("studies"), project_root)
+def project(new_project):
+    return new_project()
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +63,7 @@ def test_a_set_whose_name_no_path_should_have_is_named(with_sets):
 
 @pytest.mark.release
 def test_the_yardstick_makes_its_tables(with_sets):
-    run = with_sets.snakemake("yardstick", "--cores", "1")
-    assert run.returncode == 0, run.stdout
+    with_sets.run("yardstick", "--cores", "1")
     folder = with_sets.root / "results" / "yardstick"
     table = pd.read_csv(folder / "yardstick.csv")
     assert len(table) == 2 * 2 * 2
@@ -82,8 +81,7 @@ def test_the_yardstick_makes_its_tables(with_sets):
 
 @pytest.mark.release
 def test_a_picture_comes_with_its_table_and_caption(project):
-    run = project.snakemake("results/theory/expected_scores.svg", "--cores", "1")
-    assert run.returncode == 0, run.stdout
+    project.run("results/theory/expected_scores.svg", "--cores", "1")
     folder = project.root / "results" / "theory"
     assert len(pd.read_csv(folder / "expected_scores.csv")) == 2 * 2 * 8
     assert (folder / "expected_scores.pdf").read_bytes().startswith(b"%PDF")
@@ -100,8 +98,7 @@ def test_baselines_run_where_k_means_does(fresh):
     methods = ("pca", "pgmm", "ifpca", "scfs")
     fresh.configure(f"methods: [{', '.join(methods)}]")
     files = [f"results/tumours/{method}/scores.csv" for method in methods]
-    run = fresh.snakemake(*files, "--cores", "1")
-    assert run.returncode == 0, run.stdout
+    fresh.run(*files, "--cores", "1")
     for method, file in zip(methods, files, strict=True):
         assert pd.read_csv(fresh.root / file)["cer"].item() < 0.2
         fit = read_fit(fresh.root / "results" / "tumours" / method / "tuned.h5")
@@ -122,12 +119,10 @@ simulation: {{experiments: [{CELL}], methods: [{", ".join(ROWS)}], variants: [l0
 
 
 @pytest.fixture(scope="module")
-def simulated(tmp_path_factory, project_root, new_project):
+def simulated(new_project):
     """The project after the paper's target."""
-    project = new_project(tmp_path_factory.mktemp("simulated"), project_root)
-    project.configure(SIMULATION)
-    done = project.snakemake("--cores", "2", "paper")
-    assert done.returncode == 0, done.stdout
+    project = new_project(SIMULATION)
+    project.run("--cores", "2", "paper")
     return project
 
 
@@ -180,8 +175,7 @@ tuning: {{rule: max, n_refined: 4, sparsities: {{l0: {GRIDS["l0"]}, l1: {GRIDS["
 def tuned(project):
     project.configure(TWO_STAGES)
     targets = [f"results/tumours/{method}/chosen.h5" for method in METHODS]
-    run = project.snakemake("--cores", "1", "--", *targets)
-    assert run.returncode == 0, run.stdout
+    project.run("--cores", "1", "--", *targets)
     yield project.root
     project.configure()
 

@@ -140,6 +140,13 @@ def test_every_mistake_is_told_in_one_line(change, lines):
     assert not any("\n" in line for line in told)
 
 
+def test_a_missing_matrix_is_named(fresh):
+    (fresh.root / "tumours.csv").unlink()
+    done = fresh.snakemake("--dry-run")
+    assert done.returncode != 0
+    assert re.search("MissingInputException.*tumours.csv", done.stdout, re.DOTALL)
+
+
 def damage(root):
     """Spoil one file of each kind; give the target that each spoils and the line that tells it."""
 
@@ -205,9 +212,4 @@ def test_each_damaged_input_gives_one_line_and_leaves_nothing(copied):
     assert len(errors) == len(expected)
     assert not list(root.glob("**/*partial*"))
     assert "written by rule cluster_path" in done.stdout
-    # A matrix that is not there is named.
-    (root / "cells.h5ad").unlink()
-    done = copied.snakemake("--dry-run")
-    assert done.returncode != 0
-    assert re.search("MissingInputException.*cells.h5ad", done.stdout, re.DOTALL)
     assert "Traceback" in (root / "logs" / "normalise_matrix" / "tumours.log").read_text()
