@@ -55,10 +55,6 @@ TIMES = [f"2023/01/{i + 1} 10:00" for i in range(12)]
 UPPER = [["a", "", ""], [1, "b", ""], [0.5, 0.2, "c"]]
 SUMMED = "Mean,5.5,4,6\nSD,1.5,1,2\nn,12,12,12\nMean of cases,1,2,3\n"
 READ = {
-    "a note with commas": (
-        PLAIN + "Source: GEO, NCBI, 2020\n",
-        "lines [Source: GEO] hold text and are left out",
-    ),
     "statistics": (f"{PLAIN}p-value,0.1,0.2,0.5\n", "lines [p-value] annotate the features or"),
     "masses": (
         PLAIN.replace("\n", "\nRT (min),2.5,3,9\nm/z,1,2,3\n", 1),
@@ -198,6 +194,13 @@ def test_numbers_with_signs_and_marks_are_read_aloud(put, cell, number, remark):
     raw = read_matrix(put(write(["id", "glucose", "urate"], PATIENTS, cells=cells, separator=";")))
     assert raw.offset[1] + raw.X.collect()[3, 1] == pytest.approx(number)
     assert remark in " ".join(raw.remarks)
+
+
+def test_a_note_with_commas_is_left_out(put):
+    genes = ["TP53", "MYC", "EGFR"]
+    raw = read_matrix(put(write(["gene", *PATIENTS], genes) + "Source: GEO, NCBI, 2020\n"))
+    assert (raw.samples, raw.features) == (PATIENTS, genes)
+    assert "lines [Source: GEO] hold text and are left out" in " ".join(raw.remarks)
 
 
 def test_names_in_two_lines_of_which_cells_were_merged_are_joined(put):
