@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.ndimage import gaussian_filter
 from scipy.stats import chi2_contingency, kruskal
+from written_files import save_matrix
 
 from sparsekm.annotation.clusters import associate, find_highest, locate_features, tabulate_overlap
 from sparsekm.annotation.enrichment import find_enriched, keep_by_chance, random_map
@@ -12,7 +13,7 @@ from sparsekm.annotation.gene_sets import build_gene_sets, match_features
 from sparsekm.cluster.matrices.matrix import CentredMatrix, feature_scores
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.io import normalised_file
-from sparsekm.io.normalised_file import MatrixFile, write_normalised
+from sparsekm.io.normalised_file import MatrixFile
 
 
 def test_effect_is_cohens_d_by_its_definition(seed):
@@ -36,11 +37,8 @@ def test_a_file_gives_what_its_matrix_gives_though_samples_have_no_class(
     monkeypatch.setattr(normalised_file, "NUMBERS_AT_ONCE", 12)
     X = np.random.default_rng(seed).normal(size=(12, 4)).astype(np.float32)
     labels = np.array(["", "a", "b"] * 4, dtype=object)
-    obs = pd.DataFrame({"label": labels}, index=[f"s{i}" for i in range(12)])
-    var = pd.DataFrame(index=list("wxyz"))
-    write_normalised(tmp_path / "normalised.h5ad", X, obs, var, {})
-    clusters = np.arange(12) % 2
-    table = locate_features(MatrixFile(tmp_path / "normalised.h5ad"), clusters, labels)
+    file, clusters = save_matrix(tmp_path / "m.h5ad", X, {"label": labels}), np.arange(12) % 2
+    table = locate_features(MatrixFile(file), clusters, labels)
     pd.testing.assert_frame_equal(table, locate_features(X, clusters, labels))
 
 

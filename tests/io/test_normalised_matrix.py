@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from written_files import save_matrix
 
 from sparsekm.io import normalised_file
 from sparsekm.io.hdf5_format import DamagedFileError
@@ -141,9 +142,7 @@ def test_means_and_deviations_of_features_are_read_back_and_must_be_numbers(tmp_
 
 def test_few_columns_are_read_into_memory_and_many_are_not(tmp_path):
     wide = np.random.default_rng(0).standard_normal((2500, 3000), dtype=np.float32)
-    obs, var = (pd.DataFrame(index=[f"{i}" for i in range(size)]) for size in wide.shape)
-    write_normalised(tmp_path / "normalised.h5ad", wide, obs, var, {})
-    wide_file = MatrixFile(tmp_path / "normalised.h5ad")
+    wide_file = MatrixFile(save_matrix(tmp_path / "normalised.h5ad", wide))
     few = wide_file.select([1, 5])
     assert isinstance(few, np.ndarray)
     np.testing.assert_array_equal(few, wide[:, [1, 5]])

@@ -9,11 +9,9 @@ from types import SimpleNamespace
 
 import anndata
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csr_array, csr_matrix
-
-from sparsekm.io.normalised_file import write_normalised
+from written_files import save_matrix
 
 N_SAMPLES, N_FEATURES = 6000, 100
 WILDCARDS = {"dataset": "cells"}
@@ -49,9 +47,7 @@ def write(tmp_path):
     """Give the function that writes a matrix, and returns the file with its megabytes."""
 
     def write(X):
-        file = tmp_path / "normalised.h5ad"
-        obs, var = (pd.DataFrame(index=[f"{i}" for i in range(length)]) for length in X.shape)
-        write_normalised(file, X, obs, var.assign(center=0.0), {})
+        file = save_matrix(tmp_path / "normalised.h5ad", X, var={"center": np.zeros(N_FEATURES)})
         return file, file.stat().st_size / 2**20
 
     return write
