@@ -22,36 +22,7 @@ CONFIGURED = Path("/etc/slurm/slurm.conf")
 SAVED = CONFIGURED.with_name("slurm.conf.before-tests")
 MARK = "sparsekm-small-cluster"
 
-# Memory is watched every second and a job that takes more than it asked for is killed. A node that
-# does not answer for ten seconds counts as down; its jobs start anew. Ended jobs stay known.
-CONFIGURATION = """\
-ClusterName=small
-SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={controller_port}
-SlurmUser=root
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
-CredType=cred/munge
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool-%n
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd-%n.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd-%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-AccountingStorageType=accounting_storage/none
-JobAcctGatherType=jobacct_gather/linux
-JobAcctGatherParams=OverMemoryKill
-JobAcctGatherFrequency=task=1
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core_Memory
-SlurmdParameters=config_overrides
-ReturnToService=2
-SlurmdTimeout=10
-KillWait=2
-MinJobAge=3600
-"""
+CONFIGURATION = Path(__file__).with_name("slurm.conf.template").read_text()
 NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 RealMemory=4000\n"
 PARTITION = "PartitionName=all Nodes={nodes} Default=YES MaxTime=INFINITE State=UP\n"
 

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -187,26 +188,6 @@ def test_while_a_snakemake_works_in_the_folder_it_keeps_its_lock(stale_lock, tmp
                 working.kill()
 
 
-SNAKEFILE = """
-rule all:
-    input:
-        "told.txt", "stopped.txt", "killed.txt"
-
-rule tell:
-    output: "told.txt"
-    params: word="as it is"
-    log: "logs/tell.log"
-    benchmark: "told.tsv"
-    script: "tell.py"
-
-rule stop:
-    output: "stopped.txt"
-    script: "stop.py"
-
-rule kill:
-    output: "killed.txt"
-    script: "kill.py"
-"""
 SCRIPTS = {
     "tell.py": """
 import os, sys
@@ -228,7 +209,7 @@ def test_a_fork_sees_what_snakemake_gives_it_and_finds_all_imported_by_one_threa
     """Three jobs from another folder: one works, one fails, one is killed."""
     root = tmp_path / "project"
     root.mkdir()
-    (root / "Snakefile").write_text(SNAKEFILE)
+    shutil.copy(Path(__file__).with_name("three_jobs.smk"), root / "Snakefile")
     for name, text in SCRIPTS.items():
         (root / name).write_text(text)
     options = ["--executor", "sparsekm", "--cores", "2", "--keep-going", "--directory", str(root)]

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -14,29 +15,6 @@ SETTINGS = {
     "methods": ["kmeans"],
     "n_init": 2,
 }
-SNAKEFILE = """
-configfile: "settings.yaml"
-
-module sparsekm:
-    snakefile: "{root}/workflow/Snakefile"
-    config: config["sparsekm"]
-
-use rule * from sparsekm as sparsekm_*
-
-rule all:
-    default_target: True
-    input:
-        rules.sparsekm_all.input,
-        "lines.txt",
-
-rule count_lines:
-    input:
-        "results/small/kmeans/scores.csv",
-    output:
-        "lines.txt",
-    shell:
-        "wc -l < {{input}} > {{output}}"
-"""
 # Runs Snakemake where importing what it does not bring fails. Its own imports come first: a plugin
 # that is installed here, and would not be there, imports pandas.
 BARE = """
@@ -97,7 +75,8 @@ def test_the_root_snakefile_asks_for_the_same_and_a_configuration_that_is_named_
 @pytest.fixture
 def other(tmp_path, project_root):
     """A folder whose Snakefile takes the workflow as a module."""
-    (tmp_path / "Snakefile").write_text(SNAKEFILE.format(root=project_root))
+    text = Path(__file__).with_name("takes_module.smk").read_text()
+    (tmp_path / "Snakefile").write_text(text.replace("ROOT", str(project_root)))
     (tmp_path / "settings.yaml").write_text(yaml.safe_dump({"sparsekm": SETTINGS}))
     return tmp_path
 
