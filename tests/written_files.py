@@ -20,7 +20,7 @@ def save_matrix(file, X, obs=(), var=(), about=(), **parts):
 def save_fit(file, X, labels, weights, about, **more):
     """Write a fit to values, with the centres and scores of its labels."""
     labels, weights = np.asarray(labels, dtype=np.int32), np.asarray(weights, dtype=float)
-    about = {"n_clusters": int(labels.max()) + 1, **about}
+    about = {**about, "n_clusters": int(labels.max()) + 1}
     centers = cluster_centers(X, labels, about["n_clusters"]).astype(float)
     scores = (np.bincount(labels)[:, None] * centers**2).sum(axis=0)
     found = float(np.count_nonzero(weights)), float(weights @ scores), labels, scores, weights

@@ -8,11 +8,10 @@ from scipy.sparse import csr_array
 from written_files import save_matrix
 
 from sparsekm.cluster.matrices.containers import StreamedMatrix, in_blocks
-from sparsekm.io.store import TunedFit, pick_fit
+from sparsekm.io.store import pick_fit
 from sparsekm.pipeline.problem import (
     define_problem,
     find_clusters,
-    order_fits,
     refit,
 )
 
@@ -114,17 +113,3 @@ def test_a_fit_depends_on_the_number_of_its_seed_and_on_nothing_else(pose, metho
         other = refit(alone, fit, 1)
         np.testing.assert_array_equal(other.labels, found[0].labels)
         np.testing.assert_array_equal(other.weights, found[0].weights)
-
-
-@pytest.mark.parametrize(
-    ("objectives", "maximises", "order"),
-    [
-        ([2.0, 3.0, 1.0], True, [1, 0, 2]),
-        ([2.0, 2.0, 1.0], True, [0, 1, 2]),
-        ([2.0, 3.0, 1.0], False, [0, 1, 2]),
-    ],
-)
-def test_the_best_is_first_for_a_method_that_maximises(objectives, maximises, order):
-    nothing = np.zeros(0)
-    fits = [TunedFit(1.0, value, nothing, nothing, nothing, nothing) for value in objectives]
-    assert order_fits(fits, maximises) == order

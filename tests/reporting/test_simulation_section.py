@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparsekm.reporting.simulation_figures import shared_sparsities
 from sparsekm.reporting.simulation_page import (
     SimulationResult,
     render_simulation_page,
@@ -167,8 +166,3 @@ def test_figures_are_drawn_for_experiments_1_2_and_4_the_same_each_time(result):
 )
 def test_means_are_written_with_their_standard_error(metric, mean, se, text):
     assert write_value(metric, mean, se) == text
-
-
-def test_a_mean_gap_curve_leaves_out_what_single_repetitions_tried():
-    table = pd.DataFrame({"replicate": [0, 0, 0, 1, 1, 1], "sparsity": [2, 5, 9, 2, 6, 9]})
-    assert shared_sparsities(table)["sparsity"].tolist() == [2, 9, 2, 9]

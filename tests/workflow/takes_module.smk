@@ -1,16 +1,22 @@
 configfile: "settings.yaml"
 
+
 module sparsekm:
-    snakefile: "ROOT/workflow/Snakefile"
-    config: config["sparsekm"]
+    snakefile:
+        "ROOT/workflow/Snakefile"
+    config:
+        config["sparsekm"]
+
 
 use rule * from sparsekm as sparsekm_*
+
 
 rule all:
     default_target: True
     input:
         rules.sparsekm_all.input,
         "lines.txt",
+
 
 rule count_lines:
     input:
