@@ -90,13 +90,26 @@ def test_damage_is_named(file, part, place, value, message):
         read_normalised(file)
 
 
-def test_columns_out_of_order_are_damage(file, X):
+def test_columns_out_of_order_and_what_is_cut_are_damage(file, X):
+    content = file.read_bytes()
+    for part in (100, len(content) // 2, len(content) - 1):
+        file.write_bytes(content[:part])
+        with pytest.raises(DamagedFileError, match="rule normalise_expression"):
+            read_normalised(file)
+    file.write_bytes(content)
     row = np.flatnonzero(np.diff(X.indptr) > 1)[0]
     places = slice(X.indptr[row], X.indptr[row + 1])
     with h5py.File(file, "a") as opened:
         opened["X/indices"][places] = opened["X/indices"][places][::-1]
     with pytest.raises(DamagedFileError, match="out of order"):
         read_normalised(file)
+    wrong = {"NaN": X.toarray() * np.nan, r"X: shape=\(40, 4\) should be": X.toarray()[:, :4]}
+    for message, values in wrong.items():
+        with h5py.File(file, "a") as opened:
+            del opened["X"]
+            opened["X"] = values
+        with pytest.raises(DamagedFileError, match=message):
+            read_normalised(file)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +120,7 @@ def test_columns_out_of_order_are_damage(file, X):
         ("uns/provenance", None, "uns/provenance is missing"),
         ("uns/regions/color", None, "uns is missing or damaged"),
         ("var/relevant", np.ones(5), "var: relevant has dtype=float64"),
+        ("obs", None, "obs is missing"),
     ],
 )
 def test_parts_that_do_not_fit_are_named(tmp_path, X, part, value, message):
@@ -114,7 +128,10 @@ def test_parts_that_do_not_fit_are_named(tmp_path, X, part, value, message):
     more = {"obsm": {"spatial": np.zeros((40, 2))}, "uns": {"regions": regions}}
     file = tmp_path / "normalised.h5ad"
     write_normalised(file, X, OBS, VAR.assign(relevant=True), {"source": "matrix"}, **more)
-    assert read_normalised(file, values=False).regions.equals(regions)
+    read = read_normalised(file, values=False)
+    assert read.regions.equals(regions)
+    assert (read.labels.tolist(), read.relevant.tolist()) == (["a", "b"] * 20, [True] * 5)
+    assert (read.features, read.provenance["source"]) == ([f"g{j}" for j in range(5)], "matrix")
     with h5py.File(file, "a") as opened:
         about = dict(opened[part].attrs)
         del opened[part]

@@ -3,18 +3,14 @@
 import subprocess
 import sys
 
-import h5py
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csr_array, issparse
 from sklearn.impute import KNNImputer
 
 from sparsekm.cluster.matrices.dense_parts import variance_beyond_trend
 from sparsekm.cluster.missing import fill_missing
-from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.known_classes import count_clusters
-from sparsekm.io.normalised_file import read_normalised, write_normalised
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.row_stream import RowStream
@@ -75,38 +71,6 @@ def test_a_matrix_without_any_variation_and_an_unknown_normalisation_are_refused
     known = r"\['zscore', 'counts', 'log2', 'none'\]"
     with pytest.raises(ValueError, match=f"normalise='l2' should be one of {known}"):
         normalise(raw(np.eye(3)), "l2")
-
-
-def test_a_data_set_is_read_back_as_it_was_and_a_damaged_one_refused(tmp_path, X):
-    obs = pd.DataFrame({"label": [3, 1, 2, 3, 1, 2]}, index=range(6))
-    var = pd.DataFrame({"relevant": [True, False, True, False]}, index=list("abcd"))
-    about = {"dataset": "toy", "simulated": True, "dropped": np.array([], dtype=str)}
-    file = tmp_path / "normalised.h5ad"
-    write_normalised(file, X, obs, var, about)
-    data = read_normalised(file)
-    np.testing.assert_array_equal(data.X, X)
-    assert data.labels.tolist() == list("312312")
-    assert data.relevant.tolist() == [True, False, True, False]
-    assert data.features == list("abcd")
-    assert data.provenance["dataset"] == "toy"
-    assert bool(data.provenance["simulated"])
-    content = file.read_bytes()
-    for part in (100, len(content) // 2, len(content) - 1):
-        file.write_bytes(content[:part])
-        with pytest.raises(DamagedFileError, match="rule normalise_expression"):
-            read_normalised(file)
-    for name, value, message in [
-        ("X", X[:, :3], r"X: shape=\(6, 3\) should be \(6, 4\)"),
-        ("X", X * np.nan, "NaN"),
-        ("obs", None, "obs is missing"),
-    ]:
-        file.write_bytes(content)
-        with h5py.File(file, "r+") as opened:
-            del opened[name]
-            if value is not None:
-                opened[name] = value
-        with pytest.raises(DamagedFileError, match=message):
-            read_normalised(file)
 
 
 def test_the_number_of_clusters_is_the_configured_or_that_of_named_classes():

@@ -96,18 +96,6 @@ def test_truncated_files_are_refused(request, ending, share):
     refused(file, f"not a complete .{ending} (archive|file)")
 
 
-def test_arrays_of_objects_are_refused_and_never_loaded(npz, X):
-    class Bomb:
-        def __reduce__(self):
-            return pytest.fail, ("a pickle was loaded",)
-
-    bomb = np.empty(6, dtype=object)
-    bomb[:] = [Bomb() for _ in range(6)]
-    message = r"array '.' cannot be read \(Object arrays .*; it should be .* of plain numbers or"
-    refused(npz(y=bomb), message, labels="y")
-    refused(npz(X=np.repeat(bomb[:, None], 4, axis=1)), "X has dtype=object; it should be numeric")
-
-
 def test_an_array_that_is_shorter_than_it_claims_or_none_is_refused(npz):
     file = npz()
     with zipfile.ZipFile(file) as archive:
