@@ -171,6 +171,19 @@ def test_an_attack_is_refused_in_a_line_that_names_the_file(tmp_path, name):
     assert message in told
 
 
+@pytest.mark.release
+def test_a_file_that_hangs_its_reader_is_refused(sound, tmp_path):
+    body = bytearray((sound / "dense.h5ad").read_bytes())
+    # A string that says it has no size: HDF5 walks on the spot.
+    first = body.index(b"GCOL\x01\0\0\0") + 16
+    body[first : first + 16] = bytes(16)
+    (tmp_path / "m.h5ad").write_bytes(body)
+    told = tell(tmp_path, adopt, tmp_path / "m.h5ad")
+    assert told.startswith(
+        "m.h5ad: the process that read it took too long; its limits are 1024 MiB"
+    )
+
+
 def test_a_table_that_is_a_part_of_itself_is_refused(tmp_path):
     anndata.AnnData(np.eye(4, dtype=np.float32)).write_h5ad(tmp_path / "m.h5ad")
     with h5py.File(tmp_path / "m.h5ad", "r+") as opened:

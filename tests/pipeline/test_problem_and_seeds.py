@@ -1,7 +1,5 @@
 """The clustering problem of a data set, on disk and in memory, and its fits from other seeds."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -107,9 +105,4 @@ def test_a_fit_depends_on_the_number_of_its_seed_and_on_nothing_else(pose, metho
     np.testing.assert_array_equal(found[2].labels, found[0].labels)
     # In noise every start ends elsewhere.
     assert (found[1].labels != found[0].labels).any()
-    alone = replace(problem, estimator=problem.estimator.set_params(n_jobs=1))
-    for n_jobs in (1, 2):
-        alone.estimator.set_params(n_jobs=n_jobs)
-        other = refit(alone, fit, 1)
-        np.testing.assert_array_equal(other.labels, found[0].labels)
-        np.testing.assert_array_equal(other.weights, found[0].weights)
+    np.testing.assert_array_equal(found[2].weights, found[0].weights)

@@ -78,8 +78,8 @@ def run(load, tmp_path, monkeypatch):
     """Give the function that runs a job in an empty folder, with the files that it writes."""
     monkeypatch.chdir(tmp_path)
 
-    def run(main, *outputs, threads=1):
-        resources = SimpleNamespace(mem_mb=100, runtime=1)
+    def run(main, *outputs, threads=1, runtime=1):
+        resources = SimpleNamespace(mem_mb=100, runtime=runtime)
         of_job = {"threads": threads, "log": ["job.log"], "resources": resources}
         job = SimpleNamespace(rule="a_rule", wildcards={"age": "P4"}, input=[], **of_job)
         job.output = [str(output) for output in outputs]
@@ -110,6 +110,23 @@ def test_a_job_has_the_threads_of_its_rule_and_clears_what_a_killed_one_left_of_
     assert (tmp_path / "found").read_text() == f"{threads} {threads}"
     assert [file.name for file in tmp_path.glob(".*.partial.*")] == [".13.partial.tuned.h5"]
     assert (tmp_path / "path.h5").exists()
+
+
+@forks
+def test_a_job_that_takes_too_long_ends_in_one_line_that_says_how_to_allow_it_more(run, capfd):
+    def hang(snakemake, progress):
+        while True:
+            pass
+
+    # A second of processor time.
+    with pytest.raises(SystemExit):
+        run(hang, runtime=1 / 180)
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith(
+        "ERROR in P4: a rule: P4: a rule: the process that read it took too long"
+    )
+    assert "2248 MiB of memory, 1 s of processor time" in line
+    assert "--set-resources a_rule:mem_mb=N (or runtime)" in line
 
 
 def test_every_script_of_a_rule_runs_as_a_job(project_root):
