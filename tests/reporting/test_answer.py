@@ -322,19 +322,26 @@ def test_the_consensus_matrix_is_in_blocks_of_the_clusters(matrix_result):
     assert consensus_figure(matrix_result) is None
 
 
-def test_many_samples_are_drawn_as_a_umap_where_there_is_one_and_few_are_not():
-    pytest.importorskip("umap")
-    rng = np.random.default_rng(0)
-    labels = np.arange(600) % 3
-    X = (rng.normal(size=(600, 8)) + 6 * np.eye(8)[labels]).astype(np.float32)
+def three_groups(n_samples):
+    """A result of samples in three far groups, with their labels."""
+    labels = np.arange(n_samples) % 3
+    X = np.random.default_rng(0).normal(size=(n_samples, 8)) + 6 * np.eye(8)[labels]
     method = SimpleNamespace(weights=np.ones(8), scores=np.ones(8))
-    many = SimpleNamespace(
-        n_samples=600, primary=method, read_features=lambda kept, rows: X[np.ix_(rows, kept)]
-    )
+    read = {"read_features": lambda kept, rows: X.astype(np.float32)[np.ix_(rows, kept)]}
+    return SimpleNamespace(n_samples=n_samples, primary=method, **read), labels
+
+
+def test_few_samples_are_drawn_by_their_components():
+    assert project_samples(three_groups(60)[0], np.arange(60))[1][0].startswith("component 1")
+
+
+# It compiles.
+@pytest.mark.release
+def test_many_samples_are_drawn_as_a_umap_where_there_is_one():
+    pytest.importorskip("umap")
+    many, labels = three_groups(600)
     points, names = project_samples(many, np.arange(600))
     assert names == ("UMAP 1", "UMAP 2")
     centers = np.array([points[labels == k].mean(axis=0) for k in range(3)])
     nearest = np.linalg.norm(points[:, None] - centers, axis=2).argmin(axis=1)
     assert (nearest == labels).mean() > 0.95
-    few = SimpleNamespace(**{**vars(many), "n_samples": 60})
-    assert project_samples(few, np.arange(60))[1][0].startswith("component 1")
