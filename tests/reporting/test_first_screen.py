@@ -13,6 +13,9 @@ from sparsekm.reporting.answer import SAME
 from sparsekm.reporting.report import load_dataset_result, write_report
 from sparsekm.tuning.separation import LEVEL
 
+# What the tests look at is made once in each process.
+pytestmark = pytest.mark.xdist_group("first screen")
+
 N_SAMPLES, N_RELEVANT = 90, 9
 ZSCORED = {"source": "matrix", "normalisation": "zscore"}
 

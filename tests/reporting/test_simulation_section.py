@@ -15,6 +15,9 @@ from sparsekm.studies.paper_runs import METRICS
 from sparsekm.studies.paper_verdicts import PaperClaim, compare_rows, judge_claims, summarise
 from sparsekm.studies.theorems import COLUMNS
 
+# What the tests look at is made once in each process.
+pytestmark = pytest.mark.xdist_group("simulation section")
+
 PAPER = pd.DataFrame(
     {
         "table": 2,
@@ -79,8 +82,14 @@ def result():
     return study(10)
 
 
-def test_the_page_sets_the_papers_value_below_ours_and_marks_what_is_not_reproduced(result):
-    page = render_simulation_page(view_simulation(result))
+@pytest.fixture(scope="module")
+def view(result):
+    """What the page shows of it; drawing takes seconds."""
+    return view_simulation(result)
+
+
+def test_the_page_sets_the_papers_value_below_ours_and_marks_what_is_not_reproduced(view):
+    page = render_simulation_page(view)
     assert "0.120 ± 0.007<br><small>sd 0.021</small>" in page
     assert "<small>chance 0.400</small>" in page
     assert "<small><b>paper 0.3 (0.002)</b></small>" in page
@@ -88,16 +97,15 @@ def test_the_page_sets_the_papers_value_below_ours_and_marks_what_is_not_reprodu
     assert 'src="http' not in page
 
 
-def test_the_floor_has_rates_and_no_counts(result):
-    (table,) = [e["table"] for e in view_simulation(result)["experiments"] if "3" in e["title"]]
+def test_the_floor_has_rates_and_no_counts(view):
+    (table,) = [e["table"] for e in view["experiments"] if "3" in e["title"]]
     _, _, *cells = next(row for row in table.rows if row[1].text.startswith("floor: k-means"))
     assert [cell[0].text for cell in cells[:3]] == ["0.100", "5.000", "5.000"]
     assert [cell[0].note for cell in cells[:3]] == ["all 10"] * 3
     assert [cell.text for cell in cells[3:]] == ["–", "–"]
 
 
-def test_only_main_rows_stand_in_tables_and_variants_explain(result):
-    view = view_simulation(result)
+def test_only_main_rows_stand_in_tables_and_variants_explain(view):
     titles = [row[1].text for e in view["experiments"] for row in e["table"].rows]
     assert not any("carried" in title for title in titles)
     rows = view["claims"].rows
@@ -109,8 +117,7 @@ def test_only_main_rows_stand_in_tables_and_variants_explain(result):
     assert "As a variance the bracket agrees" in reasons["Standard deviation of the CER of k-means"]
 
 
-def test_claims_are_counted_and_each_stands_with_its_verdict(result):
-    view = view_simulation(result)
+def test_claims_are_counted_and_each_stands_with_its_verdict(view):
     text = " ".join(view["verdicts"])
     assert "Reproduced: 1 of 3 printed means, 0 of 2 standard deviations in brackets" in text
     # The CERs differ by 0 and -0.06 in turn.
@@ -125,24 +132,23 @@ def test_claims_are_counted_and_each_stands_with_its_verdict(result):
     ]
 
 
-def test_few_repetitions_flag_nothing(result):
+def test_few_repetitions_flag_nothing(view):
     few = view_simulation(study(2))
     text = " ".join(few["sentences"])
     assert "from 2 repetitions" in text
     # All of n agree with probability .05 where one in 1 - .05^(1/n) differs.
     assert "at most 78% of further ones would differ after 2." in text
-    whole = " ".join(view_simulation(result)["sentences"])
-    assert "at most 26% of further ones would differ after 10." in whole
+    assert "at most 26% of further ones would differ after 10." in " ".join(view["sentences"])
     page = render_simulation_page(few)
     assert "paper 0.3 (0.002)" in page
     assert "<b>paper" not in page
     assert (few["verdicts"], few["claims"]) == ([], None)
 
 
-def test_figures_are_drawn_for_experiments_1_2_and_4_the_same_each_time(result):
+def test_figures_are_drawn_for_experiments_1_2_and_4_the_same_each_time(result, view):
     first, again = (
-        [figure for part in view_simulation(result)["experiments"] for figure in part["figures"]]
-        for _ in range(2)
+        [figure for part in shown["experiments"] for figure in part["figures"]]
+        for shown in (view, view_simulation(result))
     )
     assert [figure.name for figure in first] == [
         "experiment_1_overview",
