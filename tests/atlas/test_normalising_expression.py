@@ -132,13 +132,14 @@ def test_fill_none_accepts_only_complete_data(expression):
     assert data.var_names.tolist() == ["Phm2", "Phm3"]
 
 
-def transformed(*genes):
+def transformed(*genes, how="robust_sigmoid"):
     X = np.array(genes, dtype=np.float32).T.copy()
-    transform_energies(X, "robust_sigmoid")
+    transform_energies(X, how)
     return X.T
 
 
 def test_a_gene_worked_by_hand():
+    np.testing.assert_allclose(transformed([0, 1, 3], how="log2")[0], [0, 1, 2], rtol=1e-6)
     # Median 2, quartiles 1 and 3: x is scaled by 2 / 1.35, so z is 1 / (1 + exp(1.35 (2 - x) / 2)),
     # that is 1 / (1 + 3.857426), 1 / (1 + 1.964033), 1/2 and their mirror images.
     z = np.array([0.205870, 0.337378, 0.5, 0.662622, 0.794130])
