@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from sparsekm import GapSearch, KMeans, L0KMeans, SparseKMeans, classification_error_rate
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.runtime.threads import one_blas_thread
 from sparsekm.simulation import (
     EXPERIMENTS,
@@ -19,7 +20,7 @@ from sparsekm.simulation import (
     SimulatedData,
     replicate_seed,
 )
-from sparsekm.tuning.feature_ranking import ScaledData, choose_screening, rank_features
+from sparsekm.tuning.feature_ranking import choose_screening, rank_features
 from sparsekm.tuning.gap import (
     RULES,
     default_sparsities,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from sparsekm.io.table_settings import comment_lines, documentation_lines
+from sparsekm.io.table_settings import TABLE_SETTINGS
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow"))
@@ -57,6 +57,29 @@ def _end(lines, start, depth):
         return len(lines)
     inside = (at for at in range(start, len(lines)) if not lines[at].startswith("  " * depth))
     return next(inside, len(lines))
+
+
+def documentation_lines():
+    """Return the lines of the table of settings in the documentation."""
+    lines = ["| option | setting | meaning |", "|---|---|---|"]
+    for setting in TABLE_SETTINGS:
+        example = yaml.safe_dump(setting.example, default_flow_style=True, width=1000)
+        value = example.removesuffix("\n").removesuffix("\n...")
+        lines.append(
+            f"| `{setting.shown(setting.example)}` | `{setting.name}: {value}` | "
+            f"{setting.meaning} |"
+        )
+    return lines
+
+
+def comment_lines():
+    """Return the comments about the settings in the project's own configuration."""
+    lines = []
+    for setting in TABLE_SETTINGS:
+        wrapped = textwrap.wrap(setting.meaning, 80)
+        lines.append(f"#   {f'{setting.name}:':<15} {wrapped[0]}")
+        lines += [f"#{'':<19}{line}" for line in wrapped[1:]]
+    return lines
 
 
 def rewrite(configuration, page):

@@ -9,7 +9,7 @@ def main(snakemake, progress):
     from sparsekm.annotation.gene_sets import list_terms, match_features, read_gene_sets
     from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
     from sparsekm.annotation.stability import read_stability
-    from sparsekm.io.normalised_file import MatrixFile, read_normalised
+    from sparsekm.io.normalised_file import read_normalised
     from sparsekm.io.store import read_fits
 
     params, files = snakemake.params, snakemake.input
@@ -23,7 +23,7 @@ def main(snakemake, progress):
     answer = fits[primary_method(fits, is_atlas=is_atlas)]
     # Effects on the samples that made the clusters would be too large.
     clusters = answer.labels if answer.left_out is None else answer.left_out
-    further = locate_features(MatrixFile(files.normalised), clusters, data.labels)
+    further = locate_features(files.normalised, clusters, data.labels)
     if files.gene_sets:
         sets = read_gene_sets(files.gene_sets, params.identifier)
         further["terms"] = list_terms(sets, match_features(var, sets), **params.terms)

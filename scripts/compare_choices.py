@@ -22,7 +22,7 @@ def main(snakemake, progress):
         # So many clusters that none is taken for outliers.
         most = most_clusters(problem.whole.X.shape[0])
         problem = read_problem(snakemake, n_clusters=most)
-    given = problem.estimator, problem.tuning_scaled
+    given = problem.estimator, problem.tuning
     asked = {"seed": problem.estimator.random_state, "blocks": problem.tuning_blocks}
     if fit is None:
         count = progress.counting("numbers of clusters")

@@ -13,7 +13,7 @@ def main(snakemake, progress):
     from sparsekm.annotation.gene_table import GENE_TABLE, primary_method
     from sparsekm.io import exchange_files
     from sparsekm.io.hdf5_format import write_anndata
-    from sparsekm.io.normalised_file import MatrixFile, read_anndata
+    from sparsekm.io.normalised_file import read_anndata, read_features
     from sparsekm.io.store import read_fits
     from sparsekm.io.tables import CLUSTERS
 
@@ -36,7 +36,7 @@ def main(snakemake, progress):
     kept = np.flatnonzero(answer.weights)
     kept = kept[np.argsort(-answer.scores[kept], kind="stable")]
     kept = np.sort(kept[: max(1, exchange_files.MOST_NUMBERS // len(samples))])
-    values = MatrixFile(files.normalised).select(kept)[:]
+    values = read_features(files.normalised, kept)
     exchange_files.write_gct(output.gct, values, samples, features[kept])
     exchange_files.write_cls(output.cls, answer.labels)
     exchange_files.write_ranked(output.ranked, answer.centers, answer.labels, features)

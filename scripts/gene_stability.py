@@ -14,7 +14,7 @@ def main(snakemake, progress):
     grid = {"sparsities": [fit.sparsity]}
     problem = read_problem(snakemake, n_clusters=fit.attributes["n_clusters"], grid=grid)
     counts = count_kept(
-        *(problem.tuning_scaled, problem.estimator, fit.sparsity, params.subsamples, problem.seed),
+        *(problem.tuning, problem.estimator, fit.sparsity, params.subsamples, problem.seed),
         screening=fit.attributes.get("screening"),
         blocks=problem.tuning_blocks,
         progress=progress.counting("subsamples"),

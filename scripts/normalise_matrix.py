@@ -17,21 +17,19 @@ def main(snakemake, progress):
     from sparsekm.pipeline.provenance import input_digest, package_versions
 
     params, source = snakemake.params, snakemake.input.matrix
-    raw, matrix = read_normalised_table(source, *split_settings(params.settings))
-    about_table = raw.describe(len(matrix.dropped))
+    about_table, matrix = read_normalised_table(source, *split_settings(params.settings))
     logging.info("%s: %s", source, "; ".join(map(str.strip, about_table.summary())))
     for remark in about_table.remarks:
         logging.warning("%s: %s", source, remark)
-    n_samples, n_read = raw.X.shape
-    names = raw.samples or [f"sample{i + 1}" for i in range(n_samples)]
-    obs = {"label": raw.labels, "group": raw.groups, "batch": raw.batch, "weight": raw.weights}
+    n_samples, n_features = matrix.shape
+    names = matrix.samples or [f"sample{i + 1}" for i in range(n_samples)]
+    obs = {"label": matrix.labels, "group": matrix.groups, "batch": matrix.batch}
+    obs["weight"] = matrix.weights
     # A stroke would make a folder in the file.
-    obs |= {ANNOTATION + key.replace("/", "_"): v for key, v in raw.annotations.items()}
-    features = np.array(raw.features, dtype=object)[matrix.kept]
-    var = {"relevant": None if raw.relevant is None else raw.relevant[matrix.kept]}
-    var |= {"center": matrix.center}
-    if matrix.moments is not None:
-        var |= zip(("mean", "deviation"), matrix.moments, strict=True)
+    obs |= {ANNOTATION + key.replace("/", "_"): v for key, v in matrix.annotations.items()}
+    features = np.array(matrix.features, dtype=object)
+    var = {"relevant": matrix.relevant, "center": matrix.center}
+    var |= {"mean": matrix.means, "deviation": matrix.deviations}
     if params.settings.get("feature_groups"):
         var["group"] = read_feature_groups(params.settings["feature_groups"], features)
     obs, var = (
@@ -47,13 +45,13 @@ def main(snakemake, progress):
         "normalisation": params.settings.get("normalise", "zscore"),
         "reading": json.dumps(params.settings),
         "n_samples": n_samples,
-        "n_features_read": n_read,
-        "n_features": len(features),
+        "n_features_read": n_features + len(matrix.dropped) + matrix.n_filtered,
+        "n_features": n_features,
         "remarks": np.array(about_table.remarks, dtype=str),
         "dropped_constant": np.array(matrix.dropped, dtype=str),
         "versions": package_versions(),
     }
     known = {"library_size": matrix.library_size, "n_features_filtered": matrix.n_filtered}
     provenance |= {name: value for name, value in known.items() if value}
-    obsm = {} if raw.positions is None else {"spatial": raw.positions}
-    write_normalised(snakemake.output.normalised, matrix.X, obs, var, provenance, obsm=obsm)
+    obsm = {} if matrix.positions is None else {"spatial": matrix.positions}
+    write_normalised(snakemake.output.normalised, matrix, obs, var, provenance, obsm=obsm)

@@ -21,14 +21,12 @@ def main(snakemake, progress):
     files, params = snakemake.input, snakemake.params
     fits, classes = [read_fit(files.fit)], read_normalised(files.normalised, values=False).labels
     method, most = get_method(snakemake.wildcards.method), params.problem["max_samples"]
-    # A consensus of many fits shows by itself how reproducible they are.
-    n_seeds = min(params.n_seeds, 2) if method.tuning == "resampling" else params.n_seeds
-    if n_seeds > 1 and (most is None or len(fits[0].labels) <= most):
+    if params.n_seeds > 1 and (most is None or len(fits[0].labels) <= most):
         grid = {"sparsities": [fits[0].sparsity]}
         problem = read_problem(snakemake, n_clusters=fits[0].attributes["n_clusters"], grid=grid)
-        for number in range(1, n_seeds):
+        for number in range(1, params.n_seeds):
             fits.append(refit(problem, fits[0], number))
-            progress(number, n_seeds - 1, "seeds")
+            progress(number, params.n_seeds - 1, "seeds")
     seeds = order_fits(fits, method.maximises)
     shown = fits[seeds[0]]
 

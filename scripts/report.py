@@ -10,8 +10,8 @@ def main(snakemake, progress):
     from sparsekm.annotation.gene_sets import read_gene_sets
     from sparsekm.annotation.gene_table import CHANGES, read_ages
     from sparsekm.pipeline.workflow_files import replace_recorded
-    from sparsekm.reporting.ages_section import view_ages
     from sparsekm.reporting.comparison_tables import read_paper_tables
+    from sparsekm.reporting.gene_tables import view_ages
     from sparsekm.reporting.report import write_report
     from sparsekm.reporting.results import load_dataset_result
 

@@ -79,14 +79,14 @@ class Progress:
         return lambda done, total: self(done, total, what)
 
 
-def wait_for_turn(log: Path, job: str, tell=None):
+def wait_for_turn(log: Path, job: str):
     """Wait until no other process runs this job, and return the lock, to be closed at the end.
 
     A job outlives a Snakemake that was killed. If it finished after the job that replaced it,
     perhaps with other settings, its files would be taken for those of the new job.
     """
     turn = log.open("a")
-    if not lock_file(turn, wait=False, tell=tell):
+    if not lock_file(turn, wait=False):
         tell_user(f"{job}: waiting for the same job of an earlier run, which still writes {log}")
         lock_file(turn)
     return turn
@@ -136,10 +136,8 @@ def run(main, snakemake) -> None:
 
 def _work(main, snakemake, name, log) -> None:
     start = time.monotonic()
-    # Lines logged before this job has the lock of its log.
-    early = []
     record_files(log, snakemake.output)
-    with wait_for_turn(log, name, early.append):
+    with wait_for_turn(log, name):
         logging.basicConfig(
             filename=log,
             filemode="w",
@@ -150,8 +148,6 @@ def _work(main, snakemake, name, log) -> None:
         # Otherwise each PDF would log hundreds of lines about its fonts.
         logging.getLogger("fontTools").setLevel(logging.WARNING)
         logging.captureWarnings(True)
-        for line in early:
-            logging.warning("%s", line)
         for output in map(Path, snakemake.output):
             remove_unfinished(output.parent, output.name)
         from joblib import parallel_config

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.cluster import AgglomerativeClustering
 from small_estimators import ESTIMATORS, WITH_PATHS
 
-from sparsekm import GapSearch, L0KMeans, L1KMeans, SparseClustering, SparseKMeans, StreamedMatrix
+from sparsekm import GapSearch, L0KMeans, L1KMeans, SparseClustering, SparseKMeans
 
 N_CONSTANT = 300
 FITTED = {
@@ -22,34 +22,8 @@ FITTED = {
     "components": clone(ESTIMATORS["principal components"]).set_params(n_components=3),
     "linkage": SparseClustering(AgglomerativeClustering(3), sparsity=0.3, n_init=2),
 }
-# Of every fitted estimator: what it found, apart from values of the features.
-FOUND = [
-    "labels_",
-    "objective_",
-    "n_iter_",
-    "sparsity_",
-    "best_sparsity_",
-    "best_index_",
-    "results_",
-    "search_results_",
-    "conclusion_",
-    "has_clusters_",
-    "penalties_",
-    "bics_",
-    "weights_",
-    "sample_reproducibility_",
-    "screening_",
-]
-OF_FEATURES = {
-    "feature_weights_": 0,
-    "feature_scores_": 0,
-    "selection_frequency_": 0,
-    "marginal_scores_": 0,
-    "p_values_": 1,
-    "r_squared_": 0,
-    "components_": 0,
-    "covariances_": 0,
-}
+# What names the columns, or holds what else is learned.
+OTHERS = {"n_features_in_", "best_estimator_", "path_", "limit_", "batch_centred_"}
 
 
 @pytest.fixture(scope="module", name="X")
@@ -67,7 +41,8 @@ def places_of_those_that_vary():
 
 @pytest.fixture(scope="module", name="wider")
 def with_constant_features(X, places):
-    wider = np.tile(np.linspace(-3, 3, 20 + N_CONSTANT).round(), (len(X), 1))
+    # No sum of 0.1 is exact.
+    wider = np.tile(np.resize([0.1, -1e9, 0.0, 3.0], 20 + N_CONSTANT), (len(X), 1))
     wider[:, places] = X
     return wider
 
@@ -88,22 +63,22 @@ def assert_same(found, expected):
 def test_constant_features_change_nothing_and_get_nothing(name, kind, X, wider, places):
     estimator = clone(FITTED[name]).set_params(random_state=0)
     expected, fit = (clone(estimator).fit(kind(values)) for values in (X, wider))
-    compared = [attribute for attribute in FOUND if hasattr(expected, attribute)]
-    assert "labels_" in compared
-    for attribute in compared:
-        assert_same(getattr(fit, attribute), getattr(expected, attribute))
     constant = np.setdiff1d(np.arange(wider.shape[1]), places)
-    for attribute, nothing in OF_FEATURES.items():
-        if hasattr(expected, attribute):
-            values = getattr(fit, attribute)
-            assert values.shape[-1] == wider.shape[1]
-            np.testing.assert_array_equal(values[..., places], getattr(expected, attribute))
-            assert (values[..., constant] == nothing).all(), attribute
-    assert fit.get_support().sum() == expected.get_support().sum()
-    if hasattr(fit, "cluster_centers_"):
-        centers = fit.cluster_centers_
-        np.testing.assert_array_equal(centers[:, places], expected.cluster_centers_)
-        assert (centers[:, constant] == wider[0, constant]).all()
+    learned = {part: value for part, value in vars(expected).items() if part[-1] == "_"}
+    assert {"labels_", "feature_weights_"} <= learned.keys()
+    for part in learned.keys() - OTHERS:
+        found, value = getattr(fit, part), learned[part]
+        if part in ("signature_", "cluster_signatures_"):
+            pairs = [(found, value)] if part == "signature_" else zip(found, value, strict=True)
+            assert all(np.array_equal(own, places[features]) for own, features in pairs)
+        elif np.shape(value)[-1:] == (20,):
+            nothing = {"p_values_": 1, "cluster_centers_": wider[0], "means_": wider[0]}.get(
+                part, 0
+            )
+            np.testing.assert_array_equal(found[..., places], value)
+            assert (found[..., constant] == np.broadcast_to(nothing, 320)[constant]).all(), part
+        else:
+            assert_same(found, value)
     if hasattr(fit, "predict"):
         np.testing.assert_array_equal(fit.predict(kind(wider)), expected.predict(kind(X)))
 
@@ -121,25 +96,13 @@ def test_a_path_is_that_of_the_features_that_vary(name, X, wider, places):
         assert np.count_nonzero(values) == np.count_nonzero(of_varying)
 
 
-@pytest.mark.parametrize("source", [np.asarray, csr_array])
-def test_of_many_samples_too_in_blocks_and_sparse(source, places):
-    rng = np.random.default_rng(1)
-    X = np.where(rng.random((5000, 20)) < 0.3, rng.normal(size=(5000, 20)), 0.0)
-    X[:2500, :5] += 3
-    wider = np.zeros((5000, 20 + N_CONSTANT))
-    wider[:, places] = X
-    make = (lambda values: StreamedMatrix(values, 700)) if source is np.asarray else source
-    estimator = L0KMeans(2, sparsity=0.25, n_init=1, random_state=0)
-    expected, fit = (clone(estimator).fit(make(values)) for values in (X, wider))
-    np.testing.assert_array_equal(fit.labels_, expected.labels_)
-    assert fit.objective_ == expected.objective_
-    assert np.flatnonzero(fit.get_support()).tolist() == places[:5].tolist()
-
-
-def test_a_count_above_the_features_that_vary_takes_constant_ones_last(X, wider, places):
-    fit = L0KMeans(3, sparsity=22, n_init=1, random_state=0).fit(wider)
-    assert fit.get_support()[places].all()
-    assert fit.get_support().sum() == 22
+@pytest.mark.parametrize("search", ["alternate", "global"])
+def test_constant_features_are_taken_last_and_the_first_of_them_first(wider, places, search):
+    estimator = L0KMeans(3, search=search, n_init=1, random_state=0)
+    rest, counts = np.setdiff1d(np.arange(wider.shape[1]), places), [19, 20, 22, 320]
+    for weights, count in zip(estimator.path(wider, counts).weights, counts, strict=True):
+        assert weights[places].sum() == min(count, 20)
+        assert np.flatnonzero(weights[rest]).tolist() == list(range(max(0, count - 20)))
     with pytest.raises(ValueError, match="sparsity=321 should be <= n_features=320"):
         L0KMeans(3, sparsity=321).fit(wider)
 

@@ -1,5 +1,7 @@
 """Scikit-learn's contract and the package's, kept by every public estimator."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -118,6 +120,12 @@ def make(name, **parameters):
     return clone(FITTED[name]).set_params(random_state=0, **parameters)
 
 
+@pytest.fixture(scope="module")
+def fits(X):
+    """Give the function that fits an estimator by its name to these clusters, once."""
+    return cache(lambda name: make(name).fit(X))
+
+
 @EACH
 def test_pipelines_and_names_of_kept_features_are_scikit_learns(name, frame):
     pipeline = make_pipeline(StandardScaler(), make(name)).set_output(transform="pandas")
@@ -146,6 +154,29 @@ def test_parameters_can_be_searched_over(X):
 
 
 @EACH
+def test_what_is_learned_belongs_together(name, X, fits):
+    fit = fits(name)
+    best, labels = getattr(fit, "best_estimator_", fit), fit.labels_
+    assert (labels.dtype, fit.n_features_in_) == (np.int32, 30)
+    assert best.n_iter_ >= 1
+    # Clusters are numbered by their first sample.
+    np.testing.assert_array_equal(pd.factorize(labels)[0], labels)
+    np.testing.assert_array_equal(fit.get_support(), fit.feature_weights_ > 0)
+    np.testing.assert_array_equal(fit.transform(X), X[:, fit.get_support()])
+    # Sums of squares between clusters, in units of the data; of SparseKMeans, of its z-scores.
+    unit = X.std(axis=0, ddof=1) if isinstance(fit, SparseKMeans) else 1.0
+    means = np.array([X[labels == k].mean(axis=0) for k in range(3)])
+    between = np.bincount(labels) @ np.square((means - X.mean(axis=0)) / unit)
+    np.testing.assert_allclose(best.feature_scores_, between, rtol=1e-9)
+    if hasattr(best, "cluster_centers_"):
+        np.testing.assert_allclose(best.cluster_centers_, means, rtol=1e-9, atol=1e-12)
+    # Baselines maximise something else.
+    if name not in BASELINES:
+        found = fit.feature_weights_ @ best.feature_scores_
+        assert best.objective_ == pytest.approx(found, rel=1e-12)
+
+
+@EACH
 def test_float32_stays_float32(name, X):
     for dtype in (np.float32, np.float64):
         fit = make(name).fit(X.astype(dtype))
@@ -156,12 +187,29 @@ def test_float32_stays_float32(name, X):
 
 
 @EACH
-def test_the_order_of_samples_and_features_changes_nothing_on_clear_clusters(name, X):
+def test_the_order_of_samples_and_features_changes_nothing_on_clear_clusters(name, X, fits):
     rng = np.random.default_rng(0)
     rows, columns = rng.permutation(40), rng.permutation(30)
-    fit, moved = make(name).fit(X), make(name).fit(X[np.ix_(rows, columns)])
+    fit, moved = fits(name), make(name).fit(X[np.ix_(rows, columns)])
     assert classification_error_rate(fit.labels_[rows], moved.labels_) == 0
     np.testing.assert_allclose(moved.feature_weights_, fit.feature_weights_[columns], rtol=1e-9)
+
+
+@EACH
+@pytest.mark.parametrize(("unit", "zero"), [(1e-6, -1.0), (1e6, 1e10), (1.0, 1e8)])
+def test_a_unit_and_a_zero_for_all_change_scores_and_centres_only(name, X, fits, unit, zero):
+    fit, moved = fits(name), make(name).fit(unit * X + zero)
+    np.testing.assert_array_equal(moved.labels_, fit.labels_)
+    np.testing.assert_allclose(moved.feature_weights_, fit.feature_weights_, rtol=1e-6, atol=1e-9)
+    assert getattr(moved, "conclusion_", None) == getattr(fit, "conclusion_", None)
+    fit, moved = (getattr(found, "best_estimator_", found) for found in (fit, moved))
+    squared = 1.0 if isinstance(fit, SparseKMeans) else unit**2
+    np.testing.assert_allclose(moved.feature_scores_, squared * fit.feature_scores_, rtol=1e-5)
+    if name not in BASELINES:
+        assert moved.objective_ == pytest.approx(squared * fit.objective_, rel=1e-6)
+    centers = "means_" if name == "mixture" else "cluster_centers_"
+    expected = unit * getattr(fit, centers) + zero
+    np.testing.assert_allclose(getattr(moved, centers), expected, rtol=1e-9, atol=1e-6 * unit)
 
 
 @EACH

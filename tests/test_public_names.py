@@ -38,15 +38,13 @@ def signatures(name):
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_argument_and_result_has_a_type_of(name):
     untyped = [
-        f"{place}: {argument.name}"
+        f"{place}: {what}"
         for place, signature in signatures(name).items()
-        for argument in signature.parameters.values()
-        if argument.name != "self" and argument.annotation is argument.empty
-    ]
-    untyped += [
-        f"{place}: result"
-        for place, signature in signatures(name).items()
-        if signature.return_annotation is signature.empty
+        for what, kind in [
+            *((part, argument.annotation) for part, argument in signature.parameters.items()),
+            ("result", signature.return_annotation),
+        ]
+        if kind is inspect.Signature.empty and what != "self"
     ]
     assert untyped == []
 

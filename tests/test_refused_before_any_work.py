@@ -10,7 +10,7 @@ from sklearn.cluster import AgglomerativeClustering
 from small_estimators import ESTIMATORS
 
 import sparsekm
-from sparsekm import GapSearch, L0KMeans, L1KMeans, SparseClustering, SparseKMeans
+from sparsekm import GapSearch, L0KMeans, SparseClustering
 from sparsekm.tuning.references import REFERENCES
 
 FITTED = {
@@ -93,7 +93,7 @@ def test_impossible_numbers_of_clusters_are_refused_first(name, n_clusters, mess
         with_clusters(FITTED[name], n_clusters).fit(X)
 
 
-TUNED = [name for name in FITTED if name.startswith(("gap", "stability", "sparse"))]
+TUNED = [name for name in FITTED if name.startswith(("gap", "sparse"))]
 
 
 @pytest.mark.parametrize("name", TUNED)
@@ -112,14 +112,11 @@ def test_one_cluster_is_all_samples_to_the_others(name, X):
 # Of every estimator that has the parameter: a value, and the rule that the refusal states with it.
 OUT_OF_RANGE = [
     ("n_init", 0, ">= 1"),
-    ("n_init", "3", "integer"),
-    ("max_iter", 2.5, "integer"),
     ("max_iter", -3, ">= 1"),
     ("tol", -1.0, ">= 0"),
     ("min_cluster_size", 9, ("n_samples=24 should be >= n_clusters * min_cluster_size=27",)),
     ("min_cluster_size", -3, ">= 1"),
     ("sparsity", 0, ">= 1"),
-    ("sparsity", "most", "number"),
     ("sparsity", True, "number"),
     ("sparsity", np.nan, "finite"),
     ("sparsities", [], ("one-dimensional with >= 1 value",)),
@@ -137,11 +134,9 @@ OUT_OF_RANGE = [
     ("rule", "least", "should be one of ['max', 'one-se', 'auto']"),
     ("n_refined", -1, ">= 0"),
     ("max_samples", 2, ("=2 should be >= n_clusters",)),
-    ("max_samples", 0, ">= 1"),
     ("n_components", 13, "<= min"),
     ("n_penalties", 0, ">= 1"),
     ("random_state", "seven", ("seven",)),
-    ("random_state", -1, ">= 0"),
     ("n_jobs", 0, ("n_jobs",)),
 ]
 
@@ -174,17 +169,8 @@ def test_parameters_out_of_range_are_refused_first_with_the_value_and_the_rule(
 def test_references_that_are_dense_are_refused_of_sparse_data_first(X, idle):
     for reference in ("gaussian", "shrunk"):
         told = f"reference='{reference}' makes a dense matrix .* should be 'permutation'"
-        for estimator in (L0KMeans(3), L1KMeans(3)):
-            with pytest.raises(ValueError, match=told):
-                GapSearch(estimator, reference=reference).fit(csr_array(X))
-
-
-def test_clusters_that_the_samples_drawn_cannot_have_are_refused_first(idle):
-    X = np.zeros((3000, 4))
-    X[:3] = np.eye(4)[:3]
-    for search in (GapSearch(L0KMeans(4), max_samples=40), SparseKMeans(4, max_samples=40)):
-        with pytest.raises(ValueError, match="should"):
-            search.set_params(random_state=0).fit(X)
+        with pytest.raises(ValueError, match=told):
+            GapSearch(L0KMeans(3), reference=reference).fit(csr_array(X))
 
 
 FAULTS = {"n_clusters": 2.5, "penalty": "l3", "max_samples": 0, "groups": "donor"}

@@ -23,7 +23,7 @@ from sparsekm.cluster.matrices.containers import (
 )
 from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
 from sparsekm.cluster.path_estimator import read_data
-from sparsekm.io.row_stream import CELLS_AT_ONCE
+from sparsekm.io.readers.raw_matrix import CELLS_AT_ONCE
 from sparsekm.pipeline.scales import describe_counts
 from sparsekm.tuning.sparse_kmeans import SparseKMeans
 

@@ -168,5 +168,5 @@ def test_tables_survive_their_files(tmp_path, ages_table):
 
 
 def test_fit_of_another_length_is_refused(var):
-    with pytest.raises(ValueError, match=r"score_l0: shape=\(3,\) should be \(4,\)"):
+    with pytest.raises(ValueError, match="does not match length"):
         gene_table(var, {"l0": fit([1, 2, 3], [1, 0, 0])})

@@ -29,16 +29,16 @@ def write_run(folder, frame, labels, weights, signature=None, how="zscore", read
     frame.to_csv(folder / "own.csv", index_label="sample")
     raw = read_matrix(folder / "own.csv")
     found = normalise(raw, how)
-    moments = () if found.moments is None else found.moments
-    moments = dict(zip(("mean", "deviation"), moments, strict=False))
-    var = pd.DataFrame(moments, index=np.array(raw.features)[found.kept])
+    moments = {"mean": found.means, "deviation": found.deviations}
+    moments = {name: values for name, values in moments.items() if values is not None}
+    var = pd.DataFrame(moments, index=found.features)
     provenance = {"source": "matrix", "normalisation": how, "file": "own.csv"}
     provenance["reading"] = json.dumps(reading or {})
     if found.library_size is not None:
         provenance["library_size"] = found.library_size
-    X, obs = found.X.collect(), pd.DataFrame(index=raw.samples)
+    X, obs = found.collect(), pd.DataFrame(index=raw.samples)
     write_normalised(folder / "data/own/normalised.h5ad", X, obs, var, provenance)
-    weights = np.asarray(weights, dtype=float)[found.kept]
+    weights = pd.Series(weights, raw.features, dtype=float)[found.features].to_numpy()
     few = None if signature is None else np.asarray(signature)
     file = folder / "results/own/sparse/tuned.h5"
     save_fit(file, X, labels, weights, ATTRIBUTES, signature=few)

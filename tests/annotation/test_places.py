@@ -13,7 +13,6 @@ from sparsekm.annotation.gene_sets import build_gene_sets, match_features
 from sparsekm.cluster.matrices.matrix import CentredMatrix, feature_scores
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.io import normalised_file
-from sparsekm.io.normalised_file import MatrixFile
 
 
 def test_effect_is_cohens_d_by_its_definition(seed):
@@ -38,7 +37,7 @@ def test_a_file_gives_what_its_matrix_gives_though_samples_have_no_class(
     X = np.random.default_rng(seed).normal(size=(12, 4)).astype(np.float32)
     labels = np.array(["", "a", "b"] * 4, dtype=object)
     file, clusters = save_matrix(tmp_path / "m.h5ad", X, {"label": labels}), np.arange(12) % 2
-    table = locate_features(MatrixFile(file), clusters, labels)
+    table = locate_features(file, clusters, labels)
     pd.testing.assert_frame_equal(table, locate_features(X, clusters, labels))
 
 

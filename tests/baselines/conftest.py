@@ -29,11 +29,10 @@ def triangle_data():
 def make_standardised(seed):
     """Draw overlapping clusters and standardise them, as the mixture does inside."""
 
-    def make(n_samples=40, n_features=12, dtype=np.float64):
-        rng = np.random.default_rng(seed)
-        X = rng.standard_normal((n_samples, n_features))
-        X[: n_samples // 2, : n_features // 3] += 1.5
-        Z = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(dtype)
+    def make(n_samples=40):
+        X = np.random.default_rng(seed).standard_normal((n_samples, 12))
+        X[: n_samples // 2, :4] += 1.5
+        Z = (X - X.mean(axis=0)) / X.std(axis=0)
         return StandardisedData.from_columns(np.ascontiguousarray(Z.T))
 
     return make

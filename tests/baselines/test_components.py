@@ -14,11 +14,8 @@ from sparsekm.cluster.screening import (
 )
 from sparsekm.metrics import matching_error_rate
 
-SHAPES = pytest.mark.parametrize("shape", [(12, 40), (40, 12)])
 
-
-@SHAPES
-@pytest.mark.parametrize("n_components", [1, 3])
+@pytest.mark.parametrize(("shape", "n_components"), [((12, 40), 3), ((40, 12), 1)])
 def test_axes_agree_with_scikit_learn(shape, n_components, seed):
     X = np.random.default_rng(seed).standard_normal(shape) * np.linspace(1, 3, shape[1])
     pca = PCA(n_components, svd_solver="full").fit(X)
@@ -33,11 +30,6 @@ def test_labels_agree_with_scikit_learns_pca_and_kmeans(easy_data):
     labels = SklearnKMeans(3, n_init=10, random_state=0).fit_predict(components)
     fit = PCAKMeans(3, n_components=2, random_state=0).fit(easy_data.X)
     assert classification_error_rate(labels, fit.labels_) == 0
-
-
-def test_more_components_than_there_can_be_are_refused(easy_data):
-    with pytest.raises(ValueError, match="n_components=31 should be <= min.*=30"):
-        PCAKMeans(3, n_components=31).fit(easy_data.X)
 
 
 def read(folder, name):

@@ -13,18 +13,17 @@ import pytest
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 from sparsekm.simulation import gaussian_clusters
 
-ESTIMATORS = {"kmeans": KMeans, "l0": L0KMeans, "l1": L1KMeans}
-
-
-# A sparsity that binds on the data of these tests.
-SPARSITIES = {"kmeans": {}, "l0": {"sparsity": 4}, "l1": {"sparsity": 1.8}}
+# Each with a sparsity that binds on the data of these tests.
+ESTIMATORS = {
+    "kmeans": (KMeans, {}),
+    "l0": (L0KMeans, {"sparsity": 4}),
+    "l1": (L1KMeans, {"sparsity": 1.8}),
+}
 
 
 def maker(kind):
-    def make(n_clusters=3, **parameters):
-        return ESTIMATORS[kind](n_clusters, **SPARSITIES[kind] | parameters)
-
-    return make
+    Estimator, binding = ESTIMATORS[kind]
+    return lambda n_clusters=3, **parameters: Estimator(n_clusters, **binding | parameters)
 
 
 @pytest.fixture(params=["kmeans", "l0", "l1"])
@@ -139,17 +138,15 @@ def all_partitions():
 def try_every_partition(all_partitions, best_value):
     """The optimum over all partitions, by trying them."""
 
-    def optimum(X, n_clusters, penalty, sparsity, min_cluster_size=1):
-        X = np.asarray(X, dtype=np.float64)
-        X = X - X.mean(axis=0)
-        scores = 0.0
-        smallest = np.inf
+    def optimum(X, n_clusters, penalty, sparsity, min_cluster_size=1, sample_weight=None):
+        weights = np.ones(len(X)) if sample_weight is None else sample_weight
+        X = X - np.average(X, axis=0, weights=weights)
+        scores, smallest = 0.0, np.inf
         labels = all_partitions(len(X), n_clusters)
         for k in range(n_clusters):
-            members = (labels == k).astype(np.float64)
-            sizes = members.sum(axis=1)
-            smallest = np.minimum(smallest, sizes)
-            scores = scores + (members @ X) ** 2 / sizes[:, None]
+            members = (labels == k) * weights
+            smallest = np.minimum(smallest, (labels == k).sum(axis=1))
+            scores = scores + (members @ X) ** 2 / members.sum(axis=1, keepdims=True)
         scores = scores[smallest >= min_cluster_size]
         return best_value(scores, penalty, sparsity).max()
 

@@ -32,13 +32,10 @@ class KMediansPartition:
         return self.refine(X, weights, self._nearest(X, weights, seeds))
 
     def refine(self, X, weights, labels):
+        numbers = range(self.n_clusters)
         while True:
-            medians = np.array(
-                [
-                    np.median(X[labels == k], axis=0) if (labels == k).any() else X[k]
-                    for k in range(self.n_clusters)
-                ]
-            )
+            members = [X[labels == k] if (labels == k).any() else X[[k]] for k in numbers]
+            medians = np.array([np.median(own, axis=0) for own in members])
             following = self._nearest(X, weights, medians)
             before, after = (weights @ self.scores(X, them) for them in (labels, following))
             if after <= before:
@@ -46,11 +43,11 @@ class KMediansPartition:
             labels = following
 
     def scores(self, X, labels):
-        within = sum(
-            np.abs(X[labels == k] - np.median(X[labels == k], axis=0)).sum(axis=0)
-            for k in np.unique(labels)
-        )
-        return np.maximum(np.abs(X - np.median(X, axis=0)).sum(axis=0) - within, 0)
+        def spread(part):
+            return np.abs(part - np.median(part, axis=0)).sum(axis=0)
+
+        within = sum(spread(X[labels == k]) for k in np.unique(labels))
+        return np.maximum(spread(X) - within, 0)
 
     @staticmethod
     def _nearest(X, weights, centers):
@@ -75,27 +72,8 @@ class BestOfAll:
         return self.score(X, labels)
 
 
-class Recorder:
-    """Notes what the alternation asks of a partition step."""
-
-    def __init__(self, partition):
-        self.partition = partition
-        self.weights = []
-
-    def start(self, X, weights, rng):
-        self.weights.append(weights.copy())
-        return self.partition.start(X, weights, rng)
-
-    def refine(self, X, weights, labels):
-        self.weights.append(weights.copy())
-        return self.partition.refine(X, weights, labels)
-
-    def scores(self, X, labels):
-        return self.partition.scores(X, labels)
-
-
 class Given(ClusterMixin, BaseEstimator):
-    """A clusterer whose n-th fit returns the n-th of its answers, again and again the last."""
+    """A clusterer whose n-th fit returns the n-th of its answers, then the last one."""
 
     calls = 0
 

@@ -1,9 +1,4 @@
-"""Constant features, repeated samples, empty clusters, rounds that run out, and what is refused.
-
-Each refusal holds the value, the rule and the bound.
-"""
-
-import re
+"""Repeated samples, empty clusters, rounds that run out, and what is refused."""
 
 import numpy as np
 import pytest
@@ -13,46 +8,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sparsekm import L1KMeans, PCAKMeans, PenalizedGaussianMixture, StreamedMatrix
 from sparsekm.cluster.estimators import KMeans, L0KMeans
 
-SEARCHES = ["alternate", "global"]
 
-
-@pytest.fixture
-def with_constant_features(faint_data):
-    """The faint data with three constants in front, of which no sum of 0.1 is exact."""
-    constants = np.tile([0.1, -1e9, 0.0], (len(faint_data.X), 1))
-    return np.hstack([constants, faint_data.X])
-
-
-def test_a_constant_feature_scores_exactly_zero(make_estimator, with_constant_features):
-    for X in (with_constant_features, with_constant_features.astype(np.float32)):
-        fit = make_estimator(random_state=0).fit(X)
-        assert fit.feature_scores_[:3].tolist() == [0, 0, 0]
-        assert (fit.feature_scores_[3:] > 0).all()
-
-
-@pytest.mark.parametrize("search", SEARCHES)
-def test_constant_features_are_chosen_last_and_the_first_of_them_first(
-    with_constant_features, search
-):
-    X = with_constant_features
-    p = X.shape[1]
-    path = L0KMeans(3, search=search, n_init=2, random_state=0).path(X, [1, p - 4, p - 3, p - 2, p])
-    assert [(w[:3] > 0).tolist() for w in path.weights] == [
-        [False] * 3,
-        [False] * 3,
-        [False] * 3,
-        [True, False, False],
-        [True] * 3,
-    ]
-
-
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("n_copies", [10, 300])
-def test_distinct_samples_that_repeat_are_each_a_cluster(make_estimator, seed, n_copies):
+def test_distinct_samples_that_repeat_are_each_a_cluster(make_estimator, n_copies):
     # Five points, many copies: k-means++ or a random start easily leaves a cluster empty.
     points = np.random.default_rng(0).standard_normal((5, 6))
     X = np.repeat(points, n_copies, axis=0)
-    fit = make_estimator(5, n_init=10, random_state=seed).fit(X)
+    fit = make_estimator(5, n_init=10, random_state=0).fit(X)
     groups = fit.labels_.reshape(5, n_copies)
     assert (groups == groups[:, :1]).all()
     assert len(set(groups[:, 0])) == 5
@@ -60,9 +22,8 @@ def test_distinct_samples_that_repeat_are_each_a_cluster(make_estimator, seed, n
 
 # With so few distinct samples, clusters coincide in the kept features: that is no concern here.
 @pytest.mark.filterwarnings("ignore:Clusters with the same centre:UserWarning")
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("n_copies", [4, 300])
-def test_no_cluster_is_ever_empty(make_estimator, seed, n_copies):
+@pytest.mark.parametrize(("n_copies", "seed"), [(4, 0), (300, 1)])
+def test_no_cluster_is_ever_empty(make_estimator, n_copies, seed):
     rng = np.random.default_rng(seed)
     X = np.repeat(rng.integers(0, 2, size=(6, 5)).astype(float), n_copies, axis=0)
     X[0, 0] = 50.0
@@ -92,43 +53,24 @@ def test_as_many_clusters_as_samples_explain_everything(make_estimator):
     np.testing.assert_allclose(fit.feature_scores_, ((X - X.mean(axis=0)) ** 2).sum(axis=0))
 
 
-def test_a_large_mean_does_not_drown_the_scores(make_estimator, clear_data):
-    fit = make_estimator(random_state=0).fit(clear_data.X)
-    shifted = make_estimator(random_state=0).fit(clear_data.X + 1e8)
-    np.testing.assert_array_equal(shifted.labels_, fit.labels_)
-    # A hundredth of the rounding of the squares.
-    np.testing.assert_allclose(
-        shifted.feature_scores_, fit.feature_scores_, rtol=1e-6, atol=1.00001
-    )
-
-
 def noise(n_samples):
     """Draw data on which k-means has far to go."""
     return np.random.default_rng(0).normal(size=(n_samples, 12))
 
 
 @pytest.mark.parametrize(
-    ("Estimator", "n_samples"), [(KMeans, 100), (KMeans, 2500), (PCAKMeans, 800)]
+    ("estimator", "n_samples"),
+    [(KMeans(6), 100), (KMeans(6), 2500), (PCAKMeans(6, n_components=6), 800)],
 )
-def test_k_means_that_runs_out_of_rounds_warns_and_is_worse(Estimator, n_samples):
-    X, extra = noise(n_samples), {"n_components": 6} if Estimator is PCAKMeans else {}
-    estimators = [Estimator(6, n_init=1, random_state=seed, **extra) for seed in range(5)]
+def test_k_means_that_runs_out_of_rounds_warns_and_is_worse(estimator, n_samples):
+    X = noise(n_samples)
+    settings = [{"n_init": 1, "random_state": seed} for seed in range(5)]
+    estimators = [clone(estimator).set_params(**each) for each in settings]
     full = [estimator.fit(X).objective_ for estimator in estimators]
     with pytest.warns(ConvergenceWarning, match="max_iter=1 rounds"):
         cut = [estimator.set_params(max_iter=1).fit(X) for estimator in estimators]
     assert {fit.n_iter_ for fit in cut} == {1}
     assert np.sum([fit.objective_ for fit in cut]) < np.sum(full)
-
-
-@pytest.mark.parametrize("Estimator", [L0KMeans, L1KMeans])
-@pytest.mark.parametrize("n_samples", [100, 400])
-def test_an_alternation_that_runs_out_of_rounds_warns(Estimator, n_samples):
-    X = noise(n_samples)
-    labels = np.random.default_rng(1).integers(6, size=n_samples)
-    estimator = Estimator(6, sparsity=2, init=labels, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="max_iter=1 rounds"):
-        estimator.set_params(max_iter=1).fit(X)
-    estimator.set_params(max_iter=500).fit(X)
 
 
 def test_a_global_search_that_still_gains_at_its_end_warns():
@@ -145,93 +87,63 @@ def test_a_mixture_that_runs_out_of_iterations_warns():
     assert not fit.converged_
 
 
-def test_a_path_tells_which_fits_converged_and_does_not_warn():
+@pytest.mark.parametrize("Estimator", [L0KMeans, L1KMeans])
+def test_a_fit_that_runs_out_of_rounds_warns_and_a_path_tells_of_it(Estimator):
     X = noise(100)
     labels = np.random.default_rng(1).integers(6, size=100)
-    estimator = L0KMeans(6, init=labels, max_iter=1, random_state=0)
-    path = estimator.path(X, [2, 5])
-    assert path.converged.dtype == bool
-    assert not path.converged.all()
-    place = int(np.argmin(path.converged))
+    estimator = Estimator(6, sparsity=2, init=labels, max_iter=1, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 rounds"):
+        estimator.fit(X)
+    path = estimator.path(X, [2])
+    assert path.converged.tolist() == [False]
     with pytest.warns(ConvergenceWarning):
-        estimator.adopt(X, path, place)
-    assert L0KMeans(6, init=labels, max_iter=500).path(X, [2, 5]).converged.all()
+        estimator.adopt(X, path, 0)
+    assert estimator.set_params(max_iter=500).path(X, [2, 3]).converged.all()
 
 
-N, P = 12, 10
-
-
-@pytest.fixture(scope="module", name="X")
-def data_matrix():
-    return np.random.default_rng(0).standard_normal((N, P))
-
-
-def assert_refused(fit, *parts, error=ValueError):
-    """Assert that `fit` raises `error` with every part of the message."""
-    with pytest.raises(error) as caught:
-        fit()
-    message = str(caught.value)
-    missing = [part for part in parts if not re.search(part, message)]
-    assert not missing, f"{missing} not in: {message}"
+X = np.random.default_rng(0).standard_normal((12, 10))
+# Zeros of either sign are one value.
+ZEROS = np.array([[0.0, 1.0], [-0.0, 1.0], [2.0, 3.0]])
 
 
 @pytest.mark.parametrize(
-    ("Estimator", "sparsity", "bound"),
+    ("data", "n_clusters", "message"),
     [
-        (L0KMeans, -0.5, ">= 1"),
-        (L0KMeans, 0.0, ">= 1"),
-        (L0KMeans, 11, "<= n_features=10"),
-        (L0KMeans, 10.5, "<= n_features=10"),
-        (L1KMeans, 0.99, ">= 1"),
+        (np.repeat(X[:3], 4, axis=0), 4, "n_clusters=4 should be <= the .* distinct samples, 3"),
+        (ZEROS, 3, "n_clusters=3 should be <= the number of distinct samples, 2"),
+        (np.tile(X[0], (12, 1)), 2, "All n_features=10 features are constant: at least 1 should"),
+        (X[0], 2, "Expected 2D array, got 1D array"),
+        (X * 1e307, 2, r"should be <= .* in float64\. Rescale"),
+        ((X * 1e30).astype(np.float32), 2, r"should be <= .* in float32\. Rescale"),
+        (X * 1e-200, 2, r"should be >= .* in float64\. Rescale"),
+        (StreamedMatrix(np.tile(X * 1e307, (250, 1))), 2, "should be <= .* Rescale"),
     ],
 )
-def test_sparsities_out_of_range_are_refused_in_fits_and_paths(X, Estimator, sparsity, bound):
-    value = rf"sparsity={sparsity}\b"
-    assert_refused(lambda: Estimator(2, sparsity=sparsity).fit(X), value, bound)
-    if sparsity <= 0:
-        assert_refused(lambda: Estimator(2).path(X, [2, sparsity]), "sparsity=", bound)
-
-
-def test_more_clusters_than_distinct_samples_are_refused(make_estimator, X):
-    repeated = np.repeat(X[:3], 4, axis=0)
-    assert_refused(
-        lambda: make_estimator(4).fit(repeated), "n_clusters=4", "<=", "distinct samples", r"\b3\b"
-    )
-    zeros = repeated.copy()
-    zeros[:2, 0] = [0.0, -0.0]  # equal numbers of different bits are not distinct
-    zeros[:2, 1:] = 0.0
-    distinct = len(np.unique(zeros, axis=0))
-    assert_refused(lambda: make_estimator(distinct + 1).fit(zeros), "distinct", f"{distinct}")
-
-
-def test_data_of_constant_features_or_of_one_dimension_are_refused(make_estimator, X):
-    constant = np.tile(np.arange(P, dtype=float), (N, 1))
-    assert_refused(lambda: make_estimator(2).fit(constant), "constant", "10", "should")
-    assert_refused(lambda: make_estimator(2).fit(X[0]), "2D array", "1D array")
-
-
-def test_a_path_needs_sparsities(make_sparse_estimator, X):
-    assert_refused(lambda: make_sparse_estimator(2).path(X, []), "sparsities", "1")
-    assert_refused(lambda: make_sparse_estimator(2).path(X, [[1, 2]]), "sparsities", r"\(1, 2\)")
+def test_data_that_cannot_be_clustered_are_refused(make_estimator, data, n_clusters, message):
+    with pytest.raises(ValueError, match=message):
+        make_estimator(n_clusters).fit(data)
 
 
 @pytest.mark.parametrize(
-    ("factor", "dtype", "bound"),
-    [(1e307, np.float64, "<="), (1e30, np.float32, "<="), (1e-200, np.float64, ">=")],
+    ("Estimator", "sparsity", "message"),
+    [
+        (L0KMeans, -0.5, "sparsity=-0.5 should be >= 1"),
+        (L0KMeans, 10.5, "sparsity=10.5 should be <= n_features=10"),
+        (L1KMeans, 0.99, "sparsity=0.99 should be >= 1"),
+    ],
 )
-def test_values_whose_squares_are_infinite_or_vanish_are_refused(
-    make_estimator, X, factor, dtype, bound
-):
-    scaled = (X * factor).astype(dtype)
-    assert_refused(lambda: make_estimator(2).fit(scaled), bound, np.dtype(dtype).name, "Rescale")
-    streamed = StreamedMatrix(np.tile(scaled, (250, 1)))
-    assert_refused(lambda: make_estimator(2).fit(streamed), bound, "Rescale")
+def test_sparsities_out_of_range_are_refused_in_fits_and_paths(Estimator, sparsity, message):
+    with pytest.raises(ValueError, match=message):
+        Estimator(2, sparsity=sparsity).fit(X)
+    with pytest.raises(ValueError, match=message):
+        Estimator(2).path(X, [2, sparsity])
+    for grid, shape in (([], r"\(0,\)"), ([[1, 2]], r"\(1, 2\)")):
+        with pytest.raises(ValueError, match=f"sparsities of shape {shape} should be one-dimens"):
+            Estimator(2).path(X, grid)
 
 
-def test_a_path_of_other_data_or_more_clusters_is_refused(make_estimator, X):
+def test_a_path_of_other_data_or_more_clusters_is_refused(make_estimator):
     path = make_estimator(3, random_state=0).path(X, [4])
-    for other in (X[:-1], X[:, :-1]):
-        assert_refused(
-            lambda other=other: make_estimator(3).adopt(other, path, 0), r"\(12, 10, 3\)"
-        )
-    assert_refused(lambda: make_estimator(2).adopt(X, path, 0), r"\(12, 10, 3\)", r"\(12, 10, 2\)")
+    for n_clusters, other in ((3, X[:-1]), (3, X[:, :-1]), (2, X)):
+        with pytest.raises(ValueError, match=r"=\(12, 10, 3\); should be those of X and of"):
+            make_estimator(n_clusters).adopt(other, path, 0)

@@ -3,20 +3,12 @@
 import numpy as np
 import pytest
 
-from sparsekm.cluster.alternation import alternate, weigh_partition
-from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.kmeans.few_samples import exchange_until_stable, merge_and_split
+from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition, propose_starts
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.metrics import classification_error_rate
 from sparsekm.runtime.random_state import seed_sequence
-
-WEIGHTS = {
-    "equal": np.ones(8),
-    "graded": np.array([0.9, 0.3, 0.2, 0.15, 0.1, 0.1, 0.05, 0.02]),
-    "few": np.array([0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0]),
-}
 
 
 def best_single_move(X, labels, weights, score, n_clusters):
@@ -33,31 +25,20 @@ def best_single_move(X, labels, weights, score, n_clusters):
     return max(values)
 
 
-@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
-def test_refining_ends_where_no_exchange_gains(weights, score_by_pairs):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((24, 8))
-    start = rng.integers(0, 3, size=24).astype(np.int32)
-    before = start.copy()
-    labels = KMeansPartition(3).refine(CentredMatrix(X), weights, start)
-    np.testing.assert_array_equal(start, before)
-    value = weights @ score_by_pairs(X, labels)
-    assert value > weights @ score_by_pairs(X, start)
-    assert best_single_move(X, labels, weights, score_by_pairs, 3) <= value * (1 + 1e-12)
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("search", ["alternate", "global"])
-@pytest.mark.parametrize("max_iter", [1, 20])
-@pytest.mark.parametrize(("Estimator", "sparsity"), [(L0KMeans, 5), (L1KMeans, 2.0)])
-def test_no_single_move_improves_a_fit(
-    faint_data, score_by_pairs, Estimator, sparsity, max_iter, search
-):
-    X = faint_data.X
-    fit = Estimator(
-        3, sparsity=sparsity, search=search, n_init=1, max_iter=max_iter, random_state=0
-    ).fit(X)
-    best = best_single_move(X, fit.labels_, fit.feature_weights_, score_by_pairs, 3)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        KMeans(3, n_init=1),
+        L0KMeans(3, sparsity=5, search="alternate", n_init=1, max_iter=1),
+        L0KMeans(3, sparsity=5, search="global", n_init=1, max_iter=20),
+        L1KMeans(3, sparsity=2.0, search="alternate", n_init=1, max_iter=20),
+        L1KMeans(3, sparsity=2.0, search="global", n_init=1, max_iter=1),
+    ],
+)
+def test_no_single_move_improves_a_fit(faint_data, score_by_pairs, estimator):
+    fit = estimator.set_params(random_state=0).fit(faint_data.X)
+    best = best_single_move(faint_data.X, fit.labels_, fit.feature_weights_, score_by_pairs, 3)
     assert best <= fit.objective_ * (1 + 1e-12)
 
 
@@ -87,36 +68,8 @@ def test_without_structure_it_goes_far_beyond_lloyd():
     np.testing.assert_array_equal(lloyd(X, end, 8), end)
 
 
-def blobs(rng, n_each=20):
-    centers = np.array([[0.0, 0.0], [0.0, 60.0], [60.0, 0.0]])
-    X = np.repeat(centers, n_each, axis=0) + rng.standard_normal((3 * n_each, 2))
-    return X - X.mean(axis=0)
-
-
-def stuck_labels(X):
-    """Two blobs in one cluster and one in two: no sample moves, but a cluster should."""
-    labels = np.repeat([0, 0, 1], 20).astype(np.int32)
-    labels[40:50] = 2
-    exchange_until_stable(X, labels, 3, 1, 100, 0.0)
-    assert labels[0] == labels[20], "exchange moves alone mend it: the claim is not put to the test"
-    return labels
-
-
-def are_blobs(labels):
-    parts = [set(labels[i : i + 20]) for i in (0, 20, 40)]
-    return all(len(part) == 1 for part in parts) and len(set.union(*parts)) == 3
-
-
-def test_it_mends_what_exchange_moves_leave():
-    X = blobs(np.random.default_rng(0))
-    labels = stuck_labels(X)
-    merge_and_split(X, labels, 3, 1, 0.0)
-    assert are_blobs(labels)
-
-
 GRIDS = {L0KMeans: [3, 8, 20], L1KMeans: [1.3, 2.2, 4.0]}
 METHODS = pytest.mark.parametrize("Estimator", GRIDS)
-SAMPLES = pytest.mark.parametrize("n_samples", [60, 1500])
 NAMES = pytest.mark.parametrize("name", ["random", "screened"])
 
 
@@ -128,29 +81,23 @@ def draw(n_samples, shift=2.0):
     return X
 
 
-def algorithm_1(X, weight_step, labels, n_clusters=4):
-    """Alternate by hand: no restart, no other start."""
-    matrix, partition = CentredMatrix(X), KMeansPartition(n_clusters)
-    start = weigh_partition(matrix, partition, weight_step, np.asarray(labels, np.int32))
-    return alternate(matrix, partition, weight_step, start=start)
-
-
 def proposals(X, init, weight_step, n_init, seed, n_clusters=4):
     problem = CentredMatrix(X), KMeansPartition(n_clusters), [weight_step]
     return propose_starts(*problem, init, n_init, seed_sequence(seed))[0]
 
 
 @METHODS
-@SAMPLES
+@pytest.mark.parametrize("n_samples", [60, 1500])
 def test_given_labels_are_the_one_start_whatever_effort_and_seed(Estimator, n_samples):
     X = draw(n_samples)
-    labels = np.random.default_rng(1).integers(4, size=n_samples).astype(np.int32)
+    labels = np.random.default_rng(1).integers(4, size=n_samples)
     for sparsity in GRIDS[Estimator]:
-        alone = algorithm_1(X, PENALTIES[Estimator().penalty](sparsity), labels)
-        for effort in ({"n_init": 1, "random_state": 0}, {"n_init": 6, "random_state": 1}):
-            fit = Estimator(4, sparsity=sparsity, init=labels, **effort).fit(X)
-            assert fit.search_ == "alternate"
-            np.testing.assert_array_equal(fit.labels_, alone.labels)
+        once, often = (
+            Estimator(4, sparsity=sparsity, init=labels, n_init=n_init, random_state=n_init).fit(X)
+            for n_init in (1, 6)
+        )
+        assert once.search_ == often.search_ == "alternate"
+        np.testing.assert_array_equal(once.labels_, often.labels_)
 
 
 @METHODS
@@ -178,13 +125,6 @@ def test_screened_features_are_those_of_the_highest_marginal_scores():
     X[:40, 0] += 9
     found = proposals(X, "screened", PENALTIES[L0KMeans().penalty](1), 2, seed=0, n_clusters=2)[0]
     assert classification_error_rate(found, np.arange(80) < 40) == 0
-
-
-@pytest.mark.parametrize(("use", "given"), [("fit", []), ("path", [[2]]), ("check", [])])
-def test_an_unknown_name_is_refused_with_the_choices(use, given):
-    choices = r"init='sreened' should be None, one of \['random', 'screened'\] or .* \(60,\)"
-    with pytest.raises(ValueError, match=choices):
-        getattr(L0KMeans(4, init="sreened"), use)(draw(60), *given)
 
 
 @METHODS

@@ -45,41 +45,42 @@ ESTIMATORS = [
 ]
 
 
-def name_of(estimator):
-    return type(estimator).__name__
+def assert_fits_alike(estimator, X, kind=sparse.csr_array):
+    dense, stored = clone(estimator).fit(X), clone(estimator).fit(kind(X))
+    np.testing.assert_array_equal(stored.labels_, dense.labels_)
+    for name in FITTED:
+        if hasattr(dense, name):
+            found, expected = getattr(stored, name), getattr(dense, name)
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    return stored
 
 
-def learned(estimator):
-    return {name: np.copy(getattr(estimator, name)) for name in FITTED if hasattr(estimator, name)}
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_fit_is_that_of_the_dense_data(estimator):
+    X = draw(5000)
+    fit = assert_fits_alike(estimator, X)
+    assert fit.feature_scores_[[20, 21]].tolist() == [0.0, 0.0]
+    if hasattr(fit, "predict_proba"):
+        found, expected = fit.predict_proba(sparse.csr_array(X)), fit.predict_proba(X)
+        np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("n", [700, 5000])
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
-def test_a_fit_is_that_of_the_dense_data(estimator, n):
-    X = draw(n)
-    labels = estimator.fit(X).labels_.copy()
-    expected = learned(estimator)
-    estimator.fit(sparse.csr_array(X))
-    np.testing.assert_array_equal(estimator.labels_, labels)
-    for name, value in learned(estimator).items():
-        np.testing.assert_allclose(value, expected[name], rtol=1e-9, atol=1e-9)
-    assert estimator.feature_scores_[[20, 21]].tolist() == [0.0, 0.0]
+@pytest.mark.parametrize(("Estimator", "grid"), [(L1KMeans, [2, 3]), (L0KMeans, [8, 39])])
+def test_a_search_is_that_of_the_dense_data(Estimator, grid):
+    tuned = {"sparsities": grid, "n_references": 2, "rule": "auto", "random_state": 0}
+    X, search = draw(700), GapSearch(Estimator(N_CLUSTERS, n_init=1), **tuned)
+    found = assert_fits_alike(search, X, sparse.csc_array)
+    np.testing.assert_array_equal(found.predict(sparse.csc_array(X)), found.labels_)
+    assert sparse.issparse(found.transform(sparse.csc_array(X)))
 
 
-@pytest.mark.parametrize("guard", [1, 120])
-@pytest.mark.parametrize("estimator", ESTIMATORS[:5], ids=name_of)
+@pytest.mark.parametrize("guard", [1, 60])
+@pytest.mark.parametrize("estimator", [ESTIMATORS[0], ESTIMATORS[1], ESTIMATORS[4]])
 def test_a_search_of_the_stored_values_is_that_of_the_dense_data(estimator, guard, monkeypatch):
-    X = draw(700)
-    estimator = clone(estimator).set_params(min_cluster_size=guard)
-    labels = estimator.fit(X).labels_.copy()
-    expected = learned(estimator)
     # A share that no data have: nothing is searched dense.
     monkeypatch.setattr(sparse_matrix, "FEW_VALUES", 0)
     monkeypatch.setattr(sparse_matrix, "SEARCHED_SHARE", 2)
-    estimator.fit(sparse.csr_array(X))
-    np.testing.assert_array_equal(estimator.labels_, labels)
-    for name, value in learned(estimator).items():
-        np.testing.assert_allclose(value, expected[name], rtol=1e-9, atol=1e-9)
+    assert_fits_alike(clone(estimator).set_params(min_cluster_size=guard), draw(400))
 
 
 @pytest.mark.parametrize("sparsity", [100, 8000])
@@ -104,9 +105,7 @@ def test_wide_data_of_few_stored_values_are_never_dense(sparsity, peak_bytes):
     ("kind", "dtype", "indices"),
     [
         (sparse.csr_array, np.float32, np.int64),
-        (sparse.csc_array, np.float64, np.int32),
-        (sparse.csr_matrix, np.float64, np.int64),
-        (sparse.csc_matrix, np.float32, np.int32),
+        (sparse.csc_matrix, np.float64, np.int32),
     ],
 )
 def test_formats_dtypes_and_widths_of_indices_make_no_difference(kind, dtype, indices):
@@ -129,33 +128,18 @@ def test_formats_dtypes_and_widths_of_indices_make_no_difference(kind, dtype, in
 
 def test_explicit_zeros_duplicates_and_unsorted_indices_are_what_they_add_up_to():
     X = draw()
-    estimator = L0KMeans(N_CLUSTERS, sparsity=8, n_init=1, random_state=0)
-    expected = estimator.fit(X).labels_.copy()
-    rows, columns = np.nonzero(X)
-    rng = np.random.default_rng(0)
-    zeros = rng.integers(5000, size=500), rng.integers(40, size=500)
-    values = np.concatenate([X[rows, columns] / 4, X[rows, columns] * 3 / 4, np.zeros(500)])
-    rows = np.concatenate([rows, rows, zeros[0]])
-    columns = np.concatenate([columns, columns, zeros[1]])
-    shuffled = rng.permutation(len(rows))
-    order = shuffled[np.argsort(rows[shuffled], kind="stable")]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=5000))])
-    given = sparse.csr_array((values[order], columns[order], starts), shape=X.shape)
-    n_stored = given.nnz
-    estimator.fit(given)
-    np.testing.assert_array_equal(estimator.labels_, expected)
-    np.testing.assert_allclose(estimator.feature_scores_, estimator.fit(X).feature_scores_)
-    assert given.nnz == n_stored
-
-
-@pytest.mark.parametrize(("Estimator", "grid"), [(L0KMeans, [3, 8, 39]), (L1KMeans, [1.5, 3, 6])])
-def test_a_path_is_that_of_the_dense_data(Estimator, grid):
-    X = draw(5000)
-    estimator = Estimator(N_CLUSTERS, n_init=2, random_state=0)
-    expected, found = estimator.path(X, grid), estimator.path(sparse.csr_array(X), grid)
-    np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-9)
-    np.testing.assert_array_equal(found.labels, expected.labels)
-    np.testing.assert_allclose(found.weights, expected.weights, atol=1e-9)
+    expected = clone(ESTIMATORS[1]).fit(X)
+    marked = X.copy()
+    marked[X[:, 30] == 0, 30] = -1
+    stored = sparse.csr_array(marked[:, ::-1])
+    # Every value in two parts, in descending order of features; zeros that were marked are stored.
+    values = np.outer(np.maximum(stored.data, 0), [0.25, 0.75]).ravel()
+    places = np.repeat(39 - stored.indices, 2), 2 * stored.indptr
+    given = sparse.csr_array((values, *places), shape=X.shape)
+    found = clone(ESTIMATORS[1]).fit(given)
+    np.testing.assert_array_equal(found.labels_, expected.labels_)
+    np.testing.assert_allclose(found.feature_scores_, expected.feature_scores_)
+    assert given.nnz == len(values)
 
 
 def test_nothing_of_the_size_of_the_dense_matrix_is_made(peak_bytes):
@@ -170,9 +154,9 @@ def test_nothing_of_the_size_of_the_dense_matrix_is_made(peak_bytes):
 
 
 @pytest.mark.parametrize(
-    ("kind", "bound"), [(sparse.csr_array, "n_features=40"), (sparse.csc_array, "n_samples=5000")]
+    ("kind", "bound", "wrong"),
+    [(sparse.csr_array, "n_features=40", -1), (sparse.csc_array, "n_samples=5000", 5000)],
 )
-@pytest.mark.parametrize("wrong", [-1, 5000])
 def test_indices_out_of_range_are_named(kind, bound, wrong):
     X = kind(draw())
     X.indices[17] = wrong
@@ -192,7 +176,6 @@ def test_indices_out_of_range_are_named(kind, bound, wrong):
         GapSearch(ESTIMATORS[1], sparsities=[8], n_references=2),
         SparseKMeans(N_CLUSTERS, sparsity=8),
     ],
-    ids=name_of,
 )
 def test_every_estimator_selects_features_only_from_what_was_checked(estimator):
     # What a fit learns of the selection.
@@ -214,15 +197,11 @@ def test_pointers_that_do_not_rise_are_named():
         KMeans(2).fit(X)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_values_that_are_not_finite_are_refused(value):
-    X = sparse.csr_array(draw())
-    X.data[100] = value
-    with pytest.raises(ValueError, match="contains (NaN|infinity)"):
-        KMeans(2).fit(X)
-
-
 def test_what_cannot_be_clustered_is_refused_as_dense_data_are():
+    X = sparse.csr_array(draw())
+    X.data[100] = np.inf
+    with pytest.raises(ValueError, match="contains infinity"):
+        KMeans(2).fit(X)
     with pytest.raises(ValueError, match="features are constant"):
         KMeans(2).fit(sparse.csr_array((5000, 5)))
     few = sparse.csr_array(np.repeat(np.eye(3), 1000, axis=0))

@@ -121,8 +121,8 @@ def test_a_dry_run_prints_what_the_run_prints_first_and_writes_nothing(
     assert [file.name for file in here.iterdir()] == ["tumours.csv"]
     assert run_kinds() == 0
     assert capsys.readouterr().out.startswith(told)
-    assert run("sparsekm-tumours/config.yaml", "--dry-run") == 0
-    assert capsys.readouterr().out.startswith("tumours: 12 samples x 5 features\n")
+    assert run("sparsekm-tumours/config.yaml", "--dry-run") == 2
+    assert "--dry-run cannot be used with a configuration" in capsys.readouterr().err
 
 
 def test_what_a_message_advises_can_be_pasted_however_long(run, capsys):

@@ -1,10 +1,8 @@
 """A signal to the command stops all that it started, and the status says which signal it was."""
 
-import os
 import signal
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
@@ -54,15 +52,6 @@ def start(parent=PARENT, **options):
     return command, [psutil.Process(int(command.stdout.readline())) for _ in range(2)]
 
 
-def are_suspended(started):
-    return {process.status() == psutil.STATUS_STOPPED for process in started}
-
-
-def wait_until(holds):
-    """Tell whether something holds within ten seconds."""
-    return any(holds() or time.sleep(0.05) for _ in range(200))
-
-
 def assert_all_ended(command, started, number):
     """Assert that nothing is left, and that the status names the signal; give what was told."""
     _, told = command.communicate(timeout=60)
@@ -94,19 +83,3 @@ def test_a_second_signal_ends_what_the_first_did_not():
         command.send_signal(signal.SIGTERM)
         psutil.wait_procs(started, timeout=0.1)
     assert_all_ended(command, started, signal.SIGTERM)
-
-
-def test_what_is_suspended_and_continued_is_so_as_a_whole():
-    command, started = start()
-    command.send_signal(signal.SIGTSTP)
-    os.waitpid(command.pid, os.WUNTRACED)
-    suspended = wait_until(lambda: are_suspended(started) == {True})
-    command.send_signal(signal.SIGCONT)
-    continued = wait_until(lambda: are_suspended(started) == {False})
-    # What is suspended is stopped, too.
-    command.send_signal(signal.SIGTSTP)
-    os.waitpid(command.pid, os.WUNTRACED)
-    command.send_signal(signal.SIGTERM)
-    command.send_signal(signal.SIGCONT)
-    assert_all_ended(command, started, signal.SIGTERM)
-    assert (suspended, continued) == (True, True)

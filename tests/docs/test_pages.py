@@ -282,7 +282,7 @@ def check_formats(matrices):
     }
     first = read["text"]
     for name, raw in read.items():
-        values, others = (each.X.collect() + each.offset for each in (raw, first))
+        values, others = (each.collect() + each.offset for each in (raw, first))
         np.testing.assert_allclose(values, others, atol=1e-6)
         assert raw.features == first.features
         assert raw.samples == first.samples

@@ -10,10 +10,14 @@ import pytest
 from sparsekm.annotation.gene_table import gene_table
 from sparsekm.io.tables import COUNTS, SEEDS, SEPARATION
 from sparsekm.reporting.answer import view_answer
-from sparsekm.reporting.choice_figures import consensus_figure, count_figure
 from sparsekm.reporting.clusters import view_batches, view_markers, view_meanings
 from sparsekm.reporting.comparison_tables import view_choices
-from sparsekm.reporting.figures import answer_figure, project_samples
+from sparsekm.reporting.figures import (
+    answer_figure,
+    consensus_figure,
+    count_figure,
+    project_samples,
+)
 
 TOUCH = "they shade into each other, or cut a gradient into parts"
 

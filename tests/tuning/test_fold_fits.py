@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sparsekm import classification_error_rate
-from sparsekm.tuning.feature_ranking import ScaledData
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.tuning.fold_fits import (
     N_FOLDS,
     N_REPEATS,
@@ -25,13 +25,12 @@ def three_clusters():
     return X
 
 
-@pytest.mark.parametrize("n_samples", [10, 47])
-def test_each_sample_is_left_out_once_in_each_repeat(n_samples):
-    folds = draw_folds(n_samples, seed=3)
+def test_each_sample_is_left_out_once_in_each_repeat():
+    folds = draw_folds(47, seed=3)
     assert len(folds) == N_REPEATS * N_FOLDS
     for repeat in range(N_REPEATS):
         own = folds[repeat * N_FOLDS : (repeat + 1) * N_FOLDS]
-        assert sorted(np.concatenate(own)) == list(range(n_samples))
+        assert sorted(np.concatenate(own)) == list(range(47))
         sizes = [len(fold) for fold in own]
         assert max(sizes) - min(sizes) <= 1
     assert any((folds[0].tolist() != other.tolist()) for other in folds[N_FOLDS:])
@@ -47,23 +46,15 @@ def test_blocks_are_left_out_as_a_whole(n_blocks):
         assert not set(blocks[fold]) & set(np.delete(blocks, fold))
 
 
-@pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("container", [np.asarray, csr_array])
+@pytest.mark.parametrize(
+    ("start", "container"), [*[(start, np.asarray) for start in STARTS], ("screens", csr_array)]
+)
 def test_fits_do_not_depend_on_jobs_and_find_clear_clusters(X, start, container):
     data = ScaledData.standardise(container(X))
     done = []
-    one, two = (
-        fit_folds(
-            data,
-            3,
-            screening="variance",
-            start=start,
-            seed=1,
-            n_jobs=n_jobs,
-            progress=lambda *counts: done.append(counts),
-        )
-        for n_jobs in (1, 2)
-    )
+    asked = {"screening": "variance", "start": start, "seed": 1}
+    asked["progress"] = lambda *counts: done.append(counts)
+    one, two = (fit_folds(data, 3, n_jobs=n_jobs, **asked) for n_jobs in (1, 2))
     assert done == 2 * [(number + 1, 50) for number in range(50)]
     for first, second in zip(one, two, strict=True):
         np.testing.assert_array_equal(first.labels, second.labels)

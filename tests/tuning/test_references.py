@@ -6,7 +6,6 @@ from scipy import sparse
 from scipy.ndimage import gaussian_filter
 from scipy.spatial import cKDTree
 from sklearn.covariance import ledoit_wolf_shrinkage
-from threadpoolctl import threadpool_limits
 
 from sparsekm import GapSearch, L0KMeans
 from sparsekm.tuning import references
@@ -54,17 +53,10 @@ def test_a_reference_is_known_by_seed_and_index_alone(draw, X):
 
 
 @pytest.mark.parametrize("draw", KINDS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_neither_layout_nor_blas_threads_touch_the_bits(draw, dtype):
-    # So large that the BLAS would share the work among threads.
-    X = np.random.default_rng(4).standard_normal((120, 300)).astype(dtype)
+def test_the_layout_of_the_data_changes_no_bit(draw):
+    X = np.random.default_rng(4).standard_normal((120, 300))
     rows, columns = (np.array(X, order=order) for order in "CF")
-    with threadpool_limits(1):
-        one = draw(rows, index=1, seed=1)
-    with threadpool_limits(2):
-        two = draw(columns, index=1, seed=1)
-    assert one.dtype == dtype
-    assert one.tobytes() == two.tobytes()
+    assert draw(rows, index=1, seed=1).tobytes() == draw(columns, index=1, seed=1).tobytes()
     assert columns.tobytes() == rows.tobytes() == X.tobytes()
 
 
@@ -93,15 +85,9 @@ def test_a_reference_is_searched_as_the_data_are_before_they_are_refined(n_sampl
     np.testing.assert_array_equal(found, path.first_objectives)
 
 
-def few_stored(n_samples):
-    rng = np.random.default_rng(1)
-    X = np.where(rng.random((n_samples, 24)) < 0.2, rng.exponential(1.0, (n_samples, 24)), 0.0)
-    X[:, 20:22] = [0, 1.5]
-    return X
-
-
 def test_a_sparse_permuted_reference_has_the_stored_values_of_every_column_in_random_rows():
-    X = sparse.csr_array(few_stored(400))
+    rng = np.random.default_rng(1)
+    X = sparse.random_array((400, 24), density=0.2, rng=rng).tocsr()
     first, again, other = (permuted_reference(X, index=index, seed=3) for index in (0, 0, 1))
     assert (first != again).nnz == 0 < (first != other).nnz
     assert (first != X).nnz > 0
@@ -129,29 +115,19 @@ def test_a_gaussian_reference_has_the_means_and_spreads_of_the_data(factors):
         np.testing.assert_allclose(found.std(axis=0), factors.std(axis=0), rtol=1e-10)
 
 
-def test_gaussian_correlations_are_those_of_the_data_on_average(monkeypatch):
-    monkeypatch.setattr(references, "BLOCK", 7)
-    X = np.random.default_rng(0).standard_normal((40, 6)) * [1, 2, 3, 1, 1, 1]
-    X[:, 4] = X[:, 3] + 0.5 * X[:, 4]
-    drawn = [np.corrcoef(gaussian_reference(X, index=b, seed=0).T) for b in range(600)]
-    expected = np.corrcoef(X.T)
-    # A correlation of 40 draws varies by (1 - r^2) / sqrt(40), their mean over 600 by 1/25 of it;
-    # it is biased towards 0 by r (1 - r^2) / 80, which is less.
-    assert abs(expected[3, 4]) > 0.8
-    assert abs(np.mean(drawn, axis=0) - expected).max() < 5 / np.sqrt(40 * 600)
-    assert np.std([r[0, 1] for r in drawn]) == pytest.approx(1 / np.sqrt(40), rel=0.2)
-
-
-def test_shrunk_correlations_are_the_shrunk_ones_on_average(factors, monkeypatch):
+@pytest.mark.parametrize(("draw", "share"), [(gaussian_reference, 0), (shrunk_reference, 1)])
+def test_correlations_are_those_of_the_data_or_the_shrunk_ones_on_average(
+    factors, monkeypatch, draw, share
+):
     monkeypatch.setattr(references, "BLOCK", 7)
     correlations = np.corrcoef(factors.T)
-    intensity = ledoit_wolf_shrinkage(z_score(factors))
+    intensity = share * ledoit_wolf_shrinkage(z_score(factors))
     expected = (1 - intensity) * correlations + intensity * np.eye(20)
     # So far apart that one is not mistaken for the other.
-    assert abs(expected - correlations).max() > 0.2
-    drawn = [np.corrcoef(shrunk_reference(factors, index=b, seed=0).T) for b in range(2000)]
+    assert share == 0 or abs(expected - correlations).max() > 0.2
+    drawn = [np.corrcoef(draw(factors, index=b, seed=0).T) for b in range(1000)]
     # A correlation of 12 draws varies by less than 1 / sqrt(11), and is biased by less than .02.
-    assert abs(np.mean(drawn, axis=0) - expected).max() < 0.02 + 4 / np.sqrt(11 * 2000)
+    assert abs(np.mean(drawn, axis=0) - expected).max() < 0.02 + 4 / np.sqrt(11 * 1000)
 
 
 @pytest.mark.parametrize("shape", [(12, 40), (40, 12)])
@@ -162,23 +138,6 @@ def test_the_intensity_is_scikit_learns(shape):
     assert 0.02 < expected < 0.5
     assert correlation_shrinkage(X) == pytest.approx(expected, rel=1e-10)
     assert correlation_shrinkage(3 * X - 7) == pytest.approx(expected, rel=1e-10)
-
-
-def test_on_independent_features_the_gap_chooses_as_beside_permutations():
-    rng = np.random.default_rng(5)
-    X = rng.standard_normal((60, 120))
-    X[:, :30] += np.repeat([1.5, -1.5, 0], 20)[:, None]
-    # Few features carry clusters, the others are independent: the Gaussian has chance's own
-    # correlations, and a lower gap, the shrunk one almost none.
-    options = {"sparsities": [10, 30, 60, 120], "n_references": 3, "random_state": 0}
-    chosen = {
-        reference: GapSearch(L0KMeans(3, n_init=2), reference=reference, **options).fit(X)
-        for reference in ("permutation", "gaussian", "shrunk")
-    }
-    assert chosen["shrunk"].best_sparsity_ == chosen["permutation"].best_sparsity_ == 30
-    gaps = {name: search.results_["gap"].to_numpy() for name, search in chosen.items()}
-    assert (gaps["gaussian"] < gaps["shrunk"]).all()
-    assert (gaps["shrunk"] < gaps["permutation"]).all()
 
 
 def field(width):
@@ -194,7 +153,7 @@ def likeness(X, n_neighbours):
     return np.mean([(X * X[each]).mean() for each in neighbours.T])
 
 
-@pytest.mark.parametrize("width", [0, 2, 4])
+@pytest.mark.parametrize("width", [0, 4])
 def test_in_space_values_and_likeness_of_neighbours_remain(width):
     X = field(width).astype(np.float32)
     reference = spatial_reference(X, positions=GRID, index=0, seed=1)
@@ -212,7 +171,6 @@ def test_in_space_values_and_likeness_of_neighbours_remain(width):
         np.zeros((5, 2)),
         np.arange(5.0)[:, None],
         np.random.default_rng(0).random((5, 3)) * [1e6, 1, 1e-6],
-        np.repeat(np.eye(3), 2, axis=0)[:5],
     ],
 )
 def test_any_positions_will_do(positions):

@@ -5,8 +5,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.matrix import feature_scores
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.fold_fits import N_REPEATS, agreement, draw_folds
 from sparsekm.tuning.gap import count_differing
 from sparsekm.tuning.separation import LEAST_AGREEMENT, MatchedFold, find_signatures
@@ -79,16 +79,6 @@ def test_a_cluster_between_two_others_has_a_signature():
     all_three, _, middle, upper = signatures_of(X, TRUTH)
     assert set(middle.features) | set(upper.features) <= set(range(30))
     assert min(all_three.agreement, middle.agreement, upper.agreement) > 0.8
-
-
-def test_of_two_clusters_each_has_the_signature_of_both():
-    labels = np.repeat([0, 1], 30)
-    X = draw(0)
-    X[:30, :20] += 1.5
-    both, *each = signatures_of(X, labels)
-    for one in each:
-        np.testing.assert_array_equal(one.features, both.features)
-        assert one.agreement == pytest.approx(both.agreement)
 
 
 def test_random_labels_of_noise_have_no_signature(seed):

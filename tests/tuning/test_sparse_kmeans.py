@@ -39,8 +39,8 @@ def test_clear_clusters_and_their_features_are_found_exactly(fits, clear, penalt
     np.testing.assert_array_equal(fit.predict(clear), fit.labels_)
 
 
-ONE_START = "k-means on z-scores of all features is the only start"
-MISSED = pytest.mark.xfail(strict=True, reason=ONE_START)
+# k-means on z-scores of all features is the only start.
+MISSED = pytest.mark.xfail(strict=True)
 
 
 @pytest.mark.parametrize("penalty", [pytest.param("l0", marks=MISSED), "l1"])
@@ -53,17 +53,9 @@ def test_clusters_that_few_of_few_features_show_are_found_exactly(penalty):
 
 
 @PENALTIES
-def test_attributes_have_the_shapes_and_ranges_of_the_contract(fits, clear, penalty):
+def test_attributes_have_the_shapes_and_ranges_of_the_contract(fits, penalty):
     fit = fits[penalty]
-    assert (fit.labels_.shape, fit.labels_.dtype) == ((50,), np.int32)
-    z = (clear - clear.mean(axis=0)) / clear.std(axis=0, ddof=1)
-    centers, means = (
-        np.array([values[fit.labels_ == k].mean(axis=0) for k in range(3)]) for values in (clear, z)
-    )
-    np.testing.assert_allclose(fit.cluster_centers_, centers)
-    scores = (np.bincount(fit.labels_)[:, None] * means**2).sum(axis=0)
-    np.testing.assert_allclose(fit.feature_scores_, scores)
-    assert fit.feature_weights_.shape == fit.selection_frequency_.shape == (40,)
+    assert fit.selection_frequency_.shape == (40,)
     assert fit.coassociation_.shape == (50, 50)
     np.testing.assert_allclose(np.diag(fit.coassociation_), 1)
     together = TRUTH[:, None] == TRUTH
@@ -71,7 +63,7 @@ def test_attributes_have_the_shapes_and_ranges_of_the_contract(fits, clear, pena
     assert fit.sample_reproducibility_.shape == (50,)
     for shares, least in ((fit.sample_reproducibility_, 0.8), (fit.selection_frequency_, 0)):
         assert least <= shares.min() <= shares.max() <= 1
-    assert (fit.n_features_in_, fit.n_clusters_, fit.screening_) == (40, 3, "all")
+    assert (fit.n_clusters_, fit.screening_) == (3, "all")
     assert fit.cluster_counts_ is None
 
 
@@ -96,16 +88,14 @@ def test_the_signature_is_small_and_has_the_weights_if_asked_for(fits, clear, pe
     assert set(relevant.signature_) <= set(range(12))
     assert len(relevant.signature_) < relevant.get_support().sum()
     assert relevant.signature_agreement_ > 0.9
+    assert (relevant.cluster_signature_agreements_ > 0.9).all()
     few = clone(relevant).set_params(selection="signature").fit(clear)
     np.testing.assert_array_equal(few.signature_, relevant.signature_)
     np.testing.assert_array_equal(few.labels_, relevant.labels_)
     np.testing.assert_array_equal(few.get_support(indices=True), few.signature_)
 
 
-@pytest.mark.parametrize(
-    ("penalty", "sparsity", "resolved"),
-    [("l0", np.int64(40), 40), ("l0", 0.1, 4), ("l0", 5.9, 5), ("l1", 2, 2.0)],
-)
+@pytest.mark.parametrize(("penalty", "sparsity", "resolved"), [("l0", 0.1, 4), ("l1", 2, 2.0)])
 def test_a_sparsity_that_is_given_is_honoured(clear, penalty, sparsity, resolved):
     fit = SparseKMeans(3, penalty=penalty, sparsity=sparsity, random_state=0).fit(clear)
     assert fit.sparsity_ == resolved
@@ -116,20 +106,11 @@ def test_a_sparsity_that_is_given_is_honoured(clear, penalty, sparsity, resolved
         assert fit.feature_weights_.sum() == pytest.approx(resolved)
 
 
-@pytest.mark.parametrize(("penalty", "factor", "shift"), [("l1", 1e-3, 0.0), ("l0", 250.0, 2.5e5)])
-def test_a_unit_and_a_zero_for_all_change_only_the_centres(fits, clear, penalty, factor, shift):
-    fit, moved = fits[penalty], clone(fits[penalty]).fit(factor * clear + shift)
-    np.testing.assert_array_equal(moved.labels_, fit.labels_)
-    np.testing.assert_array_equal(moved.get_support(), fit.get_support())
-    np.testing.assert_allclose(moved.feature_scores_, fit.feature_scores_)
-    np.testing.assert_allclose(moved.cluster_centers_, factor * fit.cluster_centers_ + shift)
-    assert moved.conclusion_ == fit.conclusion_
-    np.testing.assert_array_equal(moved.predict(factor * clear + shift), fit.predict(clear))
-
-
 @PENALTIES
 def test_samples_are_predicted_on_the_scale_of_x_by_distances_of_z_scores(fits, clear, penalty):
-    fit, new = fits[penalty], clear[::-1] + np.random.default_rng(0).normal(size=clear.shape)
+    # So many, and between the clusters, that other scales would move some.
+    new = np.random.default_rng(0).normal(clear.mean(axis=0), 3, size=(5000, 40))
+    fit = fits[penalty]
     z = (new[:, None] - fit.cluster_centers_) / clear.std(axis=0, ddof=1)
     expected = (fit.feature_weights_ * z**2).sum(axis=2).argmin(axis=1)
     np.testing.assert_array_equal(fit.predict(new), expected)
@@ -162,17 +143,6 @@ def test_what_is_known_of_drawn_samples_has_the_numbers_of_the_clusters_of_all(s
             assert set(features % 3) == {planted}
 
 
-def test_signatures_name_features_among_all_and_say_how_well_they_tell_a_cluster(clear):
-    constant = np.column_stack([np.full(50, 0.3), clear])
-    fit = SparseKMeans(3, random_state=0).fit(constant)
-    assert fit.cluster_signature_agreements_.shape == (3,)
-    assert (fit.cluster_signature_agreements_ > 0.9).all()
-    for cluster, features in enumerate(fit.cluster_signatures_):
-        (planted,) = np.unique(TRUTH[fit.labels_ == cluster])
-        assert set((features - 1) % 3) == {planted}
-        assert features.max() <= 12
-
-
 def test_groups_are_left_out_as_a_whole_and_count_once(clear):
     # Each sample comes three times: alone, its copies would place it and count for it.
     X, groups = np.repeat(clear, 3, axis=0), np.repeat(np.arange(50), 3)
@@ -185,29 +155,29 @@ def test_groups_are_left_out_as_a_whole_and_count_once(clear):
 
 
 def test_of_three_far_clusters_three_are_found():
-    X = np.random.default_rng(2).standard_normal((45, 40))
-    X[:, :12] += 6 * (np.arange(45)[:, None] % 3 == np.arange(12) % 3)
+    X = np.random.default_rng(2).standard_normal((30, 40))
+    X[:, :12] += 6 * (np.arange(30)[:, None] % 3 == np.arange(12) % 3)
     fit = SparseKMeans("auto", random_state=0).fit(X)
     assert fit.n_clusters_ == 3
-    assert classification_error_rate(np.arange(45) % 3, fit.labels_) == 0
+    assert classification_error_rate(np.arange(30) % 3, fit.labels_) == 0
     assert fit.cluster_centers_.shape == (3, 40)
     assert fit.has_clusters_
     table = fit.cluster_counts_
     names = ["n_clusters", "n_groups", "reproducibility", "groups", "chosen"]
     assert table.columns.tolist() == names
     # At least seven samples for each.
-    assert table["n_clusters"].tolist() == [2, 3, 4, 5, 6]
+    assert table["n_clusters"].tolist() == [2, 3, 4]
     assert table["chosen"].sum() == 1
     for row in table.itertuples():
         group = [int(name) for name in row.groups.split("-")]
         assert len(group) == row.n_clusters
         assert len(set(group)) == row.n_groups
-    assert fit.conclusion_.startswith("2 to 6 clusters were tried: 3 groups stand apart")
+    assert fit.conclusion_.startswith("2 to 4 clusters were tried: 3 groups stand apart")
 
 
 def test_noise_has_neither_clusters_nor_a_signature_whatever_is_asked_for():
-    X = np.random.default_rng(3).standard_normal((40, 120))
-    for n_clusters in (2, 4, "auto"):
+    X = np.random.default_rng(3).standard_normal((28, 120))
+    for n_clusters in (3, "auto"):
         fit = SparseKMeans(n_clusters, random_state=0).fit(X)
         assert fit.has_clusters_ is False
         assert fit.signature_ is None
@@ -238,7 +208,6 @@ def test_the_conclusion_is_one_sentence_that_says_what_was_found(fits, penalty):
 @PENALTIES
 def test_the_weights_are_those_of_the_penalty(fits, penalty):
     fit, weights = fits[penalty], fits[penalty].feature_weights_
-    assert fit.objective_ == pytest.approx(weights @ fit.feature_scores_, rel=1e-12)
     if penalty == "l0":
         assert isinstance(fit.sparsity_, int)
         assert set(weights) == {0.0, 1.0}
@@ -266,20 +235,18 @@ def test_what_cannot_be_is_refused_by_name_value_and_rule(clear, parameters, mes
         SparseKMeans(**{"n_clusters": 3, **parameters}).fit(clear)
 
 
-@PENALTIES
-def test_the_guard_holds(penalty):
+def test_the_guard_holds():
     X = np.random.default_rng(0).standard_normal((40, 12))
     X[0] = 12.0
     free, guarded = (
-        SparseKMeans(3, penalty=penalty, min_cluster_size=size, random_state=0).fit(X)
-        for size in (1, 9)
+        SparseKMeans(3, min_cluster_size=size, random_state=0).fit(X) for size in (1, 9)
     )
     assert np.bincount(free.labels_).min() < 9
     assert np.bincount(guarded.labels_, minlength=3).min() >= 9
 
 
 @PENALTIES
-@pytest.mark.parametrize("shape", [(2, 1), (2, 3), (4, 1), (4, 3), (9, 1), (9, 3)])
+@pytest.mark.parametrize("shape", [(2, 1), (4, 3), (9, 1)])
 def test_tiny_data_are_fitted(penalty, shape):
     X = np.random.default_rng(shape[0]).standard_normal(shape)
     for n_clusters in sorted({2, shape[0]}):
@@ -330,10 +297,7 @@ def test_where_factors_are_the_optimum_the_clusters_are_found_all_the_same():
 
 @pytest.mark.slow
 def test_the_two_leukemias_are_found_where_k_means_fails(test_data):
-    file = test_data / "microarray" / "leukemia_72x3571.npz"
-    if not file.is_file():
-        pytest.skip(f"no microarray data: {file} is absent (SPARSEKM_TEST_DATA names its folder)")
-    with np.load(file) as arrays:
+    with np.load(test_data / "microarray" / "leukemia_72x3571.npz") as arrays:
         raw, classes = arrays["X"], arrays["y"]
     X = (raw - raw.mean(axis=0)) / raw.std(axis=0, ddof=1)
     assert matching_error_rate(classes, KMeans(2, random_state=0).fit(X).labels_) > 0.2

@@ -103,13 +103,6 @@ def test_the_last_alternation_of_sparse_k_means_weighs_samples(data, weights, sp
     assert fit.objective_ == pytest.approx(fit.feature_weights_ @ scores)
 
 
-def test_weights_of_one_change_nothing(data):
-    plain = SparseKMeans(3, random_state=0).fit(data.X)
-    fit = SparseKMeans(3, random_state=0).fit(data.X, sample_weight=np.ones(45))
-    for name in ("labels_", "feature_weights_", "feature_scores_", "cluster_centers_"):
-        np.testing.assert_allclose(getattr(fit, name), getattr(plain, name), rtol=1e-12)
-
-
 def test_sparse_k_means_sets_outliers_aside(data, contaminated):
     X, rows = contaminated
     fit = SparseKMeans(3, trim=0.07, random_state=0).fit(X)

@@ -12,24 +12,24 @@ import pandas as pd
 from scipy.stats import chi2_contingency, false_discovery_control, kruskal
 from scipy.stats.contingency import association
 
-from sparsekm.annotation.gene_table import VERDICTS, judge_features, rank_scores
+from sparsekm.annotation.gene_table import rank_scores
 from sparsekm.io.known_classes import distinct_classes, is_known
-from sparsekm.io.normalised_file import RowSource, row_blocks
+from sparsekm.io.normalised_file import Source, row_blocks
 from sparsekm.io.store import TunedFit
-from sparsekm.io.tables import FLAG, NUMBER, WHOLE, WORD, TableFormat, columns
+from sparsekm.io.tables import TableFormat
 
 # The file ``contingency.csv``: a row for each method, cluster and class with samples in common.
 # Samples without a known class are left out, including from ``n_cluster``.
 OVERLAP = TableFormat(
     "match_clusters",
-    {
-        "method": WORD,
-        **columns(WHOLE, "cluster n_cluster"),
-        **columns(WORD, "label name color"),
-        **columns(WHOLE, "n_label n_shared"),
-        **columns(NUMBER, "share_of_cluster share_of_label"),
-        "is_best": FLAG,
-    },
+    """
+    word    method
+    whole   cluster n_cluster
+    word    label name color
+    whole   n_label n_shared
+    number  share_of_cluster share_of_label
+    flag    is_best
+    """,
 )
 
 
@@ -86,7 +86,7 @@ class Highest(NamedTuple):
     lead: np.ndarray
 
 
-def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> Highest:
+def find_highest(X: Source, codes: np.ndarray, n_groups: int) -> Highest:
     """Find the group in which each feature has its largest mean, its effect size and lead there.
 
     The effect is Cohen's d against all other samples; the lead is how far the mean exceeds that of
@@ -95,11 +95,10 @@ def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> Highest:
     """
     codes = np.asarray(codes, dtype=np.intp)
     sizes = np.bincount(codes[codes >= 0], minlength=n_groups)
-    sums, scale = np.zeros((n_groups, X.shape[1])), np.zeros(X.shape[1])
+    sums, scale = np.zeros((n_groups, 1)), np.zeros(1)
     for groups, block in _grouped_blocks(X, codes):
-        for group in np.unique(groups):
-            sums[group] += block[groups == group].sum(axis=0)
-        np.maximum(scale, np.abs(block).max(axis=0, initial=0), out=scale)
+        sums = sums + [block[groups == group].sum(axis=0) for group in range(n_groups)]
+        scale = np.maximum(scale, np.abs(block).max(axis=0, initial=0))
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(sizes[:, None] > 0, sums / sizes[:, None], -np.inf)
         best = means.argmax(axis=0)
@@ -119,7 +118,7 @@ def find_highest(X: RowSource, codes: np.ndarray, n_groups: int) -> Highest:
     return Highest(best, effect, np.where(np.isfinite(second), inside - second, np.nan))
 
 
-def _grouped_blocks(X: RowSource, codes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _grouped_blocks(X: Source, codes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the groups and values, copied, of the samples that have a group, block by block."""
     for rows, block in row_blocks(X):
         grouped = codes[rows] >= 0
@@ -127,7 +126,7 @@ def _grouped_blocks(X: RowSource, codes: np.ndarray) -> Iterator[tuple[np.ndarra
 
 
 def locate_features(
-    X: RowSource, clusters: np.ndarray, labels: np.ndarray | None = None
+    X: Source, clusters: np.ndarray, labels: np.ndarray | None = None
 ) -> pd.DataFrame:
     """Tabulate the cluster and the known class in which each feature is highest."""
     clusters = np.asarray(clusters)
@@ -155,11 +154,6 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
     """
     found: dict[str, Any] = {}
     for method, fit in fits.items():
-        if (len(fit.labels), len(fit.weights)) != data.shape:
-            raise ValueError(
-                f"{method}: n_samples={len(fit.labels)} and n_features={len(fit.weights)} should "
-                f"be {data.n_obs} and {data.n_vars}, as in the data."
-            )
         numbers = [str(k) for k in range(int(fit.attributes["n_clusters"]))]
         data.obs[f"cluster_{method}"] = pd.Categorical.from_codes(fit.clustered, numbers)
         data.var[f"score_{method}"] = fit.scores
@@ -175,15 +169,10 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
             "sparsity": fit.sparsity,
             "objective": fit.objective,
             "n_features_kept": int(np.count_nonzero(fit.weights)),
-            # Nested settings are JSON, since HDF5 has no type for them.
-            **{
-                name: json.dumps(value, sort_keys=True) if isinstance(value, Mapping) else value
-                for name, value in fit.attributes.items()
-            },
+            "conclusion": str(fit.attributes.get("conclusion", "")),
+            # HDF5 has no type for nested settings.
+            "versions": json.dumps(fit.attributes["versions"], sort_keys=True),
         }
-    if "l0" in fits and "l1" in fits:
-        verdicts = judge_features(fits["l0"].weights, fits["l1"].weights)
-        data.var["verdict"] = pd.Categorical(verdicts, categories=VERDICTS)
     data.uns["sparsekm"] = found
 
 

@@ -29,7 +29,7 @@ from sparsekm.annotation.gene_table import primary_method
 from sparsekm.cluster.matrices.matrix import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.weight_step import TopFeatures
-from sparsekm.io.tables import NUMBER_OR_NOTHING, WHOLE, WORD, TableFormat, columns
+from sparsekm.io.tables import TableFormat
 from sparsekm.pipeline.provenance import derive_seed
 
 N_MAPS = 199
@@ -66,12 +66,12 @@ def keep_by_chance(
 
 ENRICHMENT = TableFormat(
     "enrich_genes",
-    {
-        **columns(WORD, "group term name"),
-        **columns(WHOLE, "n_analysed n_group n_term n_shared"),
-        **columns(NUMBER_OR_NOTHING, "expected fold p_value q_value p_spatial"),
-        **columns(WORD, "genes"),
-    },
+    """
+    word     group term name
+    whole    n_analysed n_group n_term n_shared
+    number?  expected fold p_value q_value p_spatial
+    word     genes
+    """,
 )
 GROUPS = ("kept", "dropped", "only l1")
 """Groups of features, in the order of tables."""

@@ -13,16 +13,7 @@ from scipy.stats import rankdata
 
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.store import TunedFit
-from sparsekm.io.tables import (
-    FLAG,
-    IDENTIFIER,
-    NUMBER,
-    NUMBER_OR_NOTHING,
-    WHOLE,
-    WORD,
-    TableFormat,
-    columns,
-)
+from sparsekm.io.tables import TableFormat
 
 VERDICTS = ("kept by both", "only l0", "only l1", "neither")
 """Which of l0 and l1 keep a feature, in the order of tables."""
@@ -35,18 +26,16 @@ _DESCRIPTIVE_COLUMNS = ("name", *_IDENTIFIERS, "relevant", "planted_kind", "plan
 GENE_TABLE = TableFormat(
     "annotate_genes",
     # A gene may be called "NA", "nan" or "1", so symbols and names stay strings.
-    {"symbol": WORD},
-    others={
-        **dict.fromkeys(_IDENTIFIERS, IDENTIFIER),
-        "relevant": FLAG,
-        "rank_": WHOLE,
-        **dict.fromkeys(("score_", "weight_", "stability_", "selection_frequency_"), NUMBER),
-        "highest_cluster": WHOLE,
-        # Without spread there is no effect size, and the cell is empty.
-        "effect_": NUMBER_OR_NOTHING,
-        "lead_": NUMBER_OR_NOTHING,  # one group alone has none
-        "": WORD,
-    },
+    "word symbol",
+    # Without spread there is no effect size, and of one group alone no lead: the cell is empty.
+    """
+    identifier  entrez_id gene_id
+    flag        relevant
+    whole       rank_* highest_cluster
+    number      score_* weight_* stability_* selection_frequency_*
+    number?     effect_* lead_*
+    word        *
+    """,
 )
 
 
@@ -98,12 +87,6 @@ def gene_table(
         added[f"stability_{method}"] = (stability or {}).get(method)
         added[f"selection_frequency_{method}"] = fit.selection_frequency
     added |= {} if further is None else {name: further[name].array for name in further}
-    for name, values in added.items():
-        if values is not None and np.shape(values) != (len(var),):
-            raise ValueError(
-                f"{name}: shape={np.shape(values)} should be ({len(var)},), one value per row of "
-                "var."
-            )
     found = {name: values for name, values in added.items() if values is not None}
     return table.assign(**found).sort_values(f"rank_{methods[0]}", kind="stable", ignore_index=True)
 
@@ -133,16 +116,20 @@ KEEPING = (VERDICTS[0], VERDICTS[1], KEPT)
 _RULE = "compare_ages"
 KEPT_BY_AGE = TableFormat(
     _RULE,
-    {"symbol": WORD, "n_analysed": WHOLE, "n_kept": WHOLE, "first": WORD, "last": WORD},
-    others={"": WORD},
+    """
+    word   symbol
+    whole  n_analysed n_kept
+    word   first last
+    """,
+    "word *",
 )
 CHANGES = TableFormat(
     _RULE,
-    {
-        **columns(WORD, "earlier later"),
-        **columns(WHOLE, "n_enter n_leave n_stay"),
-        **columns(WORD, "enter leave stay"),
-    },
+    """
+    word   earlier later
+    whole  n_enter n_leave n_stay
+    word   enter leave stay
+    """,
 )
 
 

@@ -20,13 +20,12 @@ from scipy.stats import gamma
 from sparsekm.annotation.gene_table import primary_method
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.input_error import InputError
-from sparsekm.io.normalised_file import MatrixFile, RowSource, read_normalised, row_blocks
+from sparsekm.io.normalised_file import read_normalised, row_blocks
 from sparsekm.io.readers.messages import shown
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.io.row_stream import RowStream
 from sparsekm.io.store import read_fit
-from sparsekm.io.tables import FLAG, NUMBER_OR_NOTHING, WHOLE_OR_NOTHING, WORD, TableFormat, columns
+from sparsekm.io.tables import TableFormat
 from sparsekm.pipeline.scales import log_counts, log_values
 
 SCALINGS = ("run", "own")
@@ -45,12 +44,12 @@ _SUSPICIOUS = 0.5
 # the run in it. Of a sample that lacks too many features nothing else is known.
 PREDICTED = TableFormat(
     "sparsekm predict",
-    {
-        "sample": WORD,
-        "cluster": WHOLE_OR_NOTHING,
-        **columns(NUMBER_OR_NOTHING, "distance margin"),
-        "none_of_them": FLAG,
-    },
+    """
+    word     sample
+    whole?   cluster
+    number?  distance margin
+    flag     none_of_them
+    """,
 )
 
 
@@ -65,7 +64,8 @@ class KnownClusters:
     # (s,): z-scores are values less the mean, divided by the deviation; None if the run made none.
     means: np.ndarray | None
     deviations: np.ndarray | None
-    values: RowSource  # (n, s): the samples of the run, as z-scores if it made them
+    file: Path  # with the samples of the run, as z-scores if it made them
+    places: np.ndarray  # (s,): the features in this file
     labels: np.ndarray  # (n,), -1 where a sample was set aside
     provenance: Mapping[str, Any]
 
@@ -99,7 +99,8 @@ class KnownClusters:
             centers=fit.centers[:, used],
             means=None if data.means is None else data.means[used],
             deviations=None if data.deviations is None else data.deviations[used],
-            values=MatrixFile(file).select(used),
+            file=file,
+            places=used,
             labels=fit.clustered,
             provenance=data.provenance,
         )
@@ -121,9 +122,10 @@ class KnownClusters:
         cluster and the relative spread of all: of a few samples, the largest is too near. At home
         are samples that are nearest to their own cluster.
         """
-        blocks = [self.measure(np.where(has, Z, np.nan)) for _, Z in row_blocks(self.values)]
+        blocks = row_blocks(self.file, self.places)
+        found = [self.measure(np.where(has, Z, np.nan)) for _, Z in blocks]
         labels = self.labels[self.labels >= 0]
-        distances = np.concatenate(blocks)[self.labels >= 0]
+        distances = np.concatenate(found)[self.labels >= 0]
         sizes = np.bincount(labels, minlength=len(self.centers))
         distances[:, sizes == 0] = np.inf
         at_home = float(np.mean(distances.argmin(axis=1) == labels))
@@ -154,7 +156,7 @@ def read_samples(
         values = frame.to_numpy(np.float64)
         offset = np.nan_to_num(values[0])
         names = [[str(name) for name in axis] for axis in (frame.columns, frame.index)]
-        return RawMatrix(RowStream.of((values - offset).astype(np.float32)), offset, *names)
+        return RawMatrix.of((values - offset).astype(np.float32), offset, *names)
     settings = json.loads(known.provenance.get("reading", "{}"))
     same = Path(table).suffix.lower() == Path(str(known.provenance.get("file"))).suffix.lower()
     taken = {name: settings[name] for name in _TAKEN_OVER if same and settings.get(name)}
@@ -218,16 +220,16 @@ def _decide(distances: np.ndarray, limits: np.ndarray) -> pd.DataFrame:
 
 def _transformed(raw: RawMatrix, provenance: Mapping[str, Any], places: np.ndarray) -> pd.DataFrame:
     """Return new samples as the run saw its own before z-scores: (m, s), NaN where unknown."""
-    how, X, offset = provenance["normalisation"], raw.X, raw.offset
+    how = provenance["normalisation"]
     if how == "counts":
         if "library_size" not in provenance:
             raise InputError(
                 "the run did not keep its library size: run it again, by this version."
             )
-        X, offset = log_counts(raw, float(provenance["library_size"]))[0], np.zeros(X.shape[1])
+        raw = log_counts(raw, float(provenance["library_size"]))
     elif how == "log2":
-        X, offset = log_values(raw), np.zeros(X.shape[1])
-    rows = [as_dense(block[:, places]).astype(np.float64) for _, block in X.blocks()]
-    values = np.concatenate(rows) + offset[places]
+        raw = log_values(raw)
+    rows = [as_dense(block[:, places]).astype(np.float64) for _, block in raw.blocks()]
+    values = np.concatenate(rows) + raw.offset[places]
     values[:, places < 0] = np.nan
     return pd.DataFrame(values)

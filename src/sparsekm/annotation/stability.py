@@ -20,13 +20,13 @@ import pandas as pd
 from sklearn.base import clone
 
 from sparsekm.cluster.matrices.containers import VaryingFeatures, count_distinct
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.weight_step import PENALTIES
-from sparsekm.io.hdf5_format import DamagedFileError
-from sparsekm.io.tables import NUMBER, WHOLE, WORD, TableFormat
+from sparsekm.io.hdf5_format import checked, require
+from sparsekm.io.tables import TableFormat
 from sparsekm.metrics import label_codes
 from sparsekm.pipeline.provenance import derive_seed
-from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.fold_fits import screened_start
 
 # Enough of a search for one of many fits.
@@ -104,7 +104,11 @@ def _keeps(data, estimator: Any, sparsity: float, screening: str | None, seed: i
 # ``subsamples`` are counts, and ``stability`` is their ratio.
 _FORMAT = TableFormat(
     "gene_stability",
-    {"symbol": WORD, "kept": WHOLE, "subsamples": WHOLE, "stability": NUMBER},
+    """
+    word    symbol
+    whole   kept subsamples
+    number  stability
+    """,
 )
 
 
@@ -121,10 +125,9 @@ def read_stability(file: str | Path, symbols: Sequence[str]) -> np.ndarray:
     """Read the share of subsamples, in [0, 1], that keep each feature; check the symbols."""
     table = _FORMAT.read(file)
     kept, subsamples = table["kept"], table["subsamples"]
-    if list(table["symbol"]) != [str(s) for s in symbols]:
-        problem = f"symbols should be the {len(symbols)} features of the data set"
-        raise DamagedFileError(file, problem, _FORMAT.rule)
-    if not (kept.between(0, subsamples) & (subsamples > 0)).all():
-        problem = "kept should lie between 0 and subsamples in every row"
-        raise DamagedFileError(file, problem, _FORMAT.rule)
+    with checked(file, _FORMAT.rule):
+        is_right = list(table["symbol"]) == [str(s) for s in symbols]
+        require(is_right, f"symbols should be the {len(symbols)} features of the data set")
+        is_right = (kept.between(0, subsamples) & (subsamples > 0)).all()
+        require(is_right, "kept should lie between 0 and subsamples in every row")
     return (kept / subsamples).to_numpy()

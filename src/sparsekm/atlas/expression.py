@@ -27,7 +27,7 @@ from sparsekm.atlas.grid import GridError, read_annotation, read_energy
 from sparsekm.atlas.ontology import Ontology, map_regions, parse_ontology
 from sparsekm.io.hdf5_format import DamagedFileError, find_array, open_checked, read_parts
 from sparsekm.io.input_error import InputError
-from sparsekm.io.tables import FLAG, WHOLE, WORD, TableFormat
+from sparsekm.io.tables import TableFormat
 from sparsekm.pipeline.provenance import package_versions
 from sparsekm.pipeline.scales import zscore
 
@@ -155,8 +155,12 @@ def read_tables(folder: str | Path) -> tuple[Ontology, pd.DataFrame]:
 _RULE = "assemble_expression"
 _TRUTH = TableFormat(
     "retrieve_atlas",
-    {"gene_id": WHOLE, "relevant": FLAG, "kind": WORD, "regions": WORD},
-    others={"": WORD},
+    """
+    whole  gene_id
+    flag   relevant
+    word   kind regions
+    """,
+    "word *",
 )
 
 
@@ -177,7 +181,7 @@ def add_truth(data: anndata.AnnData, truth_file: str | Path) -> None:
 def read_expression(path: str | Path) -> anndata.AnnData:
     """Read the expression of an age from a file written by rule assemble_expression."""
     with open_checked(path, _RULE) as opened:
-        parts = read_parts(opened, _RULE)
+        parts = read_parts(opened)
         shape = (len(parts["obs"]), len(parts["var"]))
         X = find_array(opened, "X", kind="f", shape=shape)[()]
         return anndata.AnnData(X=X, **parts)
@@ -250,7 +254,13 @@ def _squash_gene(x: np.ndarray) -> np.ndarray:
 
 
 COMMON_GENES = TableFormat(
-    "find_common_genes", {"gene_id": WHOLE, "gene": WORD, "common": FLAG}, others={"": WORD}
+    "find_common_genes",
+    """
+    whole  gene_id
+    word   gene
+    flag   common
+    """,
+    "word *",
 )
 """The file ``common_genes.csv``, with a further column for each age."""
 

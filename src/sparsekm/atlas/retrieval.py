@@ -27,20 +27,21 @@ from sparsekm.atlas.listing import (
 from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.io.atomic import remove_unfinished, write_bytes
 from sparsekm.io.hdf5_format import DamagedFileError
-from sparsekm.io.tables import WHOLE, WHOLE_OR_NOTHING, WORD, TableFormat, columns
+from sparsekm.io.tables import TableFormat
 from sparsekm.network import NotFoundError, Received, RefusedError, UnavailableError
 
+# The role is ``listing``, ``annotation`` or ``energy``; the file is relative to the folder, empty
+# if nothing was stored, and the url its origin; the reason is why a volume was rejected or could
+# not be downloaded.
 MANIFEST = TableFormat(
     "retrieve_atlas",
-    {
-        **columns(WORD, "role"),  # ``listing``, ``annotation`` or ``energy``
-        **columns(WHOLE_OR_NOTHING, "section_data_set_id gene_id"),
-        # The file is relative to the folder, empty if nothing was stored; the url is its origin.
-        **columns(WORD, "gene file url"),
-        **columns(WHOLE, "bytes"),
-        **columns(WORD, "sha256 status"),
-        **columns(WORD, "reason"),  # why a volume was rejected or could not be downloaded
-    },
+    """
+    word    role
+    whole?  section_data_set_id gene_id
+    word    gene file url
+    whole   bytes
+    word    sha256 status reason
+    """,
 )
 STATUSES = ("ok", "missing", "no_grid", "rejected", "not_fetched")
 """Checked and stored; the source has no such file; an intact archive without a volume; one whose

@@ -161,35 +161,35 @@ RANDOM = 0.2
 class Search:
     """Search the best partition at every sparsity of a path; `n_init` scales the climbs.
 
-    Samples are exchanged one at a time: thorough, for few samples in memory.
+    Samples are exchanged one at a time: thorough, for few samples in memory. The first climbs are
+    from k-means++ seeds, whose ends are offered along the path.
     """
 
     def __init__(self, X: FeatureMatrix, partition: KMeansPartition, weight_steps, n_init, rng):
-        self.X, self.rows, self.partition, self.rng = X, X.rows, partition, rng
+        self.partition, self.rng, rows = partition, rng, X.rows
         self.n_clusters, self.n_places = partition.n_clusters, len(weight_steps)
-        n, p = X.shape
+        self.n_samples, p = X.shape
         # Where all features count alike, the samples are climbed in as few dimensions as they are.
-        wide = n < p and isinstance(self.rows, np.ndarray)
+        wide = self.n_samples < p and isinstance(rows, np.ndarray)
         alike = [wide and step.keeps_all(p) for step in weight_steps]
-        embedded = embed_samples(self.rows) if any(alike) else self.rows
-        columns = X.block if isinstance(self.rows, np.ndarray) else self.rows
+        embedded = embed_samples(rows) if any(alike) else rows
+        columns = X.block if isinstance(rows, np.ndarray) else rows
         everything = embedded, columns, TopFeatures(embedded.shape[1])
         self._spaces = [
-            everything if same else (self.rows, columns, step)
+            everything if same else (rows, columns, step)
             for same, step in zip(alike, weight_steps, strict=True)
         ]
-        per_init = min(EFFORT / np.sqrt(float(n) * p * self.n_clusters), GENERATIONS**2)
+        per_init = min(
+            EFFORT / np.sqrt(float(self.n_samples) * p * self.n_clusters), GENERATIONS**2
+        )
         self.n_climbs = n_init * per_init * self.n_places**0.25
         self.n_children = int(np.ceil(self.n_climbs / GENERATIONS))
         self.pools = [Pool(self.n_clusters) for _ in weight_steps]
         self.climbed = 0
-
-    def start(self) -> None:
-        """Climb from k-means++ seeds, and offer the ends along the path."""
-        starts = np.empty((max(2, self.n_children), self.X.n_samples), np.int32)
+        starts = np.empty((max(2, self.n_children), self.n_samples), np.int32)
         draws = self.rng.random((len(starts), self.n_clusters))
         take_turns(
-            lambda b: nearest_seeds(self.rows, self.n_clusters, draws[b], starts[b]),
+            lambda b: nearest_seeds(rows, self.n_clusters, draws[b], starts[b]),
             len(starts),
             self.partition.n_threads,
         )
@@ -267,7 +267,7 @@ class Search:
         places = (first + np.arange(self.n_children)) % self.n_places
         others = places + self.rng.integers(-1, 2, size=len(places))
         others = np.clip(others, 0, self.n_places - 1)
-        children = np.empty((len(places), self.X.n_samples), np.int32)
+        children = np.empty((len(places), self.n_samples), np.int32)
         restarted = self.rng.random(len(places)) < RESTARTED
         ranks = self.rng.random((len(places), 2))
         for child, place, other, rank, fresh in zip(
@@ -324,7 +324,6 @@ def search_path(
 
     def evolve(X, partition, weight_steps, proposed, more_steps=0):
         search = Search(X, partition, weight_steps, effort.n_init, rng)
-        search.start()
         if len(proposed):
             # At sparsities beyond those asked for, what was proposed for the densest of these.
             places = np.arange(len(weight_steps))
@@ -346,8 +345,9 @@ def search_path(
     # go on at the denser sparsities too, and what they come to is compared.
     hidden = X.n_features > len(chosen)
     continued = with_denser if hidden else weight_steps
+    sample = X.take(chosen)
     search, n_iter, report = evolve(
-        X.take(chosen),
+        sample,
         partition.for_sample(len(chosen), X.n_samples),
         with_denser,
         [labels[chosen] for labels in proposed],
@@ -357,7 +357,8 @@ def search_path(
     if objectives_only and not hidden:
         return [], objectives
     restarts = rng if hidden else None
-    fits = _go_on_with_all(X, partition, continued, search, proposed, n_iter, restarts)
+    given = partition, continued, search, proposed, n_iter, restarts
+    fits = _go_on_with_all(X, sample, *given)
     fits = fits[: len(weight_steps)]
     report(len(continued))
     if hidden:
@@ -376,7 +377,9 @@ def _refine(X, partition, weight_steps, fits, ended) -> list[Fit]:
     return share_partitions(X, partition, weight_steps, refined)
 
 
-def _go_on_with_all(X, partition, weight_steps, search, proposed, n_iter, rng=None) -> list[Fit]:
+def _go_on_with_all(
+    X, sample, partition, weight_steps, search, proposed, n_iter, rng=None
+) -> list[Fit]:
     """Extend what a sample's pools hold to all samples, and improve the best at every sparsity.
 
     They go on side by side. With a generator they take turns: each goes on from the best of its
@@ -384,7 +387,7 @@ def _go_on_with_all(X, partition, weight_steps, search, proposed, n_iter, rng=No
     begun anew on the features that it has come to keep: on these the clusters may show.
     """
     in_turn = rng is not None
-    sample, scores = search.X, search.partition.scores
+    scores = search.partition.scores
     # Side by side, fits of a matrix larger than memory would hold twice its blocks.
     together = isinstance(X, CentredMatrix) and not in_turn
     n_workers = min(partition.n_threads if together else 1, len(weight_steps))

@@ -102,7 +102,7 @@ def _add_run(commands: Any) -> None:
         ("--dry-run", "read the table, print what it holds, and end"),
         ("--quiet", "print errors only"),
     ):
-        how.add_argument(flag, action="store_true", help=meaning)
+        how.add_argument(flag, action="store_true", default=None, help=meaning)
 
 
 def _add_predict(commands: Any) -> None:

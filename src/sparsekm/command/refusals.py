@@ -18,7 +18,7 @@ from sparsekm.pipeline.workflow_files import read_patterns, recorded_files, walk
 
 _OWN_FOLDER = Path(".snakemake/sparsekm")
 # The options that also apply to a configuration file.
-_ALWAYS_APPLY = ("command", "table", "cores", "force", "quiet", "dry_run")
+_ALWAYS_APPLY = ("command", "table", "cores", "force", "quiet")
 # The rules that no report needs unless it shows the paper's experiments.
 _STUDIES = ("simulation", "studies", "theory", "yardstick")
 _MOST_NAMED = 3
@@ -32,7 +32,7 @@ def refuse_options(options: Namespace) -> None:
     """Refuse the options that only apply to a table, given with a configuration file."""
     flags = {setting.name: setting.flag for setting in TABLE_SETTINGS}
     given = [
-        f"--no-{key}" if value is False else flags.get(key, f"--{key}")
+        f"--no-{key}" if value is False else flags.get(key, f"--{key.replace('_', '-')}")
         for key, value in vars(options).items()
         if key not in _ALWAYS_APPLY and value is not None
     ]

@@ -48,15 +48,13 @@ def run_table(options: Namespace) -> int:
     place, is_table = find_workflow(), options.table.suffix not in (".yaml", ".yml")
     if is_table:
         file, text = _prepare(options, place, tell)
+        if options.dry_run:
+            return 0
         settings = yaml.safe_load(text)
     else:
         refusals.refuse_options(options)
         file = options.table
         settings = configuration.read_configuration(file)
-        if options.dry_run:
-            _look_again(file, settings, tell)
-    if options.dry_run:
-        return 0
     folder = file.resolve().parent
     refusals.refuse_to_write(file, settings, place, is_table=is_table, force=options.force)
     with refusals.take_turn(folder):
@@ -115,17 +113,6 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
     again = f"sparsekm run {shlex.quote(str(file))}"
     how = {"methods": options.methods or DEFAULT_METHODS, "min_cluster_size": smallest}
     return file, configuration.compose(name, entry, again, **how)
-
-
-def _look_again(file: Path, settings: Mapping[str, Any], tell: Callable[[str], Any]) -> None:
-    """Summarise the tables of a configuration."""
-    matrices = settings.get("matrices") or {}
-    tables = {name: entry for name, entry in matrices.items() if entry and entry.get("path")}
-    if not tables:
-        raise CommandError(f"{file}: matrices={list(matrices)} should name a file for --dry-run.")
-    for name, entry in tables.items():
-        _, summary = summarise_table(file.resolve().parent / entry["path"], entry)
-        tell(f"{name}: {summary}")
 
 
 def _taken_names(place: Path) -> set[str]:

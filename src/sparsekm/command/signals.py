@@ -50,26 +50,15 @@ def run_group(command: Sequence[str], **options: Any) -> int:
     and Snakemake alone would wait for its jobs.
     """
     with subprocess.Popen(command, process_group=0, **options) as process:
-
-        def pause(number: int, frame: object) -> None:
-            os.killpg(process.pid, signal.SIGSTOP)
-            os.kill(os.getpid(), signal.SIGSTOP)
-            os.killpg(process.pid, signal.SIGCONT)
-
-        before = signal.signal(signal.SIGTSTP, pause)
         try:
             return _wait(process)
         except Stopped:
-            # The second is for a group that is suspended.
-            for number in (signal.SIGINT, signal.SIGCONT):
-                os.killpg(process.pid, number)
+            os.killpg(process.pid, signal.SIGINT)
             try:
                 _wait(process)
             except Stopped:
                 os.killpg(process.pid, signal.SIGKILL)
             raise
-        finally:
-            signal.signal(signal.SIGTSTP, before)
 
 
 def _wait(process: subprocess.Popen) -> int:

@@ -15,8 +15,13 @@ from typing import Any
 from sparsekm.command.configuration import dataset_name
 from sparsekm.command.refusals import CommandError, short_path
 from sparsekm.io.readers.reader import ReadingSize, measure_matrix
-from sparsekm.io.table_description import TableDescription, short
-from sparsekm.io.table_settings import VALUE_SETTINGS, options_in, split_settings
+from sparsekm.io.table_settings import (
+    VALUE_SETTINGS,
+    TableDescription,
+    options_in,
+    short,
+    split_settings,
+)
 from sparsekm.pipeline.bounded_process import LEAST, Limits, run_bounded
 from sparsekm.pipeline.normalisation import read_normalised_table
 
@@ -31,8 +36,7 @@ def summarise_table(table: Path, settings: Mapping[str, Any]) -> tuple[TableDesc
     """
 
     def work() -> dict[str, Any]:
-        raw, found = read_normalised_table(table, *split_settings(settings), quick=True)
-        return asdict(raw.describe(len(found.dropped)))
+        return asdict(read_normalised_table(table, *split_settings(settings), quick=True)[0])
 
     limits = _limits_of(table, settings.get("layer"))
     found = TableDescription(**run_bounded(table, work, limits))
@@ -81,7 +85,7 @@ def predict_table(options: Namespace) -> int:
         sizes = found["cluster"][~found["none_of_them"]].value_counts().sort_index()
         counts = [f"cluster {cluster}: {size}" for cluster, size in sizes.items()]
         counts.append(f"none of them: {found['none_of_them'].sum()}")
-        head = f"{table}: {raw.X.shape[0]:,} samples x {raw.X.shape[1]:,} features"
+        head = f"{table}: {raw.shape[0]:,} samples x {raw.shape[1]:,} features"
         told = [*(f"  {line}." for line in said), f"  {', '.join(counts)}"]
         return [head, *_note_lines(raw.remarks), *told]
 

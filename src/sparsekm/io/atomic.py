@@ -1,18 +1,16 @@
 """Writing among other processes: a file is complete or absent, and locks take turns.
 
-Some network file systems do not support locks. There processes do not wait for each other: the work
-is done without the lock, and a line in the log says so.
+Some network file systems do not support locks. There processes do not wait for each other, and the
+work is done without the lock.
 """
 
 from __future__ import annotations
 
 import errno
-import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -105,13 +103,11 @@ def is_supported() -> bool:
     return fcntl is not None
 
 
-def lock_file(
-    opened: IO | int, *, wait: bool = True, tell: Callable[[str], object] | None = None
-) -> bool:
+def lock_file(opened: IO | int, *, wait: bool = True) -> bool:
     """Lock a file that this process has opened for writing, until the file is closed.
 
     Returns False only if another process holds the lock and `wait` is false. On a file system
-    without locks it returns True and calls `tell` with a line, which by default is logged once.
+    without locks it returns True.
     """
     if fcntl is None:
         raise OSError(errno.ENOSYS, SUPPORTED)
@@ -122,14 +118,4 @@ def lock_file(
     except OSError as error:
         if error.errno not in _WITHOUT_LOCKS:
             raise
-        (tell or _log_once)(
-            f"This file system does not support locks ({error.strerror}): jobs do not wait for "
-            "each other."
-        )
     return True
-
-
-@cache
-def _log_once(line: str) -> None:
-    # Through its own logger: the functions of `logging` would configure the root logger.
-    logging.getLogger(__name__).warning("%s", line)

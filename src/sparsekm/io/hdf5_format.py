@@ -29,33 +29,40 @@ class DamagedFileError(InputError):
         )
 
 
-class _DamageError(Exception):
-    """What is wrong with an open file."""
+class DamageError(Exception):
+    """What is wrong with a file; `checked` adds its name and the rule that wrote it."""
 
 
 def require(holds: Any, problem: str) -> None:
-    """Refuse an open file; `open_checked` adds its name and the rule that wrote it."""
+    """Refuse a file that is read inside `checked`."""
     if not holds:
-        raise _DamageError(problem)
+        raise DamageError(problem)
+
+
+@contextmanager
+def checked(file: str | Path, rule: str) -> Iterator[None]:
+    """Raise `DamagedFileError` for what is found to be wrong with a file written by `rule`."""
+    if not Path(file).is_file():
+        raise FileNotFoundError(f"{file}: no such file; rule {rule} writes it.")
+    try:
+        yield
+    except DamageError as problem:
+        raise DamagedFileError(file, str(problem), rule) from problem.__cause__
 
 
 @contextmanager
 def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
     """Open an HDF5 file written by `rule`; if it cannot be read, raise `DamagedFileError`."""
-    file = Path(file)
-    if not file.is_file():
-        raise FileNotFoundError(f"{file}: no such file; rule {rule} writes it.")
-    try:
-        with h5py.File(file, "r") as opened:
-            yield opened
-    except (InputError, MemoryError):
-        raise
-    except _DamageError as problem:
-        raise DamagedFileError(file, str(problem), rule) from problem.__cause__
-    # HDF5 reports a truncated file when it is opened or only when a block is read, and damage can
-    # cause almost any error anywhere inside HDF5, h5py or anndata.
-    except Exception as error:
-        raise DamagedFileError(file, f"truncated or damaged ({reason_of(error)})", rule) from error
+    with checked(file, rule):
+        try:
+            with h5py.File(file, "r") as opened:
+                yield opened
+        except (InputError, MemoryError, DamageError):
+            raise
+        # HDF5 reports a truncated file when it is opened or only when a block is read, and damage
+        # can cause almost any error anywhere inside HDF5, h5py or anndata.
+        except Exception as error:
+            raise DamageError(f"truncated or damaged ({reason_of(error)})") from error
 
 
 def require_shape(dataset: h5py.Dataset, name: str, wanted: Sequence[int | None]) -> None:
@@ -89,24 +96,21 @@ def write_anndata(file: str | Path, data: anndata.AnnData, **options: Any) -> No
         data.write_h5ad(temporary, **options)
 
 
-def read_part(opened: h5py.File, name: str, rule: str, kind: type = object) -> Any:
+def read_part(opened: h5py.File, name: str, kind: type = object) -> Any:
     """Read a part of an AnnData file, such as ``uns/provenance``, and check its type."""
     # Not at the top: most readers of HDF5 need no AnnData, which takes a quarter of a second.
     from anndata.io import read_elem
 
-    file = opened.filename
     try:
         part = read_elem(opened[name])
     except Exception as error:
-        problem = f"{name} is missing or damaged ({reason_of(error)})"
-        raise DamagedFileError(file, problem, rule) from error
-    if not isinstance(part, kind):
-        problem = f"{name} is a {type(part).__name__}; it should be a {kind.__name__}"
-        raise DamagedFileError(file, problem, rule)
+        raise DamageError(f"{name} is missing or damaged ({reason_of(error)})") from error
+    is_right = isinstance(part, kind)
+    require(is_right, f"{name} is a {type(part).__name__}; it should be a {kind.__name__}")
     return part
 
 
-def read_parts(opened: h5py.File, rule: str) -> dict[str, Any]:
+def read_parts(opened: h5py.File) -> dict[str, Any]:
     """Read everything in an AnnData file except its matrix."""
     kinds = {"obs": pd.DataFrame, "var": pd.DataFrame, "obsm": dict, "uns": dict}
-    return {name: read_part(opened, name, rule, kind) for name, kind in kinds.items()}
+    return {name: read_part(opened, name, kind) for name, kind in kinds.items()}

@@ -14,8 +14,6 @@ source of the data and their processing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from copy import copy
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +24,11 @@ import pandas as pd
 from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.io.atomic import atomic_path
 from sparsekm.io.hdf5_format import find_array, open_checked, read_parts, require
 from sparsekm.io.known_classes import class_column, class_names, is_known
-from sparsekm.io.row_stream import RowStream, SparseRows
+from sparsekm.io.readers.raw_matrix import RawMatrix, SparseRows
 
 RULE = "normalise_expression (of an age) or normalise_matrix"
 ANNOTATION = "annotation "
@@ -39,43 +38,9 @@ NUMBERS_AT_ONCE = 2**22
 _REGION_COLUMNS = ("acronym", "name", "id", "color")
 
 
-@dataclass(frozen=True)
-class NormalisedData:
-    """A data set of n samples and p features, except the parts that only other programs use."""
-
-    # (n, p), float32; a `numpy.memmap`, or of such, if it was not read into memory
-    X: np.ndarray | csr_array
-    var: pd.DataFrame  # the table of features, p rows
-    provenance: dict[str, Any]
-    labels: np.ndarray | None = None  # as `sparsekm.io.known_classes` describes them
-    groups: np.ndarray | None = None  # (n,), object array of str
-    batch: np.ndarray | None = None  # likewise
-    weights: np.ndarray | None = None  # (n,), float64
-    positions: np.ndarray | None = None  # (n, d), float64; of an age in millimetres
-    regions: pd.DataFrame | None = None  # of an age: the table of its classes
-    center: np.ndarray | None = None  # (p,), float64: to be subtracted from a sparse X
-    # (p,), float64: means and standard deviations before z-scoring; None if X is as it came.
-    means: np.ndarray | None = None
-    deviations: np.ndarray | None = None
-    relevant: np.ndarray | None = None  # (p,), bool
-    feature_groups: np.ndarray | None = None  # (p,), object array of str
-
-    @property
-    def features(self) -> list[str]:
-        """The names of the features."""
-        return [str(name) for name in self.var.index]
-
-    def take(self, rows: np.ndarray) -> NormalisedData:
-        """Return some of the samples, or some repeatedly."""
-        of_samples = ("labels", "groups", "batch", "weights", "positions")
-        known = {name: getattr(self, name) for name in of_samples}
-        taken = {name: values[rows] for name, values in known.items() if values is not None}
-        return replace(self, X=self.X[rows], **taken)
-
-
 def write_normalised(
     file: str | Path,
-    X: np.ndarray | csr_array | RowStream,
+    X: np.ndarray | csr_array | RawMatrix,
     obs: pd.DataFrame,
     var: pd.DataFrame,
     provenance: Mapping[str, Any],
@@ -93,7 +58,7 @@ def write_normalised(
             obs[name] = pd.Categorical(obs[name])
     uns = {**(uns or {}), "provenance": dict(provenance)}
     data = anndata.AnnData(obs=obs, var=var, obsm=dict(obsm or {}), uns=uns)
-    rows = X if isinstance(X, RowStream) else RowStream.of(X)
+    rows = X if isinstance(X, RawMatrix) else RawMatrix.of(X)
     n_bytes = 8 * rows.n_stored.sum() if rows.is_sparse else 4 * rows.shape[0] * rows.shape[1]
     with atomic_path(file, int(n_bytes)) as temporary:
         data.write_h5ad(temporary)
@@ -103,7 +68,7 @@ def write_normalised(
             _write_matrix(opened, rows)
 
 
-def _write_matrix(opened: h5py.File, X: RowStream) -> None:
+def _write_matrix(opened: h5py.File, X: RawMatrix) -> None:
     """Write X block by block, a sparse one with columns ascending in a row, none twice."""
     if not X.is_sparse:
         array = opened.create_dataset("X", X.shape, np.float32)
@@ -129,21 +94,19 @@ def _write_matrix(opened: h5py.File, X: RowStream) -> None:
 
 def read_normalised(
     file: str | Path, most_bytes: int | None = None, *, values: bool = True
-) -> NormalisedData:
+) -> ScaledData:
     """Read and check a data set, without X if `values` is false.
 
     A dense X is read into memory if it takes no more than `most_bytes`, by default always; a
     sparse one is mapped from the file.
     """
     with open_checked(file, RULE) as opened:
-        parts = read_parts(opened, RULE)
+        parts = read_parts(opened)
         X = _read_matrix(opened, parts, most_bytes) if values else None
         return _check_parts(X, **parts)
 
 
-def _check_parts(
-    X: Any, obs: pd.DataFrame, var: pd.DataFrame, obsm: dict, uns: dict
-) -> NormalisedData:
+def _check_parts(X: Any, obs: pd.DataFrame, var: pd.DataFrame, obsm: dict, uns: dict) -> ScaledData:
     def numbers(name: str, table: Mapping[str, Any], place: str = "var") -> np.ndarray | None:
         if name not in table:
             return None
@@ -167,7 +130,7 @@ def _check_parts(
     if relevant is not None:
         require(relevant.dtype == bool, f"var: relevant has dtype={relevant.dtype}")
         relevant = relevant.to_numpy()
-    return NormalisedData(
+    return ScaledData(
         X=X,
         var=var,
         provenance=uns["provenance"],
@@ -188,7 +151,7 @@ def _check_parts(
 def read_anndata(file: str | Path, most_bytes: int | None = None) -> anndata.AnnData:
     """Read the whole data set; `most_bytes` is that of `read_normalised`."""
     with open_checked(file, RULE) as opened:
-        parts = read_parts(opened, RULE)
+        parts = read_parts(opened)
         X = _read_matrix(opened, parts, most_bytes)
         # AnnData does not write the type memmap, only what it maps.
         return anndata.AnnData(X=X if issparse(X) else np.asarray(X), **parts)
@@ -254,52 +217,34 @@ def _cut(shape: tuple[int, int]) -> Iterator[slice]:
         yield slice(start, min(start + height, shape[0]))
 
 
-class MatrixFile:
-    """X of a file, or some of its columns, read by rows on demand; a sparse X is centred."""
-
-    def __init__(self, file: str | Path) -> None:
-        self._file = file
-        with open_checked(file, RULE) as opened:
-            self.shape = self._whole = _open_rows(opened).shape
-            self._center = opened["var/center"][()] if "center" in opened["var"] else None
-        self._columns: Any = slice(None)
-
-    def __getitem__(self, rows: slice) -> np.ndarray:
-        start, stop, _ = rows.indices(self.shape[0])
-        values = np.empty((stop - start, self.shape[1]), dtype=np.float32)
-        with open_checked(self._file, RULE) as opened:
-            stored = _open_rows(opened)
-            for part in _cut((stop - start, self._whole[1])):
-                block = stored[start + part.start : start + part.stop]
-                chosen = as_dense(block[:, self._columns])
-                values[part] = chosen - (0 if self._center is None else self._center[self._columns])
-        return values
-
-    def take(self, rows: np.ndarray) -> np.ndarray:
-        """Read some rows, ascending."""
-        parts = [
-            self[part][rows[(rows >= part.start) & (rows < part.stop)] - part.start]
-            for part in _cut(self._whole)
-        ]
-        return np.concatenate(parts)
-
-    def select(self, columns: np.ndarray) -> RowSource:
-        """Select columns, in memory if they are small enough, otherwise as another `MatrixFile`."""
-        chosen = copy(self)
-        chosen._columns = np.asarray(columns, dtype=np.intp)
-        chosen.shape = (self.shape[0], chosen._columns.size)
-        return chosen[:] if chosen.shape[0] * chosen.shape[1] <= NUMBERS_AT_ONCE else chosen
+Source = np.ndarray | str | Path
+"""A matrix in memory, or the file whose X it is, of which only blocks are read."""
 
 
-RowSource = np.ndarray | MatrixFile
-"""A matrix of shape (n, p), in memory or not: ``source[start:stop]`` returns an array."""
+def row_blocks(source: Source, features: Any = slice(None)) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield blocks of a matrix: the rows, and a copy of some features as float64, centred.
 
-
-def row_blocks(source: RowSource) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield a matrix in blocks: the rows, and a copy of their values as float64.
-
-    The blocks depend only on the number of features, so that sums over them are identical to the
-    last bit whether or not the matrix is in memory.
+    The blocks depend only on the number of all features, so that sums over them are identical to
+    the last bit whether or not the matrix is in memory.
     """
-    for rows in _cut(source.shape):
-        yield rows, np.array(source[rows], dtype=np.float64)
+    if isinstance(source, np.ndarray):
+        for rows in _cut(source.shape):
+            yield rows, np.array(source[rows, features], dtype=np.float64, order="C")
+        return
+    with open_checked(source, RULE) as opened:
+        stored = _open_rows(opened)
+        center = opened["var/center"][()][features] if "center" in opened["var"] else 0
+        for rows in _cut(stored.shape):
+            block = as_dense(stored[rows][:, features])
+            # As of a matrix in memory, centred values are single, and sums run in this order.
+            yield rows, (block - center).astype(np.float32, order="C").astype(np.float64)
+
+
+def read_features(file: str | Path, features: Any, samples: np.ndarray | None = None) -> np.ndarray:
+    """Read some features of X as float32, centred, of all or some samples, both ascending."""
+    parts = []
+    for rows, block in row_blocks(file, features):
+        if samples is not None:
+            block = block[samples[(samples >= rows.start) & (samples < rows.stop)] - rows.start]
+        parts.append(block.astype(np.float32))
+    return np.concatenate(parts)

@@ -1,4 +1,4 @@
-"""The settings of a user's table, declared once, in `table_settings.json`.
+"""A user's table: its settings, declared once, in `table_settings.json`, and its description.
 
 The options of the command, the comments of the configuration that it writes, the part of the
 schema about matrices, the table in the documentation and the options that messages name are made
@@ -11,13 +11,14 @@ import argparse
 import json
 import re
 import shlex
-import textwrap
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from sparsekm.io.input_error import escape_unprintable, shorten
 
 
 @dataclass(frozen=True)
@@ -101,29 +102,6 @@ def schema_properties() -> dict[str, Any]:
     }
 
 
-def documentation_lines() -> list[str]:
-    """Return the lines of the table in the documentation."""
-    lines = ["| option | setting | meaning |", "|---|---|---|"]
-    for setting in TABLE_SETTINGS:
-        example = yaml.safe_dump(setting.example, default_flow_style=True, width=1000)
-        value = example.removesuffix("\n").removesuffix("\n...")
-        lines.append(
-            f"| `{setting.shown(setting.example)}` | `{setting.name}: {value}` | "
-            f"{setting.meaning} |"
-        )
-    return lines
-
-
-def comment_lines() -> list[str]:
-    """Return the comments about the settings in the project's own configuration."""
-    lines: list[str] = []
-    for setting in TABLE_SETTINGS:
-        wrapped = textwrap.wrap(setting.meaning, 80)
-        lines.append(f"#   {f'{setting.name}:':<15} {wrapped[0]}")
-        lines += [f"#{'':<19}{line}" for line in wrapped[1:]]
-    return lines
-
-
 def options_in(message: str) -> list[str]:
     """Return the options, with their values, for the settings that a message names.
 
@@ -150,3 +128,51 @@ def options_in(message: str) -> list[str]:
             option = " ".join(filter(None, (setting.flag, setting.metavar)))
         options.append(option)
     return list(dict.fromkeys(options))
+
+
+_MOST_CLASSES = 8
+
+
+@dataclass(frozen=True)
+class TableDescription:
+    """The content of a table, and what its reader did.
+
+    `samples` and `features` are the first and last names; `classes` counts the samples of each
+    known class, and `n_unknown` those without a class; `n_groups` is the number of groups. `lines`
+    tells what the lines of the table hold. `remarks` say what was guessed, left out or changed,
+    with the settings that would read it otherwise.
+    """
+
+    n_samples: int
+    n_features: int
+    samples: list[str] | None
+    features: list[str]
+    classes: dict[str, int] | None
+    n_unknown: int
+    n_groups: int | None
+    lines: str | None
+    remarks: list[str]
+
+    def summary(self) -> list[str]:
+        """Return a few lines about the content, without the remarks."""
+        told = [f"{self.n_samples:,} samples x {self.n_features:,} features"]
+        for what, names in (("samples", self.samples), ("features", self.features)):
+            shown_names = " ... ".join(f"'{short(name)}'" for name in names or ())
+            told.append(f"  {what}: {shown_names or 'without names'}")
+        if self.lines == "samples":
+            told.append("  lines hold samples (--transpose reads them as features)")
+        if self.lines == "features":
+            told.append("  lines hold features (--no-transpose reads them as samples)")
+        if self.classes is not None:
+            largest = sorted(self.classes.items(), key=lambda item: -item[1])
+            some = [f"{short(name)} {count}" for name, count in largest[:_MOST_CLASSES]]
+            some += ["..."] * (len(largest) > _MOST_CLASSES)
+            unknown = f"; {self.n_unknown} samples without a class" if self.n_unknown else ""
+            noun = "class" if len(largest) == 1 else "classes"
+            told.append(f"  {len(largest)} {noun}: {', '.join(some)}{unknown}")
+        return told + ([] if self.n_groups is None else [f"  {self.n_groups} groups"])
+
+
+def short(text: str, most: int = 40) -> str:
+    """Write any text in one short line."""
+    return shorten(escape_unprintable(text), most)

@@ -6,7 +6,6 @@ As for HDF5 files, anything that the writer would not have written raises `Damag
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -15,79 +14,66 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.io.atomic import write_table
-from sparsekm.io.hdf5_format import DamagedFileError
+from sparsekm.io.hdf5_format import DamageError, checked, require
 from sparsekm.io.input_error import reason_of
-
-WORD, WHOLE, NUMBER, FLAG = "word", "whole", "number", "flag"
-"""Kinds of columns: text; an integer; a finite number; True or False."""
-IDENTIFIER = "identifier"
-"""Integers or empty cells (Int64) if all cells are such, otherwise text."""
-WHOLE_OR_NOTHING, NUMBER_OR_NOTHING = "whole?", "number?"
-"""The same, or empty."""
 
 # Tables made of floats write 2 as 2.0.
 _INTEGER = r"-?[0-9]{1,18}(?:\.0)?"
 _NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
-# By kind: a pattern of its cells, what they should be, and the dtype of the column.
+# By kind: a pattern of its cells, what they should be, and the dtype of the column. "word" is any
+# text; "identifier" an integer or nothing (Int64) if all cells are such, otherwise text.
 _KINDS = {
-    WHOLE: (_INTEGER, "a whole number", np.int64),
-    NUMBER: (_NUMBER, "a finite number", np.float64),
-    FLAG: ("True|False", "True or False", bool),
-    WHOLE_OR_NOTHING: (f"(?:{_INTEGER})?", "a whole number or nothing", "Int64"),
-    NUMBER_OR_NOTHING: (f"(?:{_NUMBER})?", "a finite number or nothing", np.float64),
+    "whole": (_INTEGER, "a whole number", np.int64),
+    "number": (_NUMBER, "a finite number", np.float64),
+    "flag": ("True|False", "True or False", bool),
+    "whole?": (f"(?:{_INTEGER})?", "a whole number or nothing", "Int64"),
+    "number?": (f"(?:{_NUMBER})?", "a finite number or nothing", np.float64),
 }
 
 
-def read_words(file: str | Path, rule: str) -> pd.DataFrame:
+def _read_words(file: str | Path) -> pd.DataFrame:
     """Read a table as text: cells such as "NA" or "1" are not converted.
 
     The file must be a UTF-8 table in which each line has as many cells as the header, and the
     column names must differ.
     """
-    cells = _parse(file, rule, header=None, dtype=str, na_filter=False)
+    cells = _parse(file, header=None, dtype=str, na_filter=False)
     header, rows = cells.iloc[0].tolist(), cells.iloc[1:]
     # pandas pads lines that are too short, even with na_filter=False.
     short = rows.isna().any(axis=1)
     if short.any():
-        line = int(np.argmax(short.to_numpy())) + 2
-        raise DamagedFileError(file, f"line {line} should have {len(header)} cells", rule)
-    if len(set(header)) != len(header):
-        raise DamagedFileError(file, f"columns={header} should differ", rule)
+        raise DamageError(f"line {int(short.argmax()) + 2} should have {len(header)} cells")
+    require(len(set(header)) == len(header), f"columns={header} should differ")
     return rows.set_axis([str(name) for name in header], axis=1).reset_index(drop=True)
 
 
-def infer_table(file: str | Path, rule: str) -> pd.DataFrame:
+def infer_table(file: str | Path, rule: str, columns: Iterable[str] = ()) -> pd.DataFrame:
     """Read a table whose columns depend on the run; numbers are read to the last bit."""
-    return _parse(file, rule, float_precision="round_trip")
+    with checked(file, rule):
+        table = _parse(file, float_precision="round_trip")
+        _require_columns(table, columns)
+    return table
 
 
-def require_columns(
-    file: str | Path, table: pd.DataFrame, columns: Iterable[str], rule: str
-) -> None:
-    """Refuse a table that lacks a column."""
+def _require_columns(table: pd.DataFrame, columns: Iterable[str]) -> None:
     absent = [name for name in columns if name not in table.columns]
-    if absent:
-        raise DamagedFileError(file, f"columns={list(table.columns)} should include {absent}", rule)
+    require(not absent, f"columns={list(table.columns)} should include {absent}")
 
 
-def _parse(file: str | Path, rule: str, **options: Any) -> pd.DataFrame:
-    file = Path(file)
-    if not file.is_file():
-        raise FileNotFoundError(f"{file}: no such file; rule {rule} writes it.")
-    body = file.read_bytes()
-    if b"\0" in body:
-        raise DamagedFileError(file, f"byte {body.index(0)} is NUL; the file is not text", rule)
+def _parse(file: str | Path, **options: Any) -> pd.DataFrame:
+    body = Path(file).read_bytes()
+    require(b"\0" not in body, f"byte {body.find(0)} is NUL; the file is not text")
     try:
         return pd.read_csv(BytesIO(body), encoding="utf-8", **options)
     except Exception as error:
-        raise DamagedFileError(file, f"not a table ({reason_of(error)})", rule) from error
+        raise DamageError(f"not a table ({reason_of(error)})") from error
 
 
-def _convert(file: str | Path, cells: pd.Series, kind: str, rule: str) -> pd.Series:
+def _convert(cells: pd.Series, kind: str) -> pd.Series:
     """Return a column of cells as its kind; a cell that is none is named with its line."""
-    if kind == IDENTIFIER:
-        kind = WHOLE_OR_NOTHING if cells.str.fullmatch("[0-9]{0,18}").all() else WORD
-    if kind == WORD:
+    if kind == "identifier":
+        kind = "whole?" if cells.str.fullmatch("[0-9]{0,18}").all() else "word"
+    if kind == "word":
         return cells
     pattern, wanted, dtype = _KINDS[kind]
     is_right = cells.str.fullmatch(pattern)
@@ -97,7 +83,7 @@ def _convert(file: str | Path, cells: pd.Series, kind: str, rule: str) -> pd.Ser
     if not is_right.all():
         row = int(np.argmin(is_right))
         cell = f"line {row + 2}, {cells.name}={cells.iloc[row][:40]!r}"
-        raise DamagedFileError(file, f"{cell} should be {wanted}", rule)
+        raise DamageError(f"{cell} should be {wanted}")
     if dtype is bool:
         return cells == "True"
     if dtype is not np.float64:
@@ -105,21 +91,22 @@ def _convert(file: str | Path, cells: pd.Series, kind: str, rule: str) -> pd.Ser
     return found
 
 
-def columns(kind: str, names: str) -> dict[str, str]:
-    """Give columns, their names separated by spaces, a kind."""
-    return dict.fromkeys(names.split(), kind)
+def _read_kinds(lines: str) -> dict[str, str]:
+    """Return the kind of each name, in order; a line has a kind and names."""
+    rows = map(str.split, lines.strip().splitlines())
+    return {name.removesuffix("*"): kind for kind, *names in rows for name in names}
 
 
-@dataclass(frozen=True)
 class TableFormat:
-    """A kind of table; if it has a column ``chosen``, exactly one row is chosen."""
+    """A kind of table, which `rule` writes; with a column ``chosen``, exactly one row is chosen.
 
-    rule: str
-    # The required columns, each with a kind of `sparsekm.io.tables`.
-    columns: Mapping[str, str]
-    # Kinds of further columns, by the beginning of their names. If given, columns may be in any
-    # order; otherwise a table has exactly `columns`, in their order.
-    others: Mapping[str, str] | None = None
+    `columns` are lines of a kind and the names of the columns of this kind. A table has exactly
+    these, in their order, unless there are `others`: the same of further columns, in any order,
+    whose names begin so.
+    """
+
+    def __init__(self, rule: str, columns: str, others: str = "") -> None:
+        self.rule, self.columns, self.others = rule, _read_kinds(columns), _read_kinds(others)
 
     def write(self, file: str | Path, table: pd.DataFrame, chosen: int | None = None) -> None:
         """Write the table atomically; `chosen` is the position of the row to mark."""
@@ -129,24 +116,25 @@ class TableFormat:
 
     def read(self, file: str | Path) -> pd.DataFrame:
         """Read the table and check every cell: str, int64, float64 (NaN if empty) and bool."""
-        table = read_words(file, self.rule)
-        found = list(table.columns)
+        with checked(file, self.rule):
+            return self._read(file)
+
+    def _read(self, file: str | Path) -> pd.DataFrame:
+        table = _read_words(file)
+        found, kinds = list(table.columns), dict(self.columns)
         if self.others:
-            require_columns(file, table, self.columns, self.rule)
-        elif found != list(self.columns):
-            problem = f"columns={found} should be {list(self.columns)}"
-            raise DamagedFileError(file, problem, self.rule)
-        kinds = dict(self.columns)
+            _require_columns(table, kinds)
+        else:
+            require(found == list(kinds), f"columns={found} should be {list(kinds)}")
         for name in found:
-            starts = [start for start in self.others or () if name.startswith(start)]
-            if name not in kinds and not starts:
-                problem = f"column {name!r} should begin with one of {[*self.others]}"
-                raise DamagedFileError(file, problem, self.rule)
+            starts = [*filter(name.startswith, self.others)]
+            is_known = name in kinds or starts
+            require(is_known, f"column {name!r} should begin with one of {[*self.others]}")
             kinds.setdefault(name, self.others[starts[0]] if starts else "")
-        cells = {name: _convert(file, table[name], kinds[name], self.rule) for name in found}
+        cells = {name: _convert(table[name], kinds[name]) for name in found}
         table = pd.DataFrame(cells, index=table.index)
-        if "chosen" in self.columns and table["chosen"].sum() != 1:
-            raise DamagedFileError(file, "there should be one chosen row", self.rule)
+        is_chosen = "chosen" not in self.columns or table["chosen"].sum() == 1
+        require(is_chosen, "there should be one chosen row")
         return table
 
     def write_row(self, file: str | Path, values: Mapping[str, object]) -> None:
@@ -157,21 +145,15 @@ class TableFormat:
 
     def read_row(self, file: str | Path) -> pd.Series:
         """Read a table of one row; unknown values are NaN."""
-        table = self.read(file)
-        if len(table) != 1:
-            raise DamagedFileError(file, f"rows={len(table)} should be 1", self.rule)
+        with checked(file, self.rule):
+            table = self._read(file)
+            require(len(table) == 1, f"rows={len(table)} should be 1")
         return table.iloc[0]
-
-
-def _describe(rule: str, columns: str, others: Mapping[str, str] | None = None) -> TableFormat:
-    """Describe a format by lines of a kind and the columns of this kind, in order."""
-    lines = map(str.split, columns.strip().splitlines())
-    return TableFormat(rule, {name: kind for kind, *names in lines for name in names}, others)
 
 
 # The file ``scores.csv``: one row with the scores of a tuned fit; the last seven require a known
 # truth and are empty without one.
-SCORES = _describe(
+SCORES = TableFormat(
     "score_clustering",
     """
     word     dataset method
@@ -183,7 +165,7 @@ SCORES = _describe(
 # The file ``seeds.csv``: the scores of the fit that is shown, then of those from other seeds; seed
 # 0 is that of the tuning. ``n_kept_too`` are features that the fit shown keeps too, ``agreement``
 # is the adjusted Rand index with its clusters; the last four require known classes.
-SEEDS = _describe(
+SEEDS = TableFormat(
     "refit_other_seeds",
     """
     whole    seed
@@ -195,7 +177,7 @@ SEEDS = _describe(
 )
 
 # The file ``gap.csv``: the gap curve of a path, ascending in sparsity, and the chosen row.
-GAP = _describe(
+GAP = TableFormat(
     "tune_sparsity",
     """
     number  sparsity
@@ -207,7 +189,7 @@ GAP = _describe(
 
 # The file ``cluster_counts.csv``: numbers of clusters tried, how many groups among them stand
 # apart, the group of each cluster, and the row of the answer.
-COUNTS = _describe(
+COUNTS = TableFormat(
     "choose_cluster_count",
     """
     whole   n_clusters n_groups
@@ -218,7 +200,7 @@ COUNTS = _describe(
 )
 
 # The file ``separation.csv``: neighbouring clusters, and whether there is a valley between them.
-SEPARATION = _describe(
+SEPARATION = TableFormat(
     "find_consensus",
     """
     whole   cluster_a cluster_b
@@ -228,7 +210,7 @@ SEPARATION = _describe(
 )
 
 # The file ``consensus.csv``: the kinds of start whose fits of folds the consensus is of.
-STARTS = _describe(
+STARTS = TableFormat(
     "find_consensus",
     """
     word    start
@@ -242,15 +224,18 @@ STARTS = _describe(
 # as in ``tuned.h5``, -1 where a sample was set aside; if m resamples, it is followed by
 # ``reproducibility_m``, the share of the fits of folds that agree (empty if the tuning did not draw
 # the sample). Rows are in the order of the matrix.
-CLUSTERS = _describe(
+CLUSTERS = TableFormat(
     "export_clusters",
     "word sample label",
-    others={"cluster_": WHOLE, "reproducibility_": NUMBER_OR_NOTHING},
+    """
+    whole    cluster_*
+    number?  reproducibility_*
+    """,
 )
 
 # The file ``choices.csv``: the agreement of the answer with what another choice finds. Each row is
 # a choice, its value, the samples and features that were clustered, and the adjusted Rand index.
-CHOICES = _describe(
+CHOICES = TableFormat(
     "compare_choices",
     """
     word    choice value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.messages import of_file, refusal, say
 from sparsekm.io.readers.raw_matrix import RawMatrix, check_size
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.io.row_stream import RowStream
+from sparsekm.io.table_settings import TableDescription
 from sparsekm.pipeline import scales
 
 NORMALISATIONS = ("zscore", "counts", "log2", "none")
@@ -35,25 +35,6 @@ _MOST_DONORS = 2000
 _SAMPLES_AT_ONCE = 500
 
 
-@dataclass(frozen=True)
-class Normalised:
-    """A matrix of n samples and p features, ready to be clustered.
-
-    A sparse `X` is not centred: z-scores are X less `center`.
-    `kept` marks its features among those of the raw matrix. `dropped` names the constant features,
-    which cannot separate clusters. `n_filtered` counts the features that `n_top_features` left out.
-    """
-
-    X: RowStream
-    kept: np.ndarray
-    dropped: list[str]
-    n_filtered: int
-    center: np.ndarray | None
-    # (2, p): means and standard deviations before z-scoring.
-    moments: np.ndarray | None
-    library_size: float | None  # of counts: the median of the samples' totals
-
-
 def read_normalised_table(
     file: str | Path,
     reading: Mapping[str, Any],
@@ -63,10 +44,10 @@ def read_normalised_table(
     max_missing: float | None = None,
     *,
     quick: bool = False,
-) -> tuple[RawMatrix, Normalised]:
+) -> tuple[TableDescription, RawMatrix]:
     """Read a user's matrix with the settings `reading`, fill what is missing, and normalise it.
 
-    Remarks of the matrix say all that was guessed, left out or changed. `quick` is for a summary:
+    Remarks say all that was guessed, left out or changed. `quick` is for a summary:
     everything is as in the run except for the values that nearest neighbours fill in.
     """
     raw = read_matrix(file, **reading)
@@ -76,7 +57,7 @@ def read_normalised_table(
         found = normalise(raw, normalise_by, n_top_features)
     if found.dropped:
         raw.remarks.append(say("constant", n=len(found.dropped), names=found.dropped))
-    return raw, found
+    return raw.describe(len(found.dropped)), found
 
 
 def read_feature_groups(file: str | Path, features: Sequence[str]) -> np.ndarray:
@@ -97,7 +78,7 @@ def read_feature_groups(file: str | Path, features: Sequence[str]) -> np.ndarray
     return np.array([groups.get(name, name) for name in features], dtype=object)
 
 
-def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = None) -> Normalised:
+def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = None) -> RawMatrix:
     """Normalise a matrix.
 
     Constant features are dropped. "zscore" gives each other feature mean 0 and standard deviation 1
@@ -108,40 +89,30 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
     """
     if how not in NORMALISATIONS:
         raise ValueError(f"normalise={how!r} should be one of {list(NORMALISATIONS)}.")
-    n_features = raw.X.shape[1]
+    n_features = raw.shape[1]
     chosen = np.arange(n_features)
     if n_top_features is not None:
         chosen = scales.most_variable_counts(raw, n_top_features)
-    X, offset, size = raw.X, np.zeros(n_features), None
-    if how == "counts":
-        X, size = scales.log_counts(raw)
-    elif how == "log2":
-        X = scales.log_values(raw)
-    elif how == "none":
-        X = scales.file_values(raw)
-    else:
-        offset = raw.offset
-    if len(chosen) < n_features:
-        X, offset = X.select(chosen), offset[chosen]
-    moments = scales.measure_moments(X, offset)
-    kept, own = ~moments.constant, None
-    if not kept.any():
+    if how != "zscore":
+        change = {"counts": scales.log_counts, "log2": scales.log_values}
+        raw = change.get(how, scales.file_values)(raw)
+    X = raw.select(chosen) if len(chosen) < n_features else raw
+    moments = scales.measure_moments(X)
+    constant = moments.constant
+    kept, dropped = np.flatnonzero(~constant), np.flatnonzero(constant)
+    if not len(kept):
         raise refusal("all_constant", p=X.shape[1])
-    center = np.zeros(np.count_nonzero(kept)) if X.is_sparse else None
+    known: dict[str, Any] = {"n_filtered": n_features - len(chosen)}
+    known["dropped"] = [X.features[feature] for feature in dropped]
+    if X.is_sparse:
+        known["center"] = np.zeros(len(kept))
     if how != "none":
-        own = np.array([moments.mean + offset, moments.deviation])[:, kept]
-        center = None if center is None else moments.mean[kept] / moments.deviation[kept]
+        known["means"] = (moments.mean + X.offset)[kept]
+        known["deviations"] = moments.deviation[kept]
+        if X.is_sparse:
+            known["center"] = moments.mean[kept] / moments.deviation[kept]
         X = X.change(moments.scale)
-    dropped = [raw.features[feature] for feature in chosen[~kept]]
-    return Normalised(
-        X=X.select(np.flatnonzero(kept)) if dropped else X,
-        kept=np.isin(np.arange(n_features), chosen[kept]),
-        dropped=dropped,
-        n_filtered=n_features - len(chosen),
-        center=center,
-        moments=own,
-        library_size=size,
-    )
+    return replace(X.select(kept) if len(dropped) else X, **known)
 
 
 def settle_missing(
@@ -162,10 +133,10 @@ def settle_missing(
     limit = MAX_MISSING if max_missing is None else max_missing
     if impute not in IMPUTATIONS:
         raise ValueError(f"impute={impute!r} should be one of {list(IMPUTATIONS)}.")
-    if raw.X.is_sparse:
+    if raw.is_sparse:
         return raw
-    n, p = raw.X.shape
-    counts = [(np.isnan(b).sum(axis=0), np.isnan(b).sum(axis=1)) for _, b in raw.X.blocks()]
+    n, p = raw.shape
+    counts = [(np.isnan(b).sum(axis=0), np.isnan(b).sum(axis=1)) for _, b in raw.blocks()]
     by_feature = np.sum([of_block for of_block, _ in counts], axis=0)
     by_sample = np.concatenate([of_block for _, of_block in counts])
     total = int(by_feature.sum())
@@ -175,7 +146,7 @@ def settle_missing(
     lack = {"p": np.count_nonzero(by_feature), "of": np.count_nonzero(by_sample)}
     said = [say("missing", n=total, percent=100 * total / (n * p), **lack)]
     columns = np.flatnonzero((by_feature <= limit * n) & (by_feature < n))
-    X = raw.X.collect()[:, columns]
+    X = raw.collect()[:, columns]
     rows = np.flatnonzero(np.isnan(X).sum(axis=1) <= limit * max(1, len(columns)))
     names = raw.samples or [f"sample {i + 1}" for i in range(n)]
     for kind, all_of, kept in (("features", raw.features, columns), ("samples", names, rows)):
@@ -202,8 +173,7 @@ def settle_missing(
     first, *others = (name for name in IMPUTATIONS if name != impute)
     cure = say("cure_of_missing", first=first, others=", ".join(others), limit=limit)
     raw.remarks.append("; ".join(said) + cure)
-    raw.take(X, offset, rows, columns)
-    return raw
+    return raw.take(X, rows, columns)
 
 
 def _fill(X: np.ndarray, offset: np.ndarray, lacking: np.ndarray, impute: str) -> None:

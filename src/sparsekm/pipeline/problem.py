@@ -20,18 +20,18 @@ from sklearn.utils import get_tags
 from sparsekm.cluster.batches import centre_within, check_batch
 from sparsekm.cluster.matrices.containers import in_blocks
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means, feature_variances
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.unequal_samples import count_trimmed, first_kept, keep_nearest, repeat_samples
 from sparsekm.cluster.weight_step import resolve_sparsities
 from sparsekm.io.known_classes import count_clusters
-from sparsekm.io.normalised_file import NormalisedData, read_normalised
+from sparsekm.io.normalised_file import read_normalised
 from sparsekm.io.store import TunedFit, pick_fit
 from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
 from sparsekm.pipeline.registry import Method, get_method
 from sparsekm.tuning import sample_blocks
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus
-from sparsekm.tuning.feature_ranking import ScaledData
 from sparsekm.tuning.gap import default_sparsities
 from sparsekm.tuning.sparse_kmeans import MOST_SAMPLES
 
@@ -40,10 +40,10 @@ from sparsekm.tuning.sparse_kmeans import MOST_SAMPLES
 class ClusteringProblem:
     """The data to cluster, the estimator and its settings."""
 
-    whole: NormalisedData  # the content of the ``normalised.h5ad``
+    whole: ScaledData  # the content of the ``normalised.h5ad``
     # What is clustered, and its samples among those of `whole`: all, or some, ascending, repeated
     # by their weights or without outliers.
-    data: NormalisedData
+    data: ScaledData
     rows: np.ndarray
     samples: np.ndarray | None  # those to tune the sparsity on, ascending; None for all
     # Not fitted. Its `random_state` is `seed` or, for a consensus, the seed of its folds.
@@ -54,20 +54,11 @@ class ClusteringProblem:
     attributes: dict[str, Any]  # of the files of this problem
 
     @cached_property
-    def tuning(self) -> NormalisedData:
+    def tuning(self) -> ScaledData:
         """The samples on which the sparsity is tuned, dense if the method reads no sparse ones."""
         found = self.data if self.samples is None else self.data.take(self.samples)
         is_ready = get_tags(self.estimator).input_tags.sparse or isinstance(found.X, np.ndarray)
         return found if is_ready else replace(found, X=as_dense(found.X))
-
-    @property
-    def tuning_scaled(self) -> ScaledData:
-        """The same, with the scale that features had before they were z-scored."""
-        X, means, deviations = self.tuning.X, self.tuning.means, self.tuning.deviations
-        zeros = np.zeros(X.shape[1])
-        if means is None or deviations is None:
-            return ScaledData(X, zeros, np.ones(X.shape[1]))
-        return ScaledData(X, means if self.data.center is None else zeros, deviations)
 
     @property
     def tuning_blocks(self) -> np.ndarray | None:
@@ -114,7 +105,7 @@ class ClusteringProblem:
         return self.estimator.path(in_blocks(self.data.X), [sparsity])
 
 
-def cluster_means(data: NormalisedData, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+def cluster_means(data: ScaledData, labels: np.ndarray, n_clusters: int) -> np.ndarray:
     """Average the z-scores of every cluster: (K, p), those of all samples for one without any."""
     means = cluster_centers(data.X, labels, n_clusters)
     if np.isnan(means).any():
@@ -146,7 +137,7 @@ def describe_fit(
     return replace(fit, labels=everyone, trimmed=out if is_trimmed else None)
 
 
-def _take_samples(data: NormalisedData, rows: np.ndarray) -> NormalisedData:
+def _take_samples(data: ScaledData, rows: np.ndarray) -> ScaledData:
     """Return some samples, or some repeatedly, whose copies are one group."""
     taken = data.take(rows)
     if data.groups is None and len(np.unique(rows)) < len(rows):
@@ -154,7 +145,7 @@ def _take_samples(data: NormalisedData, rows: np.ndarray) -> NormalisedData:
     return _standardise(taken)
 
 
-def _standardise(data: NormalisedData) -> NormalisedData:
+def _standardise(data: ScaledData) -> ScaledData:
     """Make values z-scores again, if they were before samples were taken or values changed."""
     X = data.X
     if data.means is None or data.deviations is None:
@@ -293,7 +284,7 @@ def find_clusters(
         estimator = clone(estimator).set_params(n_clusters=n_joined)
     found = fit_consensus(
         estimator,
-        problem.tuning_scaled,
+        problem.tuning,
         join=n_joined is not None,
         seed=estimator.random_state if seed is None else seed,
         blocks=problem.tuning_blocks,

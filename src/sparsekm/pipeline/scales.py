@@ -11,8 +11,7 @@ from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.dense_parts import as_dense, variance_beyond_trend
 from sparsekm.io.readers.messages import MatrixError, say
-from sparsekm.io.readers.raw_matrix import RawMatrix
-from sparsekm.io.row_stream import Block, RowStream
+from sparsekm.io.readers.raw_matrix import Block, RawMatrix
 
 _CELLS_AT_ONCE = 2**18
 # Larger values suggest counts: genotypes, scores and small ranks are whole numbers too. Of a sparse
@@ -49,18 +48,15 @@ class Moments:
 
 def zscore(X: np.ndarray) -> Moments:
     """Turn an array into z-scores, in place, and return the moments that it had."""
-    moments = measure_moments(RowStream.of(X))
-    for rows, block in RowStream.of(X).blocks(max(1, _CELLS_AT_ONCE // X.shape[1])):
+    matrix = RawMatrix.of(X)
+    moments = measure_moments(matrix)
+    for rows, block in matrix.blocks(max(1, _CELLS_AT_ONCE // X.shape[1])):
         X[rows] = moments.scale(block, rows)
     return moments
 
 
-def measure_moments(X: RowStream, offset: np.ndarray | None = None) -> Moments:
-    """Compute means and standard deviations.
-
-    `offset` was subtracted from the values of an array before; it serves to distinguish rounding
-    from variation.
-    """
+def measure_moments(X: RawMatrix) -> Moments:
+    """Compute means and standard deviations, less the offset of the matrix."""
     n, p = X.shape
     total, squares, size = np.zeros(p), np.zeros(p), np.zeros(p)
     epsilon = np.finfo(np.float32).eps
@@ -82,23 +78,22 @@ def measure_moments(X: RowStream, offset: np.ndarray | None = None) -> Moments:
         for _, block in X.blocks(height):
             centred = block - mean
             squares += np.einsum("ij,ij->j", centred, centred)
-        rounding = epsilon * size
-        if offset is not None:
-            rounding = np.maximum(rounding, 8 * np.finfo(np.float64).eps * np.abs(offset))
+        # An offset makes rounding of its own.
+        rounding = np.maximum(epsilon * size, 8 * np.finfo(np.float64).eps * np.abs(X.offset))
     deviation = np.sqrt(squares / (n - 1))
     return Moments(mean, deviation, deviation <= rounding)
 
 
-def file_values(raw: RawMatrix) -> RowStream:
+def file_values(raw: RawMatrix) -> RawMatrix:
     """Return a matrix with the values of its file, rounded to single precision."""
-    if raw.X.is_sparse:
-        return raw.X
+    if raw.is_sparse:
+        return raw
     offset = raw.offset.astype(np.float32)
-    return raw.X.change(lambda block, rows: block + offset)
+    return raw.change(lambda block, rows: block + offset, offset=np.zeros_like(raw.offset))
 
 
-def log_counts(raw: RawMatrix, library_size: float | None = None) -> tuple[RowStream, float]:
-    """Transform counts to ``log(1 + count / total * library size)``; return the size too.
+def log_counts(raw: RawMatrix, library_size: float | None = None) -> RawMatrix:
+    """Transform counts to ``log(1 + count / total * library size)``.
 
     The total is the sum of a sample over all features, and the library size the median of the
     totals, unless it is given. Negative values, and samples without counts, are refused.
@@ -119,10 +114,10 @@ def log_counts(raw: RawMatrix, library_size: float | None = None) -> tuple[RowSt
             return np.log1p(block * own[:, np.newaxis])
         return _store(block, np.log1p(block.data * np.repeat(own, np.diff(block.indptr))))
 
-    return counts.change(change), size
+    return counts.change(change, library_size=size)
 
 
-def log_values(raw: RawMatrix) -> RowStream:
+def log_values(raw: RawMatrix) -> RawMatrix:
     """Transform values to ``log2(1 + value)``; negative ones are refused."""
 
     def change(block: Block, rows: slice) -> Block:
@@ -139,7 +134,7 @@ def _store(block: csr_array, values: np.ndarray) -> csr_array:
     return csr_array(parts, shape=block.shape)
 
 
-def _without_negative(raw: RawMatrix, refusal: str) -> RowStream:
+def _without_negative(raw: RawMatrix, refusal: str) -> RawMatrix:
     X = file_values(raw)
     # Missing values, of which a sparse matrix has none, are passed over.
     smallest = min(
@@ -166,9 +161,9 @@ def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
     """
     if _largest_count(_values(raw)) < 0:
         raise MatrixError(say("top_of_no_counts"))
-    if n_features >= raw.X.shape[1]:
-        return np.arange(raw.X.shape[1])
-    moments = measure_moments(log_counts(raw)[0])
+    if n_features >= raw.shape[1]:
+        return np.arange(raw.shape[1])
+    moments = measure_moments(log_counts(raw))
     variances = np.where(moments.constant, 0, moments.deviation**2)
     beyond = variance_beyond_trend(moments.mean, variances)
     return np.sort(np.argsort(-beyond, kind="stable")[:n_features])
@@ -176,8 +171,8 @@ def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
 
 def _values(raw: RawMatrix) -> Iterator[np.ndarray]:
     """Yield the values of the file; of a sparse matrix those that it stores."""
-    for _, block in raw.X.blocks():
-        yield block.data if raw.X.is_sparse else block + raw.offset
+    for _, block in raw.blocks():
+        yield block.data if raw.is_sparse else block + raw.offset
 
 
 def _largest_count(parts: Iterable[np.ndarray]) -> float:
@@ -207,9 +202,9 @@ def remark_on_scale(raw: RawMatrix, normalise: str) -> list[str]:
     if normalise == "counts":
         # Values on a log scale are in every block.
         return [] if _largest_count(islice(_values(raw), 1)) >= 0 else [say("no_counts")]
-    if remark := describe_counts(_values(raw), is_sparse=raw.X.is_sparse):
+    if remark := describe_counts(_values(raw), is_sparse=raw.is_sparse):
         return [remark + say("cure_of_counts")]
-    _, block = next(raw.X.blocks())
+    _, block = next(raw.blocks())
     values = as_dense(block)[:_LOOKED_AT, :_LOOKED_AT].astype(np.float64)
     values = np.ma.masked_invalid(values + raw.offset[:_LOOKED_AT])
     if len(values) < _FEWEST:
@@ -219,22 +214,16 @@ def remark_on_scale(raw: RawMatrix, normalise: str) -> list[str]:
 
 
 def _remark_on_levels(values: np.ma.MaskedArray) -> str | None:
-    """Say whether values look like intensities, z-scores or centred samples."""
+    """Say whether values look like intensities or z-scores."""
     p = values.shape[1]
     if p < _FEWEST:
         return None
     mean, deviation = values.mean(axis=0), values.std(axis=0, ddof=1)
-    middle_mean = np.ma.median(abs(mean))
-    if middle_mean < 1e-2 and (abs(deviation - 1) < 0.1).mean() > 0.9:
+    if np.ma.median(abs(mean)) < 1e-2 and (abs(deviation - 1) < 0.1).mean() > 0.9:
         return say("z_scores")
-    if values.min() >= 0:
-        low, middle, high = np.percentile(values.compressed(), [5, 50, 99.5])
-        if high > _LARGEST_LOG and high > 20 * max(middle, 1e-9) and p >= 2 * _FEWEST:
-            return say("intensities", low=low, high=high)
-        return None
-    spread = values.std()
-    is_centred = (abs(values.mean(axis=1)) < 1e-2 * spread).all() and middle_mean > 1e-1 * spread
-    return say("centred_samples") if is_centred else None
+    low, middle, high = np.percentile(values.compressed(), [5, 50, 99.5])
+    is_far = high > _LARGEST_LOG and high > 20 * max(middle, 1e-9) and p >= 2 * _FEWEST
+    return say("intensities", low=low, high=high) if is_far and values.min() >= 0 else None
 
 
 def _remark_on_outlier(values: np.ma.MaskedArray, raw: RawMatrix) -> str | None:

@@ -1,8 +1,10 @@
-"""How the page is written: its templates, and the common form of all its tables."""
+"""How the page is written: its templates, and the common form of all its tables and figures."""
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,9 @@ from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from matplotlib.figure import Figure
+
+from sparsekm.figures.style import figure_svg, render_figure
 
 TEMPLATES = Path(__file__).with_name("templates")
 WORDS = json.loads((TEMPLATES / "words.json").read_text("utf-8"))
@@ -131,3 +136,48 @@ def _cell(value: Any, form: str) -> Cell | list[Cell]:
     if isinstance(value, str):
         return Cell(value)
     return Cell(MISSING if pd.isna(value) else format(value, form))
+
+
+@dataclass(frozen=True)
+class CaptionedFigure:
+    """A figure as SVG text for the page, as PNG and as PDF; `name` is part of its files' names."""
+
+    name: str
+    title: str
+    caption: str
+    svg: str
+    png: bytes
+    pdf: bytes
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the figure shows the answer itself, and is not folded away."""
+        return self.name in ("answer", "slices")
+
+    @property
+    def inline(self) -> str:
+        """The figure as an element of the page, in which a pointer shows the titles of samples."""
+        return re.sub(r"^.*?(?=<svg)|<metadata>.*?</metadata>", "", self.svg, flags=re.DOTALL)
+
+    @property
+    def data_uri(self) -> str:
+        """The figure as a data URI, so that the page needs no other file."""
+        return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
+
+    def files(self, folder: str | Path, prefix: str = "") -> dict[Path, bytes]:
+        """Return all formats under the paths of their files in a folder."""
+        formats = {"svg": self.svg.encode(), "png": self.png, "pdf": self.pdf}
+        return {Path(folder) / f"{prefix}{self.name}.{kind}": c for kind, c in formats.items()}
+
+
+def caption_figure(
+    name: str,
+    title: str,
+    caption: str,
+    figure: Figure,
+    titles: Mapping[str, Sequence[str]] | None = None,
+) -> CaptionedFigure:
+    """Render a figure in all formats; for `titles` see `sparsekm.figures.style.figure_svg`."""
+    caption, svg = re.sub("[ \n]+", " ", caption), figure_svg(figure, titles or {})
+    png, pdf = (render_figure(figure, kind) for kind in ("png", "pdf"))
+    return CaptionedFigure(name, title, caption, svg, png, pdf)

@@ -19,7 +19,7 @@ from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
 from sparsekm.io.hdf5_format import open_checked, read_part
 from sparsekm.io.known_classes import class_names, distinct_classes, is_known
-from sparsekm.io.normalised_file import ANNOTATION, RULE, MatrixFile
+from sparsekm.io.normalised_file import ANNOTATION, RULE, read_features
 from sparsekm.io.store import TunedFit, read_fit
 from sparsekm.io.tables import CHOICES, COUNTS, GAP, SCORES, SEEDS, SEPARATION
 from sparsekm.pipeline.registry import method_look
@@ -183,10 +183,7 @@ class DatasetResult:
         self, indices: Sequence[int], samples: np.ndarray | None = None
     ) -> np.ndarray:
         """Read columns of the normalised matrix, of all or some samples, ascending, as float32."""
-        chosen = MatrixFile(self.normalised).select(indices)
-        if samples is None or isinstance(chosen, np.ndarray):
-            return chosen[:] if samples is None else chosen[samples]
-        return chosen.take(samples)
+        return read_features(self.normalised, indices, samples)
 
 
 _OF_DATASET = {
@@ -208,10 +205,10 @@ def load_dataset_result(
     method, gaps, separation, scores and seeds. A missing table of genes is made from the fits.
     """
     with open_checked(normalised, RULE) as file:
-        obs = read_part(file, "obs", RULE, pd.DataFrame)
-        var = read_part(file, "var", RULE, pd.DataFrame)
-        uns = read_part(file, "uns", RULE, dict) if "uns" in file else {}
-        spatial = read_part(file, "obsm/spatial", RULE) if "obsm/spatial" in file else None
+        obs = read_part(file, "obs", pd.DataFrame)
+        var = read_part(file, "var", pd.DataFrame)
+        uns = read_part(file, "uns", dict) if "uns" in file else {}
+        spatial = read_part(file, "obsm/spatial") if "obsm/spatial" in file else None
     methods, expected = {}, (len(obs), len(var))
     for name, fit in fits.items():
         own = {kind: of.get(name) for kind, of in files.items() if kind not in _OF_DATASET}

@@ -1,4 +1,4 @@
-"""The page of the simulations: its results, tables and claims."""
+"""The page of the simulations: its figures, results, tables and claims."""
 
 from __future__ import annotations
 
@@ -10,21 +10,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 from scipy.stats import binomtest
 
-from sparsekm.io.tables import infer_table, require_columns
-from sparsekm.reporting.figures import caption_figure
-from sparsekm.reporting.page_tables import (
-    MISSING,
-    WORDS,
-    Cell,
-    TableView,
-    make_table,
-    render_page,
-    write_text,
-)
-from sparsekm.reporting.simulation_figures import overview_figure, rate_figure
-from sparsekm.studies import METHOD_ROWS, get_setting, stand_ins
+from sparsekm.figures import style
+from sparsekm.io.tables import infer_table
+from sparsekm.pipeline.registry import METHODS, Method, method_look
+from sparsekm.reporting import page_tables as pages
+from sparsekm.studies import METHOD_ROWS, PAPER_SETTINGS, get_setting, stand_ins
 from sparsekm.studies import paper_verdicts as verdicts
 
 
@@ -51,9 +46,8 @@ def load_simulation_result(
 ) -> SimulationResult:
     """Read the tables of a study; `repetitions` has one for each setting and method."""
     means = "summarise_simulation"
-    compared, judged = infer_table(versus_paper, means), infer_table(claims, means)
-    require_columns(versus_paper, compared, verdicts.COMPARED_COLUMNS, means)
-    require_columns(claims, judged, verdicts.CLAIM_COLUMNS, means)
+    compared = infer_table(versus_paper, means, verdicts.COMPARED_COLUMNS)
+    judged = infer_table(claims, means, verdicts.CLAIM_COLUMNS)
     ran, curves, averages = (
         [infer_table(file, "simulate") for file in files] for files in (repetitions, gaps, weights)
     )
@@ -62,7 +56,7 @@ def load_simulation_result(
     return SimulationResult(ran, infer_table(summary, means), compared, judged, curves, averages)
 
 
-_METRIC_NAMES = WORDS["metrics"]
+_METRIC_NAMES = pages.WORDS["metrics"]
 _RATES = ("cer", "cer_chance", "ari", "ami", "ecr")
 _PRINTED = (verdicts.MEAN, verdicts.SPREAD)
 _DIFFERS = (verdicts.EXPLAINED, verdicts.UNEXPLAINED)
@@ -70,7 +64,7 @@ _DIFFERS = (verdicts.EXPLAINED, verdicts.UNEXPLAINED)
 
 def _tell(part: str, **facts: Any) -> list[str]:
     """Write the sentences of a part of the page."""
-    return write_text("simulation_text.html", part=part, **facts).split("\n")
+    return pages.write_text("simulation_text.html", part=part, **facts).split("\n")
 
 
 def view_simulation(result: SimulationResult) -> dict[str, Any]:
@@ -97,7 +91,7 @@ def view_simulation(result: SimulationResult) -> dict[str, Any]:
 def render_simulation_page(view: dict[str, Any]) -> str:
     """Write a page of its own about the simulations, as HTML."""
     title = "The paper's experiments on simulated data"
-    return render_page({"title": title, "simulation": view}, "simulation.html")
+    return pages.render_page({"title": title, "simulation": view}, "simulation.html")
 
 
 def _describe_claims(claims: pd.DataFrame) -> list[str]:
@@ -128,7 +122,7 @@ def _describe_claims(claims: pd.DataFrame) -> list[str]:
     )
 
 
-def _view_claims(claims: pd.DataFrame) -> TableView:
+def _view_claims(claims: pd.DataFrame) -> pages.TableView:
     """Tabulate the text's claims, then the printed numbers that differ."""
     printed = claims["kind"].isin(_PRINTED)
     told, missed = claims[~printed], claims[printed & claims["verdict"].isin(_DIFFERS)]
@@ -151,7 +145,7 @@ def _view_claims(claims: pd.DataFrame) -> TableView:
     ]
     kinds = dict.fromkeys(("claim", "where", "setting", "verdict", "reason"), "text")
     table = pd.DataFrame(rows)
-    return make_table(_tell("claims")[0], table, kinds, kind="numbers differences")
+    return pages.make_table(_tell("claims")[0], table, kinds, kind="numbers differences")
 
 
 def _setting(line: Any) -> str:
@@ -180,12 +174,22 @@ def _numbers(line: Any) -> dict[str, str]:
 
 def _signed(value: float, form: str) -> str:
     """Write a number with a true minus sign."""
-    return MISSING if np.isnan(value) else f"{value:{form}}".replace("-", "−").replace("inf", "∞")
+    return (
+        pages.MISSING
+        if np.isnan(value)
+        else f"{value:{form}}".replace("-", "−").replace("inf", "∞")
+    )
 
 
 def _computed(value: float) -> str:
     """Write a value of theory, which may be a share or a large number."""
-    return MISSING if np.isnan(value) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return (
+        pages.MISSING
+        if np.isnan(value)
+        else f"{value:,.0f}"
+        if abs(value) >= 1000
+        else f"{value:.3g}"
+    )
 
 
 def _is_exact(value: float, error: float) -> bool:
@@ -216,14 +220,14 @@ def _view_experiment(result: SimulationResult, name: str) -> dict[str, Any]:
         drawn["cer"] = rate_figure(repetitions, 3)
     title = f"Experiment {number}"
     figures = [
-        caption_figure(f"{name}_{kind}", title, _tell(kind, number=number)[0], figure)
+        pages.caption_figure(f"{name}_{kind}", title, _tell(kind, number=number)[0], figure)
         for kind, figure in drawn.items()
     ]
-    table, design = _table(result, name), WORDS["designs"][name]
+    table, design = _table(result, name), pages.WORDS["designs"][name]
     return {"title": title, "design": design, "figures": figures, "table": table}
 
 
-def _table(result: SimulationResult, experiment: str) -> TableView:
+def _table(result: SimulationResult, experiment: str) -> pages.TableView:
     """Make a row for each method in each setting: below our mean its spread and other values.
 
     These are the CER of chance, and the paper's value, bold if it is missed.
@@ -235,20 +239,20 @@ def _table(result: SimulationResult, experiment: str) -> TableView:
     missed = claims[claims["verdict"].isin(_DIFFERS) & (claims["kind"] == verdicts.MEAN)]
     missed = set(missed[["setting", "metric", "method"]].itertuples(index=False, name=None))
     present = set(summary["method"])
-    cells: dict[tuple[str, str, str], list[Cell]] = {}
+    cells: dict[tuple[str, str, str], list[pages.Cell]] = {}
     for ours in summary.itertuples():
         spread = "" if np.isnan(ours.sd) else f"sd {write_value(ours.metric, ours.sd)}"
         spread = f"all {ours.n}" if _is_exact(ours.mean, ours.sd) else spread
         value = write_value(ours.metric, ours.mean, ours.se)
-        cells[ours.setting, ours.method, ours.metric] = [Cell(value, note=spread)]
+        cells[ours.setting, ours.method, ours.metric] = [pages.Cell(value, note=spread)]
     for chance in summary[summary["metric"] == "cer_chance"].itertuples():
         note = f"chance {write_value('cer', chance.mean, chance.se)}"
-        cells[chance.setting, chance.method, "cer"].append(Cell("", note=note))
+        cells[chance.setting, chance.method, "cer"].append(pages.Cell("", note=note))
     for theirs in paper[paper["row"].isin(stand_ins(present).values())].itertuples():
         bracket = "" if np.isnan(theirs.paper_bracket) else f" ({theirs.paper_bracket:g})"
         is_missed = (theirs.setting, theirs.metric, METHOD_ROWS[theirs.row].method) in missed
         cells[theirs.setting, theirs.row, theirs.metric].append(
-            Cell("", note=f"paper {theirs.paper:g}{bracket}", note_bold=is_missed)
+            pages.Cell("", note=f"paper {theirs.paper:g}{bracket}", note_bold=is_missed)
         )
     methods = [name for name, row in METHOD_ROWS.items() if name in present and not row.is_variant]
     rows = []
@@ -261,4 +265,141 @@ def _table(result: SimulationResult, experiment: str) -> TableView:
             told[metric.upper()] = None if given else cells.get((setting, name, metric))
         rows.append(told)
     text, kinds = _tell("table", metrics=_METRIC_NAMES.values())[0], {"method": "text"}
-    return make_table(text, pd.DataFrame(rows), kinds, kind="numbers study")
+    return pages.make_table(text, pd.DataFrame(rows), kinds, kind="numbers study")
+
+
+_LOOKS = {
+    # The workflow's own l0; the search that is not the workflow's; and the floor.
+    "l0_global": METHODS["l0"],
+    "l0_alternate": Method("", style.VERMILION, "X", "--"),
+    "l0_printed": Method("", style.PLUM, "d", "-."),
+    "relevant": Method("", style.GREEN, "P", ":"),
+}
+_NAMES = {"relevant": "relevant features\nonly (floor)"}
+
+
+def row_look(row: str) -> Method:
+    """Give a row's colour, marker and line style; variants are grey."""
+    return _LOOKS.get(row) or method_look(row)
+
+
+def row_name(row: str) -> str:
+    """Give a row's name on an axis, in two lines where it is long."""
+    return _NAMES.get(row, METHOD_ROWS[row].title.replace(", ", ",\n"))
+
+
+def overview_figure(
+    repetitions: pd.DataFrame, gaps: Sequence[pd.DataFrame], weights: Sequence[pd.DataFrame]
+) -> Figure:
+    """Draw Experiment 1: gap curves, CER, and the average weight of every feature."""
+    n_relevant = int(weights[0]["relevant"].sum()) if weights else None
+    n_weights = max(len(weights), 1)
+    with style.figure_style():
+        figure = style.new_figure(10.4, 3.3)
+        # Two tall panels and, to their right, one above the other, one per table of weights.
+        grid = figure.add_gridspec(n_weights, 3, width_ratios=[1.05, 1, 1.15])
+        left, middle = (figure.add_subplot(grid[:, column]) for column in (0, 1))
+        right = grid[:, 2].subgridspec(n_weights, 1).subplots(sharex=True, squeeze=False)[:, 0]
+        _draw_gaps(left, gaps, n_relevant)
+        _draw_rates(middle, repetitions, *_rows_and_highest(repetitions))
+        middle.set_title("(b) errors of the partition", loc="left")
+        for axes, table in zip(right, weights, strict=False):
+            _draw_weights(axes, table, n_relevant)
+        right[0].set_title("(c) average weight of each feature", loc="left")
+        right[-1].set_xlabel("feature")
+    return figure
+
+
+def rate_figure(repetitions: pd.DataFrame, n_columns: int) -> Figure:
+    """Draw the CER of every method in every setting of an experiment, `n_columns` side by side."""
+    cells = set(zip(repetitions["experiment"], repetitions["setting"], strict=True))
+    settings = [s for s in PAPER_SETTINGS if (s.experiment, s.name) in cells]
+    n_columns = min(n_columns, len(settings))
+    n_lines = -(-len(settings) // n_columns)
+    rows, highest = _rows_and_highest(repetitions)
+    with style.figure_style():
+        figure = style.new_figure(2.7 * n_columns + 1.3, (0.34 * len(rows) + 0.75) * n_lines)
+        grid = figure.subplots(n_lines, n_columns, squeeze=False, sharex=True, sharey=True)
+        for axes in grid.flat[len(settings) :]:
+            axes.set_visible(False)
+        for axes, setting in zip(grid.flat, settings, strict=False):
+            own = repetitions[repetitions["setting"] == setting.name]
+            _draw_rates(axes, own, rows, highest)
+            axes.set_title(setting.title, loc="left")
+        for axes in grid[:-1].flat:
+            axes.set_xlabel("")
+    return figure
+
+
+def _rows_and_highest(repetitions: pd.DataFrame) -> tuple[list[str], float]:
+    """List the main rows that ran, and give the end of their axis."""
+    present = set(repetitions["method"])
+    rows = [name for name, row in METHOD_ROWS.items() if name in present and not row.is_variant]
+    return rows, max(float(repetitions.loc[repetitions["method"].isin(rows), "cer"].max()), 0.01)
+
+
+def _draw_rates(axes: Axes, repetitions: pd.DataFrame, rows: Sequence[str], highest: float) -> None:
+    for place, row in enumerate(rows):
+        rates, look = repetitions.loc[repetitions["method"] == row, "cer"].to_numpy(), row_look(row)
+        line = {"color": look.color, "linewidth": 0.8}
+        pale = style.shift_lightness(look.color, 0.65)
+        axes.boxplot(
+            [rates],
+            positions=[place],
+            orientation="horizontal",
+            widths=0.62,
+            showfliers=False,
+            patch_artist=True,
+            boxprops={"edgecolor": look.color, "facecolor": pale, "linewidth": 0.8},
+            medianprops={"color": style.INK, "linewidth": 1.4},
+            whiskerprops=line,
+            capprops=line,
+        )
+        # Spread by a fixed pattern, so that equal rates stay apart and a figure has the same bytes.
+        offsets = 0.22 * (np.arange(rates.size) * 0.618034 % 1 * 2 - 1)
+        points = {"color": look.color, "markersize": 2.8, "markeredgewidth": 0, "alpha": 0.8}
+        axes.plot(rates, place + offsets, look.marker, zorder=3, **points)
+    axes.set_yticks(range(len(rows)), [row_name(row) for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color=style.DROPPED, linewidth=0.4, alpha=0.6)
+    axes.set_axisbelow(True)
+    axes.set(xlabel="CER", xlim=(-0.03 * highest, 1.05 * highest))
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+
+
+def shared_sparsities(table: pd.DataFrame) -> pd.DataFrame:
+    """Keep, of the gap curves of several repetitions, the sparsities that all of them tried."""
+    tried = table.groupby("sparsity")["replicate"].transform("nunique")
+    return table[tried == table["replicate"].nunique()]
+
+
+def _draw_gaps(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None) -> None:
+    """Draw the mean curve of each row, with the mean of its standard errors as band."""
+    for table in gaps:
+        row = table["method"].iloc[0]
+        look = row_look(row)
+        curve = shared_sparsities(table).groupby("sparsity")[["gap", "se"]].mean().reset_index()
+        # All are of one method: what sets them apart stands after its name.
+        line = {"label": METHOD_ROWS[row].title.partition(", ")[2], "color": look.color}
+        line |= {"marker": look.marker, "linestyle": look.linestyle}
+        style.draw_gap(axes, curve, "sparsity", **line)
+    axes.set_title("(a) gap statistic", loc="left")
+    axes.set(xscale="log", xlabel="features to keep, s (log scale)", ylabel="gap")
+    if gaps:
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axes.legend(loc="lower left", handlelength=2.4)
+    if n_relevant is not None:
+        axes.axvline(n_relevant, **style.CHOICE_LINE)
+        near = {"xycoords": ("data", "axes fraction"), "size": 7.5}
+        style.write_near(axes, f"{n_relevant:,} relevant", (n_relevant, 0.97), (4, 0), **near)
+
+
+def _draw_weights(axes: Axes, table: pd.DataFrame, n_relevant: int) -> None:
+    row = table["method"].iloc[0]
+    axes.axvspan(1, n_relevant, color=style.GREEN, alpha=0.14, linewidth=0)
+    look = {"color": row_look(row).color, "markersize": 1.8, "markeredgewidth": 0}
+    axes.plot(table["feature"], table["mean_weight"], "o", rasterized=True, **look)
+    style.write_near(axes, "relevant", (n_relevant, 0.92), (4, 0))
+    axes.set(ylabel="weight", ylim=(-0.06, 1.06), yticks=[0, 0.5, 1])
+    axes.text(0.98, 0.5, row_name(row), transform=axes.transAxes, ha="right", va="center")

@@ -14,12 +14,13 @@ from sklearn.cluster import AgglomerativeClustering, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 
 from sparsekm.cluster.estimators import KMeans
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.io.input_error import InputError, reason_of
 from sparsekm.metrics import classification_error_rate, matching_error_rate
 from sparsekm.pipeline.registry import get_method
 from sparsekm.simulation import replicate_seed
 from sparsekm.studies import RIVALS
-from sparsekm.tuning.feature_ranking import ScaledData, rank_features
+from sparsekm.tuning.feature_ranking import rank_features
 from sparsekm.tuning.fold_fits import match_clusters
 from sparsekm.tuning.gap import default_sparsities
 from sparsekm.tuning.gap_search import GapSearch

@@ -16,10 +16,11 @@ from sklearn.base import clone
 from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.matrices.containers import count_distinct
 from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.random_state import draw_samples
-from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, choose_screening, rank_features
+from sparsekm.tuning.feature_ranking import SCREENS, choose_screening, rank_features
 from sparsekm.tuning.fold_fits import (
     MOST_FEATURES,
     N_INIT,

@@ -17,11 +17,12 @@ from sklearn.base import clone
 
 from sparsekm.cluster.matrices.containers import in_blocks
 from sparsekm.cluster.matrices.matrix import feature_scores
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.unequal_samples import describe_weighted, with_weights
 from sparsekm.cluster.weight_step import PENALTIES
-from sparsekm.tuning.feature_ranking import ScaledData, choose_screening
+from sparsekm.tuning.feature_ranking import choose_screening
 from sparsekm.tuning.fold_fits import (
     N_REPEATS,
     FoldFit,

@@ -7,8 +7,6 @@ made equal, scale says nothing, and a feature counts by how far its distribution
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,8 +18,7 @@ from sparsekm.cluster.matrices.dense_parts import (
     log_variances,
     variance_beyond_trend,
 )
-from sparsekm.cluster.matrices.matrix import FeatureMatrix
-from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.screening import marginal_scores
 from sparsekm.runtime.compiled import compiled
 
@@ -40,66 +37,22 @@ LARGEST_SPREAD = 1.5
 GAUSSIAN_MAD = 1.4826
 
 
-@dataclass(frozen=True)
-class ScaledData:
-    """Features brought to one scale, and the scale that they came on.
-
-    The values as they came are ``X * scale + location``: those in `X` are z-scores or, sparse, are
-    divided by the standard deviations but not centred.
-    """
-
-    X: np.ndarray | csr_array  # (n_samples, n_features)
-    location: np.ndarray  # (n_features,)
-    scale: np.ndarray  # (n_features,)
-
-    @cached_property
-    def matrix(self) -> FeatureMatrix:
-        """The values in `X`, centred."""
-        return as_matrix(self.X)
-
-    @cached_property
-    def ranked(self) -> dict[tuple, np.ndarray]:
-        """What the samples of each fold rank first, which is asked for more than once."""
-        return {}
-
-    @classmethod
-    def standardise(cls, X: np.ndarray | csr_array) -> ScaledData:
-        """Bring features that vary to unit variance (ddof = 1); the dtype stays."""
-        n_samples = X.shape[0]
-        scale = np.sqrt(feature_variances(X) * (n_samples / max(1, n_samples - 1)))
-        # What varies by so little that its variance vanishes stays as it is.
-        scale[scale == 0] = 1.0
-        if isinstance(X, csr_array):
-            scaled = X.copy()
-            scaled.data /= scale.astype(X.dtype)[X.indices]
-            return cls(scaled, np.zeros(X.shape[1]), scale)
-        means = feature_means(X)
-        scaled = np.subtract(X, means.astype(X.dtype), order="C")
-        scaled /= scale.astype(X.dtype)
-        return cls(scaled, means, scale)
-
-    def take(self, samples: np.ndarray) -> ScaledData:
-        """Return some of the samples, on the same scale."""
-        return ScaledData(self.X[samples], self.location, self.scale)
-
-    def select(self, features: np.ndarray) -> ScaledData:
-        """Return some of the features, given by a mask."""
-        return ScaledData(self.X[:, features], self.location[features], self.scale[features])
-
-    def moments(self, samples: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return means and variances (ddof = 0) of the values as they came."""
-        if samples is None or isinstance(self.X, csr_array):
-            part = self.X if samples is None else self.X[samples]
-            means, variances = feature_means(part), feature_variances(part)
-        else:
-            means, variances = np.zeros((2, self.X.shape[1]))
-            _moments(self.X, samples, means, variances)
-        return means * self.scale + self.location, variances * self.scale**2
+def moments_as_they_came(
+    data: ScaledData, samples: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and variances (ddof = 0) of values, of all or some samples, as they came."""
+    if samples is None or isinstance(data.X, csr_array):
+        part = data.X if samples is None else data.X[samples]
+        means, variances = feature_means(part), feature_variances(part)
+    else:
+        means, variances = np.zeros((2, data.X.shape[1]))
+        _moments(data.X, samples, means, variances)
+    return means * data.scale + data.location, variances * data.scale**2
 
 
 def choose_screening(data: ScaledData) -> str:
     """Tell how the features of data are ranked: an entry of `SCREENINGS`, never "auto"."""
-    means, variances = data.moments()
+    means, variances = moments_as_they_came(data)
     if len(means) <= SCREENS[0]:
         return "all"
     low, high = np.quantile(variances, TAILS)
@@ -124,7 +77,7 @@ def rank_features(
         part: Any = data.X if samples is None else data.X[samples]
         scores = marginal_scores(part, n_jobs=1)
     else:
-        means, variances = data.moments(samples)
+        means, variances = moments_as_they_came(data, samples)
         scores = log_variances(variances)
         if screening == "trend":
             scores = variance_beyond_trend(means, variances)

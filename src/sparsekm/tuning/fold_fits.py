@@ -25,11 +25,12 @@ from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.containers import count_distinct
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.threads import one_blas_thread, run_side_by_side
-from sparsekm.tuning.feature_ranking import SCREENS, ScaledData, rank_features
+from sparsekm.tuning.feature_ranking import SCREENS, rank_features
 from sparsekm.tuning.gap import count_differing
 
 N_REPEATS = 5

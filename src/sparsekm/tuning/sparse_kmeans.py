@@ -15,6 +15,7 @@ from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, check_matrix, compute
 from sparsekm.cluster.matrices.dense_parts import take_rows
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
 from sparsekm.cluster.missing import MISSING, imputes, label_observed
 from sparsekm.cluster.path_estimator import FeatureSelector, read_data, read_new, remember_features
@@ -32,7 +33,7 @@ from sparsekm.cluster.weight_step import PENALTIES, check_sparsity
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads, grant_threads
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus, most_clusters
-from sparsekm.tuning.feature_ranking import SCREENINGS, ScaledData
+from sparsekm.tuning.feature_ranking import SCREENINGS
 from sparsekm.tuning.fold_fits import coassociation
 from sparsekm.tuning.sample_blocks import check_groups, tuning_sample
 

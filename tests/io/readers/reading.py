@@ -62,7 +62,7 @@ def follow(message):
 
 
 def assert_read(raw, table, *remarks):
-    np.testing.assert_allclose(raw.X.collect() + raw.offset, table.to_numpy(), atol=1e-6)
+    np.testing.assert_allclose(raw.collect() + raw.offset, table.to_numpy(), atol=1e-6)
     assert raw.features == list(table.columns)
     assert len(raw.remarks) == len(remarks), raw.remarks
     for remark, expected in zip(raw.remarks, remarks, strict=True):

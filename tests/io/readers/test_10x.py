@@ -38,8 +38,8 @@ def folder(tmp_path):
 def check(raw, columns=slice(None)):
     assert raw.samples == CELLS
     assert raw.features == NAMES[columns]
-    X = raw.X.collect()
-    X = X.toarray() if raw.X.is_sparse else X + raw.offset
+    X = raw.collect()
+    X = X.toarray() if raw.is_sparse else X + raw.offset
     np.testing.assert_array_equal(X, COUNTS[:, columns])
 
 

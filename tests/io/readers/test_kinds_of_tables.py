@@ -156,7 +156,7 @@ def test_a_table_is_read_as_it_is_meant(put, kind):
     for name in ("m.csv", "m.data", "m.tab", "m"):
         raw = read_matrix(put(content, name))
         assert (raw.samples, raw.features) == (samples, features)
-        assert raw.X.shape[1] == len(features)
+        assert raw.shape[1] == len(features)
 
 
 DAYS = [f"d{i}" for i in range(9)]
@@ -178,7 +178,7 @@ def test_numbers_are_read_however_they_are_written(put, write_number, number):
     numbers = [12.5, 3.25, 7.75], [1.5, 2.25, 9.75], [12.5, 3.25, 7.75], [12.5, 3.25, 7.75]
     cells = [list(map(write_number, row)) for row in numbers]
     raw = read_matrix(put(write(["sample", *"abc"], DAYS[:4], cells=cells, separator=";")))
-    assert (raw.X.collect() + raw.offset)[0, 0] == pytest.approx(number)
+    assert (raw.collect() + raw.offset)[0, 0] == pytest.approx(number)
 
 
 MISSING = "NA|NaN|na|None|<NA>|?|ND|n.d.|<LOD|-|.|#DIV/0!| NA |<0.05|-Inf|"
@@ -189,7 +189,7 @@ def test_what_stands_for_a_missing_value_is_one(put, word):
     cells = values(9, 8)
     cells[2][3] = cells[5][1] = word
     raw = read_matrix(put(write(["sample", *CYTOKINES], DAYS, cells=cells)))
-    assert np.argwhere(np.isnan(raw.X.collect())).tolist() == [[2, 3], [5, 1]]
+    assert np.argwhere(np.isnan(raw.collect())).tolist() == [[2, 3], [5, 1]]
 
 
 QUOTED = [f'"{name}"' for name in GSM]

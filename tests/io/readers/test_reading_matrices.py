@@ -15,8 +15,8 @@ from sparsekm.io.readers.reader import SUFFIXES, measure_matrix, read_matrix
 
 
 def assert_same(raw, X, rtol=1e-6):
-    assert raw.X.collect().dtype == np.float32
-    np.testing.assert_allclose(raw.X.collect() + raw.offset, X, rtol=rtol, atol=1e-6)
+    assert raw.collect().dtype == np.float32
+    np.testing.assert_allclose(raw.collect() + raw.offset, X, rtol=rtol, atol=1e-6)
     assert raw.features == STORED
 
 
@@ -82,12 +82,12 @@ def test_a_matrix_that_is_mostly_zero_stays_sparse(h5ad, X, kind):
     # An explicit zero.
     stored.data[0] = 0
     raw = read_matrix(h5ad(stored))
-    assert raw.X.is_sparse
-    X = raw.X.collect()
+    assert raw.is_sparse
+    X = raw.collect()
     assert X.format == "csr"
     assert X.dtype == np.float32
     assert X.has_canonical_format
-    assert raw.X.n_stored.sum() == X.nnz
+    assert raw.n_stored.sum() == X.nnz
     np.testing.assert_array_equal(X.toarray(), stored.toarray().astype(np.float32))
     assert not raw.offset.any()
 
@@ -100,7 +100,7 @@ def test_the_real_matrices_are_as_described(test_data):
     }
     for name, (n, p, n_classes) in sizes.items():
         raw = read_matrix(test_data / "expression" / f"{name}.npz", labels="y")
-        assert raw.X.shape == (n, p)
+        assert raw.shape == (n, p)
         assert len(set(raw.labels)) == n_classes
 
 
@@ -127,21 +127,21 @@ def test_a_sparse_matrix_that_lacks_values_is_read_as_an_array(h5ad, X, lacking)
     X[3, 1] = lacking
     raw = read_matrix(h5ad(sparse.csr_matrix(X)))
     X[3, 1] = np.nan
-    np.testing.assert_array_equal(raw.X.collect(), X)
+    np.testing.assert_array_equal(raw.collect(), X)
     assert raw.remarks[0] == "the sparse matrix lacks values, and is read as an array."
     # So does a number that stands for a missing value.
     X = np.where(np.arange(X.size).reshape(X.shape) % 5, 0, X)
     X[3, 1] = -999
-    assert read_matrix(h5ad(sparse.csr_matrix(X))).X.is_sparse
+    assert read_matrix(h5ad(sparse.csr_matrix(X))).is_sparse
     raw = read_matrix(h5ad(sparse.csr_matrix(X)), missing_values=[-999])
-    assert np.argwhere(np.isnan(raw.X.collect())).tolist() == [[3, 1]]
+    assert np.argwhere(np.isnan(raw.collect())).tolist() == [[3, 1]]
 
 
 def test_infinite_values_are_missing_and_those_beyond_single_precision_refused(put, h5ad, X):
     X[3, 1], X[4, 0] = np.nan, -np.inf
     for file in (h5ad(X), put("a,b\n1,2\n3,NA\n-Inf,1\n5,6\n")):
         raw = read_matrix(file)
-        assert np.isnan(raw.X.collect()).sum() == 2
+        assert np.isnan(raw.collect()).sum() == 2
         assert "1 infinite values, such as the logarithm of zero" in raw.remarks[0]
     refused(put("a,b\n1,2\n3,1e300\n5,6\n"), "line 3: 1e.300 in column 'b' is beyond the range")
     X = X.astype(np.float64)
@@ -184,7 +184,7 @@ def test_features_in_rows_are_read_transposed_where_something_fits_the_other_axi
 ):
     for arrays in ({"labels": "y"}, {}):
         raw = read_matrix(npz(X=X.T, y=np.array(list("ababab"))), **arrays)
-        np.testing.assert_allclose(raw.X.collect(), X)
+        np.testing.assert_allclose(raw.collect(), X)
         assert raw.features == ["Shh", "Pax6", "NA", "4"]
         assert "Set transpose: false if rows are samples" in raw.remarks[0]
     content = "name,s1,s2,s3\nShh,1,2,3\nkind,a,b,b\nPax6,5,6,7\n"
@@ -201,7 +201,7 @@ def test_features_in_rows_are_read_transposed_where_something_fits_the_other_axi
     message = "It is a column of var: X looks transposed. Set transpose: true"
     refused(file, message, labels="kind", transpose=False)
     raw = read_matrix(file, labels="kind", transpose=True)
-    np.testing.assert_allclose(raw.X.collect(), X)
+    np.testing.assert_allclose(raw.collect(), X)
     assert raw.labels.tolist() == list("ababab")
 
 

@@ -38,8 +38,8 @@ def test_arrays_are_read_with_names_and_classes(arrays, X):
     relevant = np.array([True, False, False, True])
     samples = np.array([f"s{i}" for i in range(6)])
     raw = read_matrix(arrays(y=np.array(KINDS), samples=samples, relevant=relevant))
-    np.testing.assert_array_equal(raw.X.collect(), X)
-    assert raw.X.collect().dtype == np.float32
+    np.testing.assert_array_equal(raw.collect(), X)
+    assert raw.collect().dtype == np.float32
     assert not raw.offset.any()
     assert raw.features == STORED
     assert raw.labels.tolist() == KINDS
@@ -50,18 +50,18 @@ def test_arrays_are_read_with_names_and_classes(arrays, X):
 @pytest.mark.parametrize("dtype", ["<f8", ">f4", "f2"])
 def test_any_floating_point_type_and_order_is_read(arrays, X, dtype):
     raw = read_matrix(arrays(X=np.asfortranarray(X.astype(dtype))))
-    np.testing.assert_allclose(raw.X.collect() + raw.offset, X, atol=1e-3)
+    np.testing.assert_allclose(raw.collect() + raw.offset, X, atol=1e-3)
 
 
 def test_a_bare_matrix_of_integers_gets_names(arrays):
     raw = read_matrix(arrays(X=np.arange(12).reshape(4, 3), genes=None))
     assert raw.features == ["feature1", "feature2", "feature3"]
     assert raw.labels is raw.samples is raw.relevant is None
-    np.testing.assert_array_equal(raw.X.collect() + raw.offset, np.arange(12).reshape(4, 3))
+    np.testing.assert_array_equal(raw.collect() + raw.offset, np.arange(12).reshape(4, 3))
 
 
 def test_small_variation_of_large_numbers_survives_single_precision(arrays, X):
-    values = read_matrix(arrays(X=X.astype(np.float64) + 1e9)).X.collect()
+    values = read_matrix(arrays(X=X.astype(np.float64) + 1e9)).collect()
     np.testing.assert_allclose(values - values[0], X - X[0], atol=1e-6)
 
 
@@ -125,7 +125,7 @@ def test_names_may_be_of_fixed_length_and_classes_numbers_in_a_group(h5):
 def test_another_array_may_stand_for_the_matrix(arrays, X):
     for layer in (None, "counts"):
         raw = read_matrix(arrays(X=None, counts=X), layer=layer)
-        np.testing.assert_array_equal(raw.X.collect(), X)
+        np.testing.assert_array_equal(raw.collect(), X)
     refused(arrays(X=None, counts=X, raw=X), "Set layer: counts if that is the matrix")
     refused(arrays(), r"should include 'raw'", layer="raw")
 
@@ -138,7 +138,7 @@ def test_chunks_of_any_shape_give_the_same_matrix(tmp_path, seed, monkeypatch, c
     with h5py.File(tmp_path / "m.h5", "w") as opened:
         opened.create_dataset("X", data=X, chunks=chunks, compression="gzip")
     raw = read_matrix(tmp_path / "m.h5")
-    np.testing.assert_allclose(raw.X.collect() + raw.offset, X, atol=1e-6)
+    np.testing.assert_allclose(raw.collect() + raw.offset, X, atol=1e-6)
 
 
 def test_values_other_than_numbers_and_strings_are_refused(h5):
@@ -193,7 +193,7 @@ def test_nothing_outside_the_file_is_read_and_nothing_that_was_never_written(h5,
     file = h5(X=None, values=X)
     with h5py.File(file, "r+") as opened:
         opened["X"] = h5py.SoftLink("/values")
-    np.testing.assert_array_equal(read_matrix(file).X.collect(), X)
+    np.testing.assert_array_equal(read_matrix(file).collect(), X)
     with h5py.File(file, "r+") as opened:
         del opened["values"]
     refused(file, "should include 'X'")
@@ -210,7 +210,7 @@ def test_compressions_of_others_are_read(h5, h5ad, X, packed):
         with h5py.File(file, "r+") as opened:
             del opened["X"]
             opened.create_dataset("X", data=X, chunks=(3, 2), **packed)
-        np.testing.assert_array_equal(read_matrix(file).X.collect(), X)
+        np.testing.assert_array_equal(read_matrix(file).collect(), X)
 
 
 def test_what_is_compressed_a_thousandfold_or_twice_is_read(h5ad, X):
@@ -225,4 +225,4 @@ def test_what_is_compressed_a_thousandfold_or_twice_is_read(h5ad, X):
         layer = h5py.Dataset(h5py.h5d.create(opened["layers"].id, b"zeros", kind, space, made))
         layer[...] = np.zeros((3000, 1000))
         assert layer.nbytes > 5000 * layer.id.get_storage_size()
-    np.testing.assert_array_equal(read_matrix(file).X.collect(), X)
+    np.testing.assert_array_equal(read_matrix(file).collect(), X)

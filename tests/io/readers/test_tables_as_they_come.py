@@ -27,7 +27,7 @@ class TestGenesInLines:
         raw = read_matrix(save(table.T))
         assert_read(raw, table, "Set transpose: false if lines hold samples.")
         assert raw.samples == list(table.index)
-        assert read_matrix(save(table.T), transpose=False).X.shape == (4, 6)
+        assert read_matrix(save(table.T), transpose=False).shape == (4, 6)
 
     @pytest.mark.parametrize("heading", ["gene_id", "Hugo_Symbol", "ID_REF", "Entrez ID", "probes"])
     def test_a_column_called_so_tells_them_even_by_numbers(self, save, table, heading):
@@ -89,11 +89,11 @@ class TestGenesInLines:
         message = refusal(save(tall))
         assert "60 lines and 3 columns" in message
         assert "Set transpose: true if each line is a feature" in last_sentence(message)
-        assert read_matrix(save(tall), transpose=False).X.shape == (60, 3)
-        assert read_matrix(save(tall), transpose=True).X.shape == (3, 60)
+        assert read_matrix(save(tall), transpose=False).shape == (60, 3)
+        assert read_matrix(save(tall), transpose=True).shape == (3, 60)
         for form in ("cell{}", "AACGTTGCAACGTAGG-{}", "TCGA-A1-{}"):
             raw = read_matrix(save(tall.set_axis(map(form.format, range(60)))))
-            assert raw.X.shape == (60, 3)
+            assert raw.shape == (60, 3)
             assert raw.remarks == []
 
 
@@ -122,12 +122,6 @@ class TestColumnsThatAreNoFeatures:
     def test_descriptions_and_the_few_whole_numbers_are_read_with_a_remark(self, save, table):
         clinic = table.set_axis(["chol", "age", "bmi", "weight"], axis=1)
         assert_read(read_matrix(save(clinic)), clinic, "Set ignore: [age, bmi, weight] to leave")
-        coded = table.assign(er=[0, 1] * 3)
-        raw = read_matrix(save(coded))
-        assert_read(raw, coded, "features [er] contain only whole numbers, unlike the others.")
-        assert "labels: er" in raw.remarks[0]
-        # Where many are whole numbers, so are the measurements.
-        assert read_matrix(save((table * 30).round())).remarks == []
 
     def test_a_name_that_is_not_there_gets_the_nearest_one(self, save, table):
         file = save(table.assign(Kind=KINDS))
@@ -155,7 +149,7 @@ class TestNumbersAsHeaders:
         plain, named = "1,2\n3,4\n5,6\n2,1\n", "s0,0.1,2\ns1,1,2\ns2,3,4\ns3,4,5\n"
         for content in (plain, named, "1.5,2\n3,4\n5,6\n", "1,inf,2.5\n1,2,3\n4,5,6\n2,1,1\n"):
             raw = read_matrix(put(content), transpose=False)
-            assert len(raw.X.collect()) == content.count("\n")
+            assert len(raw.collect()) == content.count("\n")
             assert "the first line has numbers in place of names" in raw.remarks[0]
 
 
@@ -210,7 +204,7 @@ class TestRawCounts:
         library = values.sum(axis=1, keepdims=True)
         logs = np.log1p(values / library * np.median(library))
         expected = (logs - logs.mean(axis=0)) / logs.std(axis=0, ddof=1)
-        np.testing.assert_allclose(normalise(raw, "counts").X.collect(), expected, atol=1e-4)
+        np.testing.assert_allclose(normalise(raw, "counts").collect(), expected, atol=1e-4)
 
     def test_what_is_no_count_is_refused_or_remarked_on(self, save, table):
         with pytest.raises(MatrixError, match=r"normalise: counts.* Set normalise: zscore"):

@@ -20,12 +20,12 @@ class TestRepeatedNames:
         for how, value in expected.items():
             raw = read_matrix(file, duplicates=how, transpose=True)
             assert raw.features == ["TP53", "MYC"]
-            assert (raw.X.collect() + raw.offset)[0, 0] == pytest.approx(value)
+            assert (raw.collect() + raw.offset)[0, 0] == pytest.approx(value)
             assert f"merged by {how or 'mean'}" in " ".join(raw.remarks)
 
     def test_counts_are_added(self, put):
         raw = read_matrix(put("gene,s1,s2,s3\nTP53,10,2,3\nTP53,20,400,8\nMYC,1,2,15\n"))
-        assert (raw.X.collect() + raw.offset)[:, 0].tolist() == [30, 402, 11]
+        assert (raw.collect() + raw.offset)[:, 0].tolist() == [30, 402, 11]
 
     def test_samples_are_numbered(self, put):
         raw = read_matrix(put("who,TP53,MYC,EGFR\nann,1,2,3\nbob,2,1,3\nann,3,2,2\n"))
@@ -41,7 +41,7 @@ class TestWhatIsSaid:
         [settings] = follow(remark)
         assert settings == {"missing_values": [-999]}
         raw = read_matrix(file, **settings)
-        assert np.isnan(raw.X.collect()).sum() == 2
+        assert np.isnan(raw.collect()).sum() == 2
         assert raw.remarks == []
 
     def test_classes_that_may_be_none_and_those_that_differ_in_case(self, put):

@@ -22,7 +22,6 @@ from sparsekm.io.readers.messages import say
 
 _LOOKED_AT = 2000
 _FEW_SYMBOLS = 3
-_MANY = 20
 _FEW_LEVELS = 10
 _TALL, _WIDE = 10, 5  # ratios of lines to columns, from which numbered lines may be features
 _LEVELS, _NO_LEVELS = 0.6, 0.1  # shares of the variance
@@ -148,11 +147,9 @@ def find_orientation(
 ) -> tuple[bool | None, str]:
     """Decide whether lines hold features, None if both readings are equally good, and say why.
 
-    Most published expression tables have one gene per line. If such a table were clustered as it
-    is, genes would be treated as samples without any sign of it in the result. Evidence is
-    weighed: the names of lines, [] if they are only numbered, under their `heading`; those of
-    columns with numbers; and, of a table of text, its columns of text, the names of lines of text
-    that were set aside, the shape and the values.
+    Evidence is weighed: the names of lines, [] if they are only numbered, under their `heading`;
+    those of columns with numbers; and, of a table of text, its columns of text, the names of lines
+    of text that were set aside, the shape and the values.
     """
     names, texts = [*(lines or ())], texts or {}
     plain = [name for name in columns if not is_a(name, "feature_annotations")] or columns
@@ -163,7 +160,6 @@ def find_orientation(
     headings = [name for name in (*texts, *columns) if len(name) > 1]
     of_samples = [name for name in headings if is_a(name, "sample_annotations")]
     of_features = [name for name in headings if is_a(name, "feature_annotations")]
-    of_features = [name for name in of_features if name not in of_samples]
     about = float(min(3, len(of_features)) - min(2, len(of_samples)))
     described = [*aside, *(name for name in names if is_a(name, "sample_annotations"))]
     known = {*of_features, *of_samples}
@@ -171,20 +167,21 @@ def find_orientation(
     levels = 0.0 if values is None else _weigh_levels(values[:500, :500])
     n_lines = len(names) if values is None else len(values)
     is_tall, is_wide = n_lines >= _TALL * len(columns), len(columns) >= _WIDE * n_lines
+    numbers = 0.0
+    if names and values is not None:
+        # A tall table may well have numbered features.
+        numbers = _weigh_numbers(heading, names, line, column)
+        numbers = max(numbers, 0.0) if is_tall else numbers
     weights = [
         (line.score, "line names such as {}", names),
         (-column.score, "column names such as {}", plain),
         (_weigh_heading(heading, line.score, column.score), "the heading {}", [heading]),
         (-2.0 * (not names), "lines without names", []),
-        (
-            about * (len(of_features) < len(columns) or line.score > 0),
-            "columns such as {}",
-            of_features or of_samples,
-        ),
+        (about, "columns such as {}", of_features or of_samples),
         (1.5 * bool(described), "lines such as {}", described),
         ((-1.0 if has_header else -2.5) * bool(classes), "classes such as those of {}", classes),
         (levels, "measurements, which differ in level between lines or columns", []),
-        (_weigh_numbers(heading, names, line, column, is_tall=is_tall), "the numbers in names", []),
+        (numbers, "the numbers in names", []),
         (-1.0 * is_wide, "the shape of the table", []),
     ]
     total = sum(weight for weight, *_ in weights)
@@ -207,17 +204,16 @@ def _weigh_heading(heading: str, line: float, column: float) -> float:
 
 
 def _weigh_numbers(
-    heading: str, lines: list[str], line: NameEvidence, column: NameEvidence, *, is_tall: bool
+    heading: str, lines: list[str], line: NameEvidence, column: NameEvidence
 ) -> float:
     """Weigh names that are known for neither axis by the numbers in them."""
     weight = 0.0
-    if lines and line.score == column.score == 0:
+    if line.score == column.score == 0:
         if column.numbered and not column.default:
             weight = 1.0 * (not line.numbered or all(map(_LOCUS.fullmatch, lines)))
-        elif line.numbered and not line.default and not column.numbered and not is_tall:
+        elif line.numbered and not line.default and not column.numbered:
             weight = -1.0
-    is_id = heading and is_a(heading, "numbering") and all(map(str.isdecimal, lines))
-    return weight - 1.0 * bool(lines and is_id and not is_tall)
+    return weight - bool(heading and is_a(heading, "numbering") and all(map(str.isdecimal, lines)))
 
 
 def _weigh_levels(values: np.ndarray) -> float:
@@ -238,11 +234,10 @@ def _weigh_levels(values: np.ndarray) -> float:
 
 def list_annotating(names: Sequence[str], *, lines: bool = False) -> list[str]:
     """List the columns, or lines, that annotate or sum up features and hold no samples."""
-    # One letter may be anything among others, as A, B, F and T are.
     if not lines:
-        is_letter = sum(len(name) == 1 for name in names) > 1
+        # One letter may be anything, as A, B, F and T are.
         kinds = "feature_annotations", "summaries", "feature_heading"
-        return [name for name in names if is_a(name, *kinds) and not (is_letter and len(name) == 1)]
+        return [name for name in names if len(name) > 1 and is_a(name, *kinds)]
     # Masses and retention times stand above the samples.
     left = [*takewhile(lambda name: is_a(name, "feature_annotations"), names)]
     for name, previous in zip(names, ["", *names], strict=False):
@@ -274,10 +269,7 @@ def list_doubtful(columns: Sequence[str], X: np.ndarray) -> list[str]:
     is_odd = abs(size - size[~is_other].median()) > 1.3
     if not whole[~is_other].any():
         is_odd |= whole
-    doubtful = is_other & (is_odd | annotates)
-    # Those next to them are of the same kind.
-    next_to = doubtful.groupby((~is_other).cumsum()).transform("any")
-    return names[is_other & next_to].tolist()
+    return names[is_other & (is_odd | annotates)].tolist()
 
 
 def list_describing(
@@ -285,38 +277,24 @@ def list_describing(
 ) -> list[str]:
     """List the features of a matrix (samples, features) that describe the samples or sum them up.
 
-    Where most features are descriptions, as in clinical tables, they are kept with a remark.
-    `lines` tells that the features are lines of the table.
+    Where a third or more are descriptions, as in clinical tables, they are kept with a remark, but
+    for classes. `lines` tells that the features are lines of the table.
     """
     index = {name: at for at, name in enumerate(features) if name not in keep}
-    kinds = ("special_lines", *(["totals"] if lines else []))
-    gone = {name for name in index if is_a(name, *kinds)}
+    gone = {name for name in index if is_a(name, "special_lines", "totals")}
     gone |= {name for name in index if not lines and _is_numbering(name, X, index[name])}
     kinds = ("description", "sample_annotations", *([] if lines else ["sample_heading"]))
     described = [name for name in index if is_a(name, *kinds)]
     rest = [name for name in features if name in index and name not in {*described, *gone}]
     classes = [name for name in described if is_a(name, "class_headings")]
-    if described and rest:
-        is_few = 4 * len(described) <= len(features) >= _MANY
-        if is_few or (weigh_names(rest).score > 0 and 2 * len(described) <= len(rest)):
-            gone |= {*described}
-        else:
-            values = {name: X[:, index[name]] for name in classes}
-            levels = {name: np.unique(x[np.isfinite(x)]) for name, x in values.items()}
-            gone |= {name for name in classes if len(levels[name]) <= _FEW_LEVELS}
-            left = [name for name in described if name not in gone]
-            remarks += [say("may_describe", names=left)] * bool(left)
-    plain, sums = {*map(tidy, rest)}, []
-    # The first samples tell features apart from the sum of the others.
-    is_sum = np.isclose(2 * X[:20], np.nansum(X[:20], axis=1, keepdims=True)).all(axis=0)
-    for name in rest:
-        # Such as glucose_SD next to glucose.
-        measure, _, word = tidy(name).rpartition(" ")
-        is_named = len(name) > 1 and is_a(name, "summaries")
-        is_named = is_named or (measure in plain and is_a(word, "summaries"))
-        sums += [name] * (is_named or bool(is_sum[index[name]] and len(features) > 3))
-    if sums and len(sums) < len(rest):
-        remarks.append(say("may_sum_up", names=sums))
+    if 2 * len(described) < len(rest):
+        gone |= {*described}
+    elif rest:
+        values = {name: X[:, index[name]] for name in classes}
+        levels = {name: np.unique(x[np.isfinite(x)]) for name, x in values.items()}
+        gone |= {name for name in classes if len(levels[name]) <= _FEW_LEVELS}
+        left = [name for name in described if name not in gone]
+        remarks += [say("may_describe", names=left)] * bool(left)
     found = [name for name in classes if name in gone]
     if found and not lines:
         remarks.append(say("may_be_classes", name=found[0]))
@@ -325,10 +303,9 @@ def list_describing(
 
 def _is_numbering(name: str, X: np.ndarray, at: int) -> bool:
     """Tell whether a column numbers the samples: different whole numbers, called so or in order."""
-    values, n = X[:, at], len(X)
-    if at == 0 and n > _FEW_LEVELS and any((values == np.arange(k, n + k)).all() for k in (0, 1)):
+    values = X[:, at]
+    if at == 0 and len(X) > _FEW_LEVELS and values[0] in (0, 1) and (np.diff(values) == 1).all():
         return True
-    if not is_a(name, "numbering") or (len(name) == 1 and name != "X"):
-        return False
     steps = np.diff(np.sort(values))
-    return len(steps) > 1 and bool((steps >= 0.999).all() and (steps % 1 == 0).all())
+    is_whole = len(steps) > 1 and ((steps > 0) & (steps % 1 == 0)).all()
+    return bool(is_whole) and is_a(name, "numbering") and (len(name) > 1 or name == "X")

@@ -1,23 +1,29 @@
-"""A matrix as read from its file, before normalisation: its checks and its description."""
+"""A user's matrix on the way to ``normalised.h5ad``, in blocks of rows: checks, description."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array, issparse, vstack
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.input_error import is_storable
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
-from sparsekm.io.readers.cells import MISSING, MISSING_LABELS
+from sparsekm.io.readers.axes import KNOWN
 from sparsekm.io.readers.messages import refusal, say, suggest
-from sparsekm.io.row_stream import RowStream
-from sparsekm.io.table_description import TableDescription
+from sparsekm.io.table_settings import TableDescription
+
+CELLS_AT_ONCE = 2**22
+"""Cells of a block, whether or not they are stored: 16 MB as an array of float32."""
+
+Block = np.ndarray | csr_array
+Change = Callable[[Block, slice], Block]
 
 # Bytes of the largest matrix that is read as a whole, or in blocks of rows; others are refused.
 HELD_LIMIT, STREAMED_LIMIT = 16 * 2**30, 2**40
@@ -29,11 +35,11 @@ _MONTH = "jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec"
 _DATE = re.compile(
     rf"(?i)\d{{1,2}}[-./]({_MONTH})|({_MONTH})[-./]\d{{1,2}}|\d{{4}}-\d\d-\d\d( 00:00:00)?"
 )
+# Text that means a missing class or group, as do None and NaN.
+_MISSING_LABELS = {"", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"}
 # What stands for a missing class as often as it names one.
-_UNKNOWN = {*MISSING, "unknown", "unk", "other/unknown", "not available", "not known", "-1"}
-_UNKNOWN -= {"", "na", "nan", "n/a", "#n/a"}
+_UNKNOWN = {*KNOWN["missing"], *KNOWN["unknown"]} - {"", "na", "nan", "n/a", "#n/a"}
 _SENTINELS = (-999, -9999, -99, -99999, -9, -1, 99, 999, 9999, 99999, -1e30, 1e30)
-_FEW_WHOLE = 5
 
 
 @dataclass(frozen=True)
@@ -61,17 +67,32 @@ class Settings:
         others = {f"annotate[{at}]": name for at, name in enumerate(self.annotate)}
         return {key: name for key in keys if (name := getattr(self, key)) is not None} | others
 
+    @property
+    def missing_numbers(self) -> list[float]:
+        """The numbers, such as -999, that stand for missing values."""
+        words = pd.Series([*map(str, self.missing_values)], dtype=object)
+        return pd.to_numeric(words, errors="coerce").dropna().tolist()
+
 
 @dataclass
 class RawMatrix:
-    """A checked matrix of n samples and p features; NaN in X is a missing value."""
+    """A checked float32 matrix of n samples and p features, and what is known of them.
 
-    X: RowStream  # the values minus `offset`; sparse if it came so and takes less memory that way
+    It is never held completely. `read` returns an iterator over consecutive rows, all arrays or all
+    sparse, in parts of any height; NaN is a missing value. `changes` are applied to each block,
+    given its rows: a change must treat every row by itself, so that values do not depend on the
+    blocks, and keep the number of stored values.
+    """
+
+    shape: tuple[int, int]
+    read: Callable[[], Iterable[Block]]
     # (p,), float64: subtracted before rounding to float32, so that a feature such as 1e9 + noise
-    # keeps its noise. Zero if the file contains float32, or X is sparse.
+    # keeps its noise. Zero if the file contains float32, or the matrix is sparse.
     offset: np.ndarray
-    features: list[str]
+    features: list[str] = field(default_factory=list)
     samples: list[str] | None = None
+    n_stored: np.ndarray | None = None  # (p,): the values that a sparse matrix stores
+    changes: tuple[Change, ...] = ()
     labels: np.ndarray | None = None  # as `sparsekm.io.known_classes` describes them
     relevant: np.ndarray | None = None  # (p,), bool: the planted truth of a simulation
     # (n,), object array of str: samples of one group, such as a donor's, resemble each other.
@@ -84,13 +105,75 @@ class RawMatrix:
     lines: str | None = None  # what the lines of a table hold: "samples" or "features"
     # For the user, on what was guessed, changed or left out, with the setting that overrides it.
     remarks: list[str] = field(default_factory=list)
+    # Once it is normalised: what is to be subtracted from a sparse matrix, means and standard
+    # deviations before z-scoring, all (p,); the median of the samples' totals of counts; the
+    # constant features, which cannot separate clusters and were dropped; and how many features
+    # `n_top_features` left out.
+    center: np.ndarray | None = None
+    means: np.ndarray | None = None
+    deviations: np.ndarray | None = None
+    library_size: float | None = None
+    dropped: Sequence[str] = ()
+    n_filtered: int = 0
+
+    @classmethod
+    def of(cls, X: Block, offset: np.ndarray | None = None, *names: Any, **known: Any) -> RawMatrix:
+        """Return a matrix that is in memory, with the names of features and samples."""
+        counts = np.bincount(X.indices, minlength=X.shape[1]) if issparse(X) else None
+        offset = np.zeros(X.shape[1]) if offset is None else offset
+        return cls(X.shape, lambda: [X], offset, *names, n_stored=counts, **known)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether blocks are sparse, in canonical format."""
+        return self.n_stored is not None
+
+    def blocks(self, height: int | None = None) -> Iterator[tuple[slice, Block]]:
+        """Yield the rows of blocks of equal height, by default `CELLS_AT_ONCE`, and the blocks."""
+        height = height or max(1, CELLS_AT_ONCE // self.shape[1])
+        start = 0
+        for block in _cut(self.read(), height):
+            rows = slice(start, start + block.shape[0])
+            start = rows.stop
+            for change in self.changes:
+                block = change(block, rows)
+            yield rows, block
+
+    def change(self, change: Change, **known: Any) -> RawMatrix:
+        """Return the matrix with a change applied to its blocks, and what is known then."""
+        return replace(self, changes=(*self.changes, change), **known)
+
+    def collect(self) -> Block:
+        """Return the whole matrix, less `offset`."""
+        return _join([block for _, block in self.blocks()])
+
+    def select(self, features: np.ndarray) -> RawMatrix:
+        """Return some of the features, by index, ascending."""
+        of_features = {name: getattr(self, name) for name in ("offset", "n_stored", "relevant")}
+        known = {name: of[features] for name, of in of_features.items() if of is not None}
+        return self.change(
+            lambda block, rows: block[:, features],
+            shape=(self.shape[0], len(features)),
+            features=[self.features[at] for at in features if self.features],
+            **known,
+        )
+
+    def take(self, X: np.ndarray, rows: np.ndarray, features: np.ndarray) -> RawMatrix:
+        """Return some samples and features, by index, whose values are these, in memory."""
+        names = ("labels", "groups", "batch", "weights", "positions")
+        known = {name: of[rows] for name in names if (of := getattr(self, name)) is not None}
+        known["annotations"] = {name: values[rows] for name, values in self.annotations.items()}
+        if self.samples is not None:
+            known["samples"] = [self.samples[at] for at in rows]
+        found = replace(self.select(features), shape=X.shape, read=lambda: [X], changes=())
+        return replace(found, **known)
 
     def describe(self, n_dropped: int = 0) -> TableDescription:
         """Describe the matrix, of which so many constant features are dropped."""
         counts = None if self.labels is None else Counter(self.labels.tolist())
         return TableDescription(
-            n_samples=self.X.shape[0],
-            n_features=self.X.shape[1] - n_dropped,
+            n_samples=self.shape[0],
+            n_features=self.shape[1] - n_dropped,
             samples=None if self.samples is None else [self.samples[0], self.samples[-1]],
             features=[self.features[0], self.features[-1]],
             n_unknown=0 if counts is None else counts.pop(UNKNOWN, 0),
@@ -100,19 +183,56 @@ class RawMatrix:
             remarks=self.remarks,
         )
 
-    def take(
-        self, X: np.ndarray, offset: np.ndarray, rows: np.ndarray, columns: np.ndarray
-    ) -> None:
-        """Replace the values, and keep only some samples and features, all by their index."""
-        self.X, self.offset = RowStream.of(X), offset
-        self.features = [self.features[at] for at in columns]
-        self.relevant = None if self.relevant is None else self.relevant[columns]
-        if self.samples is not None:
-            self.samples = [self.samples[at] for at in rows]
-        for name in ("labels", "groups", "batch", "weights", "positions"):
-            if getattr(self, name) is not None:
-                setattr(self, name, getattr(self, name)[rows])
-        self.annotations = {name: values[rows] for name, values in self.annotations.items()}
+
+def _cut(parts: Iterable[Block], height: int) -> Iterator[Block]:
+    """Cut consecutive rows anew, into blocks of equal height but for the last."""
+    held = None
+    for part in parts:
+        rows = part if held is None else _join([held, part])
+        whole = rows.shape[0] // height * height
+        for start in range(0, whole, height):
+            yield rows[start : start + height]
+        held = rows[whole:] if whole < rows.shape[0] else None
+    if held is not None:
+        yield held
+
+
+def _join(blocks: list[Block]) -> Block:
+    return vstack(blocks, format="csr") if issparse(blocks[0]) else np.concatenate(blocks)
+
+
+class SparseRows:
+    """Compressed rows in a group with ``data``, ``indices`` and ``indptr``, (n, p), as slices.
+
+    Rows that do not add up raise a ValueError; indices are checked when they are read.
+    """
+
+    def __init__(self, node: Any, shape: tuple[int, int]) -> None:
+        self.shape, self._name = shape, node.name
+        self.data, self.indices, starts = (node[part] for part in ("data", "indices", "indptr"))
+        if {self.indices.dtype.kind, starts.dtype.kind} - {*"iu"}:
+            raise ValueError(f"{self._name}: indices and indptr should be integers")
+        self.indptr, self.nnz = starts[:].astype(np.int64), int(self.data.shape[0])
+        n_starts, lengths = shape[0] + 1, {self.data.shape, self.indices.shape}
+        if len(self.indptr) != n_starts or self.indptr[0] != 0:
+            raise ValueError(f"{self._name}: indptr should begin with 0 and have {n_starts} values")
+        if (np.diff(self.indptr) < 0).any() or lengths != {(self.indptr[-1],)}:
+            raise ValueError(
+                f"{self._name}: indptr should ascend to the number of values and indices"
+            )
+
+    def __getitem__(self, rows: slice) -> csr_array:
+        starts = self.indptr[rows.start : rows.stop + 1]
+        stored = slice(int(starts[0]), int(starts[-1]))
+        parts = self.data[stored], self.indices[stored], starts - starts[0]
+        found = csr_array(parts, shape=(rows.stop - rows.start, self.shape[1]))
+        # Conversions trust the indices; if out of bounds, they would write anywhere in memory.
+        try:
+            found.check_format(full_check=True)
+        except ValueError as error:
+            problem = f"{self._name}: in rows from {rows.start + 1} on, {error}"
+            raise ValueError(problem) from error
+        return found
 
 
 def held_bytes(n_samples: int, n_features: int, n_stored: int | None = None) -> int:
@@ -142,9 +262,12 @@ def check_named(
 ) -> None:
     """Refuse a setting with a name that is not among those there are.
 
-    `others` are the names on the other axis, which suggest that the table is transposed.
+    `others` are the names on the other axis: they may be ignored too, and otherwise suggest that
+    the table is transposed.
     """
     for key, name in settings.named.items():
+        if name in settings.ignore:
+            raise refusal("also_ignored", key=key, name=name)
         if name in names:
             continue
         kind, hint = "not_there" if len(names) else "nothing_named", suggest(key, name, names)
@@ -152,6 +275,12 @@ def check_named(
             value = "false" if settings.transpose is True else "true"
             kind, hint = "not_there", say("looks_turned", other=other, value=value)
         raise refusal(kind, key=key, name=name, where=where, names=names, hint=hint)
+    absent = [name for name in settings.ignore if name not in {*names, *others}]
+    if absent:
+        rest = [name for name in settings.ignore if name not in absent]
+        cure = say("ignore_rest", names=rest) if rest else ""
+        cure += suggest("ignore", absent[0], [*names, *others])
+        raise refusal("ignore", names=absent, where=where, known=names, cure=cure)
 
 
 def assemble(
@@ -164,8 +293,8 @@ def assemble(
     raw.features = _check_names(raw.features, "feature", raw.remarks)
     if raw.samples is not None:
         raw.samples = _check_names(raw.samples, "sample", raw.remarks)
-    label, n = settings.labels or label, raw.X.shape[0]
-    words = MISSING_LABELS | set(map(str, settings.missing_values))
+    label, n = settings.labels or label, raw.shape[0]
+    words = _MISSING_LABELS | set(map(str, settings.missing_values))
     for key, name in {**settings.named, **({"labels": label} if label else {})}.items():
         if key == "samples":
             continue
@@ -196,7 +325,7 @@ def assemble(
     return raw
 
 
-def _known(values: Iterable[Any], words: frozenset[str]) -> pd.Series:
+def _known(values: Iterable[Any], words: set[str]) -> pd.Series:
     """Return a column as text, None if missing; integers that were read as floats are integers."""
     floats = [one for one in values if isinstance(one, float | np.floating) and not pd.isna(one)]
     whole = all(float(one).is_integer() for one in floats)
@@ -272,25 +401,21 @@ def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> lis
 
 
 def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
-    """List remarks on sentinels, on samples that are the same, and on a few whole numbers."""
-    n, p = raw.X.shape
-    is_whole, seen, same = np.ones(p, dtype=bool), {}, []
+    """List remarks on sentinels, and on samples that are the same."""
+    (n, p), seen, same = raw.shape, {}, []
     # The smallest and largest number of each feature, with sentinels and without.
     low, high, inner_low, inner_high = np.array([[np.inf], [-np.inf]] * 2) * np.ones(p)
-    for rows, block in raw.X.blocks():
+    for rows, block in raw.blocks():
         dense = as_dense(block)
         for at, row in enumerate(dense, rows.start):
             other = seen.setdefault(hash(row.tobytes()), at)
             same += [(other, at)] * (other != at)
         # As in the file, up to the rounding to single precision.
         values = np.round(dense.astype(np.float64) + raw.offset, 4)
-        is_whole &= ((values == np.rint(values)) | np.isnan(values)).all(axis=0)
-        ends = least, most = np.fmin.reduce(values), np.fmax.reduce(values)
-        low, high = np.fmin(low, least), np.fmax(high, most)
-        at = np.flatnonzero(np.isin(ends, _SENTINELS).any(axis=0))
-        others = np.where(np.isin(values[:, at], _SENTINELS), np.nan, values[:, at])
-        least[at], most[at] = np.fmin.reduce(others), np.fmax.reduce(others)
-        inner_low, inner_high = np.fmin(inner_low, least), np.fmax(inner_high, most)
+        low, high = np.fmin(low, np.fmin.reduce(values)), np.fmax(high, np.fmax.reduce(values))
+        values[np.isin(values, _SENTINELS)] = np.nan
+        inner_low = np.fmin(inner_low, np.fmin.reduce(values))
+        inner_high = np.fmax(inner_high, np.fmax.reduce(values))
     remarks, found = [], {}
     room = np.maximum(inner_high - inner_low, 1e-9)
     for number in _SENTINELS:
@@ -307,7 +432,4 @@ def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
         name = raw.samples or [f"sample {at + 1}" for at in range(n)]
         pairs = [f"{name[one]} = {name[two]}" for one, two in same[:3]] + ["..."] * (len(same) > 3)
         remarks.append(say("same_samples", n=len(same), pairs=", ".join(pairs)))
-    whole = [raw.features[at] for at in np.flatnonzero(is_whole & (low < high))]
-    if 0 < len(whole) <= max(_FEW_WHOLE, p // 50) and len(whole) * 4 <= p:
-        remarks.append(say("whole_numbers", names=whole, first=whole[0]))
     return remarks

@@ -65,26 +65,24 @@ def read_matrix(
 
 
 def _read(file: Path, settings: Settings) -> RawMatrix:
-    name = file.name.lower()
+    name, mtx = file.name.lower(), find_mtx(file)
     for endings in KNOWN_FORMATS:
         ending = max(filter(name.endswith, endings.split()), key=len, default="")
         if ending[:1] == ".":
             refuse_format(file, endings, ending)
     if not file.exists():
         raise FileNotFoundError(f"{file}: no such file.")
-    mtx = find_mtx(file)
-    is_store = file.is_dir() and (name.endswith(".zarr") or (file / ".zgroup").exists())
-    if file.is_dir() and mtx is None and not is_store:
+    if file.is_dir() and not (mtx or name.endswith(".zarr") or (file / ".zgroup").exists()):
         raise refusal("other_folder")
-    if name.endswith(".zarr") and not is_store:
-        raise refusal("file_of_zarr")
-    if mtx is not None or is_store or name.endswith(_STORED):
+    if mtx or file.is_dir() or name.endswith(_STORED):
+        if name.endswith(".zarr") and file.is_file():
+            raise refusal("file_of_zarr")
         for key in _OF_TABLES:
             value = getattr(settings, key)
             if value and value != "auto":
                 value = [*value] if isinstance(value, tuple) else value
-                raise refusal("other_setting", key=key, kinds="tables", value=value)
-        return read_stored(file, settings) if mtx is None else read_tenx_folder(mtx, settings)
+                raise refusal("other_setting", key=key, value=value)
+        return read_tenx_folder(mtx, settings) if mtx else read_stored(file, settings)
     if name.endswith(_WORKBOOKS):
         return _read_workbook(file, settings)
     if settings.layer is not None:
@@ -111,10 +109,7 @@ def _read_workbook(file: Path, settings: Settings) -> RawMatrix:
         numbers = page.map(lambda value: isinstance(value, int | float)).sum(axis=1)
         return int((numbers > (page.shape[1] > 1)).sum()) > 2
 
-    with (
-        explain_damage(".xlsx file", cure),
-        pd.ExcelFile(file, engine="openpyxl") as book,
-    ):
+    with explain_damage(".xlsx file", cure), pd.ExcelFile(file, engine="openpyxl") as book:
         names = book.sheet_names
         if sheet is not None and sheet not in names:
             raise refusal("no_sheet", sheet=sheet, names=names)
@@ -150,12 +145,9 @@ def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
             found = find_layout(file, opened, layer)
             (n, p), n_stored, in_blocks = found.shape, found.n_stored, found.in_blocks
             node = found.node if n_stored is None else found.node["data"]
-            stored = node.nbytes + 8 * (n_stored or 0)
-            names = OBJECT_BYTES * sum(
-                part.nbytes
-                for name, part in arrays_in(opened).items()
-                if len(part.shape or ()) == 1 and _UNUSED.isdisjoint(name.split("/"))
-            )
+            stored, parts = node.nbytes + 8 * (n_stored or 0), arrays_in(opened).items()
+            used = [part for name, part in parts if _UNUSED.isdisjoint(name.split("/"))]
+            names = OBJECT_BYTES * sum(one.nbytes for one in used if len(one.shape or ()) == 1)
             chunk = math.prod(getattr(node, "chunks", None) or [0]) * node.dtype.itemsize
     except Exception:
         return ReadingSize(0)
@@ -163,10 +155,8 @@ def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
         check_size(n, p, n_stored=n_stored, in_blocks=in_blocks)
     matrix = held_bytes(n, p, n_stored)
     whole = COPIES * matrix + 2 * stored + names
-    if not in_blocks:
-        return ReadingSize(min(whole, MOST_BYTES), 0, matrix)
-    blocks = BLOCK_BYTES + LINE_BYTES * (n + p) + 2 * chunk + names
-    return ReadingSize(min(whole, blocks, MOST_BYTES), PASSES * whole, matrix)
+    blocks = BLOCK_BYTES + LINE_BYTES * (n + p) + 2 * chunk + names if in_blocks else whole
+    return ReadingSize(min(whole, blocks, MOST_BYTES), PASSES * whole * in_blocks, matrix)
 
 
 def _text_bytes(file: Path) -> int | None:

@@ -1,14 +1,13 @@
 """Reading a matrix from files that declare both axes: AnnData, 10x Genomics, or named arrays.
 
-AnnData is HDF5 (``.h5ad``) or Zarr. Arrays, in a NumPy archive (``.npz``) or plain HDF5 (``.h5``),
-are ``X`` (n, p) and optionally ``y`` or ``labels`` (n,), ``genes`` or ``features`` (p,),
+Arrays are ``X`` (n, p) and optionally ``y`` or ``labels`` (n,), ``genes`` or ``features`` (p,),
 ``samples`` (n,), ``relevant`` (p,) bool, and anything else known of the samples under any name.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,10 +21,16 @@ from scipy.io import mminfo, mmread
 from scipy.sparse import csr_array
 
 from sparsekm.io.input_error import reason_of
-from sparsekm.io.readers.axes import find_orientation, is_a, is_row_numbers, weigh_names
-from sparsekm.io.readers.cells import listed_numbers
+from sparsekm.io.readers.axes import find_orientation, is_a, is_row_numbers
 from sparsekm.io.readers.messages import explain_damage, refusal, say
-from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, assemble, check_named, check_size
+from sparsekm.io.readers.raw_matrix import (
+    RawMatrix,
+    Settings,
+    SparseRows,
+    assemble,
+    check_named,
+    check_size,
+)
 from sparsekm.io.readers.value_blocks import (
     Layout,
     Opened,
@@ -34,7 +39,6 @@ from sparsekm.io.readers.value_blocks import (
     find_layout,
     open_stored,
 )
-from sparsekm.io.row_stream import SparseRows
 
 _FEATURES = ("genes", "features", "feature_names", "gene_names", "var_names")
 _SAMPLES = ("samples", "sample_names", "obs_names", "cell_names")
@@ -43,21 +47,22 @@ _LABELS = ("y", "labels", "target")
 
 @dataclass
 class _Axes:
-    """What a file says of the samples and features of its matrix."""
+    """What a file says of the rows and columns of its matrix, numbered if they have no names."""
 
-    samples: Sequence[object] | None
-    features: Sequence[object] | None
-    about: Mapping[str, Any] = field(default_factory=dict)  # columns about the samples, by name
+    rows: pd.DataFrame
+    columns: pd.DataFrame
     label: str | None = None  # the column of known classes, if no setting names one
-    relevant: np.ndarray | None = None
-    positions: np.ndarray | None = None
     turn: bool = False  # whether rows are features
+    positions: np.ndarray | None = None
     chosen: np.ndarray | None = None  # the features to read
     remarks: list[str] = field(default_factory=list)
 
 
 def read_stored(file: Path, settings: Settings) -> RawMatrix:
     """Read and check a matrix; a sparse one stays so if it takes less memory that way."""
+    # It takes long to load, and tables of text do without.
+    from anndata.io import read_elem
+
     with open_stored(file) as opened:
         layout = find_layout(file, opened, settings.layer)
         name, node, is_array = layout.name, layout.node, layout.n_stored is None
@@ -73,7 +78,7 @@ def read_stored(file: Path, settings: Settings) -> RawMatrix:
         in_blocks = layout.in_blocks and not axes.turn
         check_size(*shape, n_stored=layout.n_stored, in_blocks=in_blocks)
         if not in_blocks:
-            held = _values(name, node) if is_array else _read_elem(node)
+            held = _values(name, node) if is_array else read_elem(node)
             if not is_array:
                 # As in `SparseRows`.
                 held.check_format(full_check=True)
@@ -91,70 +96,69 @@ def read_stored(file: Path, settings: Settings) -> RawMatrix:
 
 
 def _finish(axes: _Axes, settings: Settings, opened: Opened) -> RawMatrix:
-    X, offset = check_rows(opened, axes.remarks, listed_numbers(settings.missing_values))
+    raw = check_rows(opened, axes.remarks, settings.missing_numbers)
     if axes.chosen is not None:
-        X, offset = X.select(axes.chosen), offset[axes.chosen]
-    features = axes.features
-    if features is None:
-        features = [f"feature{j + 1}" for j in range(X.shape[1])]
-    samples = None if axes.samples is None else [*map(str, axes.samples)]
-    raw = RawMatrix(X, offset, [*map(str, features)], samples, remarks=axes.remarks)
-    raw.relevant, raw.positions = axes.relevant, axes.positions
-    return assemble(raw, settings, axes.about, axes.label)
+        raw = raw.select(axes.chosen)
+    about, of_features = (axes.columns, axes.rows) if axes.turn else (axes.rows, axes.columns)
+    raw.features = _names(of_features) or [f"feature{j + 1}" for j in range(raw.shape[1])]
+    raw.samples, raw.positions, raw.remarks = _names(about), axes.positions, axes.remarks
+    if "relevant" in of_features:
+        truth = of_features["relevant"].to_numpy()
+        if truth.dtype.kind not in "biuf" or not np.isin(truth, (0, 1)).all():
+            raise refusal("relevant")
+        raw.relevant = truth.astype(bool)
+    return assemble(raw, settings, about, axes.label)
 
 
-def _read_elem(node: Any) -> Any:
-    # It takes long to load, and tables of text do without.
-    from anndata.io import read_elem
-
-    return read_elem(node)
+def _names(axis: pd.DataFrame) -> list[str] | None:
+    return None if isinstance(axis.index, pd.RangeIndex) else [*map(str, axis.index)]
 
 
-def _is_turned(rows: Sequence[object] | None, columns: Sequence[object] | None) -> bool:
-    """Tell whether the rows of a stored matrix are features, by the names of both axes."""
-    if rows is None or columns is None:
-        return False
-    rows, columns = [*map(str, rows)], [*map(str, columns)]
-    if is_row_numbers("", rows) or weigh_names(rows).score <= 0 <= weigh_names(columns).score:
-        return False
-    return find_orientation("", rows, columns)[0] is True
+def _orient(axes: _Axes, settings: Settings, about: Collection[object]) -> None:
+    """Find out whether rows are features, unless settings tell, or name what is known of rows."""
+    rows, columns = _names(axes.rows), _names(axes.columns)
+    if settings.transpose != "auto":
+        axes.turn = bool(settings.transpose)
+        return
+    if rows and columns and not {*settings.named.values()} & {*about}:
+        names = [] if is_row_numbers("", rows) else rows
+        axes.turn = axes.turn or find_orientation("", names, columns)[0] is True
+    axes.remarks += [say("rows_are_features")] * axes.turn
 
 
 def _of_anndata(opened: Any, layout: Layout, settings: Settings) -> _Axes:
-    obs, var = (_read_frame(opened, part) for part in ("obs", "var"))
-    shape, expected = layout.shape, (len(obs), len(var))
+    axes = _Axes(*(_read_frame(opened, part) for part in ("obs", "var")))
+    obs, var, n = axes.rows, axes.columns, len(axes.rows)
+    shape, expected = layout.shape, (n, len(var))
     if shape != expected:
         hint = " X looks transposed." if shape == expected[::-1] else ""
         raise refusal("obs_var", name=layout.name, shape=shape, expected=expected, hint=hint)
-    turn, remarks = settings.transpose is True, []
-    rows, columns = [*map(str, obs.index)], [*map(str, var.index)]
     headings = [one for one in var if is_a(str(one), "feature_heading") and var[one].is_unique]
-    if headings and is_row_numbers("", columns):
-        columns = [*map(str, var[headings[0]])]
-        remarks.append(say("named_by_var", name=headings[0]))
-    if settings.transpose == "auto" and not {*settings.named.values()} & {*obs.columns}:
-        turn = _is_turned(rows, columns)
-        remarks += [say("genes_in_obs", gene=rows[0], sample=columns[0])] if turn else []
-    where, elsewhere = ("var", ()) if turn else ("obs", ("a column of var", var.columns))
-    about, features = (var, obs) if turn else (obs, var)
-    check_named(settings, [*about.columns], f"the columns of {where}", *elsewhere)
-    axes = _Axes(*((columns, rows) if turn else (rows, columns)), about, turn=turn, remarks=remarks)
+    if headings and is_row_numbers("", _names(var) or []):
+        axes.columns = var = var.set_index(headings[0], drop=False)
+        axes.remarks.append(say("named_by_var", name=headings[0]))
+    _orient(axes, settings, obs.columns)
+    if axes.turn:
+        check_named(settings, [*var.columns], "the columns of var")
+    else:
+        others = "a column of var", [*var.columns]
+        check_named(settings, [*obs.columns], "the columns of obs", *others)
     # Before AnnData 0.7 obsm was an array of records; a data frame is a group.
     node = opened["obsm"].get("spatial") if hasattr(opened.get("obsm"), "keys") else None
-    if node is not None and not turn:
+    if node is not None and not axes.turn:
         found = np.asarray(node[()] if hasattr(node, "dtype") else None)
-        is_right = found.shape in [(len(obs), width) for width in (1, 2, 3)]
+        is_right = found.shape in [(n, width) for width in (1, 2, 3)]
         if is_right and found.dtype.kind in "fiu" and np.isfinite(found).all():
             axes.positions = found.astype(np.float64)
         else:
-            remarks.append(say("no_positions", n=len(obs)))
-    if "relevant" in features:
-        axes.relevant = _check_relevant(features["relevant"].to_numpy())
+            axes.remarks.append(say("no_positions", n=n))
     return axes
 
 
 def _read_frame(opened: Any, name: str) -> pd.DataFrame:
-    frame = _read_elem(opened[name])
+    from anndata.io import read_elem
+
+    frame = read_elem(opened[name])
     if isinstance(frame, np.ndarray) and frame.dtype.names:
         # AnnData before 0.7 wrote a table of records.
         frame = pd.DataFrame({one: _as_text(frame[one]) for one in frame.dtype.names})
@@ -172,13 +176,11 @@ def _of_arrays(opened: Any, layout: Layout, settings: Settings) -> _Axes:
     arrays, shape = arrays_in(opened), layout.shape
     if len(shape) != 2:
         raise refusal("one_axis", name=layout.name, shape=shape)
-
-    def first(known: Sequence[str]) -> str | None:
-        return next((one for one in known if one in arrays), None)
-
     check_named(settings, [*arrays], "its arrays")
-    label = settings.labels or first(_LABELS)
-    features, samples = first(_FEATURES), first(_SAMPLES)
+    label, features, samples = (
+        next((name for name in known if name in arrays), None)
+        for known in ((settings.labels, *_LABELS), _FEATURES, _SAMPLES)
+    )
     about = [name for name in dict.fromkeys((label, *settings.named.values())) if name]
     # Names and classes may fit only if rows are features.
     there = [name for name in (*about, features, samples) if name]
@@ -187,24 +189,22 @@ def _of_arrays(opened: Any, layout: Layout, settings: Settings) -> _Axes:
     if settings.transpose == "auto":
         turn = bool(there) and all(fits) and shape[0] != shape[1]
 
-    def vector(name: str | None, what: str = "sample") -> np.ndarray | None:
-        if name not in arrays:
-            return None
-        node, length = arrays[name], shape[(what == "feature") != turn]
-        if node.shape != (length,):
-            raise refusal("length", name=name, shape=node.shape, length=length, what=what)
-        is_data = isinstance(node, h5py.Dataset) and not h5py.check_string_dtype(node.dtype)
-        if is_data and node.dtype.kind not in "fiubUS":
-            raise refusal("no_vector", name=name, dtype=node.dtype)
-        return _values(name, node)
+    def axis(what: str, names: str | None, others: Sequence[str]) -> pd.DataFrame:
+        found, length = {}, shape[(what == "feature") != turn]
+        for name in filter(None, (names, *others)):
+            node = arrays[name]
+            if node.shape != (length,):
+                raise refusal("length", name=name, shape=node.shape, length=length, what=what)
+            is_data = isinstance(node, h5py.Dataset) and not h5py.check_string_dtype(node.dtype)
+            if is_data and node.dtype.kind not in "fiubUS":
+                raise refusal("no_vector", name=name, dtype=node.dtype)
+            found[name] = _values(name, node)
+        return pd.DataFrame(found, found[names] if names else range(length), others)
 
-    rows, columns = vector(samples), vector(features, "feature")
-    if settings.transpose == "auto" and not turn and not label and _is_turned(rows, columns):
-        turn, rows, columns = True, columns, rows
-    axes = _Axes(rows, columns, {name: vector(name) for name in about}, label, turn=turn)
-    axes.remarks = [say("rows_are_features")] * turn
-    relevant = vector("relevant", "feature")
-    axes.relevant = None if relevant is None else _check_relevant(relevant)
+    relevant = ["relevant"] if "relevant" in arrays else []
+    rows, columns = axis("sample", samples, about), axis("feature", features, relevant)
+    axes = _Axes(*((columns, rows) if turn else (rows, columns)), label, turn)
+    _orient(axes, settings, about)
     return axes
 
 
@@ -217,13 +217,6 @@ def _values(name: str, node: Any) -> np.ndarray:
         raise
     except Exception as error:
         raise refusal("unreadable", name=name, reason=reason_of(error)) from error
-
-
-def _check_relevant(values: np.ndarray) -> np.ndarray:
-    """Check a planted truth, bool or 0 and 1, and return it as bool."""
-    if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
-        raise refusal("relevant")
-    return values.astype(bool)
 
 
 def _of_tenx(opened: Any, layout: Layout, settings: Settings) -> _Axes:
@@ -287,4 +280,5 @@ def _describe_genes(cells: Sequence[str], **about: Sequence[str]) -> _Axes:
         others = ", ".join(sorted({*genes["kind"][~is_gene]}))
         remarks.append(say("other_kinds", n=(~is_gene).sum(), kinds=others))
     chosen = np.flatnonzero(is_gene | ~is_gene.any())
-    return _Axes(cells, names[chosen].tolist(), chosen=chosen, remarks=remarks)
+    columns = pd.DataFrame(index=pd.Index(names[chosen], dtype=object))
+    return _Axes(pd.DataFrame(index=pd.Index(cells)), columns, chosen=chosen, remarks=remarks)

@@ -6,6 +6,7 @@ out, which a remark says.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
@@ -26,8 +27,7 @@ from sparsekm.io.readers.axes import (
     split_measure,
     tidy,
 )
-from sparsekm.io.readers.cells import as_numbers, has_unit, listed_numbers
-from sparsekm.io.readers.messages import refusal, say, suggest
+from sparsekm.io.readers.messages import refusal, say
 from sparsekm.io.readers.raw_matrix import (
     MIN_SAMPLES,
     RawMatrix,
@@ -37,28 +37,18 @@ from sparsekm.io.readers.raw_matrix import (
     check_size,
     merge_features,
 )
-from sparsekm.io.readers.text_table import TextTable
-from sparsekm.io.row_stream import RowStream
+from sparsekm.io.readers.text_table import TextTable, as_numbers
 
 _FEWEST_IDS = 10
-
-
-def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMatrix:
-    """Read and check a matrix, whose remarks say what was guessed, changed and left out.
-
-    `text` is what another reader made of the file.
-    """
-    for key, name in settings.named.items():
-        if name in settings.ignore:
-            raise refusal("also_ignored", key=key, name=name)
-    return _read(_Table(file, text, settings))
+_WITH_UNIT = re.compile(r"([+-]?\d[\d.,]*)\s*(±.*|\(.*\)|[^\W\d_]\S*|[°%‰]\S*)")
 
 
 class _Table(TextTable):
     """A table whose lines and columns are described, by index.
 
     `rows` and `numeric` hold measurements, `aside` are other lines, `text` other columns; `edge` is
-    the column with the names of the lines. `transpose` tells that lines hold features.
+    the column with the names of all lines, if there is one, and `edges` these names. `transpose`
+    tells that lines hold features.
     """
 
     def __init__(self, file: Path, text: str | None, settings: Settings) -> None:
@@ -88,6 +78,7 @@ class _Table(TextTable):
         self.rows, self.aside = np.flatnonzero(~is_aside), np.flatnonzero(is_aside)
         self._refuse_long(ids)
         self.edge = self._find_edge(sorted(ids))
+        self.edges = [] if self.edge is None else self.text_of[self.edge].tolist()
         if not self.has_header and self.edge != 0:
             header[0] = "column1"
         self.text = [at for at in self.text if at != self.edge]
@@ -100,13 +91,12 @@ class _Table(TextTable):
             cell = self.cells(row)[[0, *self.text][-1]].strip()
             raise refusal(kind, names=header, cell=cell, line=self.numbers[row])
         self.transpose = self._find_orientation()
-        if self.edge is not None:
-            # The lines that settings name; where columns hold samples, they may describe them.
-            named = self.named if self.transpose else {*settings.ignore}
-            is_named = np.array([name in named for name in self.column(self.edge)], dtype=bool)
-            if self.transpose:
-                self.aside = np.sort([*self.aside, *self.rows[is_named]])
-            self.rows = self.rows[~is_named]
+        # The lines that settings name; where columns hold samples, they may describe them.
+        named = self.named if self.transpose else {*settings.ignore}
+        gone = [row for row in self.rows if self.edges and self.edges[row] in named]
+        self.rows = np.setdiff1d(self.rows, gone)
+        if self.transpose:
+            self.aside = np.union1d(self.aside, gone).astype(int)
 
     def column(self, at: int) -> list[str]:
         """Return the cells of a column in the lines of numbers."""
@@ -156,55 +146,45 @@ class _Table(TextTable):
         numbers = [at for at in self.numeric if header[at] not in self.named]
         n, cells = len(self.rows), {at: self.column(at) for at in [*texts, *ids]}
         size = {at: len({*cells[at]}) for at in cells}
-        whole = [at for at in cells if all(map(str.isdecimal, cells[at]))]
-        if 0 in numbers and is_called(0, "sample_heading") and size[0] == n and 0 in whole:
+        whole = [at for at in cells if size[at] == n and all(map(str.isdecimal, cells[at]))]
+        if 0 in numbers and is_called(0, "sample_heading") and 0 in whole:
             return 0
         about = [at for at in texts if is_called(at, "feature_annotations", "sample_annotations")]
         about = [at for at in about if not is_called(at, "sample_heading", "numbering")]
         # Where the cells of one differ, others hold times of entry, say, or family names.
-        names = [at for at in texts if size[at] == n and at not in about]
+        names = [at for at in texts if size[at] == n and at not in about] or texts
         # A sample comes before the well, or the plate, that it was measured in.
         for at in sorted(texts, key=lambda at: not tidy(header[at]).startswith("sample")):
-            is_feature = is_called(at, "feature_heading")
-            if (is_called(at, "describing") and len(texts) > 1) or (
-                names and at not in names and not is_feature
-            ):
-                continue
             is_blank = at == 0 and not header[0] and self.has_header
-            is_name = 2 * size[at] > n and (at == 0 or at not in about)
-            if is_blank or is_name or (is_feature and size[at] > max(2, n / 10)):
+            is_name = is_blank or (2 * size[at] > n and (at == 0 or at not in about))
+            is_feature = is_called(at, "feature_heading") and size[at] > max(2, n / 10)
+            if is_feature or (is_name and at in names):
+                return at
+        for at in (at for at in ids if at in numbers):
+            is_first = at == numbers[0]
+            is_id = is_called(at, "numbering") and (is_first or tidy(header[at]) not in ("", "x"))
+            if is_id and at in whole:
+                return at
+            is_named = is_called(at, "feature_heading") or (at == 0 and not header[0])
+            if is_first and is_named and size[at] == n:
                 return at
         others = self.values[np.ix_(self.rows, numbers[1:])]
-        for at in (at for at in ids if at in numbers):
-            is_first, is_bare = at == numbers[0], at == 0 and not self.has_header
-            if size[at] < n:
-                # Numbers of patients, some of whom came twice.
-                is_id = is_bare and at in whole and others.size
-                if is_id and min(map(int, cells[at])) > 10 * np.nanmax(others):
-                    return 0
-                continue
-            if is_first and (is_called(at, "feature_heading") or (at == 0 and not header[0])):
-                return at
-            if at in whole:
-                if is_bare and n >= _FEWEST_IDS and (np.rint(others) != others).any():
-                    return 0
-                if is_called(at, "numbering") and (is_first or header[at].lower() not in ("", "x")):
-                    return at
-        unique = [at for at in texts if is_called(at, "feature_annotations") and size[at] == n]
-        if unique or (settings.transpose is True and self.has_header and (texts or numbers)):
-            return unique[0] if unique else min([*texts, *numbers])
-        return 0 if not header[0] and self.has_header and 0 not in self.numeric else None
+        is_bare = 0 in numbers and 0 in whole and not self.has_header and n >= _FEWEST_IDS
+        if is_bare and (np.rint(others) != others).any():
+            return 0
+        is_turned = settings.transpose is True and self.has_header
+        return min([*texts, *numbers], default=None) if is_turned else None
 
     def _find_orientation(self) -> bool:
         """Decide whether lines hold features, and say so."""
         settings, columns = self.settings, self.names(self.numeric)
         if isinstance(settings.transpose, bool):
             return settings.transpose
-        heading, lines, aside = "", None, []
+        heading, lines = "", None
         if self.edge is not None:
             heading, lines = self.header[self.edge], self.column(self.edge)
             lines = [] if is_row_numbers(heading, lines) else lines
-            aside = self.text_of[self.edge][self.aside].tolist()
+        aside = [self.edges[row] for row in self.aside if self.edges]
         X = self.values[np.ix_(self.rows, self.numeric[:500])]
         if lines == columns:
             X = self.values[np.ix_(self.rows, self.numeric)]
@@ -224,8 +204,7 @@ class _Table(TextTable):
                     self.remarks.append(say("features_despite", sign=sign, key=key))
                 return False
         for key, name in [*settings.named.items()][:1]:
-            is_line = self.edge is not None and name.strip() in self.text_of[self.edge]
-            if is_line or self.above_of(name) is not None:
+            if name.strip() in self.edges or self.above_of(name) is not None:
                 self.remarks.append(say("names_a_line", key=key, name=name))
                 return True
         if found is None:
@@ -234,14 +213,22 @@ class _Table(TextTable):
         return found
 
 
-def _read(table: _Table) -> RawMatrix:
-    """Take the measurements of a table, choose samples and features, and assemble the matrix."""
-    settings, remarks, transpose = table.settings, table.remarks, table.transpose
+def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMatrix:
+    """Read and check a matrix, whose remarks say what was guessed, changed and left out.
+
+    `text` is what another reader made of the file.
+    """
+    table = _Table(file, text, settings)
+    remarks, transpose = table.remarks, table.transpose
     about, columns = _describe_samples(table), table.names(table.numeric)
     lines = None if table.edge is None else table.column(table.edge)
-    _check_settings(table, about)
+    headings = [*filter(None, table.header)]
     if transpose:
+        known = [*dict.fromkeys([*about, *table.edges])]
+        check_named(settings, known, "its lines", "the name of a column", headings)
         _refuse_several_measures(table, columns)
+    else:
+        check_named(settings, headings, "its columns", "the name of a line", table.edges)
     X = _take_values(table)
     samples, features, sides = lines, columns, ("lines", "columns")
     if transpose:
@@ -274,8 +261,8 @@ def _read(table: _Table) -> RawMatrix:
         found = [name for name in table.above if not name.startswith("Sample_")] or [*table.above]
         remarks.append(say("lines_above", names=found, first=found[0]))
     offset = np.nan_to_num(X[0])
-    stream = RowStream.of((X - offset).astype(np.float32, order="C"))
-    raw = RawMatrix(stream, offset, names, samples, remarks=remarks)
+    X = (X - offset).astype(np.float32, order="C")
+    raw = RawMatrix.of(X, offset, names, samples, remarks=remarks)
     raw.lines = "features" if transpose else "samples"
     return assemble(raw, settings, about)
 
@@ -289,31 +276,14 @@ def _describe_samples(table: _Table) -> dict[str, list[str]]:
         wanted = {at: name for at, name in named if at in table.text or name in asked}
         return {name: table.column(at) for at, name in wanted.items()}
     about = {}
-    for line in table.aside if table.edge is not None else ():
+    for line in table.aside if table.edges else ():
         cells = [cell.strip() for cell in table.cells(line)]
-        about.setdefault(cells[table.edge], [cells[at] for at in table.numeric])
+        about.setdefault(table.edges[line], [cells[at] for at in table.numeric])
     for name in asked:
         above = table.above_of(name)
         if name not in about and above is not None:
             about[name] = [above[at - 1] for at in table.numeric]
     return about
-
-
-def _check_settings(table: _Table, about: Mapping[str, object]) -> None:
-    """Refuse names in settings that the table does not have."""
-    lines = [] if table.edge is None else table.text_of[table.edge].tolist()
-    settings, columns = table.settings, [*filter(None, table.header)]
-    known, where, other, others = columns, "its columns", "the name of a line", lines
-    if table.transpose:
-        known, where = [*dict.fromkeys([*about, *lines])], "its lines"
-        other, others = "the name of a column", columns
-    check_named(settings, known, where, other, others)
-    missing = [name for name in settings.ignore if name not in {*columns, *lines}]
-    if missing:
-        rest = [name for name in settings.ignore if name not in missing]
-        cure = say("ignore_rest", names=rest) if rest else ""
-        cure += suggest("ignore", missing[0], [*known, *columns])
-        raise refusal("ignore", names=missing, where=where, known=known, cure=cure)
 
 
 def _refuse_several_measures(table: _Table, columns: list[str]) -> None:
@@ -339,7 +309,7 @@ def _take_values(table: _Table) -> np.ndarray:
     if infinite.any():
         table.remarks.append(say("infinite", n=infinite.sum()))
         X[infinite] = np.nan
-    for number in listed_numbers(table.settings.missing_values):
+    for number in table.settings.missing_numbers:
         X[number == X] = np.nan
     for row, at in np.argwhere(np.abs(X) > np.finfo(np.float32).max):
         about = {"line": table.numbers[table.rows[row]], "column": table.header[table.numeric[at]]}
@@ -369,7 +339,7 @@ def _refuse_text(table: _Table) -> None:
     if len(wrong) < len(table.numeric):
         cure += say("or_ignore", ignore=[*settings.ignore, *wrong])
     about = {"cell": table.cells(line)[column].strip(), "column": table.header[column]}
-    if has_unit(about["cell"]):
+    if _WITH_UNIT.fullmatch(about["cell"]):
         raise refusal("with_unit", line=number, **about)
     raise refusal("not_all_numeric", names=wrong, line=number, cure=cure, **about)
 

@@ -5,28 +5,132 @@ This module does not know what a line or a column means.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import re
 import zlib
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from itertools import accumulate, chain, takewhile
 from pathlib import Path
 
 import numpy as np
 
-from sparsekm.io.readers.axes import is_a, shape_of
-from sparsekm.io.readers.cells import CellParser, as_numbers, find_decimal, split
+from sparsekm.io.readers.axes import KNOWN, is_a, shape_of
 from sparsekm.io.readers.messages import KNOWN_FORMATS, refusal, refuse_format, say
 
 _MOST_COLUMNS = 1_000_000
-_MOST_IN_CELL = 2**17
+_LONGEST_NUMBER = 100
 _FEW_STEPS = 6
 _LINES_LOOKED_AT = 200
 _WIDE_HEAD = 2**17  # characters of ten lines
 _HEAD_CELLS = 100_000
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_PLAIN = re.compile(rf"{_NUMBER}|(?i:[+-]?inf(inity)?)")
+_BEYOND = re.compile(r"[<>≤≥]=?\s*[\d.,]+")
+_BLANKS = str.maketrans(dict.fromkeys("\u00a0\u202f\u2009", ""))
+# Unusual ways of writing a number: the form, what is read, and how that is said.
+_WAYS = [
+    (re.compile(form.replace("@NUMBER@", _NUMBER)), read, what)
+    for what, (form, read) in KNOWN["ways"].items()
+]
 Lines = list[tuple[int, str]]
+
+
+class CellParser:
+    """Reads the cells of one table, by its decimal separator and its words for missing values."""
+
+    def __init__(self, decimal: str = ".", missing: Iterable[object] = ()) -> None:
+        self.decimal = decimal
+        self._missing = {*KNOWN["missing"], *(str(word).strip().casefold() for word in missing)}
+        self.changed: dict[str, str] = {}  # an example of each unusual way of writing
+        self.grouped: set[str] = set()  # numbers such as 1,234
+        mark = "," if decimal == "." else "."
+        self._groups = re.compile(rf"([+-]?\d{{1,3}}(?:[{mark}' ]\d{{3}})+)([.,]\d*)?")
+        self._odd = lru_cache(100_000)(self._read)
+
+    def numbers(self, cells: Sequence[str]) -> list[float | None]:
+        """Return the numbers in cells: NaN for a missing one, None for text."""
+        plain, numbers = cells, []
+        # Python reads 1_000 as a number.
+        if self.decimal == "," or "_" in "".join(cells):
+            text = "\n".join(cells).replace("_", "\0")
+            text = text.replace(".", "\0").replace(",", ".") if self.decimal == "," else text
+            plain = text.split("\n")
+        rest = iter(plain)
+        while len(numbers) < len(cells):
+            try:
+                # What was read before the first other cell stays.
+                numbers.extend(map(float, rest))
+            except ValueError:
+                numbers.append(self._odd(cells[len(numbers)]))
+        return numbers
+
+    def _read(self, cell: str) -> float | None:
+        text = cell.strip()
+        if len(text) > _LONGEST_NUMBER:
+            return None
+        if text.casefold() in self._missing or _BEYOND.fullmatch(text):
+            return float("nan")
+        plain, changed = text.translate(_BLANKS), {}
+        for form, read, what in _WAYS:
+            if form.search(plain):
+                plain, changed[what] = form.sub(read, plain), text
+        group = self._groups.fullmatch(plain)
+        if group and (group[2] or self.decimal)[0] == self.decimal:
+            plain = re.sub(r"[.,' ]", "", group[1]) + (group[2] or "")
+            changed["thousands in groups"] = text
+            if not group[2]:
+                self.grouped.add(text)
+        if self.decimal == ",":
+            plain = plain.replace(".", "\0").replace(",", ".")
+        if not _PLAIN.fullmatch(plain):
+            return None
+        self.changed = changed | self.changed
+        return float(plain)
+
+
+def as_numbers(cells: Iterable[str]) -> np.ndarray:
+    """Read cells as numbers, with any decimal separator; text is NaN."""
+    return np.array(CellParser().numbers([cell.replace(",", ".") for cell in cells]), dtype=float)
+
+
+def find_decimal(cells: Iterable[str], separator: str) -> tuple[str, str | None]:
+    """Return the decimal separator of some cells, and an example if it is not the point."""
+    plain = [re.sub("[−–‐‑]", "-", cell.translate(_BLANKS)).strip("% ") for cell in cells]
+    found, sure, grouped = {}, {}, {}
+    for mark, other in ((".", ","), (",", ".")):
+        form = rf"[+-]?(\d*\{mark}\d+([eE][+-]?\d+)?|\d{{1,3}}(\{other}\d{{3}})+\{mark}\d*)"
+        found[mark] = [cell for cell in plain if re.fullmatch(form, cell)]
+        # 1,234 means different numbers in English and in German.
+        thousands = rf"[+-]?[1-9]\d{{0,2}}(\{mark}\d{{3}})"
+        sure[mark] = [one for one in found[mark] if not re.fullmatch(f"{thousands}+", one)]
+        grouped[other] = [one for one in plain if re.fullmatch(f"{thousands}{{2,}}", one)]
+    for mark, examples in ((".", sure), (",", sure), (",", grouped), (".", grouped)):
+        if examples[mark]:
+            return mark, examples[mark][0] if mark == "," else None
+    unsure = found[","] or (found["."] if separator == ";" else [])
+    if unsure and not (found[","] and found["."]):
+        mark, other = (",", ".") if found[","] else (".", ",")
+        one, thousand = unsure[0].replace(",", "."), re.sub("[.,]", "", unsure[0])
+        about = {"one": one, "thousand": thousand, "mark": mark, "other": other}
+        raise refusal("decimal", cell=unsure[0], **about)
+    return ".", None
+
+
+def split(line: str, separator: str) -> tuple[list[str], bool]:
+    """Split a line into cells, and tell whether a quotation mark has no second one."""
+    line = line.strip() if separator == " " else line
+    if '"' in line:
+        try:
+            options = {"delimiter": separator, "strict": True, "skipinitialspace": True}
+            return next(csv.reader([line], **options)), False
+        except csv.Error:
+            pass
+    cells = line.split() if separator == " " else line.split(separator)
+    return cells, line.count('"') % 2 == 1
 
 
 class TextTable:
@@ -141,9 +245,8 @@ class TextTable:
             return at + 1
         self.has_header = False
         # Blank where the names of lines may be.
-        self.header = [f"column{k}" for k in range(1, len(names) + 1)]
-        if CellParser().is_text(names[0]):
-            self.header[0] = ""
+        first = "" if CellParser().numbers(names[:1]) == [None] else "column1"
+        self.header = [first, *(f"column{k}" for k in range(2, len(names) + 1))]
         self.remarks.append(say("no_header", n=len(names)))
         return at
 
@@ -171,11 +274,11 @@ class TextTable:
         groups = [*accumulate(self.header[1:], lambda previous, name: name or previous)]
         first, *names = [cell.strip() for cell in cells]
         are_few = len(names) >= 2 * len({*groups}) or "" in self.header[1:]
-        is_text = all(map(CellParser().is_text, cells[1:]))
-        are_names = len(groups) == len(names) and all(groups) and are_few and is_text
-        if are_names and len({*names}) < len(names):
+        is_text = {*CellParser().numbers(names)} <= {None}
+        if len({*names}) < len(names) == len(groups):
             names = [f"{group} {name}" for group, name in zip(groups, names, strict=True)]
-        if not are_names or len({*names}) < len(names):
+        is_header = are_few and is_text and all(groups) and len(groups) == len(names)
+        if not is_header or len({*names}) < len(names):
             return False
         self.above.setdefault(self.header[0] or "group", groups)
         self.header = [first or self.header[0], *names]
@@ -188,7 +291,7 @@ class TextTable:
         self.numbers: list[int] = []
         self.values = np.full((len(lines), width), np.nan)
         self.is_text = np.zeros(self.values.shape, dtype=bool)
-        quotes, short, notes, gaps, legends = [], [], [], [], {}
+        quotes, short, notes, gaps = [], [], [], []
         for number, line in lines:
             cells, stray = split(line, separator)
             n_cells = len(cells)
@@ -199,9 +302,10 @@ class TextTable:
                 line[0] == "#" and (n_cells != width or line.startswith("#!{"))
             ):
                 continue
-            if stray or (number - 1 in quotes[-1:] and '"' in line):
-                if n_cells != width or (not stray and line.count('"') % 2):
-                    raise refusal("open_quote", line=number - (not stray))
+            if line.count('"') % 2:
+                ends = not stray and quotes[-1:] == [number - 1]
+                if n_cells != width or ends:
+                    raise refusal("open_quote", line=number - ends)
                 quotes.append(number)
             if len(cells) > width:
                 raise refusal("long_line", line=number, n=n_cells, width=width)
@@ -211,29 +315,22 @@ class TextTable:
             if len(cells) < width:
                 if separator == " ":
                     raise refusal("short_blank", line=number, n=n_cells, width=width)
-                if len(cells) < width - 1 and self.numbers and number - self.numbers[-1] > 1:
+                if n_cells < width - 1 and self.numbers and number - self.numbers[-1] > 1:
                     gaps.append(number)
                 short.append(number)
-                cells += [""] * (width - len(cells))
-            at = len(self.lines)
-            self.values[at], text = parser.line(cells)
-            self.is_text[at, text] = True
+                cells += [""] * (width - n_cells)
+            at, numbers = len(self.lines), parser.numbers(cells)
+            self.values[at] = numbers
+            lacking = np.flatnonzero(np.isnan(self.values[at]))
+            self.is_text[at, lacking] = [numbers[k] is None for k in lacking]
             self.lines.append(line)
             self.numbers.append(number)
-            n_numbers = int(np.isfinite(self.values[at, 1:]).sum())
-            if width > 2 and n_numbers <= (n_cells < width):
-                n_filled = sum(bool(cell.strip()) for cell in cells[1:])
-                if n_filled == n_numbers == 1 or (2 * n_filled <= width - 1 and not n_numbers):
-                    legends[number] = n_numbers
-        ends = self.numbers[-len(short) :]
-        is_table = any(legends.get(number, 1) for number in ends)
-        if gaps and len(ends) > 1 and ends == short and is_table:
-            raise refusal("second_table", line=gaps[0])
-        # Sources and abbreviations are explained below the data, such as ND, not detected.
-        while self.numbers and self.numbers[-1] in legends:
+        while self._ends_with_note():
             self.lines.pop()
             notes.append(self.numbers.pop())
-        short = [one for one in short if one not in notes]
+        short = [number for number in short if number not in notes]
+        if gaps and len(short) > 1 and gaps[0] in short == self.numbers[-len(short) :]:
+            raise refusal("second_table", line=gaps[0])
         n_lines, self.changed = len(self.lines), parser.changed
         self.values, self.is_text = self.values[:n_lines], self.is_text[:n_lines]
         # A column with numbers such as 1,234 next to others such as 1.234.
@@ -243,17 +340,26 @@ class TextTable:
             odd = parser.grouped & {cell.strip() for cell in np.array(self.cells(at))[mixed]}
             if odd:
                 raise refusal("both_marks", line=self.numbers[at], cell=min(odd))
-        for kind, numbers in (("quotes", quotes), ("short", short), ("notes", notes)):
-            if numbers:
-                self.remarks.append(say(kind, n=len(numbers), first=min(numbers)))
+        for kind, found in (("quotes", quotes), ("short", short), ("notes", notes)):
+            if found:
+                self.remarks.append(say(kind, n=len(found), first=min(found)))
+
+    def _ends_with_note(self) -> bool:
+        """Tell whether the last line explains an abbreviation (ND, not detected) or a source."""
+        n, width = len(self.lines), len(self.header)
+        if not n or width < 3:
+            return False
+        cells = split(self.lines[-1], self.separator)[0]
+        n_filled = sum(bool(cell.strip()) for cell in cells[1:])
+        n_numbers = np.isfinite(self.values[n - 1, 1:]).sum()
+        is_value = n_filled == n_numbers == 1 and len(cells) < width
+        return is_value or (not n_numbers and 2 * n_filled < width)
 
 
 def _split_lines(file: Path, text: str) -> Lines:
     """Return the lines that are not empty, and their numbers from 1."""
     text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
     lines = [one for one in enumerate(text.split("\n"), 1) if one[1].strip(' ,;\t"')]
-    if lines and re.fullmatch(r"'[^']*'([,;|\t]'[^']*')+", lines[0][1]):
-        lines = [(number, line.replace("'", '"')) for number, line in lines]
     while len(lines) > 1 and lines[0][1].count('"') % 2 and lines[1][0] < _LINES_LOOKED_AT:
         # A name with a line break, as Excel writes it.
         (number, line), (_, more) = lines[:2]
@@ -268,15 +374,12 @@ def _split_lines(file: Path, text: str) -> Lines:
 
 def _find_separator(lines: list[str], usual: str) -> tuple[str, int]:
     """Return the separator that splits most lines alike and into numbers, and how many cells."""
-    found, too_long, parsers = {}, False, (CellParser("."), CellParser(","))
+    found, parsers = {}, (CellParser("."), CellParser(","))
     for separator in _SEPARATORS:
         # Blanks within cells that tabs separate.
         if separator == " " and found.get("\t", (0,))[0] == 1 and all("\t" in x for x in lines):
             continue
         rows = [split(line, separator)[0] for line in lines]
-        if max(max(map(len, row), default=0) for row in rows) > _MOST_IN_CELL:
-            too_long = True
-            continue
         widths = Counter(map(len, rows))
         width, count = max(widths.items(), key=lambda item: (item[1], item[0]))
         if width == 1:
@@ -285,11 +388,9 @@ def _find_separator(lines: list[str], usual: str) -> tuple[str, int]:
         if width > 1:
             share = (count + (widths.get(width - 1, 0) if width > 2 else 0)) / len(lines)
             cells = [cell for row in rows[-30:] for cell in row[:200]]
-            numeric = max(sum(not parser.is_text(x) for x in cells) for parser in parsers)
-            key = (round(share, 1), round(numeric / len(cells), 1), separator != " ", width)
+            text = min(parser.numbers(cells).count(None) for parser in parsers)
+            key = (round(share, 1), round(1 - text / len(cells), 1), separator != " ", width)
             found[separator] = (*key, separator == usual)
-    if not found and too_long:
-        raise refusal("long_cell", most=_MOST_IN_CELL)
     best = max(found, key=found.__getitem__, default=usual)
     return best, found[best][3] if found else 1
 
@@ -317,7 +418,7 @@ def _find_header(rows: list[list[str]], marks: list[str], width: int) -> int:
 
 def _is_data(names: list[str], below: list[list[str]]) -> bool:
     """Tell whether the first line is data, not names: numbers in the range of those below it."""
-    numbers = np.array(as_numbers(names))
+    numbers = as_numbers(names)
     at = np.flatnonzero(np.isfinite(numbers))
     if 2 * len(at) <= len(names) - (len(names) > 1 and 0 not in at) or not below:
         return False
@@ -334,7 +435,7 @@ def _is_data(names: list[str], below: list[list[str]]) -> bool:
         return False
     inside = 0
     for j, number in zip(at, numbers, strict=True):
-        column = np.array(as_numbers(row[j] for row in below if j < len(row)))
+        column = as_numbers(row[j] for row in below if j < len(row))
         column = column[np.isfinite(column)] if np.isfinite(column).any() else np.zeros(1)
         room = np.ptp(column) / 2 + 1e-9
         inside += column.min() - room <= number <= column.max() + room

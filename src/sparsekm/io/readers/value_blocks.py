@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import h5py
 
@@ -32,8 +32,7 @@ from sparsekm.io.readers.messages import (
     refuse_format,
     say,
 )
-from sparsekm.io.readers.raw_matrix import check_size, held_bytes
-from sparsekm.io.row_stream import RowStream
+from sparsekm.io.readers.raw_matrix import RawMatrix, check_size, held_bytes
 
 _CSR = ("data", "indices", "indptr")
 _CELLS_AT_ONCE = 2**21
@@ -45,8 +44,6 @@ Opened = Callable[[], AbstractContextManager[Any]]
 
 class NpzArray:
     """An array of a NumPy archive, of which only the header is read at first."""
-
-    attrs: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, archive: Any, name: str) -> None:
         self._archive, self.name = archive, name
@@ -96,10 +93,7 @@ def _open_zarr(file: Path) -> Any:
 
 
 def _codecs(metadata: str) -> set[str]:
-    """Return the names of codecs anywhere in the metadata of an array.
-
-    Those that are allowed only move and compress bytes. Others, such as pickle, can run code.
-    """
+    """Return the names of codecs in the metadata of an array, of which some can run code."""
     found = set()
 
     def collect(part: dict[str, Any]) -> dict[str, Any]:
@@ -141,8 +135,7 @@ def find_layout(file: Path, opened: Any, layer: str | None) -> Layout:
     is_archive, kind, name = isinstance(opened, dict), "arrays", layer or "X"
     is_anndata = all(hasattr(opened.get(part), "keys") for part in ("obs", "var"))
     # Version 2 of Cell Ranger names the group by the genome.
-    groups = [] if is_archive else [*opened] if layer is None else [layer]
-    groups = [one for one in groups if isinstance(opened.get(one), h5py.Group)]
+    groups = [one for one in opened if layer in (None, one) and hasattr(opened.get(one), "keys")]
     tenx = [one for one in groups if {*_CSR, "barcodes", "shape"} <= {*opened[one]}]
     if is_anndata or not (is_archive or file.suffix.lower() in (".h5", ".hdf5")):
         kind, name = "anndata", "X" if layer is None else f"layers/{layer}"
@@ -182,14 +175,10 @@ def arrays_in(opened: Any, prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def check_rows(
-    opened: Opened, remarks: list[str], missing: list[float]
-) -> tuple[RowStream, np.ndarray]:
-    """Read a matrix once, check it, and return it as a stream of float32, with what it lacks.
+def check_rows(opened: Opened, remarks: list[str], missing: list[float]) -> RawMatrix:
+    """Read a matrix once, check it, and return it without names.
 
-    `opened` opens the matrix, (n, p): an array, a data set of HDF5 or Zarr, or sparse rows. Sparse
-    ones stay so, with an offset of 0, if they take less memory that way and lack no value.
-    `missing` are numbers that stand for missing values.
+    `opened` opens it, (n, p); sparse rows stay so if they take less memory and lack no value.
     """
     with opened() as source:
         shape, n_stored = source.shape, getattr(source, "nnz", None)
@@ -199,7 +188,8 @@ def check_rows(
             counts += np.bincount(rows.indices, minlength=shape[1])
             n_finite += np.isfinite(rows.data).sum()
         if n_finite == counts.sum():
-            return RowStream(shape, lambda: _canonical(opened), counts), np.zeros(shape[1])
+            zero = np.zeros(shape[1])
+            return RawMatrix(shape, lambda: _canonical(opened), zero, n_stored=counts)
         check_size(*shape, in_blocks=True)
         remarks.append(say("sparse_lacks"))
     offset, n_infinite = np.zeros(shape[1]), 0
@@ -228,7 +218,7 @@ def check_rows(
                 block = np.where(lacking, np.float32(np.nan), block)
             yield block
 
-    return RowStream(shape, read), offset
+    return RawMatrix(shape, read, offset)
 
 
 def _canonical(opened: Opened) -> Iterator[csr_array]:
