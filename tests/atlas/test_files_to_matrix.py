@@ -19,7 +19,7 @@ from sparsekm.atlas.expression import (
     read_expression,
 )
 from sparsekm.atlas.grid import GridError
-from sparsekm.atlas.ontology import parse_ontology
+from sparsekm.atlas.listing import parse_ontology
 from sparsekm.atlas.phantom.source import draw_energy, pack_annotation, pack_energy
 from sparsekm.atlas.retrieval import read_manifest, retrieve_age
 from sparsekm.io.hdf5_format import write_anndata

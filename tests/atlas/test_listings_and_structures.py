@@ -10,13 +10,16 @@ from hand_made import TREE, section_row, wrap
 from sparsekm.atlas.allen import collect_rows, page_url, section_data_sets_of
 from sparsekm.atlas.listing import (
     EnvelopeError,
+    OntologyError,
+    assign_region,
     choose_replicates,
+    map_regions,
     open_envelope,
     parse_listing,
+    parse_ontology,
     read_rows,
     select_candidates,
 )
-from sparsekm.atlas.ontology import OntologyError, assign_region, map_regions, parse_ontology
 from sparsekm.atlas.retrieval import read_manifest
 from sparsekm.network import UnavailableError
 

@@ -11,8 +11,14 @@ import pytest
 from scipy.ndimage import label as label_components
 
 from sparsekm.atlas.grid import read_annotation, read_energy
-from sparsekm.atlas.listing import parse_listing, parse_rows, read_rows
-from sparsekm.atlas.ontology import assign_region, map_regions, parse_ontology
+from sparsekm.atlas.listing import (
+    assign_region,
+    map_regions,
+    parse_listing,
+    parse_ontology,
+    parse_rows,
+    read_rows,
+)
 from sparsekm.atlas.phantom import AGE_ROWS, FULL_COUNTS, REGIONS, USABLE, get_size
 from sparsekm.atlas.phantom.anatomy import (
     LUMEN,

@@ -9,8 +9,7 @@ import pytest
 
 from sparsekm.annotation.gene_table import gene_table
 from sparsekm.io.tables import COUNTS, SEEDS, SEPARATION
-from sparsekm.reporting.answer import view_answer
-from sparsekm.reporting.clusters import view_batches, view_markers, view_meanings
+from sparsekm.reporting.clusters import view_answer, view_batches, view_markers, view_meanings
 from sparsekm.reporting.comparison_tables import view_choices
 from sparsekm.reporting.figures import (
     answer_figure,

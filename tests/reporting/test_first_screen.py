@@ -9,7 +9,7 @@ from written_files import save_fit, save_matrix
 from sparsekm import KMeans, SparseKMeans
 from sparsekm.io.store import read_fit
 from sparsekm.io.tables import SEPARATION
-from sparsekm.reporting.answer import SAME
+from sparsekm.reporting.clusters import SAME
 from sparsekm.reporting.report import load_dataset_result, write_report
 from sparsekm.tuning.separation import LEVEL
 

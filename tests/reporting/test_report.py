@@ -11,7 +11,6 @@ from html_page import Page
 
 from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.reporting.figures import draw_figures
-from sparsekm.reporting.report import write_report
 
 # What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("report")
@@ -154,13 +153,6 @@ def test_bare_result_of_one_method_without_labels_or_tuning_is_reported(page_of,
     _, page = page_of(bare)
     assert page.rows(["method"])["k-means"] == ["the answer", "–", "6"]
     assert "simulated" not in page.text.lower()
-
-
-@pytest.mark.parametrize("count", [0, 2])
-def test_no_data_set_or_one_twice_is_refused(tmp_path, matrix_result, count):
-    with pytest.raises(ValueError, match="each name once"):
-        write_report([matrix_result] * count, tmp_path / "report.html")
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture(scope="module")

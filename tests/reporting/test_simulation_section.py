@@ -132,13 +132,10 @@ def test_claims_are_counted_and_each_stands_with_its_verdict(view):
     ]
 
 
-def test_few_repetitions_flag_nothing(view):
+def test_few_repetitions_flag_nothing():
     few = view_simulation(study(2))
     text = " ".join(few["sentences"])
     assert "from 2 repetitions" in text
-    # All of n agree with probability .05 where one in 1 - .05^(1/n) differs.
-    assert "at most 78% of further ones would differ after 2." in text
-    assert "at most 26% of further ones would differ after 10." in " ".join(view["sentences"])
     page = render_simulation_page(few)
     assert "paper 0.3 (0.002)" in page
     assert "<b>paper" not in page

@@ -210,6 +210,8 @@ def test_a_series_of_geo_is_read_with_its_characteristics(put, labels):
         raw = read_matrix(put(content, name), labels)
         assert (raw.samples, raw.features[0]) == (GSM, "0_at")
         assert labels is None or raw.labels.tolist() == ["lung", "liver"] * 4
+    short = GEO.replace('\t"tissue: liver"\n', "\n")
+    assert read_matrix(put(short, "m.txt"), "tissue").labels.tolist()[-2:] == ["lung", ""]
 
 
 CONVERTED = {"rds": "readRDS", "gctx": "gctx2gct", "xls": "soffice", "loom": "read_loom"}

@@ -263,7 +263,7 @@ def test_a_fault_of_the_reader_is_not_called_damage(put, monkeypatch):
     def fail(*_, **__):
         raise ValueError("a fault")
 
-    monkeypatch.setattr("sparsekm.io.readers.table_reader.find_orientation", fail)
+    monkeypatch.setattr("sparsekm.io.readers.axes.find_orientation", fail)
     with pytest.raises(ValueError, match="^a fault$"):
         read_matrix(put("a,b\n1,2\n3,4\n5,7\n"))
 

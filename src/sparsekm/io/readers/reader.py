@@ -19,9 +19,9 @@ from sparsekm.io.readers.messages import (
     say,
 )
 from sparsekm.io.readers.raw_matrix import RawMatrix, Settings, check_size, held_bytes
-from sparsekm.io.readers.stored_matrix import find_mtx, read_stored, read_tenx_folder
+from sparsekm.io.readers.stored_matrix import arrays_in, find_layout, find_mtx, read_stored
 from sparsekm.io.readers.table_reader import read_text
-from sparsekm.io.readers.value_blocks import arrays_in, find_layout, open_stored
+from sparsekm.io.readers.value_blocks import open_stored
 
 _STORED = (".npz", ".h5ad", ".h5", ".hdf5", ".zarr")
 _WORKBOOKS = (".xlsx", ".xlsm")
@@ -82,7 +82,7 @@ def _read(file: Path, settings: Settings) -> RawMatrix:
             if value and value != "auto":
                 value = [*value] if isinstance(value, tuple) else value
                 raise refusal("other_setting", key=key, value=value)
-        return read_tenx_folder(mtx, settings) if mtx else read_stored(file, settings)
+        return read_stored(mtx or file, settings)
     if name.endswith(_WORKBOOKS):
         return _read_workbook(file, settings)
     if settings.layer is not None:

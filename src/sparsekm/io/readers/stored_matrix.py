@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 
 from sparsekm.io.input_error import reason_of
 from sparsekm.io.readers.axes import find_orientation, is_a, is_row_numbers
-from sparsekm.io.readers.messages import explain_damage, refusal, say
+from sparsekm.io.readers.messages import explain_damage, quoted, refusal, refuse_format, say
 from sparsekm.io.readers.raw_matrix import (
     RawMatrix,
     Settings,
@@ -31,18 +31,68 @@ from sparsekm.io.readers.raw_matrix import (
     check_named,
     check_size,
 )
-from sparsekm.io.readers.value_blocks import (
-    Layout,
-    Opened,
-    arrays_in,
-    check_rows,
-    find_layout,
-    open_stored,
-)
+from sparsekm.io.readers.value_blocks import Opened, check_rows, open_stored
 
+_CSR = ("data", "indices", "indptr")
 _FEATURES = ("genes", "features", "feature_names", "gene_names", "var_names")
 _SAMPLES = ("samples", "sample_names", "obs_names", "cell_names")
 _LABELS = ("y", "labels", "target")
+
+
+class Layout(NamedTuple):
+    """Where the matrix of a file is, (rows, columns), and what the file declares of it."""
+
+    kind: str  # "anndata", "10x" or "arrays"
+    name: str
+    node: Any
+    shape: tuple[int, ...]
+    n_stored: int | None  # the values that a sparse matrix stores; None for an array
+    in_blocks: bool  # whether it is read row by row: an array, or a sparse one by rows
+
+
+def find_layout(file: Path, opened: Any, layer: str | None) -> Layout:
+    """Find the matrix of an open file, whatever the file's ending."""
+    is_archive, kind, name = isinstance(opened, dict), "arrays", layer or "X"
+    is_anndata = all(hasattr(opened.get(part), "keys") for part in ("obs", "var"))
+    # Version 2 of Cell Ranger names the group by the genome.
+    groups = [one for one in opened if layer in (None, one) and hasattr(opened.get(one), "keys")]
+    tenx = [one for one in groups if {*_CSR, "barcodes", "shape"} <= {*opened[one]}]
+    if is_anndata or not (is_archive or file.suffix.lower() in (".h5", ".hdf5")):
+        kind, name = "anndata", "X" if layer is None else f"layers/{layer}"
+        if name not in opened:
+            layers = sorted(opened["layers"].keys()) if "layers" in opened else []
+            what = "X" if layer is None else f"layer={layer!r}"
+            raise refusal("no_layer", what=what, layers=layers)
+    elif tenx:
+        kind, name = "10x", tenx[0]
+    elif name not in (arrays := arrays_in(opened)):
+        if {*_CSR, "shape"} <= {*arrays}:
+            refuse_format(file, "npz of scipy.sparse", ".npz")
+        if any(one.endswith("block0_values") for one in arrays):
+            refuse_format(file, "h5 of pandas", file.suffix)
+        tables = [one for one, node in arrays.items() if len(node.shape or ()) == 2]
+        if layer is not None or len(tables) != 1:
+            cure = f" Set layer: {quoted(tables[0])} if that is the matrix." if tables else ""
+            raise refusal("no_array", names=[*arrays], name=name, cure=cure)
+        name = tables[0]
+    node = opened[name]
+    if hasattr(node, "dtype"):
+        return Layout(kind, name, node, node.shape or (), None, not is_archive)
+    shape = node["shape"][()][::-1] if kind == "10x" else node.attrs.get("shape", ())
+    by_rows = kind == "10x" or node.attrs.get("encoding-type") == "csr_matrix"
+    return Layout(kind, name, node, tuple(map(int, shape)), int(node["data"].shape[0]), by_rows)
+
+
+def arrays_in(opened: Any, prefix: str = "") -> dict[str, Any]:
+    """Return all arrays of an open file, or a group, by name."""
+    found: dict[str, Any] = {}
+    for name in sorted(opened):
+        node = opened.get(name)
+        if hasattr(node, "dtype"):
+            found[prefix + name] = node
+        elif hasattr(node, "keys"):
+            found |= arrays_in(node, f"{prefix}{name}/")
+    return found
 
 
 @dataclass
@@ -63,6 +113,8 @@ def read_stored(file: Path, settings: Settings) -> RawMatrix:
     # It takes long to load, and tables of text do without.
     from anndata.io import read_elem
 
+    if find_mtx(file):
+        return _read_tenx_folder(file, settings)
     with open_stored(file) as opened:
         layout = find_layout(file, opened, settings.layer)
         name, node, is_array = layout.name, layout.node, layout.n_stored is None
@@ -242,7 +294,7 @@ def find_mtx(path: Path) -> Path | None:
     return found[0] if len(found) == 1 else None
 
 
-def read_tenx_folder(file: Path, settings: Settings) -> RawMatrix:
+def _read_tenx_folder(file: Path, settings: Settings) -> RawMatrix:
     """Read and check a matrix of Matrix Market, with the names next to it."""
     check_named(settings, [], "10x folders")
     if settings.layer:

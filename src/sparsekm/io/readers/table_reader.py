@@ -15,18 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sparsekm.io.readers.axes import (
-    KNOWN,
-    few_levels,
-    find_orientation,
-    is_a,
-    is_row_numbers,
-    list_annotating,
-    list_describing,
-    list_doubtful,
-    split_measure,
-    tidy,
-)
+from sparsekm.io.readers import axes
 from sparsekm.io.readers.messages import refusal, say
 from sparsekm.io.readers.raw_matrix import (
     MIN_SAMPLES,
@@ -65,8 +54,8 @@ class _Table(TextTable):
             self.remarks.append(say("empty_columns", n=empty.sum()))
         self.text = np.flatnonzero(is_text & ~empty).tolist()
         self.numeric = np.flatnonzero(~is_text & ~empty).tolist()
-        ids = {at for at in self.numeric if is_a(header[at], "numbering")}
-        ids |= {at for at in self.numeric[:1] if not at or is_a(header[at], "feature_heading")}
+        ids = {at for at in self.numeric if axes.is_a(header[at], "numbering")}
+        ids |= {at for at in self.numeric[:1] if not at or axes.is_a(header[at], "feature_heading")}
         self.text_of = self.columns({*self.text, *ids, 0})
         # Lines of text, such as units or classes, are set aside.
         n_text = self.is_text[:, self.numeric].sum(axis=1)
@@ -83,7 +72,7 @@ class _Table(TextTable):
             header[0] = "column1"
         self.text = [at for at in self.text if at != self.edge]
         self.numeric = [at for at in self.numeric if at != self.edge]
-        if self.numeric[:1] == [0] and self.edge and is_row_numbers(header[0], self.column(0)):
+        if self.numeric[:1] == [0] and self.edge and axes.is_row_numbers(header[0], self.column(0)):
             # Software numbered the lines.
             self.numeric = self.numeric[1:]
         if not self.numeric:
@@ -114,7 +103,7 @@ class _Table(TextTable):
 
     def _refuse_long(self, ids: set[int]) -> None:
         """Refuse a table with a line for each value, where two columns name sample and feature."""
-        ids = {at for at in ids if is_a(self.header[at], "sample_heading")}
+        ids = {at for at in ids if axes.is_a(self.header[at], "sample_heading")}
         values = [at for at in self.numeric if at not in ids]
         if self.settings.named or not 1 <= len(values) <= 2 or len(self.rows) < 6:
             return
@@ -122,12 +111,12 @@ class _Table(TextTable):
         n, sizes = len(texts), texts.nunique()
         for pair in combinations(sizes.index[(sizes > 1) & (sizes <= 0.6 * n)], 2):
             names = self.names(pair)
-            n_features = sum(is_a(name, "feature_heading") for name in names)
+            n_features = sum(axes.is_a(name, "feature_heading") for name in names)
             # Where another column names the lines, the two may describe them.
             is_named = n in sizes.to_numpy() and n_features != 1
             if is_named or texts[[*pair]].duplicated().any() or n < sizes[[*pair]].prod() / 4:
                 continue
-            sample, feature = names[::-1] if is_a(names[0], "feature_heading") else names
+            sample, feature = names[::-1] if axes.is_a(names[0], "feature_heading") else names
             wide = self.file.with_name(f"{self.file.name.split('.')[0]}_wide.csv")
             about = {"path": str(self.file), "wide": str(wide), "new": wide.name}
             about |= {"separator": self.separator, "value": self.header[values[-1]]}
@@ -140,7 +129,7 @@ class _Table(TextTable):
             return header.index(settings.samples) if settings.samples in header else 0
 
         def is_called(at: int, *kinds: str) -> bool:
-            return is_a(header[at], *kinds)
+            return axes.is_a(header[at], *kinds)
 
         texts = [at for at in self.text if header[at] not in self.named]
         numbers = [at for at in self.numeric if header[at] not in self.named]
@@ -154,7 +143,7 @@ class _Table(TextTable):
         # Where the cells of one differ, others hold times of entry, say, or family names.
         names = [at for at in texts if size[at] == n and at not in about] or texts
         # A sample comes before the well, or the plate, that it was measured in.
-        for at in sorted(texts, key=lambda at: not tidy(header[at]).startswith("sample")):
+        for at in sorted(texts, key=lambda at: not axes.tidy(header[at]).startswith("sample")):
             is_blank = at == 0 and not header[0] and self.has_header
             is_name = is_blank or (2 * size[at] > n and (at == 0 or at not in about))
             is_feature = is_called(at, "feature_heading") and size[at] > max(2, n / 10)
@@ -162,7 +151,7 @@ class _Table(TextTable):
                 return at
         for at in (at for at in ids if at in numbers):
             is_first = at == numbers[0]
-            is_id = is_called(at, "numbering") and (is_first or tidy(header[at]) not in ("", "x"))
+            is_id = is_called(at, "numbering") and (is_first or header[at].lower() not in ("", "x"))
             if is_id and at in whole:
                 return at
             is_named = is_called(at, "feature_heading") or (at == 0 and not header[0])
@@ -183,7 +172,7 @@ class _Table(TextTable):
         heading, lines = "", None
         if self.edge is not None:
             heading, lines = self.header[self.edge], self.column(self.edge)
-            lines = [] if is_row_numbers(heading, lines) else lines
+            lines = [] if axes.is_row_numbers(heading, lines) else lines
         aside = [self.edges[row] for row in self.aside if self.edges]
         X = self.values[np.ix_(self.rows, self.numeric[:500])]
         if lines == columns:
@@ -193,7 +182,7 @@ class _Table(TextTable):
             if np.allclose(X, X.T, equal_nan=True):
                 raise refusal("distances", n=len(X))
         texts = {self.header[at]: self.column(at) for at in self.text}
-        found, sign = find_orientation(
+        found, sign = axes.find_orientation(
             heading, lines, columns, texts=texts, aside=aside, values=X, has_header=self.has_header
         )
         if self.is_gct:
@@ -235,11 +224,11 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
         _refuse_annotation(table, columns, X)
         features = lines or [f"feature{at + 1}" for at in range(len(X))]
         X, samples, sides = X.T, columns, sides[::-1]
-    left = list_annotating(samples or (), lines=not transpose)
+    left = axes.list_annotating(samples or (), lines=not transpose)
     chosen = _without(table, samples or range(len(X)), left, f"left_{sides[0]}")
     if transpose:
         _say_text(table, dict.fromkeys(table.names(table.text), ()), "columns")
-    left = list_describing(features, X, settings.keep, remarks, lines=transpose)
+    left = axes.list_describing(features, X, settings.keep, remarks, lines=transpose)
     used = _without(table, features, left, f"described_by_{sides[1]}")
     nameless = [at for at in used if features[at].strip("- ") in ("", "NA", "nan")]
     if transpose and 0 < len(nameless) < len(used):
@@ -289,13 +278,13 @@ def _describe_samples(table: _Table) -> dict[str, list[str]]:
 def _refuse_several_measures(table: _Table, columns: list[str]) -> None:
     """Refuse columns with several measures of each sample, such as those of MaxQuant."""
     columns = [name for name in columns if name not in table.settings.keep]
-    split = [(*split_measure(name), name) for name in columns]
+    split = [(*axes.split_measure(name), name) for name in columns]
     found = pd.DataFrame(split, columns=["measure", "sample", "name"])
     found = found[(found["measure"] != "") & (found["sample"] != "")]
     found = found[found.groupby("sample")["measure"].transform("nunique") > 1]
     if found["sample"].nunique() > 1:
         names = found.groupby("measure")["name"].agg(list)
-        measures = [measure for measure in KNOWN["measures"] if measure in names]
+        measures = [measure for measure in axes.KNOWN["measures"] if measure in names]
         ignore = [name for name in columns if name not in names[measures[0]]]
         about = {"best": measures[0], "ignore": [*table.settings.ignore, *ignore]}
         raise refusal("measures", names=measures, **about)
@@ -347,9 +336,9 @@ def _refuse_text(table: _Table) -> None:
 def _refuse_annotation(table: _Table, columns: list[str], X: np.ndarray) -> None:
     """Refuse a table of (lines, columns) whose columns do not hold samples, or some may not."""
     keep = table.settings.keep
-    left = {*list_annotating(columns)} - {*keep}
+    left = {*axes.list_annotating(columns)} - {*keep}
     others = [at for at, name in enumerate(columns) if name not in left]
-    doubtful = list_doubtful([columns[at] for at in others], X[:1000, others])
+    doubtful = axes.list_doubtful([columns[at] for at in others], X[:1000, others])
     doubtful = [name for name in doubtful if name not in keep]
     if doubtful and len(left) + len(doubtful) < len(columns):
         about = {"ignore": [*table.settings.ignore, *doubtful], "keep": [*keep, *doubtful]}
@@ -371,7 +360,7 @@ def _without(table: _Table, names: Sequence, left: list[str], kind: str) -> np.n
 def _say_text(table: _Table, texts: Mapping[str, Sequence[str]], kind: str) -> None:
     """Say which columns or lines of text are left out, and what they may be."""
     names = [name for name in texts if name not in table.named]
-    few = [name for name in names if name and few_levels(texts[name])]
+    few = [name for name in names if name and axes.few_levels(texts[name])]
     cure = say("may_annotate", names=few[:20]) if few else ""
     if few and not table.settings.labels:
         cure = say("may_be_labels", name=few[0]) + cure

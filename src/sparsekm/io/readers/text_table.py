@@ -37,6 +37,7 @@ _WAYS = [
     for what, (form, read) in KNOWN["ways"].items()
 ]
 Lines = list[tuple[int, str]]
+Rows = list[tuple[str, list[str]]]  # the mark at the beginning, # or !, and the cells
 
 
 class CellParser:
@@ -212,19 +213,20 @@ class TextTable:
         """Find the separator and the header, and return the index of the first line of data."""
         n_above = sum(1 for _ in takewhile(lambda line: line[1][0] in "#!", lines))
         is_wide = sum(len(line) for _, line in lines[: n_above + 10]) > _WIDE_HEAD
-        n_head = n_above + (10 if is_wide else _LINES_LOOKED_AT)
-        head = [line for _, line in lines[:n_head]]
-        marks = [line[0] if line[0] in "#!" else "" for line in head]
-        plain = [line for line, mark in zip(head, marks, strict=True) if not mark]
+        head = [line for _, line in lines[: n_above + (10 if is_wide else _LINES_LOOKED_AT)]]
+        plain = [line for line in head if line[0] not in "#!"]
         if len(plain) < 2:
             raise refusal("marked_lines", n=len(plain))
         self.separator, width = _find_separator(plain, usual)
-        rows = [split(line.lstrip("#"), self.separator)[0] for line in head]
+        rows = [
+            (line[0] if line[0] in "#!" else "", split(line.lstrip("#"), self.separator)[0])
+            for line in head
+        ]
         self.is_gct = head[0].startswith(("#1.2", "#1.3"))
-        at = 2 if self.is_gct else _find_header(rows, marks, width)
-        self.header = names = [name.strip().strip('"') for name in rows[at]]
+        at = 2 if self.is_gct else _find_header(rows, width)
+        self.header = names = [name.strip().strip('"') for name in rows[at][1]]
         names[0] = names[0].lstrip("#").strip()
-        below = [row for row, mark in zip(rows[at + 1 :], marks[at + 1 :], strict=True) if not mark]
+        below = [cells for mark, cells in rows[at + 1 :] if not mark]
         while len(names) > width and not names[-1]:
             names.pop()
         has_ends = any(row[-1].strip() for row in below if len(row) == width)
@@ -235,10 +237,10 @@ class TextTable:
         if width > len(names) and any("".join(row[len(names) :]).strip() for row in below):
             raise refusal("short_header", n=len(names), width=width)
         if self.is_gct:
-            sizes = [int(cell) for cell in rows[1] if cell.strip().isdecimal()]
+            sizes = [int(cell) for cell in rows[1][1] if cell.strip().isdecimal()]
             self.n_annotations, self.n_described = sizes[2:4] if len(sizes) == 4 else (1, 0)
             return at + 1
-        self._keep_above(marks[:at], rows[:at])
+        self._keep_above(rows[:at])
         if below and self._join_headers(below[0]):
             at += 1
         if not _is_data(self.header, below):
@@ -250,21 +252,20 @@ class TextTable:
         self.remarks.append(say("no_header", n=len(names)))
         return at
 
-    def _keep_above(self, marks: list[str], rows: list[list[str]]) -> None:
+    def _keep_above(self, rows: Rows) -> None:
         """Keep lines of GEO on samples, such as ``!Sample_characteristics_ch1``; name others."""
         others = []
-        for mark, cells in zip(marks, rows, strict=True):
+        for mark, cells in rows:
             name, *values = [cell.strip().strip('"') for cell in cells]
             others += [] if mark else [" ".join(filter(None, [name, *values]))]
             name = name.strip('"!')
-            if mark != "!" or not name.startswith("Sample_") or not any(values):
-                continue
-            keys = {value.partition(": ")[0] for value in values if ": " in value}
-            keys = keys if len(keys) == 1 and "characteristics" in name else set()
-            if keys:
-                values = [value.partition(": ")[2] for value in values]
-            for key in (name, *keys):
-                self.above.setdefault(key, values)
+            if mark == "!" and name.startswith("Sample_") and any(values):
+                # It may end early.
+                values += [""] * (len(self.header) - len(cells))
+                keys = {value.partition(": ")[0] for value in values if ": " in value}
+                keys = keys if len(keys) == 1 and "characteristics" in name else set()
+                values = [value.partition(": ")[2] for value in values] if keys else values
+                self.above |= {key: values for key in (name, *keys) if key not in self.above}
         if others:
             self.remarks.append(say("above", n=len(others), first=others[0][:40]))
 
@@ -395,9 +396,9 @@ def _find_separator(lines: list[str], usual: str) -> tuple[str, int]:
     return best, found[best][3] if found else 1
 
 
-def _find_header(rows: list[list[str]], marks: list[str], width: int) -> int:
+def _find_header(rows: Rows, width: int) -> int:
     """Return the index of the line with the names: the first that is as wide as the data."""
-    for at, (mark, cells) in enumerate(zip(marks, rows, strict=True)):
+    for at, (mark, cells) in enumerate(rows):
         filled = sum(bool(cell.strip()) for cell in cells)
         # R writes a vector with its names under a blank one.
         filled += width == len(cells) == 2 and cells[0] == "" and at == 0
@@ -406,14 +407,14 @@ def _find_header(rows: list[list[str]], marks: list[str], width: int) -> int:
             continue
         if mark == "#":
             # Names, if numbers follow, as in tables of OTUs; classes may stand between.
-            after = next((rows[k] for k in range(at + 1, len(rows)) if not marks[k]), [])
+            after = next((row for other, row in rows[at + 1 :] if not other), [])
             is_followed = 2 * np.isfinite(as_numbers(after)).sum() >= len(after)
-            below = rows[at + 1] if marks[at + 1 : at + 2] == ["#"] else []
-            is_last = len({*below}) < len(below) or not below
+            below = [row for other, row in rows[at + 1 : at + 2] if other == "#"]
+            is_last = all(len({*row}) < len(row) for row in below)
             if len(cells) not in (width, width - 1) or not is_followed or not is_last:
                 continue
         return at
-    return marks.index("")
+    return next(at for at, (mark, _) in enumerate(rows) if not mark)
 
 
 def _is_data(names: list[str], below: list[list[str]]) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import h5py
 
@@ -23,18 +23,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
-from sparsekm.io.readers.messages import (
-    KNOWN_FORMATS,
-    explain_damage,
-    need,
-    quoted,
-    refusal,
-    refuse_format,
-    say,
-)
+from sparsekm.io.readers.messages import KNOWN_FORMATS, explain_damage, need, refusal, say
 from sparsekm.io.readers.raw_matrix import RawMatrix, check_size, held_bytes
 
-_CSR = ("data", "indices", "indptr")
 _CELLS_AT_ONCE = 2**21
 _STORED_AT_ONCE = 2**22
 _LARGEST_CHUNKS_CELLS = 2**25
@@ -117,62 +108,6 @@ def _find_external(opened: h5py.File, name: str, link: object) -> str | None:
         if isinstance(node, h5py.Dataset) and (node.is_virtual or node.external):
             return f"the values of {name} are in other files"
     return None
-
-
-class Layout(NamedTuple):
-    """Where the matrix of a file is, (rows, columns), and what the file declares of it."""
-
-    kind: str  # "anndata", "10x" or "arrays"
-    name: str
-    node: Any
-    shape: tuple[int, ...]
-    n_stored: int | None  # the values that a sparse matrix stores; None for an array
-    in_blocks: bool  # whether it is read row by row: an array, or a sparse one by rows
-
-
-def find_layout(file: Path, opened: Any, layer: str | None) -> Layout:
-    """Find the matrix of an open file, whatever the file's ending."""
-    is_archive, kind, name = isinstance(opened, dict), "arrays", layer or "X"
-    is_anndata = all(hasattr(opened.get(part), "keys") for part in ("obs", "var"))
-    # Version 2 of Cell Ranger names the group by the genome.
-    groups = [one for one in opened if layer in (None, one) and hasattr(opened.get(one), "keys")]
-    tenx = [one for one in groups if {*_CSR, "barcodes", "shape"} <= {*opened[one]}]
-    if is_anndata or not (is_archive or file.suffix.lower() in (".h5", ".hdf5")):
-        kind, name = "anndata", "X" if layer is None else f"layers/{layer}"
-        if name not in opened:
-            layers = sorted(opened["layers"].keys()) if "layers" in opened else []
-            what = "X" if layer is None else f"layer={layer!r}"
-            raise refusal("no_layer", what=what, layers=layers)
-    elif tenx:
-        kind, name = "10x", tenx[0]
-    elif name not in (arrays := arrays_in(opened)):
-        if {*_CSR, "shape"} <= {*arrays}:
-            refuse_format(file, "npz of scipy.sparse", ".npz")
-        if any(one.endswith("block0_values") for one in arrays):
-            refuse_format(file, "h5 of pandas", file.suffix)
-        tables = [one for one, node in arrays.items() if len(node.shape or ()) == 2]
-        if layer is not None or len(tables) != 1:
-            cure = f" Set layer: {quoted(tables[0])} if that is the matrix." if tables else ""
-            raise refusal("no_array", names=[*arrays], name=name, cure=cure)
-        name = tables[0]
-    node = opened[name]
-    if hasattr(node, "dtype"):
-        return Layout(kind, name, node, node.shape or (), None, not is_archive)
-    shape = node["shape"][()][::-1] if kind == "10x" else node.attrs.get("shape", ())
-    by_rows = kind == "10x" or node.attrs.get("encoding-type") == "csr_matrix"
-    return Layout(kind, name, node, tuple(map(int, shape)), int(node["data"].shape[0]), by_rows)
-
-
-def arrays_in(opened: Any, prefix: str = "") -> dict[str, Any]:
-    """Return all arrays of an open file, or a group, by name."""
-    found: dict[str, Any] = {}
-    for name in sorted(opened):
-        node = opened.get(name)
-        if hasattr(node, "dtype"):
-            found[prefix + name] = node
-        elif hasattr(node, "keys"):
-            found |= arrays_in(node, f"{prefix}{name}/")
-    return found
 
 
 def check_rows(opened: Opened, remarks: list[str], missing: list[float]) -> RawMatrix:
