@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.many_samples import simulate
-from sparsekm.pipeline.scales import zscore
+from sparsekm.pipeline.scales import standardise
 from sparsekm.simulation import draw_replicate
 
 ATLAS_SIZE = (28_455, 1_724)
@@ -48,7 +48,7 @@ def real(name: str) -> Draw:
     def read(seed: int) -> tuple[np.ndarray, np.ndarray]:
         X, labels = read_real(name)
         X = X.astype(np.float32)
-        zscore(X)
+        standardise(X)
         return X, labels
 
     return read

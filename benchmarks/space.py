@@ -14,7 +14,7 @@ from scipy.ndimage import gaussian_filter
 
 from sparsekm import GapSearch, L0KMeans, SparseKMeans, classification_error_rate
 from sparsekm.io.normalised_file import read_normalised
-from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks
+from sparsekm.tuning.fold_fits import BLOCKS_PER_CLUSTER, space_blocks
 
 SIDE, N_FEATURES, N_PLANTED, K = 24, 40, 8, 4
 # Standard deviation of the smoothing, and how far clusters are apart in units of the noise.

@@ -27,8 +27,8 @@ from sparsekm.atlas.phantom.genes import PlantedGene, plant_genes
 from sparsekm.atlas.phantom.source import PlantedSection, draw_energy, prepare_canvas
 from sparsekm.cluster.matrices.matrix import CentredMatrix, feature_scores
 from sparsekm.cluster.weight_step import TopFeatures
+from sparsekm.tuning.fold_fits import BLOCKS_PER_CLUSTER, space_blocks
 from sparsekm.tuning.gap import share_of
-from sparsekm.tuning.sample_blocks import BLOCKS_PER_CLUSTER, space_blocks
 
 AGES = ["E11.5", "E13.5", "P14"]
 SEEDS = range(5)

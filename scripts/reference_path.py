@@ -6,10 +6,9 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    import numpy as np
 
     from sparsekm.cluster.matrices.dense_parts import as_dense
-    from sparsekm.io.store import write_references
+    from sparsekm.io.store import REFERENCES
     from sparsekm.tuning.references import SPATIAL, reference_objectives
 
     params = snakemake.params
@@ -30,6 +29,7 @@ def main(snakemake, progress):
         given = problem.estimator, X, problem.sparsities
         objectives.append(reference_objectives(*given, index=index, seed=problem.seed, **asked))
         progress(len(objectives), len(params.indices), "references")
-    arrays = np.array(params.indices), problem.sparsities, np.array(objectives)
+    arrays = {"indices": params.indices, "sparsities": problem.sparsities}
+    arrays["objectives"] = objectives
     attributes = {**problem.attributes, "reference": params.reference}
-    write_references(snakemake.output.references, *arrays, attributes)
+    REFERENCES.write(snakemake.output.references, arrays, attributes)

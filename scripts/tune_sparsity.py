@@ -8,6 +8,8 @@ from workflow_job import job
 def main(snakemake, progress):
     from dataclasses import replace
 
+    from sparsekm.cluster.matrices.containers import in_blocks
+    from sparsekm.cluster.sparsity_path import SparsityPath
     from sparsekm.io.store import read_path, read_references, write_fit
     from sparsekm.io.tables import GAP
     from sparsekm.pipeline.problem import describe_fit
@@ -35,7 +37,11 @@ def main(snakemake, progress):
     chosen = select_sparsity(gap, params.rule, limit)
     # Of two stages, the first may have found the better fit.
     paths = [path, *(read_path(file)[0] for file in files.first)]
-    fit = problem.fit_everyone(paths, path.sparsities[chosen])
+    sparsity = path.sparsities[chosen]
+    if problem.samples is None:
+        fit = SparsityPath.best_at(paths, sparsity)
+    else:
+        fit = problem.estimator.path(in_blocks(problem.data.X), [sparsity])
     if limit is not None:
         attributes["conclusion"] = limit.sentence(gap, chosen)
         attributes["limited"] = limit.decides(gap, chosen)

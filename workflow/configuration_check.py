@@ -245,9 +245,6 @@ def _combination_errors(
     rules = {
         "weights should be left out with trim": bool(entry.get("weights") and entry.get("trim")),
         "batch requires sparse among the methods": bool(entry.get("batch") and not resamples),
-        "feature_groups requires methods without sparse, which keeps single features": bool(
-            entry.get("feature_groups") and resamples
-        ),
     }
     return [f"matrices.{name}: {rule}." for rule, broken in rules.items() if broken]
 

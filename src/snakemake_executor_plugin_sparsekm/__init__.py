@@ -1,10 +1,8 @@
 """Jobs that start in no time: Snakemake's own local executor, with forks of a warm process.
 
-Two thirds of a small run would be spent on starting Python and importing. Here a process that has
-imported everything (the fork server of `multiprocessing`, which has one thread) forks a child for
-each script that asks for one thread. All other jobs start as Snakemake starts them.
-
-Snakemake finds the plugin by the name of this package, which has to be next to `sparsekm`.
+Starting Python and importing would be two thirds of a small run. Here a process of one thread that
+has imported everything forks a child for each script that asks for one thread; all other jobs start
+as Snakemake starts them. It finds the plugin by the name of this package, next to `sparsekm`.
 """
 
 from __future__ import annotations

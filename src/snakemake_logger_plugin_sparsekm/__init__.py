@@ -1,7 +1,6 @@
 """The progress output of a run, for Snakemake's ``--logger sparsekm``.
 
 In a log it is a line per finished job; on a terminal one line with a bar, written over and over.
-
 Snakemake finds the plugin by the name of this package, which has to be next to `sparsekm`.
 """
 

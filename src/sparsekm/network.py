@@ -1,8 +1,7 @@
 """Downloads over HTTP: limits on time and size, retries, and what is on disk already.
 
-An *exchange* is a request with all redirects, headers and the body: one limit on time holds for the
-whole of it, and one on size for the body. A failure that may be temporary is tried again; every
-failure ends in one of the errors below, with the address in its message.
+One limit on time holds for a whole exchange, with redirects, headers and body, and one on size for
+the body. Every failure ends in one of the errors below, with the address in its message.
 """
 
 from __future__ import annotations
@@ -85,9 +84,8 @@ class Downloader:
     def get(self, url: str, *, most: int, read: Callable[[bytes], T] = bytes) -> T:
         """Download a body of at most `most` bytes, and return what `read` makes of it.
 
-        A body of which `read` raises a `TransientError` is downloaded again, as after any failure
-        that may be temporary; the last is an `UnavailableError`. A server that asks for a longer
-        pause than is left is not tried again.
+        A failure that may be temporary, also a `TransientError` of `read`, is tried again; the last
+        is an `UnavailableError`, as is a server that asks for a longer pause than is left.
         """
         deadline, pause = self._clock() + self._total_timeout, 1.0
         for attempt in count(1):
@@ -144,8 +142,8 @@ class _Session(requests.Session):
 def time_limit(seconds: float) -> Iterator[None]:
     """Raise a TimeoutError in the block when the time is up, whatever it waits for.
 
-    Timeouts of sockets start anew with every byte. A signal, which only the main thread can have,
-    does not; it is repeated, in case something in the block takes the first error for another one.
+    Timeouts of sockets start anew with every byte; a signal, in the main thread alone, does not. It
+    is repeated, in case something in the block takes the first error for another one.
     """
     running = True
 

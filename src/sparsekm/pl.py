@@ -103,8 +103,7 @@ def scores(
     Raises
     ------
     TypeError, ValueError
-        If `adata` is no AnnData; if `key` is no `key_added` of a call of
-        `sparsekm.tl.sparse_kmeans`; if `n_features` is below 1.
+        If `adata` is no AnnData, `key` no `key_added`, or `n_features` below 1.
     """
     ranked, score, selected = _read_genes(adata, key)
     ranked = ranked[: check_count("n_features", n_features)]
@@ -175,10 +174,8 @@ def heatmap(
     """Draw the kept genes in every cell, in standard deviations from their mean.
 
     Cells are in columns, by group and within it along the direction in which they differ most;
-    genes are in rows, by the group that they mark, those that are high in it before those that are
-    low. Bars on top show the groups, the clusters and their reproducibility. Above 600 cells a
-    column is the mean of several cells of one group. Of a backed AnnData all values are read into
-    memory.
+    genes are in rows, by the group that they mark. Bars on top show the groups, the clusters and
+    their reproducibility. Above 600 cells a column is the mean of several cells of one group.
 
     Parameters
     ----------
@@ -198,8 +195,7 @@ def heatmap(
     Raises
     ------
     TypeError, ValueError
-        If `adata` is no AnnData, or names are no text; if there is no such `key`, layer or column;
-        if the column has more than 100 groups; if `n_features` is below 1.
+        As `scores`; if there is no such layer or column, or it has more than 100 groups.
     """
     ranked, _, selected = _read_genes(adata, key)
     layer = adata.uns[key]["params"].get("layer") if layer is None else layer

@@ -20,10 +20,7 @@ from numpy.typing import ArrayLike
 def replicate_seed(
     root: int, experiment: str, setting: Mapping[str, Any] | str, replicate: int
 ) -> np.random.SeedSequence:
-    """Derive the seed of one replicate of one setting of one experiment, on every platform alike.
-
-    Neither the order of keys matters, nor whether a whole number is an int or a float.
-    """
+    """Derive the seed of one replicate of a setting of an experiment, on every platform alike."""
     text = json.dumps([experiment, _canonical(setting)], sort_keys=True)
     # A digest rather than hash(), which Python salts anew in each process.
     words = np.frombuffer(hashlib.sha256(text.encode()).digest(), dtype="<u4")
@@ -72,9 +69,8 @@ def gaussian_clusters(
 ) -> SimulatedData:
     """Draw Gaussian clusters that differ in their first features only.
 
-    The means have the shape (n_clusters, n_shifted); in the other features they are zero. One
-    number in `cluster_sizes` stands for equal sizes. The correlation is rho. Columns are z-scored,
-    with `ddof`, if `standardise`. A Generator as `random_state` is advanced.
+    The means have the shape (n_clusters, n_shifted). One number in `cluster_sizes` stands for equal
+    sizes. The correlation is rho. Columns are z-scored, with `ddof`, if `standardise`.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from sparsekm.cluster.matrices.containers import (
     wrong_type,
 )
 from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
-from sparsekm.cluster.path_estimator import read_data
+from sparsekm.cluster.reading import read_data
 from sparsekm.io.readers.raw_matrix import CELLS_AT_ONCE
 from sparsekm.pipeline.scales import describe_counts
 from sparsekm.tuning.sparse_kmeans import SparseKMeans
@@ -70,10 +70,9 @@ def sparse_kmeans(
     """Cluster the cells of an AnnData, and keep the few genes that make the clusters.
 
     Give normalised, logarithmic values and do not scale them (no ``scanpy.pp.scale``):
-    `SparseKMeans` looks first at the genes that vary more than others of the same mean, and makes
-    z-scores itself. What looks like raw counts is clustered with a warning. Sparse values stay
-    sparse, and a backed AnnData stays backed; of its file only the values that are clustered are
-    read into memory.
+    `SparseKMeans` looks first at the genes that vary more than others of the same mean. What looks
+    like raw counts is clustered with a warning. Sparse values stay sparse, and a backed AnnData
+    stays backed.
 
     Parameters
     ----------
@@ -85,17 +84,11 @@ def sparse_kmeans(
         The layer to cluster; None is X.
     mask_var : str or array-like of shape (n_vars,), optional
         A boolean column of ``var``, such as "highly_variable", or what it would hold: the genes to
-        cluster. The others get weight, score and selection frequency 0. None is all genes.
-    groups : str or array-like of shape (n_obs,), optional
-        A column of ``obs``, such as the donor, or what it would hold: its groups are left out as a
-        whole, and count once.
-    batch_key : str or array-like of shape (n_obs,), optional
-        A column of ``obs`` with the batches, or what it would hold: cells are also clustered after
-        centring within them, and the two answers are compared as in `SparseKMeans.fit`. Values
-        must be dense: ``adata.X = adata.X.toarray()``.
-    weights_key : str or array-like of shape (n_obs,), optional
-        A column of ``obs`` with numbers, or what it would hold: how much each cell counts, as
-        `sample_weight` of `SparseKMeans.fit`.
+        cluster, all by default. The others get weight, score and selection frequency 0.
+    groups, batch_key, weights_key : str or array-like of shape (n_obs,), optional
+        Columns of ``obs``, or what they would hold: `groups` of cells, such as a donor's, that are
+        left out as a whole, and count once; the `batch` and the `sample_weight` of
+        `SparseKMeans.fit`. Batches need dense values: ``adata.X = adata.X.toarray()``.
     random_state : None, int, RandomState or Generator, default=0
         Controls the randomness.
     key_added : str, default="sparse_kmeans"
@@ -103,9 +96,8 @@ def sparse_kmeans(
     copy : bool, default=False
         Whether to return a copy with the results, and leave `adata` as it is.
     **parameters
-        Of `SparseKMeans`: selection, screening, sparsity, min_cluster_size, n_jobs and so on;
-        ``verbose=1`` prints progress. There is no ``use_rep``: a representation mixes the genes,
-        so that none could be kept or dropped.
+        Of `SparseKMeans`: selection, screening, sparsity, min_cluster_size, n_jobs and so on.
+        There is no ``use_rep``: a representation mixes the genes.
 
     Returns
     -------
@@ -116,8 +108,8 @@ def sparse_kmeans(
             The cluster of every cell, categorical: "0", "1", ...; missing for those that `trim`
             sets aside.
         ``obs[key_added + "_reproducibility"]``
-            In which share of the fits that leave out some of the cells the cell is in this cluster;
-            NaN for cells that were not drawn.
+            In which share of the fits to some of the cells it is in this cluster; NaN for cells
+            that were not drawn.
         ``obs[key_added + "_batch_centred"]``
             With `batch_key`, the cluster of every cell after centring within batches.
         ``var[key_added + "_weight"]``, ``var[key_added + "_score"]``
@@ -128,26 +120,19 @@ def sparse_kmeans(
             In which share of these fits the gene is kept.
         ``uns[key_added]``
             ``params`` and ``version`` of sparsekm, and what `SparseKMeans` has learnt, by the names
-            of its attributes: ``conclusion``, what was found in a sentence; ``has_clusters``,
-            ``n_clusters``, ``sparsity``, ``screening`` and ``objective``; the names of the genes in
-            ``signature`` and ``cluster_signatures``, and their agreements; with `batch_key`
-            ``batch_agreement`` and ``batch_shares``; ``search_results``, ``separation`` and
-            ``cluster_counts``, which are tables.
+            of its attributes: ``conclusion`` and so on, and with `batch_key` ``batch_agreement``
+            and ``batch_shares``. ``signature`` and ``cluster_signatures`` are names of genes.
         ``uns[key_added + "_markers"]``
             The genes in every cluster in the form of scanpy's ``rank_genes_groups``: the kept
             genes that are high in it come first, those that are low last, those that were dropped
             between. ``scores`` is the mean of the cluster less that of all other cells, in standard
-            deviations of the gene, ``logfoldchanges`` what scanpy computes from logarithms. All
-            p-values are NaN: the clusters were chosen so that genes differ, and a test on the same
-            cells would use the data twice.
+            deviations. All p-values are NaN: a test on the same cells would use the data twice.
 
     Raises
     ------
     TypeError, ValueError
-        If `adata` is no AnnData, or a parameter is none of those above; if values are sparse and
-        `batch_key` is given; if there is no such layer or column; if `groups` or `mask_var` have
-        another index than `adata`; if `mask_var` is not boolean or marks no gene; if `adata` is
-        backed by a closed file, or a view of a backed AnnData; as `SparseKMeans.fit`.
+        As `SparseKMeans.fit`; if `adata` is no AnnData, is backed by a closed file, or a view of a
+        backed AnnData; if there is no such layer or column, or it does not fit.
 
     See Also
     --------
@@ -176,11 +161,6 @@ def sparse_kmeans(
     _check_backing(adata, copy)
     if not isinstance(key_added, str):
         raise TypeError(f"key_added={key_added!r} should be a string.")
-    if "use_rep" in parameters:
-        raise TypeError(
-            f"use_rep={parameters['use_rep']!r} should be left out: genes are chosen, and a "
-            "representation mixes them. Choose values with layer, genes with mask_var."
-        )
     asked: Any = "auto" if n_clusters is None else n_clusters
     estimator = SparseKMeans(asked, random_state=random_state, **parameters)
     # Before values are read, which of a backed AnnData can take long.
@@ -234,10 +214,9 @@ def predict_clusters(
 ) -> pd.DataFrame:
     """Put new samples to the nearest of the clusters that a run found, or to none of them.
 
-    ``sparsekm predict`` does the same. Features are matched by name; those that the run did not
-    keep are ignored. If the method found a signature, its features are compared, all alike;
-    otherwise all features that were kept, by their weights. Values are transformed as the run's
-    were (``normalise``). Needs the extra ``workflow``.
+    ``sparsekm predict`` does the same. Features are matched by name. If the method found a
+    signature, its features are compared, all alike; otherwise all features that were kept, by their
+    weights. Values are transformed as the run's were. Needs the extra ``workflow``.
 
     Parameters
     ----------
@@ -246,10 +225,8 @@ def predict_clusters(
     samples : str, Path or DataFrame
         A table in any format that the workflow reads, or samples × features; values as the run's
         table had them. Missing values, and features that it lacks, are left out of distances.
-    dataset : str, optional
-        The name of the table in the configuration, if there were several.
-    method : str, optional
-        By default the one whose clusters are the report's answer.
+    dataset, method : str, optional
+        The table, if there were several, and the method, by default that of the report's answer.
     scaling : {"run", "own"}, default="run"
         Whose means and standard deviations make z-scores: those of the run's samples, or of
         `samples`, which helps where their platform differs, and needs a similar mix of clusters.
@@ -272,16 +249,14 @@ def predict_clusters(
             1 less the ratio of this distance to that from the second-nearest centre: 0 if both
             are equally near.
         ``none_of_them``
-            Whether it is farther from the centre than 99 % of the run's samples in the cluster are
-            from that of the others in it. Of a small cluster the limit is larger: that of a gamma
-            distribution of squared distances, whose spread is that of all clusters.
+            Whether it is farther from the centre than 99 % of the run's samples in the cluster, or
+            the limit for a small cluster, by a gamma distribution of squared distances.
 
     Raises
     ------
     ValueError
-        If the run has no fit, or no such data set or method; if the table cannot be read, or has
-        features that make up less than half of the weight; if `scaling` is none of the above, or
-        "own" and the run made no z-scores.
+        If the run has no such fit; if the table cannot be read, or has features that make up less
+        than half of the weight; if `scaling` is "own" and the run made no z-scores.
     """
     # They need what only the extra `workflow` installs.
     from sparsekm.annotation.new_samples import KnownClusters, predict_samples, read_samples
@@ -312,7 +287,7 @@ def read_values(
 ) -> np.ndarray | csr_array:
     """Return X, or a layer, of some genes in memory, as `SparseKMeans` takes it.
 
-    These are floats, dense or CSR; missing values are filled as the estimator does.
+    Missing values are filled as the estimator does.
     """
     if adata.isbacked and not adata.file.is_open:
         raise ValueError(

@@ -15,7 +15,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from server_faults import Fault, Reply
 
-from sparsekm.atlas import AGES, PRODUCT, PRODUCT_ID, PRODUCT_NAME, annotation_file
+from sparsekm.atlas import AGES, annotation_file
+from sparsekm.atlas.allen import PRODUCT, PRODUCT_ID, PRODUCT_NAME
 from sparsekm.network import NotFoundError
 
 ANNOTATIONS = "/informatics-archive/current-release/mouse_annotation/"

@@ -15,7 +15,7 @@ from sparsekm.atlas.expression import (
     normalise_age,
     read_expression,
 )
-from sparsekm.atlas.ontology import parse_ontology
+from sparsekm.atlas.listing import parse_ontology
 from sparsekm.atlas.phantom.source import pack_annotation, pack_energy
 from sparsekm.atlas.retrieval import retrieve_age
 from sparsekm.io.hdf5_format import write_anndata

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from scipy.ndimage import label as label_components
 
-from sparsekm.atlas.listing import parse_listing, parse_rows
-from sparsekm.atlas.ontology import map_regions, parse_ontology
+from sparsekm.atlas.listing import map_regions, parse_listing, parse_ontology, parse_rows
 from sparsekm.atlas.phantom import AGE_ROWS, REGIONS, USABLE, get_size
 from sparsekm.atlas.phantom.anatomy import LUMEN, build_geometry, label_voxels, ontology_document
 from sparsekm.atlas.phantom.source import PhantomSource

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from sparsekm.atlas.grid import read_annotation, read_energy
-from sparsekm.atlas.listing import read_rows
-from sparsekm.atlas.ontology import assign_region, parse_ontology
+from sparsekm.atlas.listing import assign_region, parse_ontology, read_rows
 from sparsekm.atlas.phantom import FULL_COUNTS, REGIONS, get_size
 from sparsekm.atlas.phantom.anatomy import UPPER, VENTRICLE_IDS
 

@@ -9,13 +9,16 @@ from hand_made import TREE, section_row, wrap
 
 from sparsekm.atlas.listing import (
     EnvelopeError,
+    OntologyError,
+    assign_region,
     choose_replicates,
+    map_regions,
     open_envelope,
     parse_listing,
+    parse_ontology,
     read_rows,
     select_candidates,
 )
-from sparsekm.atlas.ontology import OntologyError, assign_region, map_regions, parse_ontology
 from sparsekm.atlas.retrieval import read_manifest
 
 

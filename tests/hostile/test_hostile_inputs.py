@@ -16,8 +16,7 @@ import pytest
 from guard import watched
 
 from sparsekm.annotation.gene_sets import read_gene_sets
-from sparsekm.atlas.listing import parse_genes, parse_listing, read_rows
-from sparsekm.atlas.ontology import parse_ontology
+from sparsekm.atlas.listing import parse_genes, parse_listing, parse_ontology, read_rows
 from sparsekm.atlas.retrieval import read_manifest
 from sparsekm.io.input_error import InputError
 from sparsekm.io.readers.reader import measure_matrix, read_matrix

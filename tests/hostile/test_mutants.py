@@ -16,8 +16,7 @@ from sound_files import AGE
 
 from sparsekm.annotation.gene_sets import read_gene_sets
 from sparsekm.atlas.grid import parse_header, read_annotation, read_energy
-from sparsekm.atlas.listing import parse_genes, parse_listing, read_rows
-from sparsekm.atlas.ontology import parse_ontology
+from sparsekm.atlas.listing import parse_genes, parse_listing, parse_ontology, read_rows
 from sparsekm.io.input_error import InputError
 from sparsekm.io.normalised_file import read_normalised
 from sparsekm.io.readers.reader import read_matrix

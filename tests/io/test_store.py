@@ -10,13 +10,13 @@ from sound_files import ATTRIBUTES
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.store import (
+    REFERENCES,
     pick_fit,
     read_fit,
     read_path,
     read_references,
     write_fit,
     write_path,
-    write_references,
 )
 
 
@@ -62,8 +62,9 @@ def test_a_fit_may_have_fewer_clusters_than_it_was_asked_for(fit, tmp_path):
 
 def write_batch(file, indices, sparsities=(1.0, 2.0)):
     values = np.arange(len(indices) * len(sparsities), dtype=float) + 1
-    arrays = np.array(indices), np.array(sparsities), values.reshape(len(indices), -1)
-    write_references(file, *arrays, {**ATTRIBUTES, "reference": "permutation"})
+    arrays = {"indices": indices, "sparsities": sparsities}
+    arrays["objectives"] = values.reshape(len(indices), -1)
+    REFERENCES.write(file, arrays, {**ATTRIBUTES, "reference": "permutation"})
 
 
 def assert_same(one, other):

@@ -96,8 +96,10 @@ def test_groups_of_features_are_kept_whole_and_what_cannot_is_refused_by_name(po
     problem = pose(X, "l0", groups=groups)
     path = problem.estimator.path(problem.tuning.X, [2])
     assert np.flatnonzero(path.weights[0]).tolist() == list(range(8))
-    with pytest.raises(ValueError, match=r"matrices.own.feature_groups: sparse cannot choose"):
-        pose(X, "sparse", groups=groups)
+    weights = find_clusters(pose(X, "sparse", groups=groups)).fit.weights[0]
+    assert np.flatnonzero(weights).tolist() == list(range(8))
+    with pytest.raises(ValueError, match=r"matrices.own.feature_groups: \w+ cannot choose"):
+        pose(X, "mixture", groups=groups)
     with pytest.raises(ValueError, match=r"matrices.own.trim: pca cannot set samples aside"):
         pose(X, "pca", search={"trim": 0.1})
     # k-means chooses no features.

@@ -9,8 +9,7 @@ from html_page import Page
 
 from sparsekm.annotation.gene_table import gene_table
 from sparsekm.io.tables import SEEDS
-from sparsekm.reporting.answer import view_answer
-from sparsekm.reporting.clusters import view_batches
+from sparsekm.reporting.clusters import view_answer, view_batches
 from sparsekm.reporting.report import write_report
 
 TOUCH = "they shade into each other, or cut a gradient into parts"

@@ -68,10 +68,3 @@ def test_the_typed_tables_cover_all_ages(project_root):
         3,
         3,
     ]
-
-
-def test_tables_of_another_form_are_refused(tmp_path, project_root):
-    (tmp_path / "scores.csv").write_text("age,method,value\n")
-    statistics = project_root / "data" / "paper" / "atlas_statistics.csv"
-    with pytest.raises(ValueError, match=r"scores.csv: columns should include metric"):
-        read_paper_tables(statistics, tmp_path / "scores.csv")

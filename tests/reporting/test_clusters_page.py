@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 from html_page import Page
 
-from sparsekm.reporting.answer import view_answer
-from sparsekm.reporting.clusters import view_markers, view_meanings
+from sparsekm.reporting.clusters import view_answer, view_markers, view_meanings
 from sparsekm.reporting.comparison_tables import view_choices
 from sparsekm.reporting.figures import (
     answer_figure,

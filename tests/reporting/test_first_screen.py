@@ -11,7 +11,7 @@ from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.store import TunedFit, read_fit, write_fit
 from sparsekm.io.tables import SEPARATION
-from sparsekm.reporting.answer import SAME
+from sparsekm.reporting.clusters import SAME
 from sparsekm.reporting.report import load_dataset_result, write_report
 from sparsekm.tuning.separation import LEVEL
 

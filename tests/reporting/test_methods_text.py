@@ -8,7 +8,7 @@ import yaml
 
 from sparsekm.io.tables import SEPARATION
 from sparsekm.pipeline.normalisation import NORMALISATIONS
-from sparsekm.reporting.methods_text import WORDS, Citations, write_methods
+from sparsekm.reporting.report import WORDS, Citations, write_methods
 
 COUNTS = {"normalisation": "counts", "n_features_read": 20_000, "n_features_filtered": 18_000}
 TESTED = pd.DataFrame(columns=list(SEPARATION.columns))
@@ -86,7 +86,7 @@ def test_works_are_numbered_in_the_order_of_the_text_that_cites_them(matrix_resu
         name: replace(matrix_result.methods["kmeans"], name=name) for name in ("ifpca", "scfs")
     }
     text = " ".join(write_methods([replace(matrix_result, methods=rivals)], citations))
-    assert {"10.1214/15-AOS1423", "10.1111/biom.13665"} <= {work.doi for work in citations.cited}
+    assert {"10.1214/15-AOS1423", "10.1111/biom.13665"} <= {work["doi"] for work in citations.cited}
     places = [text.index(f"[{number}]") for number in range(1, len(citations.cited) + 1)]
     assert places == sorted(places)
 

@@ -175,10 +175,3 @@ def test_bare_result_of_one_method_without_labels_or_tuning_is_reported(tmp_path
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert page.rows(["method"])["k-means"] == ["the answer", "–", "6"]
     assert "simulated" not in page.text.lower()
-
-
-@pytest.mark.parametrize("count", [0, 2])
-def test_no_data_set_or_one_twice_is_refused(tmp_path, matrix_result, count):
-    with pytest.raises(ValueError, match="each name once"):
-        write_report([matrix_result] * count, tmp_path / "report.html")
-    assert not list(tmp_path.iterdir())

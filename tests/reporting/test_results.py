@@ -14,8 +14,7 @@ from sparsekm.figures.style import DROPPED
 from sparsekm.io.known_classes import UNKNOWN
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting import figures
-from sparsekm.reporting.answer import view_answer
-from sparsekm.reporting.clusters import class_colors, cluster_colors, view_anatomy
+from sparsekm.reporting.clusters import class_colors, cluster_colors, view_anatomy, view_answer
 from sparsekm.reporting.comparison_tables import compare_methods, statistics_table
 from sparsekm.reporting.report import load_dataset_result
 from sparsekm.reporting.simulation_page import row_look

@@ -20,13 +20,16 @@ from sparsekm.studies import (
     select_settings,
     stand_ins,
 )
-from sparsekm.studies.paper_runs import METRICS, RepetitionStore, draw_data, run_repetition
-from sparsekm.studies.published_searches import (
+from sparsekm.studies.paper_runs import (
+    METRICS,
     LloydKMeans,
     LloydPartition,
     OverwritingL0KMeans,
     PrintedL0KMeans,
+    RepetitionStore,
+    draw_data,
     run_as_printed,
+    run_repetition,
 )
 from sparsekm.tuning.gap_search import GapSearch
 

@@ -5,7 +5,7 @@ import pytest
 
 from sparsekm import SparseKMeans
 from sparsekm.annotation.stability import draw_half
-from sparsekm.tuning.sample_blocks import check_groups, space_blocks
+from sparsekm.tuning.fold_fits import check_groups, space_blocks
 
 
 def test_space_is_cut_across_its_longest_side_into_equal_blocks():

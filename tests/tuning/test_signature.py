@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 from sparsekm.cluster.matrices.matrix import feature_scores
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.tuning.feature_ranking import count_differing
 from sparsekm.tuning.fold_fits import N_REPEATS, agreement, draw_folds
-from sparsekm.tuning.gap import count_differing
 from sparsekm.tuning.separation import LEAST_AGREEMENT, MatchedFold, find_signatures
 
 TRUTH = np.repeat([0, 1, 2], 20)

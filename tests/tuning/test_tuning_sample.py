@@ -6,7 +6,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sparsekm import GapSearch, L0KMeans, SparseKMeans, classification_error_rate
-from sparsekm.tuning.sample_blocks import tuning_sample
+from sparsekm.tuning.fold_fits import tuning_sample
 
 TRUTH = np.repeat([0, 1, 2], 40)
 GRID = [4, 8, 30]

@@ -16,21 +16,9 @@ from sparsekm.annotation.gene_table import rank_scores
 from sparsekm.io.known_classes import distinct_classes, is_known
 from sparsekm.io.normalised_file import Source, row_blocks
 from sparsekm.io.store import TunedFit
-from sparsekm.io.tables import TableFormat
+from sparsekm.io.tables import TABLES
 
-# The file ``contingency.csv``: a row for each method, cluster and class with samples in common.
-# Samples without a known class are left out, including from ``n_cluster``.
-OVERLAP = TableFormat(
-    "match_clusters",
-    """
-    word    method
-    whole   cluster n_cluster
-    word    label name color
-    whole   n_label n_shared
-    number  share_of_cluster share_of_label
-    flag    is_best
-    """,
-)
+OVERLAP = TABLES["contingency.csv"]
 
 
 def count_overlap(labels: np.ndarray, regions: np.ndarray, order: list[str]) -> pd.DataFrame:

@@ -29,7 +29,7 @@ from sparsekm.annotation.gene_table import primary_method
 from sparsekm.cluster.matrices.matrix import feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.weight_step import TopFeatures
-from sparsekm.io.tables import TableFormat
+from sparsekm.io.tables import TABLES
 from sparsekm.pipeline.provenance import derive_seed
 
 N_MAPS = 199
@@ -64,15 +64,7 @@ def keep_by_chance(
     return kept
 
 
-ENRICHMENT = TableFormat(
-    "enrich_genes",
-    """
-    word     group term name
-    whole    n_analysed n_group n_term n_shared
-    number?  expected fold p_value q_value p_spatial
-    word     genes
-    """,
-)
+ENRICHMENT = TABLES["enrichment.csv"]
 GROUPS = ("kept", "dropped", "only l1")
 """Groups of features, in the order of tables."""
 
@@ -150,7 +142,7 @@ def _test_group(
     nulls: list[np.ndarray],
 ) -> pd.DataFrame:
     """Test the terms of `carries`, by their number, whose genes these are."""
-    n_analysed, n_group = matched.n_annotated, int(chosen.sum())
+    n_analysed, n_group = int((matched.positions >= 0).sum()), int(chosen.sum())
     shared = [genes[chosen[genes]] for genes in carries.values()]
     n_term, n_shared = (np.array([g.size for g in of]) for of in (carries.values(), shared))
     expected = n_group * n_term / max(n_analysed, 1)

@@ -131,22 +131,17 @@ def fetch_gene_sets(downloader: Downloader, url: str, file: str | Path, identifi
 class MatchedFeatures:
     """The features of a data set as genes, each once."""
 
-    # (p,), int64: index of each feature's gene in `keys`; -1 if the feature has no identifier.
+    # (p,), int64: index of each feature's gene in `symbols`; -1 if the feature has no identifier.
     gene_of: np.ndarray
-    keys: list[str]  # the genes analysed, in the order of their first feature
-    symbols: list[str]  # the symbol of the first feature of each gene
+    # Of the genes analysed, in the order of their first feature: its symbol.
+    symbols: list[str]
     # (n_genes,), int64: positions among the genes of the gene sets; -1 if these do not contain
     # the gene.
     positions: np.ndarray
 
-    @property
-    def n_annotated(self) -> int:
-        """Number of analysed genes that the gene sets contain."""
-        return int((self.positions >= 0).sum())
-
     def any_of(self, features: np.ndarray) -> np.ndarray:
         """Tell for each gene whether any of its features is among these, a mask of shape (p,)."""
-        chosen = np.zeros(len(self.keys), dtype=bool)
+        chosen = np.zeros(len(self.symbols), dtype=bool)
         numbers = self.gene_of[np.asarray(features, dtype=bool)]
         chosen[numbers[numbers >= 0]] = True
         return chosen
@@ -174,7 +169,7 @@ def match_features(var: pd.DataFrame, sets: GeneSets) -> MatchedFeatures:
     gene_of, found = pd.factorize(pd.Series(keys, dtype=object))
     first = symbols[gene_of >= 0].groupby(gene_of[gene_of >= 0]).first()
     positions = np.array([place.get(key, -1) for key in found], dtype=np.int64)
-    return MatchedFeatures(gene_of, list(found), list(first), positions)
+    return MatchedFeatures(gene_of, list(first), positions)
 
 
 def _find_symbol(symbol: str, aliases: list[str], known: Container[str]) -> str:

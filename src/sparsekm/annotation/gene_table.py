@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.store import TunedFit
-from sparsekm.io.tables import TableFormat
+from sparsekm.io.tables import TABLES
 
 VERDICTS = ("kept by both", "only l0", "only l1", "neither")
 """Which of l0 and l1 keep a feature, in the order of tables."""
@@ -23,20 +23,7 @@ _PREFERRED_ORDER = ("sparse", "l0", "l1", "kmeans")
 _ATLAS_ORDER = ("l0", "l1", "sparse", "kmeans")
 _IDENTIFIERS = ("entrez_id", "gene_id")
 _DESCRIPTIVE_COLUMNS = ("name", *_IDENTIFIERS, "relevant", "planted_kind", "planted_regions")
-GENE_TABLE = TableFormat(
-    "annotate_genes",
-    # A gene may be called "NA", "nan" or "1", so symbols and names stay strings.
-    "word symbol",
-    # Without spread there is no effect size, and of one group alone no lead: the cell is empty.
-    """
-    identifier  entrez_id gene_id
-    flag        relevant
-    whole       rank_* highest_cluster
-    number      score_* weight_* stability_* selection_frequency_*
-    number?     effect_* lead_*
-    word        *
-    """,
-)
+GENE_TABLE = TABLES["genes.csv"]
 
 
 def rank_scores(scores: np.ndarray) -> np.ndarray:
@@ -105,32 +92,13 @@ def _order_methods(methods: Iterable[str], is_atlas: bool) -> list[str]:
     return known + [method for method in methods if method not in order]
 
 
-# ``kept_by_age.csv`` has a row per gene: its verdict at each age ("kept" or "dropped" if only one
-# sparse method ran; empty if it was not analysed), and the first and last age at which it is kept.
-# ``changes.csv`` has a row per pair of consecutive ages: the numbers and names of genes that enter,
-# leave and stay, among those analysed at both.
 KEPT, DROPPED = "kept", "dropped"
 KEEPING = (VERDICTS[0], VERDICTS[1], KEPT)
 """The verdicts on a gene that is kept."""
 
 _RULE = "compare_ages"
-KEPT_BY_AGE = TableFormat(
-    _RULE,
-    """
-    word   symbol
-    whole  n_analysed n_kept
-    word   first last
-    """,
-    "word *",
-)
-CHANGES = TableFormat(
-    _RULE,
-    """
-    word   earlier later
-    whole  n_enter n_leave n_stay
-    word   enter leave stay
-    """,
-)
+KEPT_BY_AGE = TABLES["kept_by_age.csv"]
+CHANGES = TABLES["changes.csv"]
 
 
 def tabulate_ages(genes: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -19,13 +19,14 @@ from scipy.stats import gamma
 
 from sparsekm.annotation.gene_table import primary_method
 from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.io.input_error import InputError
 from sparsekm.io.normalised_file import read_normalised, row_blocks
 from sparsekm.io.readers.messages import shown
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.io.store import read_fit
-from sparsekm.io.tables import TableFormat
+from sparsekm.io.store import TunedFit, read_fit
+from sparsekm.io.tables import TABLES
 from sparsekm.pipeline.scales import log_counts, log_values
 
 SCALINGS = ("run", "own")
@@ -38,36 +39,19 @@ _TAKEN_OVER = ("transpose", "decimal", "layer", "missing_values", "duplicates")
 # Of more than this share of samples in none of the clusters, the scale may be another.
 _SUSPICIOUS = 0.5
 
-# The file of ``sparsekm predict``: of every sample the nearest cluster, numbered as in
-# ``clusters.csv``, its distance, the margin (1 less its ratio to the distance of the second
-# nearest; 0 is undecided), and whether it is farther from that cluster than nearly all samples of
-# the run in it. Of a sample that lacks too many features nothing else is known.
-PREDICTED = TableFormat(
-    "sparsekm predict",
-    """
-    word     sample
-    whole?   cluster
-    number?  distance margin
-    flag     none_of_them
-    """,
-)
+PREDICTED = TABLES["predicted.csv"]
 
 
 @dataclass(frozen=True)
 class KnownClusters:
-    """The K clusters of a run, in the s features that tell them apart."""
+    """The K clusters of a run, and the s features that tell them apart."""
 
     kind: str  # what the features are: "features of the signature" or "features kept"
-    features: list[str]
+    places: np.ndarray  # (s,): where they are among all
     weights: np.ndarray  # (s,)
-    centers: np.ndarray  # (K, s)
-    # (s,): z-scores are values less the mean, divided by the deviation; None if the run made none.
-    means: np.ndarray | None
-    deviations: np.ndarray | None
-    file: Path  # with the samples of the run, as z-scores if it made them
-    places: np.ndarray  # (s,): the features in this file
-    labels: np.ndarray  # (n,), -1 where a sample was set aside
-    provenance: Mapping[str, Any]
+    fit: TunedFit
+    data: ScaledData  # the samples of the run
+    file: Path  # that of the data
 
     @classmethod
     def read(
@@ -91,25 +75,17 @@ class KnownClusters:
             raise InputError(f"dataset={dataset!r} should be a table, not an age of the atlas.")
         if data.X.shape != (len(fit.labels), len(fit.weights)):
             raise InputError(f"{file}: results/{dataset} was made of another one: run again.")
-        used = np.flatnonzero(fit.weights) if few is None else few
-        return cls(
-            kind="features kept" if few is None else "features of the signature",
-            features=[data.features[at] for at in used],
-            weights=fit.weights[used] if few is None else np.ones(len(used)),
-            centers=fit.centers[:, used],
-            means=None if data.means is None else data.means[used],
-            deviations=None if data.deviations is None else data.deviations[used],
-            file=file,
-            places=used,
-            labels=fit.clustered,
-            provenance=data.provenance,
-        )
+        if few is not None:
+            return cls("features of the signature", few, np.ones(len(few)), fit, data, file)
+        used = np.flatnonzero(fit.weights)
+        return cls("features kept", used, fit.weights[used], fit, data, file)
 
     def measure(self, Z: np.ndarray) -> np.ndarray:
         """Return the distances of samples (m, s) from the centres: (m, K), NaN if unknown."""
         known = np.isfinite(Z)
         weight, Z = known @ self.weights, np.where(known, Z, 0)
-        squares = [np.square(Z - known * center) @ self.weights for center in self.centers]
+        centers = self.fit.centers[:, self.places]
+        squares = [np.square(Z - known * center) @ self.weights for center in centers]
         enough = weight >= LEAST_SHARE * self.weights.sum()
         return np.sqrt(np.transpose(squares) / np.where(enough, weight, np.nan)[:, np.newaxis])
 
@@ -124,9 +100,9 @@ class KnownClusters:
         """
         blocks = row_blocks(self.file, self.places)
         found = [self.measure(np.where(has, Z, np.nan)) for _, Z in blocks]
-        labels = self.labels[self.labels >= 0]
-        distances = np.concatenate(found)[self.labels >= 0]
-        sizes = np.bincount(labels, minlength=len(self.centers))
+        labels = self.fit.clustered
+        distances, labels = np.concatenate(found)[labels >= 0], labels[labels >= 0]
+        sizes = np.bincount(labels, minlength=len(self.fit.centers))
         distances[:, sizes == 0] = np.inf
         at_home = float(np.mean(distances.argmin(axis=1) == labels))
         # A sample alone has no distance from others of its cluster.
@@ -157,8 +133,9 @@ def read_samples(
         offset = np.nan_to_num(values[0])
         names = [[str(name) for name in axis] for axis in (frame.columns, frame.index)]
         return RawMatrix.of((values - offset).astype(np.float32), offset, *names)
-    settings = json.loads(known.provenance.get("reading", "{}"))
-    same = Path(table).suffix.lower() == Path(str(known.provenance.get("file"))).suffix.lower()
+    about = known.data.provenance
+    settings = json.loads(about.get("reading", "{}"))
+    same = Path(table).suffix.lower() == Path(str(about.get("file"))).suffix.lower()
     taken = {name: settings[name] for name in _TAKEN_OVER if same and settings.get(name)}
     return read_matrix(table, **(taken | dict(reading)))
 
@@ -171,23 +148,24 @@ def predict_samples(
     With the `scaling` "own" their features are made z-scores by their own moments, not the run's.
     """
     _one_of("scaling", scaling, [*SCALINGS])
+    data, names = known.data, np.array(known.data.features, dtype=object)[known.places]
     where = {name: at for at, name in enumerate(raw.features)}
-    places = np.array([where.get(name, -1) for name in known.features])
+    places = np.array([where.get(name, -1) for name in names])
     has = places >= 0
-    lacking = [name for name, is_there in zip(known.features, has, strict=True) if not is_there]
     said = [f"{has.sum()} of the {len(has)} {known.kind} are in the table"]
-    if lacking:
-        said[0] += f"; it lacks {shown(lacking)}"
+    if not has.all():
+        said[0] += f"; it lacks {shown(names[~has].tolist())}"
     if known.weights[has].sum() < LEAST_SHARE * known.weights.sum():
-        turned = " Set transpose: true." if {*known.features} & {*(raw.samples or ())} else ""
+        turned = " Set transpose: true." if {*names} & {*(raw.samples or ())} else ""
         raise InputError(
             f"{said[0]}. Those that it has should make up at least {LEAST_SHARE:.0%} of them. Its "
             f"own features begin with {shown(raw.features)}; names should be as in the run.{turned}"
         )
-    values = _transformed(raw, known.provenance, places)
-    if known.means is not None:
-        of_run, of_these = (known.means, known.deviations), (values.mean(), values.std())
-        mean, deviation = of_run if scaling == "run" else of_these
+    values = _transformed(raw, data.provenance, places)
+    if data.means is not None:
+        mean, deviation = values.mean(), values.std()
+        if scaling == "run":
+            mean, deviation = data.means[known.places], data.deviations[known.places]
         values = (values - mean) / np.where(deviation > 0, deviation, np.nan)
         whose = "the run's samples" if scaling == "run" else "these samples"
         said.append(f"z-scores are made with the means and deviations of {whose}")
@@ -201,7 +179,7 @@ def predict_samples(
     if n_none > _SUSPICIOUS * len(table):
         said.append(
             f"{n_none} of {len(table)} samples are in none of the clusters: are the values on the "
-            f"scale of the run's table? The run has normalise: {known.provenance['normalisation']}"
+            f"scale of the run's table? The run has normalise: {data.provenance['normalisation']}"
         )
     return table, said
 

@@ -24,7 +24,7 @@ from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.io.hdf5_format import checked, require
-from sparsekm.io.tables import TableFormat
+from sparsekm.io.tables import TABLES
 from sparsekm.metrics import label_codes
 from sparsekm.pipeline.provenance import derive_seed
 from sparsekm.tuning.fold_fits import screened_start
@@ -100,16 +100,7 @@ def _keeps(data, estimator: Any, sparsity: float, screening: str | None, seed: i
     return features.put_back(search.path(matrix, [step]).weights[0]) != 0
 
 
-# The file ``stability.csv``: one row per feature in the order of the matrix; ``kept`` and
-# ``subsamples`` are counts, and ``stability`` is their ratio.
-_FORMAT = TableFormat(
-    "gene_stability",
-    """
-    word    symbol
-    whole   kept subsamples
-    number  stability
-    """,
-)
+_FORMAT = TABLES["stability.csv"]
 
 
 def write_stability(

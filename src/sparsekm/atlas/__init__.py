@@ -18,26 +18,19 @@ SOURCES = {
 }
 """Module and class of each source, imported on demand."""
 
-PRODUCT_ID = 3
-PRODUCT = "DevMouse"
-PRODUCT_NAME = "Developing Mouse Brain"
 TREATMENT = "ISH"
 ORGANISM_ID = 2
 PLANES = {"coronal": 1, "sagittal": 2}
 
-STRUCTURE_GRAPH_ID = 17
 ONTOLOGY_ID = 12
 ROOT_ID = 15564
-NEURAL_PLATE_ID = 15565
 SPINAL_CORD_ID = 17651
 TRACTS_ID = 17735
-VENTRICLES_ID = 126651558
 REGION_LEVEL = 3
 TISSUES = ("brain", "spinal_cord", "ventricle", "tract")
 
 NO_DATA = -1.0
 """Energy of a voxel that no section covers; 0 means no measured expression."""
-
 
 AGES = {"E11.5": 1, "E13.5": 2, "E15.5": 3, "E18.5": 5, "P4": 6, "P14": 7, "P28": 8}
 """The seven main ages, in the order of development: ids of the spaces that their grids live in."""

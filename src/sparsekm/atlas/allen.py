@@ -1,14 +1,9 @@
 """The servers of the Allen Institute as a source of the atlas's files, and a check of them.
 
-Queries are simple and name only a product and an age. Failed experiments, other planes and other
-treatments are filtered after the download, where they are counted.
-
-The data belong to the Allen Institute [1]_ and are free for research with citation.
-
-References
-----------
-.. [1] Allen Developing Mouse Brain Atlas, developingmouse.brain-map.org; Thompson et al., Neuron
-   83:309-323 (2014), doi:10.1016/j.neuron.2014.05.033.
+Queries are simple and name only a product and an age; what is of no use is filtered after the
+download, where it is counted. The data are free for research with citation: Allen Developing Mouse
+Brain Atlas, developingmouse.brain-map.org; Thompson et al., Neuron 83:309-323 (2014),
+doi:10.1016/j.neuron.2014.05.033.
 """
 
 from __future__ import annotations
@@ -21,29 +16,27 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from sparsekm.atlas import (
-    AGES,
-    PRODUCT,
-    PRODUCT_ID,
-    PRODUCT_NAME,
-    STRUCTURE_GRAPH_ID,
-    TISSUES,
-    annotation_file,
-)
+from sparsekm.atlas import AGES, TISSUES, annotation_file
 from sparsekm.atlas.grid import DamagedArchiveError, GridError, read_annotation, read_energy
 from sparsekm.atlas.listing import (
     EnvelopeError,
+    Ontology,
+    map_regions,
     open_envelope,
     parse_json,
     parse_listing,
+    parse_ontology,
     parse_rows,
     require_field,
     select_candidates,
     write_envelope,
 )
-from sparsekm.atlas.ontology import Ontology, map_regions, parse_ontology
 from sparsekm.network import Downloader, RefusedError, TransientError, UnavailableError
 
+PRODUCT_ID = 3
+PRODUCT = "DevMouse"
+PRODUCT_NAME = "Developing Mouse Brain"
+STRUCTURE_GRAPH_ID = 17
 URL = "https://api.brain-map.org"
 DOWNLOAD_URL = "https://download.alleninstitute.org"
 MAX_ARCHIVE_BYTES = 64 * 1024 * 1024
@@ -91,9 +84,8 @@ def collect_rows(ask: Callable[[int], dict], source: str = "listing") -> list[di
     while total is None or start < total:
         envelope = ask(start)
         page = open_envelope(envelope, source)
-        announced, advance = (
-            require_field(envelope, key, "count", source) for key in ("total_rows", "num_rows")
-        )
+        keys = "total_rows", "num_rows"
+        announced, advance = (require_field(envelope, key, "count", source) for key in keys)
         found = {require_field(row, "id", "id", source): row for row in reversed(page)}
         wrong = ""
         if total not in (None, announced):

@@ -24,19 +24,18 @@ from scipy.special import expit
 
 from sparsekm.atlas import NO_DATA, REGION_LEVEL, annotation_file, listing, retrieval
 from sparsekm.atlas.grid import GridError, read_annotation, read_energy
-from sparsekm.atlas.ontology import Ontology, map_regions, parse_ontology
 from sparsekm.io.hdf5_format import DamagedFileError, find_array, open_checked, read_parts
 from sparsekm.io.input_error import InputError
-from sparsekm.io.tables import TableFormat
+from sparsekm.io.tables import TABLES
 from sparsekm.pipeline.provenance import package_versions
-from sparsekm.pipeline.scales import zscore
+from sparsekm.pipeline.scales import standardise
 
 T = TypeVar("T")
 
 
 def assemble_age(
     folder: str | Path,
-    ontology: Ontology,
+    ontology: listing.Ontology,
     age: str,
     *,
     level: int = REGION_LEVEL,
@@ -47,14 +46,14 @@ def assemble_age(
 ) -> anndata.AnnData:
     """Read the files of one age, which `retrieve_age` wrote to `folder`, into a matrix.
 
-    Voxels are kept if their class is in `tissue`; they belong to their ancestor region at `level`.
-    `replicates` is the rule of `choose_replicates`, and `origin` is told in the provenance. A file
-    that is damaged or differs from the manifest is a `GridError` or an `EnvelopeError`.
+    `level` and `tissue` are those of `map_regions`, `replicates` is the rule of
+    `choose_replicates`, and `origin` is told in the provenance. A file that is damaged or differs
+    from the manifest is a `GridError` or an `EnvelopeError`.
     """
     folder = Path(folder)
     files = _Files(folder)
     annotation = files.read(annotation_file(age), read_annotation)
-    voxels = map_regions(annotation.values, ontology, level=level, tissue=tissue)
+    voxels = listing.map_regions(annotation.values, ontology, level=level, tissue=tissue)
     listed = listing.parse_listing(*listing.read_rows(folder / retrieval.LISTING_FILE))
     usable, excluded = listing.select_candidates(listed, age, plane=plane)
     energies = files.manifest[files.manifest["role"] == "energy"]
@@ -67,8 +66,7 @@ def assemble_age(
     for column, ids in enumerate(genes["section_data_set_ids"].str.split(";")):
         read = [files.read(retrieval.energy_file(item), read_energy) for item in ids]
         X[:, column] = average_energies([volume.values.ravel()[voxels.index] for volume in read])
-    nx, ny, _ = annotation.dims
-    place = np.array([voxels.index % nx, voxels.index // nx % ny, voxels.index // (nx * ny)]).T
+    place = np.array(np.unravel_index(voxels.index, annotation.values.shape)[::-1]).T
     regions = voxels.table["acronym"].tolist()
     obs = pd.DataFrame(place, pd.Index(voxels.index.astype(str), name="voxel"), [*"xyz"])
     obs.insert(0, "region", pd.Categorical.from_codes(voxels.region, categories=regions))
@@ -145,23 +143,15 @@ class _Files:
         return found
 
 
-def read_tables(folder: str | Path) -> tuple[Ontology, pd.DataFrame]:
+def read_tables(folder: str | Path) -> tuple[listing.Ontology, pd.DataFrame]:
     """Read the structure tree and the genes, which `retrieve_tables` wrote to `folder`."""
     files = _Files(Path(folder))
     tree, genes = (files.read(f"{role}.json", listing.parse_rows) for role in ("ontology", "genes"))
-    return parse_ontology(*tree), listing.parse_genes(*genes)
+    return listing.parse_ontology(*tree), listing.parse_genes(*genes)
 
 
 _RULE = "assemble_expression"
-_TRUTH = TableFormat(
-    "retrieve_atlas",
-    """
-    whole  gene_id
-    flag   relevant
-    word   kind regions
-    """,
-    "word *",
-)
+_TRUTH = TABLES["truth.csv"]
 
 
 def add_truth(data: anndata.AnnData, truth_file: str | Path) -> None:
@@ -194,8 +184,7 @@ def screen_expression(
 
     Return which voxels are kept, and for each gene why it is dropped: "missing", "constant" (its
     measured values do not vary over the kept voxels), or "" if it is kept. A share equal to the
-    threshold is too large. Both shares are those of the full matrix, so that the result does not
-    depend on which is dropped first.
+    threshold is too large. Both shares are those of the full matrix.
     """
     missing = np.isnan(X)
     voxels = missing.mean(axis=1) < max_missing_per_voxel
@@ -214,23 +203,13 @@ def screen_expression(
 
 
 def transform_energies(X: np.ndarray, name: str) -> None:
-    r"""Transform energies (n_voxels, n_genes), non-negative or NaN, in place.
+    """Transform energies (n_voxels, n_genes), non-negative or NaN, in place.
 
-    ``none`` leaves them unchanged, ``log2`` is log2(x + 1), and ``robust_sigmoid`` [1]_ maps the
-    measured values of every gene, of median m and interquartile range IQR, to [0, 1], so that
-    outliers have little influence:
-
-    .. math:: z = \frac{1}{1 + \exp\left(-\frac{x - m}{\mathrm{IQR} / 1.35}\right)},
-        \qquad y = \frac{z - \min z}{\max z - \min z}.
-
-    If IQR = 0, mean and standard deviation (ddof = 1) replace m and IQR / 1.35. A constant gene
-    becomes 0. If 0 is the lowest energy of a gene, it stays 0, so that filling with zero afterwards
-    means no expression.
-
-    References
-    ----------
-    .. [1] Fulcher, Little & Jones (2013). J. R. Soc. Interface 10, 20130048.
-       https://doi.org/10.1098/rsif.2013.0048
+    ``none`` leaves them unchanged, ``log2`` is log2(x + 1), and ``robust_sigmoid`` scales the
+    measured values of every gene, z = 1 / (1 + exp(-(x - median) / (IQR / 1.35))), to [0, 1]
+    (Fulcher, Little & Jones 2013, doi:10.1098/rsif.2013.0048). If IQR = 0, mean and standard
+    deviation (ddof = 1) replace median and IQR / 1.35. A constant gene becomes 0. If 0 is the
+    lowest energy of a gene, it stays 0, so that filling with zero afterwards means no expression.
     """
     if name == "log2":
         np.log1p(X, out=X)
@@ -253,15 +232,7 @@ def _squash_gene(x: np.ndarray) -> np.ndarray:
     return (z - z.min()) / (z.max() - z.min())
 
 
-COMMON_GENES = TableFormat(
-    "find_common_genes",
-    """
-    whole  gene_id
-    word   gene
-    flag   common
-    """,
-    "word *",
-)
+COMMON_GENES = TABLES["common_genes.csv"]
 """The file ``common_genes.csv``, with a further column for each age."""
 
 
@@ -271,8 +242,7 @@ def find_common_genes(
     """Tabulate which genes are common to several ages, and why the others are not.
 
     A gene is common if at every age it has a grid and passes `screen_expression` with these
-    thresholds. The files ``expression.h5ad`` are read one age at a time. Of each age the reason is
-    "absent", "missing", "constant", or "" if the gene passes.
+    thresholds. Of each age the reason is "absent", "missing", "constant", or "" if it passes.
     """
     columns, symbols = {}, {}
     for age, path in expressions.items():
@@ -330,10 +300,10 @@ def normalise_age(
             f"gene {data.var_names[kept[column]]} at row {row}. Fill them, or lower "
             "max_missing_per_gene."
         )
-    moments = zscore(X)
-    varies = ~moments.constant
+    mean, deviation = standardise(X)
+    varies = deviation > 0
     # Genes that are constant except for rounding.
-    reasons[kept[moments.constant]] = "constant"
+    reasons[kept[~varies]] = "constant"
     is_kept = reasons == ""
     provenance = {
         **data.uns["provenance"],
@@ -349,11 +319,9 @@ def normalise_age(
     regions = regions.assign(n_voxels=n_voxels)
     lost = data.var.loc[~is_kept, ["gene_id"]].assign(reason=reasons[~is_kept])
     return anndata.AnnData(
-        X=X[:, varies] if moments.constant.any() else X,
+        X=X if varies.all() else X[:, varies],
         obs=obs,
-        var=data.var[is_kept].assign(
-            mean=moments.mean[varies], deviation=moments.deviation[varies]
-        ),
+        var=data.var[is_kept].assign(mean=mean[varies], deviation=deviation[varies]),
         obsm={"spatial": data.obsm["spatial"][voxels]},
         uns={
             "provenance": provenance,

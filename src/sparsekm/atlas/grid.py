@@ -1,8 +1,8 @@
 """Reading a volume from a zip archive sent by a server: an .mhd header and a .raw array.
 
-The array has shape (nz, ny, nx): x varies fastest in the file, so voxel (x, y, z) has the linear
-position x + nx * (y + ny * z), whatever ``AnatomicalOrientation`` says. Nothing is written to disk,
-and a member is only decompressed after its size has been checked; zipfile checks its CRC.
+The array has shape (nz, ny, nx): voxel (x, y, z) has the linear position x + nx * (y + ny * z),
+whatever ``AnatomicalOrientation`` says. A member is decompressed, in memory, only after its size
+has been checked; zipfile checks its CRC.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Planning the downloads of an age, checking its files, and storing them with a manifest.
 
-A file is accepted only after it has been read in the expected format. If a grid is invalid, only
-this replicate of its gene is lost, and the manifest records the reason; if many are, something else
-is wrong, and the run stops. What earlier runs downloaded is not downloaded again, and stays when
-the plane changes; simulated files are drawn anew.
+A file is accepted only after it has been read. If a grid is invalid, only this replicate of its
+gene is lost, and the manifest records the reason; if many are, the run stops. What earlier runs
+downloaded is not downloaded again; simulated files are drawn anew.
 """
 
 from __future__ import annotations
@@ -21,28 +20,16 @@ from sparsekm.atlas.listing import (
     EnvelopeError,
     parse_genes,
     parse_listing,
+    parse_ontology,
     parse_rows,
     select_candidates,
 )
-from sparsekm.atlas.ontology import parse_ontology
 from sparsekm.io.atomic import remove_unfinished, write_bytes
 from sparsekm.io.hdf5_format import DamagedFileError
-from sparsekm.io.tables import TableFormat
+from sparsekm.io.tables import TABLES
 from sparsekm.network import NotFoundError, Received, RefusedError, UnavailableError
 
-# The role is ``listing``, ``annotation`` or ``energy``; the file is relative to the folder, empty
-# if nothing was stored, and the url its origin; the reason is why a volume was rejected or could
-# not be downloaded.
-MANIFEST = TableFormat(
-    "retrieve_atlas",
-    """
-    word    role
-    whole?  section_data_set_id gene_id
-    word    gene file url
-    whole   bytes
-    word    sha256 status reason
-    """,
-)
+MANIFEST = TABLES["manifest.csv"]
 STATUSES = ("ok", "missing", "no_grid", "rejected", "not_fetched")
 """Checked and stored; the source has no such file; an intact archive without a volume; one whose
 volume does not belong to this age or has invalid energies; or the download failed, and the settings
@@ -170,9 +157,8 @@ def retrieve_age(
 ) -> pd.DataFrame:
     """Store all files of one age in its folder, and return the manifest.
 
-    Its rows are the listing, the annotation, and each usable section data set of the plane. Up to
-    `max_not_fetched` grids may be missing because a download failed. If anything else is invalid,
-    but for a `MAX_REJECTED_SHARE` of the grids, raise an error and write no manifest.
+    Up to `max_not_fetched` grids may be missing because a download failed. If anything else is
+    invalid, but for a `MAX_REJECTED_SHARE` of the grids, raise an error and write no manifest.
     """
     folder = Path(folder)
     for place in (folder, folder / "energy"):

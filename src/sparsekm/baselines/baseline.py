@@ -10,7 +10,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, clone
-from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.alternation import Fit
 from sparsekm.cluster.estimators import KMeans
@@ -18,22 +17,21 @@ from sparsekm.cluster.matrices.containers import Data, Seed, compute
 from sparsekm.cluster.matrices.matrix import FeatureMatrix
 from sparsekm.cluster.matrices.sparse_matrix import Block, SparseBlock, as_matrix, centred_block
 from sparsekm.cluster.partition_step import dense_if_few
-from sparsekm.cluster.path_estimator import (
+from sparsekm.cluster.path_estimator import Progress
+from sparsekm.cluster.reading import (
     FeatureSelector,
-    Progress,
+    LabelPredictor,
     read_data,
-    read_new,
     remember_features,
 )
 from sparsekm.cluster.sparsity_path import SparsityPath
 
 
 @dataclass(eq=False, repr=False)
-class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
+class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator):
     """A clustering with labels, weights and scores that has no sparsity to choose along a path.
 
-    A subclass learns and predicts, and names in `_search` what ran. The fields are the parameters;
-    a subclass with more is a `dataclass` with ``kw_only=True``.
+    A subclass learns and predicts, and names in `_search` what ran.
     """
 
     n_clusters: int = 8
@@ -63,10 +61,8 @@ class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
         Raises
         ------
-        ValueError
-            If X holds NaN or infinity, has fewer distinct samples than clusters (or fewer by the
-            components that are clustered), or every feature is constant; if a parameter is out of
-            its range.
+        TypeError, ValueError
+            As `KMeans.fit`, or if the components that are clustered have fewer distinct samples.
         """
         X = compute(X)
         matrix = dense_if_few(as_matrix(read_data(self, X)))
@@ -75,44 +71,12 @@ class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         remember_features(self, X)
         return self
 
-    def predict(self, X: Data) -> np.ndarray:
-        """Label samples by the nearest centre, or by the likeliest component of a mixture.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), int32
-            On the training data these are `labels_`, except as with `KMeans.predict`.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
-        """
-        return self._predict(self._read_new(X))
-
     def path(
         self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
     ) -> SparsityPath:
         """Return the one fit there is as a path whose sparsity is the number of features kept.
 
-        Nothing is set on the estimator.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        sparsities : None
-            Ignored: there is none to choose.
-        progress : callable, optional
-            Called with the number of steps done and their total.
-
-        Returns
-        -------
-        SparsityPath
-            Its objective is `objective_`.
+        Nothing is set on the estimator, and `sparsities` are ignored. See `L0KMeans.path`.
 
         Raises
         ------
@@ -134,10 +98,12 @@ class BaselineEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     def _predict(self, block: Block) -> np.ndarray:
         """Label samples by their kept features, which are centred and scaled."""
 
-    def _read_new(self, X: Data) -> Block:
-        check_is_fitted(self)
+    def _label(self, values) -> np.ndarray:
+        return self._predict(self._standardise_new(values))
+
+    def _standardise_new(self, values) -> Block:
         kept = np.flatnonzero(self.feature_weights_)
-        block = centred_block(read_new(self, X)[:, kept], self._means[kept])
+        block = centred_block(values[:, kept], self._means[kept])
         return standardise(block, self._scales[kept])
 
     def _make_kmeans(self) -> KMeans:

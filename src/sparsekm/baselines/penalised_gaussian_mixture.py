@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.baselines.baseline import BaselineEstimator, feature_totals, standard_deviations
 from sparsekm.cluster.kmeans.many_samples import nearest_centers
@@ -30,7 +31,7 @@ from sparsekm.cluster.matrices.containers import Data
 from sparsekm.cluster.matrices.matrix import FeatureMatrix, feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import Block, SparseBlock, SparseMatrix
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
-from sparsekm.cluster.path_estimator import warn_unconverged
+from sparsekm.cluster.reading import read_new, warn_unconverged
 from sparsekm.cluster.validation import check_count, check_nonnegative
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.random_state import seed_sequence
@@ -54,18 +55,14 @@ class StandardisedData(NamedTuple):
 
     columns: Block  # (n_features, n_samples)
     rows: np.ndarray | csr_array  # (n_samples, n_features); sparse ones are not centred
-    # (n_features,), float64: mean square of every feature: one but for rounding.
-    squares: np.ndarray
+    squares: np.ndarray  # (n_features,), float64: mean squares, one but for rounding
     n_threads: int = 1
 
     @classmethod
     def from_columns(cls, columns: Block, n_threads: int = 1) -> StandardisedData:
         """Copy standardised columns of shape (n_features, n_samples) into rows."""
-        squares = feature_totals(columns) / columns.shape[1]
-        if isinstance(columns, SparseBlock):
-            return cls(columns, columns.rows, squares, n_threads)
-        rows = np.ascontiguousarray(columns.T)
-        return cls(columns, rows, squares, n_threads)
+        own = columns.rows if isinstance(columns, SparseBlock) else np.ascontiguousarray(columns.T)
+        return cls(columns, own, feature_totals(columns) / columns.shape[1], n_threads)
 
 
 class Mixture(NamedTuple):
@@ -112,7 +109,7 @@ def log_joint(columns: Block, mixture: Mixture, n_threads: int = 1) -> np.ndarra
 
 
 def e_step(data: StandardisedData, mixture: Mixture) -> tuple[np.ndarray, float]:
-    """Compute the responsibilities, shape (n_components, n_samples), and the log-likelihood."""
+    """Compute the responsibilities, (n_components, n_samples), and the log-likelihood."""
     joint = log_joint(data.columns, mixture, data.n_threads)
     # Without the largest term of every sample nothing underflows, however many features there are.
     top = joint.max(axis=0)
@@ -130,10 +127,9 @@ def e_step(data: StandardisedData, mixture: Mixture) -> tuple[np.ndarray, float]
 def m_step(
     data: StandardisedData, responsibilities: np.ndarray, variances: np.ndarray, penalty: float
 ) -> Mixture:
-    """Raise the expected penalised log-likelihood: proportions, means, then variances.
+    """Set proportions, means by thresholds at the former `variances`, then variances.
 
-    The former `variances` set the thresholds of the means. A component without samples gets
-    probability 0 and means 0.
+    A component without samples gets probability 0 and means 0.
     """
     n_samples = responsibilities.shape[1]
     sizes = responsibilities.sum(axis=1)
@@ -169,10 +165,7 @@ def run_em(
     max_iter: int = 200,
     tol: float = 1e-4,
 ) -> MixtureFit:
-    """Iterate from responsibilities until the objective gains at most `tol` per sample.
-
-    `variances` set the first thresholds; by default these are the unpenalised ones.
-    """
+    """Iterate from responsibilities until the objective gains at most `tol` per sample."""
     if variances is None:
         variances = m_step(data, responsibilities, data.squares, 0.0).variances
     mixture = m_step(data, responsibilities, variances, penalty)
@@ -217,11 +210,10 @@ def _sum_weighted(rows, responsibilities, start, stop, sums):
 
 
 def penalty_grid(data: StandardisedData, n_clusters: int, n_penalties: int) -> np.ndarray:
-    r"""Span the penalties between those that drop next to nothing and all, ascending.
+    r"""Span the penalties, ascending: zero, then geometric.
 
-    Zero comes first. The others are geometric, from half the standard deviation
-    :math:`\sqrt{n / K}` of a noise feature's sum over a cluster to its largest sum over any part
-    of the samples, :math:`\max_j \sum_i |z_{ij}| / 2`, which drops everything and is left out.
+    From half the standard deviation :math:`\sqrt{n / K}` of a noise feature's sum over a cluster to
+    :math:`\max_j \sum_i |z_{ij}| / 2`, which drops everything and is left out.
     """
     n_samples = data.rows.shape[0]
     highest = 0.5 * float(feature_totals(data.columns, np.abs).max())
@@ -267,28 +259,25 @@ def modified_bic(fit: MixtureFit, n_samples: int) -> float:
 class PenalizedGaussianMixture(BaselineEstimator):
     r"""Gaussian mixture with common diagonal covariance and an l1 penalty on its means.
 
-    Maximises the log-likelihood less :math:`\lambda \sum_{kj} |\mu_{kj}|` by EM (Pan & Shen 2007).
-    Features are centred and brought to unit variance (ddof = 0) inside, since the penalty draws
-    means towards zero and weighs all features alike. A feature all of whose means are zero tells
-    nothing about the clusters: it is dropped.
+    Maximises the log-likelihood less :math:`\lambda \sum_{kj} |\mu_{kj}|` by EM (Pan & Shen 2007,
+    Journal of Machine Learning Research 8, 1145-1164). Features are standardised inside (ddof = 0).
+    One all of whose means are zero is dropped.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of components K.
     penalty : None or float, default=None
-        lambda >= 0, in the units of standardised data. None fits a grid of penalties, each also
-        from its neighbours' ends, and takes the lowest modified BIC, -2 log L + log(n) d_e with
-        d_e = K + p + K p - 1 - (number of zero means), among those that keep some feature. A
-        penalty so high that none is left gives one cluster.
+        lambda >= 0, in the units of standardised data. None fits a grid of penalties and takes the
+        lowest modified BIC, -2 log L + log(n) d_e with d_e = K + p + K p - 1 - (number of zero
+        means), among those that keep some feature.
     n_penalties : int, default=12
         Length of that grid: zero, then geometric up to where all means vanish.
     n_init : int, default=10
-        Starts of each of two kinds: k-means partitions, and the partitions that samples drawn at
-        random make as centres. Beyond 300 samples only the first penalty is started afresh.
+        Starts of each of two kinds: k-means partitions, and samples drawn at random as centres.
+        Beyond 300 samples only the first penalty is started afresh.
     max_iter : int, default=200
-        Largest number of EM iterations from one start; where the fit chosen needs more, a
-        ConvergenceWarning is raised.
+        Largest number of EM iterations from one start.
     tol : float, default=1e-4
         Smallest gain in penalised log-likelihood per sample worth another iteration.
     random_state, n_jobs, verbose
@@ -311,20 +300,12 @@ class PenalizedGaussianMixture(BaselineEstimator):
         Between-cluster sum of squares a_j of every feature under the labels.
     objective_ : float
         Penalised log-likelihood of the standardised data, constant features left out.
-    penalty_ : float
-        The penalty chosen.
-    penalties_, bics_ : ndarray of shape (n_penalties,)
-        The grid, ascending, and the modified BIC at each.
-    converged_ : bool
-    n_iter_ : int
-        EM iterations of the best start.
+    penalty_, penalties_, bics_ : float, and ndarray of shape (n_penalties,)
+        The penalty chosen, the grid, ascending, and the modified BIC at each.
+    converged_, n_iter_ : bool, int
+        EM iterations of the best start, and whether they sufficed.
     n_features_in_, feature_names_in_
         As in `KMeans`.
-
-    References
-    ----------
-    .. [1] W. Pan and X. Shen (2007). Penalized model-based clustering with application to variable
-       selection. Journal of Machine Learning Research 8, 1145-1164.
 
     Examples
     --------
@@ -401,22 +382,15 @@ class PenalizedGaussianMixture(BaselineEstimator):
         return self._log_joint(block).argmax(axis=0).astype(np.int32)
 
     def predict_proba(self, X: Data) -> np.ndarray:
-        """Compute the probability of every component.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_clusters)
+        """Compute the probability of every component, (n_samples, n_clusters).
 
         Raises
         ------
         sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
+            As `predict`.
         """
-        joint = self._log_joint(self._read_new(X))
+        check_is_fitted(self)
+        joint = self._log_joint(self._standardise_new(read_new(self, X)))
         shares = np.exp(joint - joint.max(axis=0))
         return (shares / shares.sum(axis=0)).T
 
@@ -440,7 +414,3 @@ class PenalizedGaussianMixture(BaselineEstimator):
         distinct = {labels.tobytes(): labels for labels in ends}
         components = np.arange(n_clusters)[:, None]
         return [(labels == components).astype(np.float64) for labels in distinct.values()]
-
-    def _print_progress(self, done: int, total: int) -> None:
-        if self.verbose:
-            print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)

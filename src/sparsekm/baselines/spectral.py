@@ -2,8 +2,6 @@ r"""k-means on principal components or singular vectors: PCA-k-means, IF-PCA and
 
 With the centred data :math:`X = U S V^\top`, the columns of U are eigenvectors of
 :math:`X X^\top` and those of V of :math:`X^\top X`: whichever of the two is smaller is decomposed.
-
-IF-PCA and SC-FS differ in how they choose the features; both then take singular vectors.
 """
 
 from __future__ import annotations
@@ -42,10 +40,8 @@ BLOCK = 256
 def principal_axes(columns: Block, n_components: int) -> np.ndarray:
     """Compute the directions of largest variance, float64 of shape (n_components, n_features).
 
-    `columns` are centred data of shape (n_features, n_samples); `n_components` is at most the
-    smaller of the two. The axes are orthonormal, by descending variance; the entry largest in
-    absolute value is positive (the first of them if several tie). An axis beyond the rank of the
-    data is zero.
+    The axes of centred `columns`, (n_features, n_samples), are orthonormal, by descending variance;
+    the first entry largest in absolute value is positive. One beyond the rank is zero.
     """
     n_features, n_samples = columns.shape
     wide = n_samples < n_features
@@ -91,10 +87,9 @@ def _float64_blocks(items: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def project(columns: Block, axes: np.ndarray) -> np.ndarray:
-    """Project centred data of shape (n_features, n_samples) onto axes.
+    """Project centred data of shape (n_features, n_samples) onto axes: (n_samples, n_components).
 
-    The result is float64 of shape (n_samples, n_components). Each sample is summed separately in
-    the same order, so that its bits do not depend on the other samples.
+    Each sample is summed separately, so that its bits do not depend on the other samples.
     """
     if isinstance(columns, SparseBlock):
         return columns.rows @ axes.T - axes @ columns.means
@@ -152,18 +147,16 @@ class ProjectedKMeans(BaselineEstimator):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PCAKMeans(ProjectedKMeans):
-    """k-means on the first principal components of the centred data (Chang 1983).
+    """k-means on the first principal components of the centred data.
 
-    Every feature loads on the components, so none is dropped. The components are exact; the
-    clustering is that of `KMeans`.
+    Every feature loads on the components, so none is dropped (Chang 1983, doi:10.2307/2347949).
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters K.
     n_components : int, default=1
-        Number of components to cluster on, at most the smaller of n_samples and the number of
-        features that vary.
+        Number of components to cluster on, at most min(n_samples, n_features).
     n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose
         As in `KMeans`.
 
@@ -177,12 +170,6 @@ class PCAKMeans(ProjectedKMeans):
         Ones: all features weigh in through the components. Constant ones, which do not, have 0.
     objective_ : float
         Between-cluster sum of squares of the components, which is what was maximised.
-
-    References
-    ----------
-    .. [1] W.-C. Chang (1983). On using principal components before separating a mixture of two
-       multivariate normal distributions. Applied Statistics 32(3), 267-275.
-       https://doi.org/10.2307/2347949
 
     Examples
     --------
@@ -214,13 +201,11 @@ class PCAKMeans(ProjectedKMeans):
 
 
 class IFPCA(ProjectedKMeans):
-    """Influential features PCA (Jin and Wang 2016).
+    """Influential features PCA (Jin & Wang 2016, doi:10.1214/15-AOS1423).
 
     Features are ranked by the Kolmogorov-Smirnov distance of the standardised feature from a
     Gaussian, with p-values from Efron's empirical null. Higher Criticism says how many are kept.
-    The samples are clustered by k-means on the K - 1 leading left singular vectors of the kept
-    standardised features. The paper truncates the entries of these vectors for its proofs; the
-    authors' programs do not, nor does this one.
+    k-means clusters the K - 1 leading left singular vectors of the kept standardised features.
 
     Parameters
     ----------
@@ -238,14 +223,9 @@ class IFPCA(ProjectedKMeans):
     marginal_scores_ : ndarray of shape (n_features,)
         Kolmogorov-Smirnov distances; 0 for a constant feature.
     p_values_ : ndarray of shape (n_features,)
-        p-values of these; 1 for a constant feature, which has no part in the threshold.
+        p-values of these; 1 for a constant feature.
     objective_ : float
         Between-cluster sum of squares of the singular vectors.
-
-    References
-    ----------
-    .. [1] J. Jin and W. Wang (2016). Influential features PCA for high dimensional clustering.
-       Annals of Statistics 44(6), 2323-2359. https://doi.org/10.1214/15-AOS1423
 
     Examples
     --------
@@ -280,13 +260,12 @@ FEWEST_PER_CLUSTER = 10
 
 
 class SCFS(ProjectedKMeans):
-    r"""Spectral clustering with feature selection (Liu, Lu, Zhu and Zhao 2023).
+    r"""Spectral clustering with feature selection (Liu et al. 2023, doi:10.1111/biom.13665).
 
-    All standardised features are clustered by k-means on their K leading left singular vectors.
-    The features kept are those of which these labels explain enough: with :math:`R_j^2` the share
-    of the variation of feature j between the clusters, those with
-    :math:`(n - 1) (1 - R_j^2) < 0.9 \, n`, that is :math:`R_j^2` above about .1. The kept features
-    are clustered in the same way. This is SC-FS1 of the authors' program.
+    Samples are clustered by k-means on the K leading left singular vectors of all standardised
+    features. Kept are those of which a share :math:`R_j^2` above about .1 is between these clusters
+    (:math:`(n - 1) (1 - R_j^2) < 0.9 \, n`), and clustered in the same way. This is SC-FS1 of the
+    authors' program.
 
     Parameters
     ----------
@@ -301,11 +280,6 @@ class SCFS(ProjectedKMeans):
         As in `IFPCA`.
     r_squared_ : ndarray of shape (n_features,)
         Share of each feature's variation between the first clusters; 0 for a constant feature.
-
-    References
-    ----------
-    .. [1] T. Liu, Y. Lu, B. Zhu and H. Zhao (2023). Clustering high-dimensional data via feature
-       selection. Biometrics 79(2), 940-950. https://doi.org/10.1111/biom.13665
 
     Examples
     --------

@@ -51,9 +51,8 @@ def alternate(
     """Run Algorithm 1 once, from equal weights, as in the paper, or from a weighed `start`.
 
     Each partition step tries the current labels and, with `rng`, a fresh start, and keeps the
-    better: the objective never falls. Without a `start`, the first needs `rng`. The weights have
-    settled when they change by less than `tol` (the paper's criterion). At the end, also after
-    `max_iter`, the labels are a fixed point of `refine` under the weights.
+    better. The weights have settled when they change by less than `tol` (the paper's criterion). At
+    the end, also after `max_iter`, the labels are a fixed point of `refine` under the weights.
     """
     if start is None:
         n_features = X.shape[1]
@@ -141,10 +140,9 @@ def alternate_everywhere(
     """Run Algorithm 1 at every sparsity of a path, in ascending order, and share what is found.
 
     It runs from the `starts` of each sparsity and from nothing else, or restarted, once for each of
-    the `generators`. Then the first partition step, which weighs all features alike, is the same
-    for every sparsity and done once per restart, and each sparsity also goes on from the end of the
-    next denser one. With `n_fresh`, so many runs follow, each from a partition step on other
-    features (`draw_scores`); X is then an array or sparse. `limits` are those of `alternate`.
+    the `generators`. Then the first partition step is done once per restart, and each sparsity also
+    goes on from the end of the next denser one. With `n_fresh`, so many runs follow, each from a
+    partition step on other features (`draw_scores`). `limits` are those of `alternate`.
     """
     if starts is None:
         equal = np.ones(X.shape[1])

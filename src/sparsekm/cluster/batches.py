@@ -1,7 +1,6 @@
 """Batches beside clusters: the answer with and without centring within batches.
 
-Subtracting the means of each batch removes technical differences, but where batches hold different
-classes it also moves the classes. So both answers are given, with how far they agree.
+Where batches hold different classes, centring moves the classes: so both answers are given.
 """
 
 from __future__ import annotations
@@ -71,9 +70,7 @@ def centre_within(X: np.ndarray, codes: np.ndarray) -> np.ndarray:
 def compare_batches(estimator: Any, X: Any, batch: ArrayLike, **given: Any) -> None:
     """Fit a copy of a fitted estimator to X centred within batches; set and say what differs.
 
-    Set are ``batch_centred_``, the copy; ``batch_agreement_``, the adjusted Rand index of its
-    labels with the estimator's; ``batch_shares_``, a DataFrame of the share of each batch in each
-    cluster. `given` are the other arguments of `fit`.
+    The attributes are described in `SparseKMeans`. `given` are the other arguments of `fit`.
     """
     codes, names = check_batch(batch, X)
     centred: Any = centre_within(X, codes)

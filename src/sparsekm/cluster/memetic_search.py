@@ -2,9 +2,7 @@
 
 Algorithm 1 of the paper ends in poor local optima. Here every sparsity has a pool of partitions.
 Two of them, of one sparsity or of neighbouring ones, are crossed, or one starts afresh on other
-features; all are improved by the local search, and the best of every pool is offered to its
-neighbours. A factor that many features share can fill a pool with partitions along it, from which
-no child leads away: so some children come from a random partition instead.
+features, or at random; all are improved, and the best of every pool is offered to its neighbours.
 """
 
 from __future__ import annotations
@@ -147,8 +145,7 @@ class Pool:
 # Climbs of a search with n_init = 1 are this number over the square root of n_samples * n_clusters
 # * n_features, times the fourth root of the number of sparsities: they help each other.
 EFFORT = 32_000
-# The generations they are divided into, each for n_init = 1 of at most so many: on tiny data more
-# climbs find nothing more. The starts are as many climbs as a generation.
+# The generations they are divided into, each for n_init = 1 of at most so many.
 GENERATIONS = 20
 # Partitions kept at every sparsity.
 CAPACITY = 5
@@ -382,9 +379,8 @@ def _go_on_with_all(
 ) -> list[Fit]:
     """Extend what a sample's pools hold to all samples, and improve the best at every sparsity.
 
-    They go on side by side. With a generator they take turns: each goes on from the best of its
-    pool and from the fit at the next denser sparsity, and then also from k-means of the sample
-    begun anew on the features that it has come to keep: on these the clusters may show.
+    With a generator they take turns: each also goes on from the fit at the next denser sparsity,
+    and from k-means of the sample on the features that it has come to keep.
     """
     in_turn = rng is not None
     scores = search.partition.scores

@@ -74,7 +74,6 @@ class KMeansPartition:
     """k-means on weighted features.
 
     Exchange moves from k-means++: one at a time up to `SEEDING_SAMPLE` samples, in batches beyond.
-    Clusters are numbered by first appearance, so that equal partitions have equal labels.
     """
 
     n_clusters: int
@@ -137,8 +136,7 @@ class KMeansPartition:
     def run(self, X: FeatureMatrix, n_init: int, seeds) -> tuple[np.ndarray, int, bool]:
         """Run k-means on all features; return labels, rounds and whether these sufficed.
 
-        Twice `n_init` starts are refined, of many samples on some. Counted are the rounds in which
-        the best is refined until nothing moves, or a round gains no more than `tol`.
+        The best of twice `n_init` starts, of many samples on some, is refined to the end.
         """
         generators = [np.random.default_rng(seed) for seed in seeds.spawn(n_init)]
         sample, own, equal = X, self, np.ones(X.n_features)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -10,34 +9,52 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 
+from sparsekm.cluster.batches import check_batch, compare_batches
+from sparsekm.cluster.kmeans.many_samples import label_samples, warn_of_coinciding
 from sparsekm.cluster.matrices.containers import (
     Data,
+    StreamedMatrix,
     VaryingFeatures,
-    as_readable,
-    in_canonical_format,
+    check_matrix,
+    compute,
 )
-from sparsekm.cluster.missing import check_observed, fill_missing, imputes, name_the_cure
+from sparsekm.cluster.matrices.matrix import FeatureMatrix, cluster_sizes, matrix_sums
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_if_few
+from sparsekm.cluster.reading import (
+    FeatureSelector,
+    LabelPredictor,
+    imputes,
+    label_observed,
+    read_data,
+    remember_features,
+    warn_unconverged,
+)
 from sparsekm.cluster.sparsity_path import Fit, SparsityPath
+from sparsekm.cluster.unequal_samples import (
+    check_sample_weight,
+    check_unequal,
+    describe_weighted,
+    fit_samples,
+    with_weights,
+)
 from sparsekm.cluster.validation import (
     check_count,
     check_nonnegative,
     check_searchable,
 )
 from sparsekm.cluster.weight_step import (
-    PENALTIES,
     FeatureGroups,
     WeighedGroups,
     WeightStep,
     check_sparsity,
+    make_step,
     resolve_sparsities,
 )
 from sparsekm.runtime.random_state import check_random_state
+from sparsekm.runtime.threads import count_threads
 
 Progress = Callable[[int, int], None]
 
@@ -50,146 +67,20 @@ class SearchEffort(NamedTuple):
     tol: float  # relative change of the weights that ends an alternation
 
 
-class FeatureSelector(SelectorMixin):
-    """scikit-learn's selectors, with checks of sparse indices and masks that they do not make."""
-
-    def transform(self, X: Data) -> Any:
-        """Keep the selected features.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray, sparse matrix or DataFrame of shape (n_samples, n_selected_features)
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
-        """
-        return super().transform(as_readable(X))
-
-    def inverse_transform(self, X: Data) -> Any:
-        """Put the features that were dropped back as zeros.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_selected_features)
-
-        Returns
-        -------
-        ndarray or sparse matrix of shape (n_samples, n_features)
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X has another number of features than were selected.
-        """
-        return super().inverse_transform(as_readable(X))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = imputes(self)
-        return tags
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.feature_weights_ > 0
-
-
-def _rules(estimator: BaseEstimator, X) -> dict[str, Any]:
-    """Return what scikit-learn's checks of data are told: only dense data may have NaN filled."""
-    finite = "allow-nan" if imputes(estimator) and not issparse(X) else True
-    dtypes = [np.float64, np.float32]
-    return {"accept_sparse": ["csr", "csc"], "dtype": dtypes, "ensure_all_finite": finite}
-
-
-def _check_values(estimator, X) -> Any:
-    try:
-        return check_array(X, estimator=estimator, input_name="X", **_rules(estimator, X))
-    except ValueError as error:
-        raise name_the_cure(estimator, error) from None
-
-
-def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
-    """Validate data without setting anything on the estimator, fitted or not.
-
-    What is missing is filled if the estimator imputes. A sparse matrix becomes a csr_array in
-    canonical format. Names of features that a fit could not remember in the end are refused here.
-    """
-    X = as_readable(X)
-    values = _check_values(estimator, X)
-    remember_features(BaseEstimator(), X)
-    if imputes(estimator) and not issparse(values):
-        values = fill_missing(check_observed(values, getattr(X, "columns", None)))
-    return in_canonical_format(values)
-
-
-def read_holes(estimator: BaseEstimator, X) -> np.ndarray | None:
-    """Return which values are missing, (n_samples, n_features), if the estimator fills any."""
-    if not imputes(estimator) or issparse(X):
-        return None
-    holes = np.isnan(_check_values(estimator, as_readable(X)))
-    return holes if holes.any() else None
-
-
-def read_varying(estimator: BaseEstimator, X) -> tuple[np.ndarray | csr_array, VaryingFeatures]:
-    """Validate data as `read_data` does; return the features that vary, and which these are."""
-    values = read_data(estimator, X)
-    features = VaryingFeatures.of_values(values)
-    return features.select(values), features
-
-
-def read_new(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
-    """Validate data for a fitted estimator, of which nothing is filled."""
-    X = as_readable(X)
-    return in_canonical_format(validate_data(estimator, X, reset=False, **_rules(estimator, X)))
-
-
-# What `fit` learns of batches, if it is given any.
-OF_BATCHES = ("batch_centred_", "batch_agreement_", "batch_shares_")
-
-
-def remember_features(estimator: BaseEstimator, X) -> None:
-    """Set the number of features and, where X has them, their names, at the end of a fit.
-
-    What an earlier fit learned of batches is removed.
-    """
-    for name in OF_BATCHES:
-        estimator.__dict__.pop(name, None)
-    if hasattr(X, "n_features"):
-        X = np.empty((0, X.n_features))
-    validate_data(estimator, X, skip_check_array=True)
-
-
-def warn_unconverged(estimator: BaseEstimator, what: str) -> None:
-    """Warn that a fit ended because its rounds ran out."""
-    warnings.warn(
-        f"{type(estimator).__name__} did not converge: after max_iter={estimator.max_iter} rounds "
-        f"{what}. Raise max_iter.",
-        ConvergenceWarning,
-        stacklevel=4,
-    )
-
-
 class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
-    """What the estimators of this room share: one fit, or a path of them, and selection.
+    """One fit, or a path of them, over any partition step.
 
-    A subclass has the parameters and the methods named here. From `_read` on, data are of the
-    features that vary; what is found is put back among all.
+    A subclass has the methods named here. From `_read` on, data are of the features that vary; what
+    is found is put back among all.
     """
 
     penalty: str
     # Whether the fit at a sparsity is the same whatever else is on the path.
     independent_fits = False
 
-    # Of X: the validated data of the features that vary, and which these are.
-    _read: Callable[[Any], tuple[Any, VaryingFeatures]]
-    # Of data: these, which have a `shape`, and the partition step, once they fit.
-    _prepare: Callable[[Any], tuple[Any, Any]]
+    # Of X: the checked data of the features that vary, which have a `shape`, which features these
+    # are, and the partition step.
+    _read: Callable[[Any], tuple[Any, VaryingFeatures, Any]]
     # Of data, partition step, ascending weight steps, search, progress and whether only objectives
     # are asked for: the fits, and the objectives that a gap compares.
     _fit_path: Callable[..., tuple[list[Fit], np.ndarray]]
@@ -203,8 +94,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         return super()._get_param_names()
 
     def _fit(self, X) -> None:
-        data, features = self._read(X)
-        data, partition = self._prepare(data)
+        data, features, partition = self._read(X)
         weight_step = self._weight_step(getattr(self, "sparsity", None), features)
         search = self._resolve_search(data)
         (fit,), _ = self._fit_path(data, partition, [weight_step], search)
@@ -213,20 +103,15 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     def check(self, X: Data, *, searched: bool = False) -> None:
         """Refuse data and parameters that `fit` would refuse, before any work.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
-        searched : bool, default=False
-            Whether a sparsity is to be chosen, for which one cluster is not enough, and for which
-            the estimator's own is not used.
+        Where a sparsity is `searched`, one cluster is not enough, and the estimator's own sparsity
+        is not used.
 
         Raises
         ------
         TypeError, ValueError
             If `fit` would.
         """
-        data, features = self._read(X)
-        data, partition = self._prepare(data)
+        data, features, partition = self._read(X)
         if searched:
             check_searchable(partition.n_clusters)
         else:
@@ -242,8 +127,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
         Along a path the objective never falls with the sparsity, and no fit could be bettered by
         the labels of another: more than independent fits promise. The estimator's own `sparsity`
-        is not used and nothing is set on it. Every fit is refined to the end: its labels are a
-        fixed point of k-means under its weights, and these are best for the labels.
+        is not used and nothing is set on it.
 
         Parameters
         ----------
@@ -272,16 +156,6 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
         They cost less than the path, whose fits are then refined.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
-        sparsities : array-like of shape (n_sparsities,)
-            As in `path`.
-
-        Returns
-        -------
-        ndarray of shape (n_sparsities,)
-
         Raises
         ------
         TypeError, ValueError
@@ -291,8 +165,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
     def _search_path(self, X, sparsities, progress=None, objectives_only=False):
         """Return sparsities, search, fits and first objectives, in the order of `sparsities`."""
-        data, features = self._read(X)
-        data, partition = self._prepare(data)
+        data, features, partition = self._read(X)
         sparsities = self._grid(sparsities, features)
         order = np.argsort(sparsities, kind="stable")
         weight_steps = [self._weight_step(s, features) for s in sparsities[order]]
@@ -308,25 +181,12 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     def adopt(self, X: Data, path: SparsityPath, index: int) -> Self:
         """Set the fitted attributes from one fit of a path, without searching again.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The data of the path.
-        path : SparsityPath
-        index : int
-            Which of its fits.
-
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError
-            If the path is one of other data, or of more clusters.
+            If the path is one of other data than X, or of more clusters.
         """
-        data, features = self._read(X)
-        data, partition = self._prepare(data)
+        data, features, partition = self._read(X)
         fitted = path.labels.shape[1], path.weights.shape[1], int(path.labels.max()) + 1
         own = data.shape[0], features.n_features, partition.n_clusters
         if fitted[:2] != own[:2] or fitted[2] > own[2]:
@@ -346,18 +206,13 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         self._add_attributes(data, features, fit, search)
         return self
 
-    def _print_progress(self, done: int, total: int) -> None:
-        if self.verbose:
-            print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
-
     def _resolve_search(self, data) -> str:
         return "alternate"
 
     def _weight_step(self, sparsity, features: VaryingFeatures) -> WeightStep:
         groups = self._feature_groups(features)
         bound = check_sparsity(self.penalty, sparsity, *(groups or features).counts)
-        step = PENALTIES[self.penalty](bound)
-        return step if groups is None else groups.weigh_groups(step)
+        return make_step(self.penalty, bound, None if groups is None else groups.groups)
 
     def _grid(self, sparsities, features: VaryingFeatures) -> np.ndarray:
         counts = (self._feature_groups(features) or features).counts
@@ -387,3 +242,133 @@ def _put_back(fit: Fit, weight_step: WeightStep, features: VaryingFeatures) -> F
     weights = features.put_back(fit.weights)
     weights[~features.varies] = last
     return replace(fit, weights=weights, scores=features.put_back(fit.scores))
+
+
+class BaseSparseKMeans(LabelPredictor, PathEstimator):
+    """What the k-means estimators share: reading data, prediction, samples that count unequally."""
+
+    def fit(
+        self,
+        X: Data,
+        y: object = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
+    ) -> Self:
+        """Cluster the samples and weigh the features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
+            CSR and CSC matrices are not made dense; float32 stays float32; arrays of dask are
+            computed. Data are never rescaled: standardise first where units differ.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts: a sample of weight two as if it were given twice, one of
+            weight 0 as if it were not given; it is labelled as `predict` does. Scores and
+            objective are in proportion to the weights; nothing else depends on their scale.
+        batch : array-like of shape (n_samples,), default=None
+            The batch of each sample. What is learned is that of X as given; the answer of X centred
+            within batches is set beside it: see `SparseKMeans.fit`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            If X is nothing that NumPy can read, holds NaN or infinity, has fewer distinct samples
+            than clusters or constant features only; if a parameter is out of its range; if weights
+            are negative, all 0, or given with a StreamedMatrix, `trim` or ``min_cluster_size > 1``;
+            if `batch` has a batch of one sample, or X is sparse or a StreamedMatrix.
+        """
+        X = compute(X)
+        if batch is not None:
+            check_batch(batch, X)
+        if sample_weight is None:
+            self._fit(X)
+        else:
+            self._fit_weighted(X, sample_weight)
+        if batch is not None:
+            compare_batches(self, X, batch, sample_weight=sample_weight)
+        return self
+
+    def _fit_weighted(self, X, sample_weight) -> None:
+        if isinstance(X, StreamedMatrix):
+            raise ValueError(
+                "sample_weight should be None for a StreamedMatrix: give the array in memory."
+            )
+        values: Any = read_data(self, X)
+        weights = check_sample_weight(sample_weight, values.shape[0])
+        counts = weights > 0
+        if self._start_labels() is not None and not counts.all():
+            raise ValueError(
+                "sample_weight of 0 and labels as init should not be combined: leave those out."
+            )
+        given = as_matrix(values if counts.all() else values[counts])
+        self._fit(with_weights(given, weights[counts]))
+        if not counts.all():
+            everyone = np.empty(len(counts), np.int32)
+            everyone[counts], everyone[~counts] = self.labels_, self._label(values[~counts])
+            self.labels_ = everyone
+        remember_features(self, X)
+
+    def _label(self, values) -> np.ndarray:
+        support = self.feature_weights_ > 0
+        of_kept = self._means[support], self._centred_centers[:, support].T
+        label = label_observed if imputes(self) else label_samples
+        return label(values, self.feature_weights_, *of_kept, count_threads(self.n_jobs))
+
+    def _start_labels(self) -> np.ndarray | None:
+        init = getattr(self, "init", None)
+        return None if init is None or isinstance(init, str) else np.asarray(init)
+
+    def _read(self, X) -> tuple[FeatureMatrix, VaryingFeatures, KMeansPartition]:
+        given: Any = X if isinstance(X, FeatureMatrix) else as_matrix(read_data(self, X))
+        features = VaryingFeatures.of_matrix(given)
+        matrix = dense_if_few(features.select(given))
+        matrix.sample_weight = given.sample_weight
+        n_clusters = check_count("n_clusters", self.n_clusters)
+        min_size = check_count("min_cluster_size", self.min_cluster_size)
+        check_matrix(matrix, n_clusters, min_size)
+        check_unequal(matrix, self.trim, n_clusters, min_size)
+        shared: dict[str, Any] = {"roughness": SMALL_GAIN, "n_threads": count_threads(self.n_jobs)}
+        partition = KMeansPartition(n_clusters, min_size, **shared, **self._limits())
+        return matrix, features, partition
+
+    def _limits(self) -> dict[str, Any]:
+        return {}
+
+    def _fit_path(
+        self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
+    ) -> tuple[list[Fit], np.ndarray]:
+        asked = weight_steps, search, progress or self._print_progress, objectives_only
+
+        def fit_some(sample, rows):
+            own, labels = self, self._start_labels()
+            if labels is not None and sample is not matrix:
+                own = clone(self).set_params(init=labels[rows])
+            return own._fit_alike(sample, partition, *asked)
+
+        own = self.trim, self._effort().n_init, self.random_state
+        return fit_samples(matrix, partition, weight_steps, fit_some, *own)
+
+    def _add_attributes(
+        self, matrix: FeatureMatrix, features: VaryingFeatures, fit: Fit, search: str
+    ) -> None:
+        n_clusters, labels = int(self.n_clusters), fit.labels
+        if labels.min() < 0:
+            matrix, labels = matrix.take(np.flatnonzero(labels >= 0)), labels[labels >= 0]
+        if matrix.sample_weight is None:
+            sums = matrix_sums(matrix, labels, n_clusters, count_threads(self.n_jobs))
+            centers = (sums / cluster_sizes(labels, n_clusters)).T
+        else:
+            centers = describe_weighted(matrix, labels, n_clusters)[0].T
+        kept = fit.weights[features.varies] > 0
+        warn_of_coinciding(centers[:, kept], matrix.dtype)
+        self._means = features.put_back(matrix.means, features.constants)
+        self._centred_centers = features.put_back(centers)
+        self.cluster_centers_ = (self._centred_centers + self._means).astype(matrix.dtype)
+        self.search_ = search

@@ -1,16 +1,8 @@
 r"""Marginal screening: how far the distribution of each feature is from a Gaussian.
 
 A feature whose means differ between clusters is a mixture. Each gets one score, from that feature
-alone; Efron's empirical null turns scores into p-values [2]_, and Higher Criticism says how many
-features stand out, as in IF-PCA [1]_.
-
-References
-----------
-.. [1] J. Jin and W. Wang (2016). Influential features PCA for high dimensional clustering. Annals
-   of Statistics 44(6), 2323-2359. https://doi.org/10.1214/15-AOS1423
-.. [2] B. Efron (2004). Large-scale simultaneous hypothesis testing: the choice of a null
-   hypothesis. Journal of the American Statistical Association 99(465), 96-104.
-   https://doi.org/10.1198/016214504000000089
+alone; Efron's empirical null (2004, doi:10.1198/016214504000000089) turns scores into p-values, and
+Higher Criticism says how many stand out, as in IF-PCA (Jin & Wang 2016, doi:10.1214/15-AOS1423).
 """
 
 from __future__ import annotations
@@ -41,8 +33,7 @@ def marginal_scores(X: Data, *, n_jobs: int | None = None) -> np.ndarray:
     The score is the Kolmogorov-Smirnov statistic of IF-PCA,
     :math:`\psi_j = \sqrt n \sup_t |F_{n,j}(t) - \Phi(t)|`, with :math:`F_{n,j}` the empirical
     distribution function of the feature, standardised with ddof = 0. It also grows with heavy tails
-    and single outliers. It does not depend on the order of the samples, nor, up to rounding, on the
-    location, scale and sign of a feature.
+    and single outliers, and does not depend on location, scale and sign of a feature.
 
     Parameters
     ----------
@@ -59,7 +50,7 @@ def marginal_scores(X: Data, *, n_jobs: int | None = None) -> np.ndarray:
     Raises
     ------
     ValueError
-        If X holds NaN, infinity, or fewer than two samples, or indices lie outside its shape.
+        If X holds NaN, infinity, or fewer than two samples.
 
     Examples
     --------
@@ -109,14 +100,13 @@ def _score_columns(columns: np.ndarray) -> np.ndarray:
 def marginal_p_values(scores: np.ndarray, n_samples: int) -> np.ndarray:
     """Turn marginal scores into p-values with Efron's empirical null.
 
-    On real data the bulk of the scores is not distributed as for Gaussian features. As in IF-PCA,
-    the scores are therefore shifted and scaled to the mean and the standard deviation of the null
-    distribution before they are compared with it.
+    On real data the bulk of the scores is not as for Gaussian features. As in IF-PCA, the scores
+    are first shifted and scaled to the mean and standard deviation of the null distribution.
 
     Parameters
     ----------
     scores : ndarray of shape (n_features,)
-        From `marginal_scores`. Constant features (score 0) have no part in mean and deviation.
+        From `marginal_scores`, finite. Constant features (score 0) have no part in the moments.
     n_samples : int
         Number of samples behind the scores.
 
@@ -124,11 +114,6 @@ def marginal_p_values(scores: np.ndarray, n_samples: int) -> np.ndarray:
     -------
     ndarray of shape (n_features,)
         In (0, 1]; 1 for constant features.
-
-    Raises
-    ------
-    ValueError
-        If the scores are no vector of finite numbers.
     """
     scores = check_numbers("scores", scores)
     null = null_scores(n_samples)
@@ -178,7 +163,7 @@ def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
     Parameters
     ----------
     p_values : array-like of shape (n_features,)
-        In any order; those of the features that vary.
+        At least one, in [0, 1]; those of the features that vary.
     n_samples : int
         Number of samples n behind the p-values.
 
@@ -187,11 +172,6 @@ def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
     int
         At least 1. Half of the features where each of those has a p-value of at most
         :math:`\log(p) / p`.
-
-    Raises
-    ------
-    ValueError
-        If there is no p-value, or one outside [0, 1].
     """
     ordered = np.sort(np.asarray(mark_missing(p_values), dtype=np.float64))
     if ordered.ndim != 1 or len(ordered) == 0 or not (ordered[0] >= 0 and ordered[-1] <= 1):

@@ -23,7 +23,8 @@ from sparsekm.cluster.matrices.containers import (
 )
 from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix, feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix, cluster_centers
-from sparsekm.cluster.path_estimator import PathEstimator, read_data
+from sparsekm.cluster.path_estimator import PathEstimator
+from sparsekm.cluster.reading import read_data
 from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.validation import check_count
 from sparsekm.metrics import label_codes, mark_missing
@@ -37,8 +38,7 @@ NUMBERS = ("n_clusters", "n_components")
 class ClustererPartition:
     """A clusterer as a partition step; its answers are checked.
 
-    A scikit-learn clusterer is cloned, its `random_state`, where it has one, drawn for every start,
-    and it is judged by the between-cluster sum of squares of `centred`.
+    A scikit-learn clusterer is judged by the between-cluster sum of squares of `centred`.
     """
 
     clusterer: Any  # a partition step may be given, too
@@ -142,23 +142,18 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
     Parameters
     ----------
     clusterer : estimator or partition step
-        A scikit-learn clusterer with a fixed number of clusters and a cluster for every sample:
-        `AgglomerativeClustering`, `SpectralClustering`, `GaussianMixture`, `KMeans`, ... It is
-        fitted to the kept columns of X, each multiplied by the square root of its weight (the
+        A scikit-learn clusterer with a fixed number of clusters and a cluster for every sample. It
+        is fitted to the kept columns of X, each multiplied by the square root of its weight (the
         largest weight being one). Or an object with the methods `start`, `refine` and `scores` of
-        `sparsekm.cluster.partition_step.PartitionStep`, called with X as an array: a clustering
-        with a criterion of its own that is a sum over features. Either is given a csr_array where
-        X is sparse, and in any case only the features that vary.
-    penalty : {"l0", "l1"}, default="l0"
-        "l0" keeps the features of largest score, all alike, as `L0KMeans`; "l1" thresholds the
-        scores, as `L1KMeans`.
-    sparsity : None, int or float, default=None
+        `sparsekm.cluster.partition_step.PartitionStep`: a clustering with a criterion of its own
+        that is a sum over features. Either is given a csr_array where X is sparse, and only the
+        features that vary.
+    penalty, sparsity : {"l0", "l1"}, default="l0", and None, int or float, default=None
         As in `L0KMeans` or `L1KMeans`.
     n_init : int, default=10
         Runs of the whole algorithm from clusters by all features, where the clusterer has a
         `random_state` or is a partition step; another runs once. Then ``n_init - 1`` runs from
-        clusters by few features, by turns those that tell two clusters of the best run so far
-        apart, and those that correlate with one feature. The best is kept.
+        clusters by few features. The best is kept.
     max_iter : int, default=20
         Rounds of one run. Where a partition step's `refine` still moves samples after them, a
         ConvergenceWarning says so.
@@ -170,30 +165,21 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,), int32
-        Clusters are numbered by first appearance.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Cluster means over all features, in the units and the dtype of X.
-    feature_weights_ : ndarray of shape (n_features,)
+    labels_, cluster_centers_, feature_weights_, objective_, n_features_in_, feature_names_in_
+        As in `L0KMeans`.
     feature_scores_ : ndarray of shape (n_features,)
         What each feature contributes to the clusters.
-    objective_ : float
-        Sum of the weighted scores.
     objectives_ : list of float
         The objective after every weight step of the run that was kept: it never falls. After
         `adopt`, the last alone.
     n_iter_ : int
         Rounds of that run.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Where X has column names.
 
     Notes
     -----
-    The objective is the judge, not the clusterer's own criterion: a new partition replaces the old
-    one only where its between-cluster sum of squares, under the weights of the moment, is larger.
-    For clusterers that maximise something else, such as a Gaussian mixture, the framework is a
-    heuristic. They should suit a sum of squares: long, thin clusters have a small one.
+    A new partition replaces the old one only where its between-cluster sum of squares, under the
+    weights of the moment, is larger. For clusterers that maximise something else, such as a
+    Gaussian mixture, the framework is a heuristic.
 
     There is no `predict`: most clusterers cannot label new samples. Features are never rescaled:
     standardise first where they have different units.
@@ -225,11 +211,7 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            As in `L0KMeans.fit`.
-        y : None
-            Ignored.
-        batch : array-like of shape (n_samples,), default=None
+        X, y, batch
             As in `L0KMeans.fit`.
 
         Returns
@@ -239,8 +221,7 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         Raises
         ------
         TypeError, ValueError
-            As in `L0KMeans.fit`; if `clusterer` is none or has no fixed number of clusters, or what
-            it finds is no partition into so many.
+            As in `L0KMeans.fit`; if `clusterer` has no fixed number of clusters, or finds others.
         """
         X = compute(X)
         if batch is not None:
@@ -256,7 +237,7 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         tags.input_tags.sparse = not known or get_tags(self.clusterer).input_tags.sparse
         return tags
 
-    def _read(self, X) -> tuple[Any, VaryingFeatures]:
+    def _read(self, X) -> tuple[Any, VaryingFeatures, ClustererPartition]:
         centred: FeatureMatrix
         if isinstance(X, CentredMatrix):
             # References of a gap come centred: the clusterer sees the units of the data.
@@ -267,15 +248,12 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
             values = read_data(self, X)
             centred = as_matrix(values)
         features = VaryingFeatures.of_matrix(centred)
-        return (features.select(values), features.select(centred)), features
-
-    def _prepare(self, data: Any) -> tuple[np.ndarray | csr_array, ClustererPartition]:
-        values, centred = data
+        values, centred = features.select(values), features.select(centred)
         step = is_step(self.clusterer)
         n_clusters = 1 if step else fixed_number_of_clusters(self.clusterer)
         check_matrix(centred, n_clusters, 1)
         most = values.shape[0] if step else n_clusters
-        return values, ClustererPartition(self.clusterer, centred, most)
+        return values, features, ClustererPartition(self.clusterer, centred, most)
 
     def _fit_path(
         self, values, partition, weight_steps, search, progress=None, objectives_only=False

@@ -43,12 +43,11 @@ class SparsityPath:
     search : str
         The search that ran: "alternate" or "global".
     first_objectives : ndarray of shape (n_sparsities,)
-        The objectives that the search came to at its stated effort, beyond 4,096 samples on a
-        sample of them if that has no fewer samples than features: what those of references are
-        compared with.
+        What the search came to at its stated effort, maybe on a sample: what those of references
+        are compared with.
     converged : ndarray of shape (n_sparsities,), bool, or None
-        False where the search ran out of rounds (`max_iter`) before it came to its own end; None
-        where that is not known. A path does not warn of it, a fit does.
+        False where the search ran out of rounds (`max_iter`), of which a fit warns; None where that
+        is not known.
 
     Examples
     --------

@@ -1,13 +1,10 @@
 """Samples that do not all count alike: by weights, or because outliers are set aside.
 
-The search is given samples as often as their weights say; weights that are no small multiples of a
-common unit are rounded for it, and what it finds is refined with the weights themselves.
-
+The search is given samples as often as their weights say; rounded weights are refined in the end.
 Outliers make clusters of their own, so some samples are set aside before anything is searched, by
 trimmed k-means on all features (Cuesta-Albertos, Gordaliza & Matran 1997,
-doi:10.1214/aos/1031833664). From the end of the search the samples farthest under the weights are
-set aside and the others refined, in turn, as in RSKC (Kondo et al. 2016,
-doi:10.18637/jss.v072.i05).
+doi:10.1214/aos/1031833664), and in turn with refinement from the end of the search, as in RSKC
+(Kondo et al. 2016, doi:10.18637/jss.v072.i05).
 """
 
 from __future__ import annotations
@@ -63,8 +60,7 @@ def fit_samples(
 ) -> tuple[list[Fit], np.ndarray]:
     """Fit samples by their weights, or without those trimmed.
 
-    `fit_some` searches some of the samples, given their numbers, all alike; it returns a fit per
-    weight step and the first objectives.
+    `fit_some` searches samples, given their numbers, that all count alike.
     """
     if X.sample_weight is not None:
         return fit_weighted(X, partition, weight_steps, fit_some)
@@ -111,12 +107,12 @@ def with_weights(matrix: Any, sample_weight: np.ndarray | None) -> Any:
     return weighted
 
 
-def repeat_counts(sample_weight: np.ndarray, most: int) -> tuple[np.ndarray, float]:
-    """Return how often each sample is given, at most `most` in all, and the weight of each time.
+def repeat_counts(sample_weight: np.ndarray, n_samples: int) -> tuple[np.ndarray, float]:
+    """Return how often each sample is given, and the weight of each time.
 
-    Weights that are no multiples of a common unit, or too large ones, are rounded so that running
-    sums are met; samples of little weight may then not be given.
+    Weights that are no small multiples of a common unit are rounded so that running sums are met.
     """
+    most = 2 * max(SEEDING_SAMPLE, n_samples)
     for parts in range(1, MOST_PARTS + 1):
         unit = sample_weight.min() / parts
         counts = np.rint(sample_weight / unit)
@@ -135,7 +131,7 @@ def repeat_samples(weights: ArrayLike, n_samples: int) -> np.ndarray:
     """Return the samples, ascending, each as often as its weight says, about."""
     sample_weight = check_sample_weight(weights, n_samples)
     given = np.flatnonzero(sample_weight)
-    counts, _ = repeat_counts(sample_weight[given], 2 * max(SEEDING_SAMPLE, n_samples))
+    counts, _ = repeat_counts(sample_weight[given], n_samples)
     return np.repeat(given, counts)
 
 
@@ -143,7 +139,7 @@ def fit_weighted(
     X: FeatureMatrix, partition: KMeansPartition, weight_steps, fit_some
 ) -> tuple[list[Fit], np.ndarray]:
     """Fit samples by their weights, from fits of samples given as often as they count."""
-    counts, unit = repeat_counts(X.sample_weight, 2 * max(SEEDING_SAMPLE, X.n_samples))
+    counts, unit = repeat_counts(X.sample_weight, X.n_samples)
     rows = np.repeat(np.arange(X.n_samples), counts)
     sample = with_weights(X, None)
     if not (counts == 1).all():
@@ -151,15 +147,10 @@ def fit_weighted(
     fits, first = fit_some(sample, rows)
     given, places = np.unique(rows, return_index=True)
     if _are_met(X.sample_weight, counts, unit):
-        found = [
-            replace(
-                fit,
-                labels=fit.labels[places],
-                scores=fit.scores * unit,
-                objective=fit.objective * unit,
-            )
-            for fit in fits
-        ]
+        found = []
+        for fit in fits:
+            scaled = {"scores": fit.scores * unit, "objective": fit.objective * unit}
+            found.append(replace(fit, labels=fit.labels[places], **scaled))
         return found, first * unit
     found, exact = [], WeightedPartition(partition.n_clusters, partition.n_threads)
     for weight_step, fit in zip(weight_steps, fits, strict=False):

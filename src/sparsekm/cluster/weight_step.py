@@ -144,13 +144,11 @@ class TopFeatures(WeightStep, NamedTuple("TopFeatures", [("bound", float)])):
 class SoftThreshold(WeightStep, NamedTuple("SoftThreshold", [("bound", float)])):
     r"""Unit l2 norm and l1 norm at most `bound`: the scores, soft-thresholded and scaled.
 
-    The threshold :math:`\Delta` makes the l1 norm equal the bound. Between two neighbouring scores
-    the m largest are active, with mean :math:`\bar a` and sum of squared deviations V, and the
-    bound holds with equality at :math:`\Delta = \bar a - s \sqrt{V / (m (m - s^2))}`: the root is
-    bracketed by the scores and then exact, whatever the scale of the data.
-
-    When m features tie at the top and s < sqrt(m) there is no root. The answer then is equal
-    weights on the first floor(s^2) of them, so that both norms hold.
+    Between two neighbouring scores the m largest are active, with mean :math:`\bar a` and sum of
+    squared deviations V, and the l1 norm equals the bound at the threshold
+    :math:`\bar a - s \sqrt{V / (m (m - s^2))}`: bracketed by the scores, the root is exact. When m
+    features tie at the top and s < sqrt(m) there is none; the answer then is equal weights on the
+    first floor(s^2) of them, so that both norms hold.
     """
 
     @staticmethod
@@ -286,12 +284,21 @@ class FeatureGroups:
         n_groups = int(codes.max()) + 1
         return cls(groups, (n_groups, n_groups - int(groups.max()) - 1))
 
-    def weigh_groups(self, step: WeightStep) -> WeighedGroups:
-        """Return the weight step that chooses groups as `step` chooses features."""
-        return WeighedGroups(step, self.groups, np.bincount(self.groups).astype(np.float64))
-
 
 PENALTIES: dict[str, type[Any]] = {"l0": TopFeatures, "l1": SoftThreshold}
+
+
+def make_step(penalty: str, bound: float, groups: np.ndarray | None = None) -> WeightStep:
+    """Return the weight step of a penalty that chooses features, or groups by their numbers."""
+    step = PENALTIES[penalty](bound)
+    if groups is None:
+        return step
+    return WeighedGroups(step, groups, np.bincount(groups).astype(np.float64))
+
+
+def group_means(values: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
+    """Average the values of the features of each group; without groups, return them."""
+    return values if groups is None else np.bincount(groups, values) / np.bincount(groups)
 
 
 def check_sparsity(

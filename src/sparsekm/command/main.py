@@ -12,7 +12,7 @@ from typing import Any
 import sparsekm
 from sparsekm.command.refusals import CommandError
 from sparsekm.command.signals import Stopped, stoppable
-from sparsekm.io.table_settings import VALUE_SETTINGS, add_options, options_in
+from sparsekm.io.table_settings import TABLE_SETTINGS, VALUE_SETTINGS, add_options, options_in
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 
 # Packages of the extra `workflow` without which a run cannot start.
@@ -22,9 +22,10 @@ _FORMATS = (
     "text (.csv, .tsv, .txt, GEO series, .gct, also .gz), .xlsx, .parquet, .h5ad, .zarr, .npz, "
     ".h5, a folder of 10x"
 )
+_CLUSTERING = "clustering"
 _READING = "how the table is read"  # all settings that are in no other group
 _HELP_GROUPS = {
-    "clustering": "n_clusters feature_groups trim methods",
+    _CLUSTERING: "n_clusters feature_groups trim",
     "what the columns are": "labels groups samples ignore keep annotate weights batch",
     _READING: "",
     "how the values are prepared": "impute max_missing normalise n_top_features",
@@ -89,11 +90,14 @@ def _add_run(commands: Any) -> None:
     )
     table = f"{_FORMATS}; or the config.yaml of an earlier run"
     run.add_argument("table", type=Path, metavar="TABLE", help=table)
-    groups = _Groups(run)
-    add_options(groups)
+    placed = " ".join(_HELP_GROUPS.values()).split()
+    others = [setting.name for setting in TABLE_SETTINGS if setting.name not in placed]
+    groups = {title: run.add_argument_group(title) for title in _HELP_GROUPS}
+    for title, names in _HELP_GROUPS.items():
+        add_options(groups[title], names.split() or others)
     known = f"of {', '.join(METHODS)} (default: {' '.join(DEFAULT_METHODS)})"
     shown = {"choices": METHODS, "metavar": "METHOD", "help": known}
-    groups.add_argument("--methods", dest="methods", nargs="+", **shown)
+    groups[_CLUSTERING].add_argument("--methods", nargs="+", **shown)
     how = run.add_argument_group("the run")
     how.add_argument("--output", type=Path, metavar="DIR", help="default: sparsekm-TABLE")
     how.add_argument("--cores", type=_cores, metavar="N", default="all", help="default: all")
@@ -128,19 +132,6 @@ def _add_predict(commands: Any) -> None:
     new.add_argument("--force", action="store_true", help="replace an earlier output")
     new.add_argument("--quiet", action="store_true", help="print errors only")
     add_options(new.add_argument_group(_READING), VALUE_SETTINGS)
-
-
-class _Groups:
-    """Puts each option of a table into a group of the help."""
-
-    def __init__(self, parser: argparse.ArgumentParser) -> None:
-        titled = {title: parser.add_argument_group(title) for title in _HELP_GROUPS}
-        groups = _HELP_GROUPS.items()
-        self._of = {name: titled[title] for title, names in groups for name in names.split()}
-        self._reading = titled[_READING]
-
-    def add_argument(self, flag: str, dest: str, **look: Any) -> None:
-        self._of.get(dest, self._reading).add_argument(flag, dest=dest, **look)
 
 
 if __name__ == "__main__":

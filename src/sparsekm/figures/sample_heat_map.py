@@ -31,23 +31,18 @@ UNKNOWN = "#fdf0c4"
 
 @dataclass(frozen=True)
 class OrderedField:
-    """Values in the order in which they are drawn.
+    """Values in the order in which they are drawn."""
 
-    `columns` are the samples of each column of `values` (n_features, n_columns), `clusters` their
-    cluster, and `features` the rows as positions in the matrix that was given.
-    """
-
-    values: np.ndarray
-    columns: list[np.ndarray]
-    clusters: np.ndarray
-    features: np.ndarray
+    values: np.ndarray  # (n_features, n_columns)
+    columns: list[np.ndarray]  # the samples of each column
+    clusters: np.ndarray  # their cluster
+    features: np.ndarray  # the rows, as positions in the matrix that was given
 
 
 def order_field(X: np.ndarray, labels: np.ndarray, most: int = MOST_COLUMNS) -> OrderedField:
     """Order samples and features, in standard deviations from the means of the features.
 
-    A label of -1 leaves a sample out. More samples than `most` are averaged in about so many bins
-    of one cluster each.
+    A label of -1 leaves a sample out. More than `most` are averaged in bins of one cluster each.
     """
     deviation = X.std(axis=0)
     Z = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)

@@ -4,13 +4,9 @@ matplotlib treats text between dollar signs as a formula: ``$\frac$`` would end 
 error. A name of thousands of letters would make a figure of more pixels than memory holds, and SVG
 has no control characters. So figures show names cut and as they are; tables show them whole.
 
-Colours are those of Okabe and Ito (except their yellow, which is faint on white) and, for methods,
-three others of Tol: readers with any of the common colour-vision deficiencies can tell them apart.
-
-References
-----------
-M. Okabe, K. Ito (2008), Color universal design. https://jfly.uni-koeln.de/color/
-P. Tol (2021), Colour schemes. SRON/EPS/TN/09-002. https://sronpersonalpages.nl/~pault/
+Readers with any of the common colour-vision deficiencies can tell the colours apart: they are those
+of Okabe and Ito (2008, https://jfly.uni-koeln.de/color/), except their yellow, and, for methods,
+three of Tol (2021, SRON/EPS/TN/09-002, https://sronpersonalpages.nl/~pault/).
 """
 
 from __future__ import annotations
@@ -186,8 +182,7 @@ def figure_svg(figure: Figure, titles: Mapping[str, Sequence[str]] | None = None
     """Render a figure as SVG text, with equal bytes for equal figures.
 
     `titles` has, for the ``gid`` of a collection of markers or patches, the texts that a pointer on
-    each of them shows. Places are rounded to a hundredth of a point: further decimals would be a
-    third of the file.
+    each shows. Places are rounded to a hundredth of a point: more would be a third of the file.
     """
     text = render_figure(figure, "svg").decode()
     text = _PLACES.sub(lambda place: _DECIMALS.sub(r"\1", place[0]), text)
@@ -233,9 +228,8 @@ def shift_lightness(color: str, shift: float) -> str:
 def shades(color: str, n_shades: int, avoid: Sequence[str] = ()) -> list[str]:
     """Return distinct shades of a colour: first the colour itself, then shades far from all others.
 
-    Candidates have the hue of the colour or a similar one. Each shade is a candidate that is far
-    from the previous shades and from the colours to avoid, which have another meaning in the
-    figure, but no farther from the colour itself than necessary.
+    Each has a similar hue, and is far from the previous shades and the colours to avoid, but no
+    farther from the colour itself than necessary.
     """
     hue, _, saturation = colorsys.rgb_to_hls(*to_rgb(color))
     candidates = [

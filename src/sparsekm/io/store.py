@@ -289,7 +289,7 @@ def pick_fit(
 # A file ``references/{batch}.h5``: the objectives of a batch of reference data sets, which one job
 # computes. ``indices`` are their numbers, from which their seeds are derived; the attribute
 # ``reference`` is their kind.
-_REFERENCES = Store(
+REFERENCES = Store(
     "references",
     "reference_path",
     """
@@ -300,18 +300,6 @@ _REFERENCES = Store(
 )
 
 
-def write_references(
-    file: str | Path,
-    indices: np.ndarray,
-    sparsities: np.ndarray,
-    objectives: np.ndarray,
-    attributes: Mapping[str, Any],
-) -> None:
-    """Write a batch atomically: `objectives` are (n_references, n_sparsities)."""
-    arrays = {"indices": indices, "sparsities": sparsities, "objectives": objectives}
-    _REFERENCES.write(file, arrays, attributes)
-
-
 def read_references(
     files: Iterable[str | Path], sparsities: np.ndarray
 ) -> tuple[np.ndarray, dict[str, Any]]:
@@ -319,14 +307,13 @@ def read_references(
 
     All must have the same `sparsities`, and no number twice. The attributes are the first file's.
     """
-    batches, attributes = zip(*map(_REFERENCES.read, files), strict=True)
+    batches, attributes = zip(*map(REFERENCES.read, files), strict=True)
     for file, batch in zip(files, batches, strict=True):
         if not np.array_equal(batch["sparsities"], sparsities):
             problem = f"sparsity={batch['sparsities']} should be {sparsities}"
-            raise DamagedFileError(file, problem, _REFERENCES.rule)
+            raise DamagedFileError(file, problem, REFERENCES.rule)
     indices = np.concatenate([batch["indices"] for batch in batches])
     if len(np.unique(indices)) < len(indices):
-        raise DamagedFileError(file, "a reference is in two batches", _REFERENCES.rule)
-    return np.concatenate([each["objectives"] for each in batches])[
-        np.argsort(indices)
-    ], attributes[0]
+        raise DamagedFileError(file, "a reference is in two batches", REFERENCES.rule)
+    objectives = np.concatenate([each["objectives"] for each in batches])
+    return objectives[np.argsort(indices)], attributes[0]

@@ -82,16 +82,13 @@ def split_settings(settings: Mapping[str, Any]) -> tuple[Any, ...]:
     return reading, given.get("normalise", "zscore"), *others
 
 
-def add_options(parser: Any, names: Container[str] | None = None) -> None:
-    """Add an option for each setting, or those of these names, to a parser or group of options."""
+def add_options(group: Any, names: Container[str]) -> None:
+    """Add an option for each of these settings to a group of options."""
     for setting in TABLE_SETTINGS:
-        if names is not None and setting.name not in names:
-            continue
-        named = {"metavar": setting.metavar} if setting.metavar else {}
-        meaning = setting.meaning.replace("%", "%%")
-        parser.add_argument(
-            setting.flag, dest=setting.name, help=meaning, default=None, **named, **setting.parsing
-        )
+        if setting.name in names:
+            look = {"metavar": setting.metavar} if setting.metavar else {}
+            look |= {"help": setting.meaning.replace("%", "%%"), **setting.parsing}
+            group.add_argument(setting.flag, dest=setting.name, **look)
 
 
 def schema_properties() -> dict[str, Any]:

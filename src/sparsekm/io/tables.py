@@ -1,10 +1,11 @@
-"""The workflow's tables (CSV): a format is a list of columns, and every cell is checked.
+"""The workflow's tables (CSV), declared in ``tables.toml``: every cell is checked.
 
 As for HDF5 files, anything that the writer would not have written raises `DamagedFileError`.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping
 from io import BytesIO
 from pathlib import Path
@@ -151,95 +152,10 @@ class TableFormat:
         return table.iloc[0]
 
 
-# The file ``scores.csv``: one row with the scores of a tuned fit; the last seven require a known
-# truth and are empty without one.
-SCORES = TableFormat(
-    "score_clustering",
-    """
-    word     dataset method
-    number?  n_samples n_features n_clusters sparsity n_nonzero_weights objective
-    number?  cer cer_chance ari ami ecr pzw pnw
-    """,
-)
+_DECLARED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+TABLES = {name: TableFormat(**about) for name, about in _DECLARED.items()}
+"""The formats by the names of their files."""
 
-# The file ``seeds.csv``: the scores of the fit that is shown, then of those from other seeds; seed
-# 0 is that of the tuning. ``n_kept_too`` are features that the fit shown keeps too, ``agreement``
-# is the adjusted Rand index with its clusters; the last four require known classes.
-SEEDS = TableFormat(
-    "refit_other_seeds",
-    """
-    whole    seed
-    number   objective
-    whole    n_nonzero_weights n_kept_too
-    number   agreement
-    number?  cer cer_chance ari ami
-    """,
-)
-
-# The file ``gap.csv``: the gap curve of a path, ascending in sparsity, and the chosen row.
-GAP = TableFormat(
-    "tune_sparsity",
-    """
-    number  sparsity
-    whole   n_selected
-    number  objective log_objective reference_mean reference_sd gap se
-    flag    chosen
-    """,
-)
-
-# The file ``cluster_counts.csv``: numbers of clusters tried, how many groups among them stand
-# apart, the group of each cluster, and the row of the answer.
-COUNTS = TableFormat(
-    "choose_cluster_count",
-    """
-    whole   n_clusters n_groups
-    number  reproducibility
-    word    groups
-    flag    chosen
-    """,
-)
-
-# The file ``separation.csv``: neighbouring clusters, and whether there is a valley between them.
-SEPARATION = TableFormat(
-    "find_consensus",
-    """
-    whole   cluster_a cluster_b
-    number  p p_adjusted
-    whole   n_middle n_a n_b
-    """,
-)
-
-# The file ``consensus.csv``: the kinds of start whose fits of folds the consensus is of.
-STARTS = TableFormat(
-    "find_consensus",
-    """
-    word    start
-    whole   n_fits
-    number  reproducibility agreement
-    """,
-)
-
-# The file ``clusters.csv``: every sample's known class and its cluster by each method. Columns:
-# ``sample``, ``label`` (empty if unknown), and ``cluster_m`` for each method m, counted from 0
-# as in ``tuned.h5``, -1 where a sample was set aside; if m resamples, it is followed by
-# ``reproducibility_m``, the share of the fits of folds that agree (empty if the tuning did not draw
-# the sample). Rows are in the order of the matrix.
-CLUSTERS = TableFormat(
-    "export_clusters",
-    "word sample label",
-    """
-    whole    cluster_*
-    number?  reproducibility_*
-    """,
-)
-
-# The file ``choices.csv``: the agreement of the answer with what another choice finds. Each row is
-# a choice, its value, the samples and features that were clustered, and the adjusted Rand index.
-CHOICES = TableFormat(
-    "compare_choices",
-    """
-    word    choice value
-    whole   n_samples n_features n_clusters
-    number  agreement
-    """,
-)
+SCORES, SEEDS, GAP = TABLES["scores.csv"], TABLES["seeds.csv"], TABLES["gap.csv"]
+COUNTS, SEPARATION = TABLES["cluster_counts.csv"], TABLES["separation.csv"]
+STARTS, CHOICES, CLUSTERS = (TABLES[f"{name}.csv"] for name in ("consensus", "choices", "clusters"))

@@ -147,10 +147,15 @@ def _answer(sender: Connection, work: Callable[[], Any], limits: Limits, scratch
 
 
 def _set_limits(limits: Limits) -> None:
+    in_use = 0
+    # macOS does not tell.
+    with contextlib.suppress(OSError):
+        pages = Path("/proc/self/statm").read_text().split()[0]
+        in_use = int(pages) * os.sysconf("SC_PAGE_SIZE")
     wanted = {
         # A child that dies leaves no copy of its memory behind.
         resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_AS: _address_space() + limits.memory,
+        resource.RLIMIT_AS: in_use + limits.memory,
         resource.RLIMIT_CPU: math.ceil(limits.seconds),
         resource.RLIMIT_FSIZE: limits.written,
     }
@@ -159,12 +164,3 @@ def _set_limits(limits: Limits) -> None:
         # macOS refuses to limit the address space.
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(kind, (soft if hard < 0 else min(soft, hard), hard))
-
-
-def _address_space() -> int:
-    """Return the address space in use, or 0 if it is not known."""
-    try:
-        pages = Path("/proc/self/statm").read_text().split()[0]
-    except OSError:
-        return 0
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -97,22 +97,20 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
         change = {"counts": scales.log_counts, "log2": scales.log_values}
         raw = change.get(how, scales.file_values)(raw)
     X = raw.select(chosen) if len(chosen) < n_features else raw
-    moments = scales.measure_moments(X)
-    constant = moments.constant
-    kept, dropped = np.flatnonzero(~constant), np.flatnonzero(constant)
+    mean, deviation = scales.measure_moments(X)
+    kept, dropped = np.flatnonzero(deviation), np.flatnonzero(deviation == 0)
     if not len(kept):
         raise refusal("all_constant", p=X.shape[1])
-    known: dict[str, Any] = {"n_filtered": n_features - len(chosen)}
-    known["dropped"] = [X.features[feature] for feature in dropped]
+    known: dict[str, Any] = {"dropped": [X.features[feature] for feature in dropped]}
+    known["n_filtered"] = n_features - len(chosen)
+    if len(dropped):
+        X, mean, deviation = X.select(kept), mean[kept], deviation[kept]
     if X.is_sparse:
-        known["center"] = np.zeros(len(kept))
-    if how != "none":
-        known["means"] = (moments.mean + X.offset)[kept]
-        known["deviations"] = moments.deviation[kept]
-        if X.is_sparse:
-            known["center"] = moments.mean[kept] / moments.deviation[kept]
-        X = X.change(moments.scale)
-    return replace(X.select(kept) if len(dropped) else X, **known)
+        known["center"] = np.zeros(len(kept)) if how == "none" else mean / deviation
+    if how == "none":
+        return replace(X, **known)
+    known |= {"means": mean + X.offset, "deviations": deviation}
+    return X.change(lambda block, rows: scales.z_scores(block, mean, deviation), **known)
 
 
 def settle_missing(
@@ -122,7 +120,7 @@ def settle_missing(
     *,
     quick: bool = False,
 ) -> RawMatrix:
-    """Drop features and samples above the limit, and fill what else is missing, in place.
+    """Drop features and samples above the limit, and fill what else is missing.
 
     By default with the mean of the five most similar samples (``knn``; distances are of z-scores
     and pass over missing values), or by what features have in common (``low_rank``, a shrunk
@@ -189,7 +187,7 @@ def _fill(X: np.ndarray, offset: np.ndarray, lacking: np.ndarray, impute: str) -
         fill = np.nanmedian(X[:, columns], axis=0)
     elif impute == "low_rank":
         # Whatever else reads a table has no need of compiled kernels, which take 100 MB.
-        from sparsekm.cluster.missing import fill_missing
+        from sparsekm.cluster.reading import fill_missing
 
         fill = fill_missing(X)[:, columns]
     else:

@@ -30,7 +30,7 @@ from sparsekm.io.normalised_file import read_normalised
 from sparsekm.io.store import TunedFit, pick_fit
 from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
 from sparsekm.pipeline.registry import Method, get_method
-from sparsekm.tuning import sample_blocks
+from sparsekm.tuning import fold_fits
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus
 from sparsekm.tuning.gap import default_sparsities
 from sparsekm.tuning.sparse_kmeans import MOST_SAMPLES
@@ -67,8 +67,8 @@ class ClusteringProblem:
             return np.unique(self.tuning.groups, return_inverse=True)[1]
         if self.tuning.positions is None:
             return None
-        n_blocks = sample_blocks.BLOCKS_PER_CLUSTER * self.estimator.n_clusters
-        return sample_blocks.space_blocks(self.tuning.positions, n_blocks)
+        n_blocks = fold_fits.BLOCKS_PER_CLUSTER * self.estimator.n_clusters
+        return fold_fits.space_blocks(self.tuning.positions, n_blocks)
 
     def of_all(self, values: np.ndarray, unknown: float) -> np.ndarray:
         """Return the values of all samples, (n,), from those of the samples that are clustered."""
@@ -97,12 +97,6 @@ class ClusteringProblem:
         codes, _ = check_batch(self.data.batch, self.data.X)
         centred = replace(self.data, X=centre_within(self.data.X, codes))
         return replace(self, data=_standardise(centred))
-
-    def fit_everyone(self, paths: Sequence[SparsityPath], sparsity: float) -> SparsityPath:
-        """Return the best fit at a sparsity of paths, or a new one if they are of some samples."""
-        if self.samples is None:
-            return SparsityPath.best_at(paths, sparsity)
-        return self.estimator.path(in_blocks(self.data.X), [sparsity])
 
 
 def cluster_means(data: ScaledData, labels: np.ndarray, n_clusters: int) -> np.ndarray:
@@ -214,7 +208,7 @@ def define_problem(
     if entry.tuning == "resampling":
         estimator = estimator.make_estimator()
         max_samples = min(max_samples or MOST_SAMPLES, MOST_SAMPLES)
-    samples = sample_blocks.tuning_sample(clustered.X.shape[0], max_samples, own_seed, estimator)
+    samples = fold_fits.tuning_sample(clustered.X.shape[0], max_samples, own_seed, estimator)
     return ClusteringProblem(
         whole=data,
         data=clustered,

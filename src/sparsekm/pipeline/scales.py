@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice, pairwise
 
 import numpy as np
@@ -23,40 +22,31 @@ _FEWEST = 6
 _FAR = 10
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Mean and standard deviation (ddof = 1) of p features, both (p,), float64.
+def z_scores(block: Block, mean: np.ndarray, deviation: np.ndarray) -> Block:
+    """Return the z-scores of some rows, sparse ones not centred.
 
-    `constant` marks those that do not vary beyond rounding, which have no z-score.
+    With ddof = 1 the between-cluster sum of squares of a noise feature has expectation K - 1.
     """
-
-    mean: np.ndarray
-    deviation: np.ndarray
-    constant: np.ndarray
-
-    def scale(self, block: Block, rows: slice) -> Block:
-        """Return the z-scores of some rows, sparse ones not centred; constant features as they are.
-
-        With ddof = 1 the between-cluster sum of squares of a noise feature has expectation K - 1.
-        """
-        scale = np.where(self.constant, 1, self.deviation)
-        if isinstance(block, np.ndarray):
-            shift = np.where(self.constant, 0, self.mean)
-            return ((block - shift) / scale).astype(np.float32)
-        return _store(block, block.data / scale[block.indices])
+    if isinstance(block, np.ndarray):
+        return ((block - mean) / deviation).astype(np.float32)
+    return _store(block, block.data / deviation[block.indices])
 
 
-def zscore(X: np.ndarray) -> Moments:
+def standardise(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Turn an array into z-scores, in place, and return the moments that it had."""
     matrix = RawMatrix.of(X)
-    moments = measure_moments(matrix)
+    mean, deviation = measure_moments(matrix)
+    scale = np.where(deviation > 0, deviation, 1)
     for rows, block in matrix.blocks(max(1, _CELLS_AT_ONCE // X.shape[1])):
-        X[rows] = moments.scale(block, rows)
-    return moments
+        X[rows] = z_scores(block, mean, scale)
+    return mean, deviation
 
 
-def measure_moments(X: RawMatrix) -> Moments:
-    """Compute means and standard deviations, less the offset of the matrix."""
+def measure_moments(X: RawMatrix) -> tuple[np.ndarray, np.ndarray]:
+    """Compute means, less the offset, and standard deviations (ddof = 1), both (p,), float64.
+
+    The deviation is 0 of a feature that does not vary beyond rounding, which has no z-score.
+    """
     n, p = X.shape
     total, squares, size = np.zeros(p), np.zeros(p), np.zeros(p)
     epsilon = np.finfo(np.float32).eps
@@ -81,7 +71,7 @@ def measure_moments(X: RawMatrix) -> Moments:
         # An offset makes rounding of its own.
         rounding = np.maximum(epsilon * size, 8 * np.finfo(np.float64).eps * np.abs(X.offset))
     deviation = np.sqrt(squares / (n - 1))
-    return Moments(mean, deviation, deviation <= rounding)
+    return mean, np.where(deviation > rounding, deviation, 0)
 
 
 def file_values(raw: RawMatrix) -> RawMatrix:
@@ -163,9 +153,8 @@ def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
         raise MatrixError(say("top_of_no_counts"))
     if n_features >= raw.shape[1]:
         return np.arange(raw.shape[1])
-    moments = measure_moments(log_counts(raw))
-    variances = np.where(moments.constant, 0, moments.deviation**2)
-    beyond = variance_beyond_trend(moments.mean, variances)
+    mean, deviation = measure_moments(log_counts(raw))
+    beyond = variance_beyond_trend(mean, deviation**2)
     return np.sort(np.argsort(-beyond, kind="stable")[:n_features])
 
 

@@ -161,6 +161,7 @@ def _show_slice(
     return image
 
 
+@style.figure_style()
 def slice_figure(result: DatasetResult) -> Figure:
     """Draw three slices of an atlas age, coloured by region and by the clusters of each method."""
     colors = class_colors(result)
@@ -176,23 +177,17 @@ def slice_figure(result: DatasetResult) -> Figure:
         columns.append((method.title, own, list(shades.values()), names))
     legend = 0.22 * (1 + (len(colors) - 1) // _LEGEND_COLUMNS)
     room = (0.4, 0.25 + legend)
-    with style.figure_style():
-        figure, grid, slices, inches = _lay_out(result, codes, len(columns), _PANEL_WIDTH, room)
-        for axes_column, (title, own, looks, names) in zip(grid.T, columns, strict=True):
-            axes_column[0].set_title(title)
-            palette = np.vstack([to_rgba_array(looks), np.zeros(4)])
-            for axes, piece in zip(axes_column, slices, strict=True):
-                image = piece.image(own)
-                _show_slice(axes, piece, palette[image], codes)
-                _name_regions(axes, piece, image, looks, names, inches)
-        style.name_legend(
-            figure,
-            [(r, Patch(facecolor=c, edgecolor=style.INK, lw=0.4)) for r, c in colors.items()],
-            ncols=min(len(colors), _LEGEND_COLUMNS),
-            handlelength=1.2,
-            handleheight=1.1,
-            columnspacing=1.1,
-        )
+    figure, grid, slices, inches = _lay_out(result, codes, len(columns), _PANEL_WIDTH, room)
+    for axes_column, (title, own, looks, names) in zip(grid.T, columns, strict=True):
+        axes_column[0].set_title(title)
+        palette = np.vstack([to_rgba_array(looks), np.zeros(4)])
+        for axes, piece in zip(axes_column, slices, strict=True):
+            image = piece.image(own)
+            _show_slice(axes, piece, palette[image], codes)
+            _name_regions(axes, piece, image, looks, names, inches)
+    patches = [(r, Patch(facecolor=c, edgecolor=style.INK, lw=0.4)) for r, c in colors.items()]
+    look = {"handlelength": 1.2, "handleheight": 1.1, "columnspacing": 1.1}
+    style.name_legend(figure, patches, ncols=min(len(colors), _LEGEND_COLUMNS), **look)
     return figure
 
 
@@ -216,6 +211,7 @@ def _name_regions(
             axes.text(*place, names[code], color=style.text_color_on(colors[code]), **look)
 
 
+@style.figure_style()
 def expression_figure(
     result: DatasetResult, rows: Sequence[int], notes: Sequence[str] | None = None
 ) -> Figure:
@@ -227,15 +223,14 @@ def expression_figure(
     codes = np.unique(result.obs["region"].astype(str), return_inverse=True)[1]
     colormap = mpl.colormaps["viridis"].with_extremes(bad=(0, 0, 0, 0))
     look = {"cmap": colormap, "norm": Normalize(*_LIMITS)}
-    with style.figure_style():
-        figure, grid, slices, _ = _lay_out(result, codes, len(rows), _EXPRESSION_WIDTH, (1.1, 0.45))
-        for axes_row, piece in zip(grid, slices, strict=True):
-            for axes, column in zip(axes_row, values.T, strict=True):
-                shown = np.ma.masked_invalid(piece.image(column, outside=np.nan))
-                image = _show_slice(axes, piece, shown, codes, **look)
-        for number, (axes, symbol) in enumerate(zip(grid[0], symbols, strict=True)):
-            axes.set_title(symbol + (f"\n{notes[number]}" if notes else ""), fontsize=8.5)
-        bar = figure.colorbar(image, ax=grid, shrink=0.6, aspect=20, extend="both")
-        bar.set_label("expression (z-score)")
-        bar.outline.set_linewidth(0.4)
+    figure, grid, slices, _ = _lay_out(result, codes, len(rows), _EXPRESSION_WIDTH, (1.1, 0.45))
+    for axes_row, piece in zip(grid, slices, strict=True):
+        for axes, column in zip(axes_row, values.T, strict=True):
+            shown = np.ma.masked_invalid(piece.image(column, outside=np.nan))
+            image = _show_slice(axes, piece, shown, codes, **look)
+    for number, (axes, symbol) in enumerate(zip(grid[0], symbols, strict=True)):
+        axes.set_title(symbol + (f"\n{notes[number]}" if notes else ""), fontsize=8.5)
+    bar = figure.colorbar(image, ax=grid, shrink=0.6, aspect=20, extend="both")
+    bar.set_label("expression (z-score)")
+    bar.outline.set_linewidth(0.4)
     return figure

@@ -10,27 +10,23 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.pipeline.registry import method_look
-from sparsekm.reporting import page_tables as pages
-from sparsekm.reporting.answer import agreements
+from sparsekm.reporting.clusters import agreements
+from sparsekm.reporting.page import COUNT, RATE, Cell, TableView, caption, make_table, write_range
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.tuning.separation import LEVEL
 
 _RATES = {"CER": "cer", "chance": "cer_chance", "ARI": "ari", "AMI": "ami"}
 _KINDS = {
-    **dict.fromkeys(_RATES, pages.RATE),
+    **dict.fromkeys(_RATES, RATE),
     **dict.fromkeys(("agreement", "agreement with the answer", "reproducible"), ".2f"),
 }
 
 
-def _names(results: Sequence[DatasetResult]) -> list[pages.Cell]:
+def _names(results: Sequence[DatasetResult]) -> list[Cell]:
     """Name data sets; what is simulated is called so where not all is."""
-    mixed = not _all_simulated(results)
+    told = "" if _all_simulated(results) else "simulated"
     return [
-        pages.Cell(
-            result.name,
-            url=f"#dataset-{result.name}",
-            note="simulated" if mixed and result.is_simulated else "",
-        )
+        Cell(result.name, url=f"#dataset-{result.name}", note=told if result.is_simulated else "")
         for result in results
     ]
 
@@ -40,10 +36,10 @@ def _all_simulated(results: Sequence[DatasetResult]) -> bool:
 
 
 def _seed_range(method: MethodResult) -> str | None:
-    return None if method.seeds is None else pages.write_range(method.seeds["agreement"].iloc[1:])
+    return None if method.seeds is None else write_range(method.seeds["agreement"].iloc[1:])
 
 
-def compare_datasets(results: Sequence[DatasetResult]) -> pages.TableView | None:
+def compare_datasets(results: Sequence[DatasetResult]) -> TableView | None:
     """Make a row for each of several data sets: what its first screen says, in numbers."""
     if len(results) < 2:
         return None
@@ -51,10 +47,8 @@ def compare_datasets(results: Sequence[DatasetResult]) -> pages.TableView | None
     table.insert(0, "data set", _names(results))
     titles = dict.fromkeys(result.primary.title for result in results)
     explained = [head for head in ("apart", "reproducible", "restarts", "CER") if head in table]
-    text = ". ".join(
-        filter(None, [f"The clusters of {' and '.join(titles)}", pages.caption(*explained)])
-    )
-    return pages.make_table(text, table, _KINDS, _all_simulated(results), kind="numbers overview")
+    text = ". ".join(filter(None, [f"The clusters of {' and '.join(titles)}", caption(*explained)]))
+    return make_table(text, table, _KINDS, _all_simulated(results), kind="numbers overview")
 
 
 def _summarise(result: DatasetResult) -> dict[str, Any]:
@@ -91,7 +85,7 @@ def method_table(result: DatasetResult) -> pd.DataFrame:
     )
 
 
-def compare_methods(results: Sequence[DatasetResult]) -> pages.TableView:
+def compare_methods(results: Sequence[DatasetResult]) -> TableView:
     """Compare all methods on one data set, or on several."""
     tables = [method_table(result) for result in results]
     if len(results) > 1:
@@ -99,12 +93,10 @@ def compare_methods(results: Sequence[DatasetResult]) -> pages.TableView:
             table.insert(0, "data set", [name] * len(table))
     table, words = pd.concat(tables, ignore_index=True), results[0].words
     parts = ["methods", *(["rates"] if "CER" in table else [])]
-    return pages.make_table(
-        pages.caption(*parts, words=words), table, _KINDS, _all_simulated(results)
-    )
+    return make_table(caption(*parts, words=words), table, _KINDS, _all_simulated(results))
 
 
-def view_choices(result: DatasetResult) -> pages.TableView | None:
+def view_choices(result: DatasetResult) -> TableView | None:
     """Show how far the answer hangs on the choices that were made."""
     table = result.choices
     if table is None:
@@ -113,7 +105,7 @@ def view_choices(result: DatasetResult) -> pages.TableView | None:
     heads = {"n_clusters": "clusters", "n_samples": words.samples, "n_features": words.features}
     table = table.assign(choice=table["choice"] + values.where(values == "", ": " + values))
     shown = table[["choice", *heads, "agreement"]].rename(columns=heads)
-    return pages.make_table(pages.caption("choices"), shown, _KINDS, result.is_simulated)
+    return make_table(caption("choices"), shown, _KINDS, result.is_simulated)
 
 
 _DROPPED = {
@@ -125,16 +117,16 @@ _DROPPED = {
 }
 
 
-def view_statistics(results: Sequence[DatasetResult]) -> list[pages.TableView]:
+def view_statistics(results: Sequence[DatasetResult]) -> list[TableView]:
     """Make one table for atlas ages and one for matrices, since their row names differ."""
     views = []
     for is_atlas, what in ((True, "ages"), (False, "matrices")):
         group = [result for result in results if result.is_atlas == is_atlas]
         if group:
             table = statistics_table(group).set_axis(_names(group), axis=1)
-            text = pages.caption("sizes", what=what, words=group[0].words)
+            text = caption("sizes", what=what, words=group[0].words)
             table.insert(0, "", table.index)
-            views.append(pages.make_table(text, table, simulated=_all_simulated(group)))
+            views.append(make_table(text, table, simulated=_all_simulated(group)))
     return views
 
 
@@ -174,41 +166,31 @@ _STATISTICS = {"n_genes": "genes", "n_voxels": "voxels", "n_regions": "regions"}
 
 def read_paper_tables(statistics: str | Path, scores: str | Path) -> pd.DataFrame:
     """Read the paper's tables from ``data/paper``: age, what a number is of, and its value."""
-    tables = []
-    for path, names in ((statistics, "age statistic value"), (scores, "age method metric value")):
-        table = pd.read_csv(path)
-        absent = [column for column in names.split() if column not in table]
-        if absent:
-            raise ValueError(f"{path}: columns should include {', '.join(absent)}.")
-        tables.append(table)
-    sizes, rates = tables
+    sizes, rates = pd.read_csv(statistics), pd.read_csv(scores)
     titles = rates["method"].map(lambda name: method_look(name).title)
     sizes["of"] = sizes["statistic"].map(_STATISTICS)
     rates["of"] = rates["metric"].str.upper() + " of " + titles
-    return pd.concat(tables)[["age", "of", "value"]]
+    return pd.concat([sizes, rates])[["age", "of", "value"]]
 
 
 def compare_with_paper(
-    results: Sequence[DatasetResult], paper: pd.DataFrame
-) -> pages.TableView | None:
+    results: Sequence[DatasetResult], paper: pd.DataFrame | None
+) -> TableView | None:
     """Compare our results on the real atlas, if any, with those of `read_paper_tables`."""
     ages = [r for r in results if r.is_atlas and r.source == "allen" and not r.is_simulated]
-    if not ages:
+    if not ages or paper is None:
         return None
     ours = {}
     for age in ages:
         sizes = (age.n_features, age.n_samples, age.n_classes)
         ours[age.name] = dict(zip(_STATISTICS.values(), sizes, strict=True))
-        for metric in ("CER", "NW"):
-            for method in age.methods.values():
-                value = method.rate("cer") if metric == "CER" else method.n_kept
-                ours[age.name][f"{metric} of {method.title}"] = value
+        methods = age.methods.values()
+        ours[age.name] |= {f"CER of {method.title}": method.rate("cer") for method in methods}
+        ours[age.name] |= {f"NW of {method.title}": method.n_kept for method in methods}
     table = pd.DataFrame(ours).T.astype(float)
     theirs = paper.pivot(index="age", columns="of", values="value").reindex(table.index)
     both = {"ours": table, "the paper’s": theirs}
     rows = pd.MultiIndex.from_product([list(ours), list(both)], names=["age", ""])
     table = pd.concat(both).swaplevel().reindex(rows).reset_index()
-    kinds = {head: pages.RATE if head.startswith("CER") else pages.COUNT for head in table} | {
-        "": "text"
-    }
-    return pages.make_table(pages.caption("versus_paper"), table, kinds)
+    kinds = {head: RATE if head.startswith("CER") else COUNT for head in table} | {"": "text"}
+    return make_table(caption("versus_paper"), table, kinds)

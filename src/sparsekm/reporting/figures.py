@@ -18,13 +18,21 @@ from scipy.cluster.hierarchy import dendrogram, linkage
 from scipy.spatial.distance import squareform
 from sklearn.decomposition import PCA
 
-from sparsekm.figures import sample_heat_map, style
-from sparsekm.figures.sample_heat_map import Bar
+from sparsekm.figures import style
+from sparsekm.figures.sample_heat_map import (
+    MOST_COLUMNS,
+    Bar,
+    color_column,
+    cover_columns,
+    draw_bar,
+    draw_field,
+    order_field,
+)
 from sparsekm.pipeline.registry import method_look
 from sparsekm.reporting.brain_figures import expression_figure, slice_figure
 from sparsekm.reporting.clusters import class_colors, cluster_colors
 from sparsekm.reporting.gene_tables import top_kept
-from sparsekm.reporting.page_tables import CaptionedFigure, caption_figure, write_text
+from sparsekm.reporting.page import CaptionedFigure, caption_figure, write_text
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import one_blas_thread
@@ -52,11 +60,12 @@ def shown_features(result: DatasetResult) -> np.ndarray:
     return np.sort(np.array(chosen, dtype=int))
 
 
+@style.figure_style()
 def answer_figure(result: DatasetResult) -> tuple[Figure, dict[str, list[str]]]:
     """Draw the heat map and, of a matrix, the scatter; return also titles for `figure_svg`."""
     features, colors = shown_features(result), cluster_colors(result)
     values = result.read_features(features).astype(float)
-    field, bars = sample_heat_map.order_field(values, result.primary.labels), _bars(result)
+    field, bars = order_field(values, result.primary.labels), _bars(result)
     samples = _titles(result)
     names = list(result.var.index[features].astype(str))
     heights = [*[0.13] * len(bars), 0.095 * max(len(names), 16)]
@@ -66,18 +75,17 @@ def answer_figure(result: DatasetResult) -> tuple[Figure, dict[str, list[str]]]:
             for those, cluster in zip(field.columns, field.clusters, strict=True)
         ]
     }
-    with style.figure_style():
-        figure = style.new_figure(9.6, 0.9 + sum(heights))
-        widths = [1] if result.is_atlas else [2, 1]
-        left, *others = figure.subfigures(1, len(widths), squeeze=False, width_ratios=widths)[0]
-        grid = left.subplots(len(heights), 1, height_ratios=heights)
-        for axes, (name, bar) in zip(grid, bars.items(), strict=False):
-            sample_heat_map.draw_bar(axes, field, name, bar)
-        sample_heat_map.draw_field(grid[-1], field, names)
-        sample_heat_map.cover_columns(grid[-1], field)
-        for right in others:
-            titles |= _draw_scatter(right.subplots(), result, colors, samples)
-        _add_legend(figure, result, colors, bars)
+    figure = style.new_figure(9.6, 0.9 + sum(heights))
+    widths = [1] if result.is_atlas else [2, 1]
+    left, *others = figure.subfigures(1, len(widths), squeeze=False, width_ratios=widths)[0]
+    grid = left.subplots(len(heights), 1, height_ratios=heights)
+    for axes, (name, bar) in zip(grid, bars.items(), strict=False):
+        draw_bar(axes, field, name, bar)
+    draw_field(grid[-1], field, names)
+    cover_columns(grid[-1], field)
+    for right in others:
+        titles |= _draw_scatter(right.subplots(), result, colors, samples)
+    _add_legend(figure, result, colors, bars)
     return figure, titles
 
 
@@ -89,7 +97,7 @@ def _bars(result: DatasetResult) -> dict[str, Bar]:
         bars[result.words.label] = Bar(result.labels, class_colors(result))
     taken = len({color for bar in bars.values() for color in (bar.colors or {}).values()})
     for name, values in result.annotations.items():
-        bars[name] = sample_heat_map.color_column(values, taken)
+        bars[name] = color_column(values, taken)
         taken += len(bars[name].legend) if bars[name].colors else 0
     if method.reproducibility is not None and np.isfinite(method.reproducibility).all():
         bars["reproducibility"] = Bar(method.reproducibility)
@@ -185,17 +193,17 @@ _MAX_TICKS = 10
 _PANEL_WIDTH = 4.4
 
 
+@style.figure_style()
 def gap_figure(result: DatasetResult) -> Figure | None:
     """Draw the gap curve of every tuned method, if any."""
     tuned = [method for method in result.methods.values() if method.gap is not None]
     if not tuned:
         return None
-    with style.figure_style():
-        figure = style.new_figure(_PANEL_WIDTH * max(len(tuned), 1.25), 2.9)
-        grid = figure.subplots(1, len(tuned), squeeze=False)[0]
-        for axes, method in zip(grid, tuned, strict=True):
-            _draw_gap(axes, method, result.words.features)
-        grid[0].set_ylabel("gap: log objective\nabove reference")
+    figure = style.new_figure(_PANEL_WIDTH * max(len(tuned), 1.25), 2.9)
+    grid = figure.subplots(1, len(tuned), squeeze=False)[0]
+    for axes, method in zip(grid, tuned, strict=True):
+        _draw_gap(axes, method, result.words.features)
+    grid[0].set_ylabel("gap: log objective\nabove reference")
     return figure
 
 
@@ -223,6 +231,7 @@ def _draw_gap(axes: Axes, method: MethodResult, noun: str) -> None:
 _MOST_CELLS = 300  # rows of the consensus matrix; of more samples these are means
 
 
+@style.figure_style()
 def count_figure(result: DatasetResult) -> Figure | None:
     """Draw how many groups stand apart over the number of clusters tried, and which join."""
     counts = result.counts
@@ -230,33 +239,33 @@ def count_figure(result: DatasetResult) -> Figure | None:
         return None
     tried, groups = counts["n_clusters"].to_numpy(), counts["n_groups"].to_numpy()
     chosen = int(counts["chosen"].to_numpy().argmax())
-    with style.figure_style():
-        figure = style.new_figure(7.2, max(2.2, 0.6 + 0.22 * len(counts)))
-        left, right = figure.subplots(1, 2, width_ratios=[1, 1.4])
-        left.plot(tried, tried, color=style.INK, linewidth=0.8, linestyle=":")
-        left.plot(tried, groups, color=style.BLUE, marker="o", markersize=4)
-        look = {"color": style.BLUE, "markersize": 9, "markeredgecolor": style.INK}
-        left.plot(tried[chosen], groups[chosen], "o", **look)
-        left.set(xlabel="clusters sought, K", ylabel="groups that stand apart")
-        left.set(xticks=tried, yticks=range(1, int(tried.max()) + 1))
-        for place, joined in enumerate(counts["groups"]):
-            members = np.array([int(group) for group in joined.split("-")])
-            order = np.argsort(members, kind="stable")
-            colors = np.array(style.categorical_colors(members.max() + 1))[members[order]]
-            look = {"color": colors, "marker": "s", "s": 60}
-            right.scatter(range(len(members)), [place] * len(members), **look)
-            for at, cluster in enumerate(order):
-                look = {"ha": "center", "va": "center", "fontsize": 6, "color": "white"}
-                right.annotate(str(cluster), (at, place), **look)
-        names = [f"K = {row.n_clusters} ({row.reproducibility:.2f})" for row in counts.itertuples()]
-        right.set_yticks(range(len(counts)), names)
-        right.get_yticklabels()[chosen].set_fontweight("bold")
-        right.set(xticks=[], ylim=(len(counts) - 0.4, -0.6))
-        right.set_xlabel("clusters, in the colour of their group")
-        style.remove_frame(right)
+    figure = style.new_figure(7.2, max(2.2, 0.6 + 0.22 * len(counts)))
+    left, right = figure.subplots(1, 2, width_ratios=[1, 1.4])
+    left.plot(tried, tried, color=style.INK, linewidth=0.8, linestyle=":")
+    left.plot(tried, groups, color=style.BLUE, marker="o", markersize=4)
+    look = {"color": style.BLUE, "markersize": 9, "markeredgecolor": style.INK}
+    left.plot(tried[chosen], groups[chosen], "o", **look)
+    left.set(xlabel="clusters sought, K", ylabel="groups that stand apart")
+    left.set(xticks=tried, yticks=range(1, int(tried.max()) + 1))
+    for place, joined in enumerate(counts["groups"]):
+        members = np.array([int(group) for group in joined.split("-")])
+        order = np.argsort(members, kind="stable")
+        colors = np.array(style.categorical_colors(members.max() + 1))[members[order]]
+        look = {"color": colors, "marker": "s", "s": 60}
+        right.scatter(range(len(members)), [place] * len(members), **look)
+        for at, cluster in enumerate(order):
+            look = {"ha": "center", "va": "center", "fontsize": 6, "color": "white"}
+            right.annotate(str(cluster), (at, place), **look)
+    names = [f"K = {row.n_clusters} ({row.reproducibility:.2f})" for row in counts.itertuples()]
+    right.set_yticks(range(len(counts)), names)
+    right.get_yticklabels()[chosen].set_fontweight("bold")
+    right.set(xticks=[], ylim=(len(counts) - 0.4, -0.6))
+    right.set_xlabel("clusters, in the colour of their group")
+    style.remove_frame(right)
     return figure
 
 
+@style.figure_style()
 def consensus_figure(result: DatasetResult) -> Figure | None:
     """Draw the consensus matrix, samples ordered by the tree of their clusters."""
     method = result.primary
@@ -267,32 +276,31 @@ def consensus_figure(result: DatasetResult) -> Figure | None:
     # Two clusters are as near as their samples are often together.
     between = together.groupby(method.labels).mean().T.groupby(method.labels).mean().to_numpy()
     distance = squareform(1 - (between + between.T) / 2, checks=False)
-    with style.figure_style():
-        figure = style.new_figure(4.6, 5.2)
-        above, bar, below = figure.subplots(3, 1, height_ratios=[0.9, 0.12, 4])
-        tree = linkage(np.clip(distance, 0, None), "average")
-        look = {"color_threshold": 0, "above_threshold_color": style.INK}
-        leaves = dendrogram(tree, ax=above, **look)["leaves"]
-        above.set_xticks(above.get_xticks(), numbers[leaves].astype(str), fontsize=7.5)
-        above.set(ylim=(0, 1.02), ylabel="apart", yticks=[0, 1])
-        bins, colors, end = [], cluster_colors(result), 0
-        share = _MOST_CELLS / max(len(together), _MOST_CELLS)
-        for number in numbers[leaves]:
-            own = np.flatnonzero(method.labels == number)
-            # The most typical of each cluster first.
-            typical = together.to_numpy()[np.ix_(own, own)].mean(axis=0)
-            own = own[np.argsort(-typical, kind="stable")]
-            bins += np.array_split(own, max(1, round(share * len(own))))
-            bar.barh(0, len(own), left=end, color=colors[int(number)], linewidth=0)
-            end += len(own)
-        at = np.repeat(np.arange(len(bins)), [len(those) for those in bins])
-        order = np.concatenate(bins)
-        cells = together.iloc[order, order].groupby(at).mean().T.groupby(at).mean()
-        bar.set(xlim=(0, end), xticks=[], yticks=[])
-        style.remove_frame(bar)
-        image = below.imshow(cells, cmap="Blues", vmin=0, vmax=1, interpolation="none")
-        below.set(xticks=[], yticks=[], aspect="auto")
-        figure.colorbar(image, ax=below, fraction=0.04, pad=0.02, label="share of fits together")
+    figure = style.new_figure(4.6, 5.2)
+    above, bar, below = figure.subplots(3, 1, height_ratios=[0.9, 0.12, 4])
+    tree = linkage(np.clip(distance, 0, None), "average")
+    look = {"color_threshold": 0, "above_threshold_color": style.INK}
+    leaves = dendrogram(tree, ax=above, **look)["leaves"]
+    above.set_xticks(above.get_xticks(), numbers[leaves].astype(str), fontsize=7.5)
+    above.set(ylim=(0, 1.02), ylabel="apart", yticks=[0, 1])
+    bins, colors, end = [], cluster_colors(result), 0
+    share = _MOST_CELLS / max(len(together), _MOST_CELLS)
+    for number in numbers[leaves]:
+        own = np.flatnonzero(method.labels == number)
+        # The most typical of each cluster first.
+        typical = together.to_numpy()[np.ix_(own, own)].mean(axis=0)
+        own = own[np.argsort(-typical, kind="stable")]
+        bins += np.array_split(own, max(1, round(share * len(own))))
+        bar.barh(0, len(own), left=end, color=colors[int(number)], linewidth=0)
+        end += len(own)
+    at = np.repeat(np.arange(len(bins)), [len(those) for those in bins])
+    order = np.concatenate(bins)
+    cells = together.iloc[order, order].groupby(at).mean().T.groupby(at).mean()
+    bar.set(xlim=(0, end), xticks=[], yticks=[])
+    style.remove_frame(bar)
+    image = below.imshow(cells, cmap="Blues", vmin=0, vmax=1, interpolation="none")
+    below.set(xticks=[], yticks=[], aspect="auto")
+    figure.colorbar(image, ax=below, fraction=0.04, pad=0.02, label="share of fits together")
     return figure
 
 
@@ -316,7 +324,7 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
         "numeric": [n for n in result.annotations if is_numeric_dtype(result.annotations[n])],
         "n_shown": len(shown_features(result)),
         "n_kept": result.primary.n_kept,
-        "most_columns": sample_heat_map.MOST_COLUMNS,
+        "most_columns": MOST_COLUMNS,
         "most_points": MOST_POINTS,
         "has_umap": uses_umap(result),
     }

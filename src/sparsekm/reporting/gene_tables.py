@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from sparsekm.annotation.enrichment import GROUPS
 from sparsekm.annotation.gene_table import DROPPED, KEPT, VERDICTS
 from sparsekm.figures import style
-from sparsekm.reporting import page_tables as pages
+from sparsekm.reporting.page import caption, caption_figure, make_table, name_some, write_text
 from sparsekm.reporting.results import DatasetResult
 
 ATLAS_GENES = ("Scn4b", "Neurog1")
@@ -190,7 +190,7 @@ def view_enrichment(result: DatasetResult) -> dict[str, Any] | None:
         size=("n_group", "first"), smallest=("q_value", "min")
     )
     groups["n_found"] = found["group"].value_counts().reindex(groups.index, fill_value=0)
-    text = pages.write_text(
+    text = write_text(
         "enrichment_text.html",
         n_terms=table["term"].nunique(),
         n_analysed=int(table["n_analysed"].iloc[0]),
@@ -205,14 +205,14 @@ def view_enrichment(result: DatasetResult) -> dict[str, Any] | None:
         shown = shown.drop(columns="p_spatial")
     shown = shown.assign(
         n_shared=shown["n_shared"].astype(str) + " of " + shown["n_term"].astype(str),
-        genes=[pages.name_some(genes.split(";"), _GENES_NAMED) for genes in shown["genes"]],
+        genes=[name_some(genes.split(";"), _GENES_NAMED) for genes in shown["genes"]],
     )
     heads = _TERM_HEADS | {"group": words.features}
     shown = shown[[name for name in heads if name in shown]].rename(columns=heads)
     kinds = dict.fromkeys(("p", "q", "p in space"), ".2g") | {"expected": ".1f", "fold": ".1f"}
     kinds |= {"name": "wide", "which": "wide"}
-    terms = pages.make_table(
-        pages.caption("terms", level=LEVEL), shown, kinds, result.is_simulated, kind="genes terms"
+    terms = make_table(
+        caption("terms", level=LEVEL), shown, kinds, result.is_simulated, kind="genes terms"
     )
     return {"sentences": text.split("\n"), "terms": terms}
 
@@ -227,7 +227,7 @@ LOOKS = {
     DROPPED: "#e4e4e4",
     "": "#ffffff",
 }
-_TITLES = {"": "not analysed", VERDICTS[1]: "only ℓ₀", VERDICTS[2]: "only ℓ₁"}
+_LABELS = {"": "not analysed", VERDICTS[1]: "only ℓ₀", VERDICTS[2]: "only ℓ₁"}
 _NAMED_ROWS = 64
 _ROW_HEIGHT = 0.125  # inches, of a row with a name
 
@@ -235,41 +235,34 @@ _ROW_HEIGHT = 0.125  # inches, of a row with a name
 def view_ages(
     kept: pd.DataFrame, ages: Sequence[str], changes: pd.DataFrame, *, simulated: bool
 ) -> dict[str, Any]:
-    """Prepare the section from the tables of `sparsekm.annotation.gene_table`.
+    """Prepare the section that compares ages from the tables of `sparsekm.annotation.gene_table`.
 
-    It has a sentence, a heat map, and a table of the genes that enter and leave.
+    It has a sentence, a heat map, and a table of the genes that enter, leave and stay.
     """
     is_whole = kept["n_analysed"] == len(ages)
     everywhere = int((is_whole & (kept["n_kept"] == len(ages))).sum())
-    text = ("Simulated data. " if simulated else "") + pages.caption("kept_by_age")
+    sentence = caption(
+        "ages",
+        n_whole=is_whole.sum(),
+        n_ages=len(ages),
+        everywhere=everywhere,
+        never=(kept["n_kept"] == 0).sum(),
+        n=len(kept),
+    )
+    text = ("Simulated data. " if simulated else "") + caption("kept_by_age")
     title = "Which genes are kept at which ages"
-    return {
-        "sentence": pages.caption(
-            "ages",
-            n_whole=is_whole.sum(),
-            n_ages=len(ages),
-            everywhere=everywhere,
-            never=(kept["n_kept"] == 0).sum(),
-            n=len(kept),
-        ),
-        "figure": pages.caption_figure("kept_by_age", title, text, age_figure(kept, ages)),
-        "changes": _view_changes(changes),
-    }
-
-
-def _view_changes(changes: pd.DataFrame) -> pages.TableView:
-    """Make a row for each pair of ages: number and names of genes that enter, leave and stay."""
+    figure = caption_figure("kept_by_age", title, text, age_figure(kept, ages))
     columns, heads = [changes["earlier"] + " to " + changes["later"]], ["ages"]
     for kind in ("enter", "leave", "stay"):
-        names = [pages.name_some(genes.split(";"), _NAMES_SHOWN) for genes in changes[kind]]
+        names = [name_some(genes.split(";"), _NAMES_SHOWN) for genes in changes[kind]]
         columns += [changes[f"n_{kind}"], pd.Series(names, changes.index)]
         heads += [kind, "which"]
     table = pd.concat(columns, axis=1).set_axis(heads, axis=1)
-    return pages.make_table(
-        pages.caption("changes"), table, {"which": "wide"}, kind="genes changes"
-    )
+    view = make_table(caption("changes"), table, {"which": "wide"}, kind="genes changes")
+    return {"sentence": sentence, "figure": figure, "changes": view}
 
 
+@style.figure_style()
 def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:
     """Draw a heat map of genes by ages, and the number of genes by number of ages.
 
@@ -279,33 +272,32 @@ def age_figure(table: pd.DataFrame, ages: Sequence[str]) -> Figure:
     verdicts = shown[list(ages)].to_numpy() if len(shown) else np.full((1, len(ages)), "")
     named = 0 < len(shown) <= _NAMED_ROWS
     height = max(2.6, _ROW_HEIGHT * len(shown)) if named else 5.5
-    with style.figure_style():
-        figure = style.new_figure(7.2, height + 1.0)
-        left, right = figure.subplots(1, 2, width_ratios=[2.2, 1])
-        pixels = [[to_rgb(LOOKS[verdict]) for verdict in row] for row in verdicts]
-        left.imshow(pixels, aspect="auto", interpolation="nearest")
-        left.set_xticks(range(len(ages)), ages)
-        left.xaxis.tick_top()
-        for border in range(1, len(ages)):
-            left.axvline(border - 0.5, color="white", linewidth=1.5)
-        left.set_yticks([])
-        if named:
-            left.set_yticks(range(len(shown)), shown["symbol"], fontsize=6)
-        else:
-            sorted_by = "sorted by the number of ages at which they are kept"
-            left.set_ylabel(f"{len(shown):,} genes, {sorted_by}")
-        style.remove_frame(left)
-        numbers = np.bincount(table["n_kept"], minlength=len(ages) + 1)
-        colors = [LOOKS[DROPPED], *[style.BLUE] * len(ages)]
-        bars = right.barh(range(len(numbers)), numbers, color=colors)
-        right.bar_label(bars, labels=[f"{n:,}" for n in numbers], padding=2, fontsize=7)
-        right.set_yticks(range(len(numbers)))
-        right.set(xlabel="genes", ylabel="number of ages at which a gene is kept")
-        right.margins(x=0.18)
-        patches = [
-            Patch(facecolor=color, edgecolor=style.INK, lw=0.4, label=_TITLES.get(verdict, verdict))
-            for verdict, color in LOOKS.items()
-            if verdict in verdicts
-        ]
-        figure.legend(handles=patches, loc="outside lower left", ncols=len(patches))
+    figure = style.new_figure(7.2, height + 1.0)
+    left, right = figure.subplots(1, 2, width_ratios=[2.2, 1])
+    pixels = [[to_rgb(LOOKS[verdict]) for verdict in row] for row in verdicts]
+    left.imshow(pixels, aspect="auto", interpolation="nearest")
+    left.set_xticks(range(len(ages)), ages)
+    left.xaxis.tick_top()
+    for border in range(1, len(ages)):
+        left.axvline(border - 0.5, color="white", linewidth=1.5)
+    left.set_yticks([])
+    if named:
+        left.set_yticks(range(len(shown)), shown["symbol"], fontsize=6)
+    else:
+        sorted_by = "sorted by the number of ages at which they are kept"
+        left.set_ylabel(f"{len(shown):,} genes, {sorted_by}")
+    style.remove_frame(left)
+    numbers = np.bincount(table["n_kept"], minlength=len(ages) + 1)
+    colors = [LOOKS[DROPPED], *[style.BLUE] * len(ages)]
+    bars = right.barh(range(len(numbers)), numbers, color=colors)
+    right.bar_label(bars, labels=[f"{n:,}" for n in numbers], padding=2, fontsize=7)
+    right.set_yticks(range(len(numbers)))
+    right.set(xlabel="genes", ylabel="number of ages at which a gene is kept")
+    right.margins(x=0.18)
+    patches = [
+        Patch(facecolor=color, edgecolor=style.INK, lw=0.4, label=_LABELS.get(verdict, verdict))
+        for verdict, color in LOOKS.items()
+        if verdict in verdicts
+    ]
+    figure.legend(handles=patches, loc="outside lower left", ncols=len(patches))
     return figure

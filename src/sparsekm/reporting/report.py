@@ -1,7 +1,8 @@
-"""The report: one HTML file that a biologist can read, and its figures."""
+"""The report: one HTML file that a biologist can read, its figures, and its methods section."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,13 @@ import pandas as pd
 import yaml
 
 from sparsekm.annotation.gene_sets import GeneSets
-from sparsekm.io.atomic import write_bytes, write_text
+from sparsekm.io.atomic import write_bytes
+from sparsekm.pipeline.registry import METHODS, get_method
 from sparsekm.reporting import clusters, comparison_tables, gene_tables
-from sparsekm.reporting.answer import view_answer
-from sparsekm.reporting.figures import CaptionedFigure, draw_figures
-from sparsekm.reporting.methods_text import Citations, name_sources, write_methods
-from sparsekm.reporting.page_tables import render_page
-from sparsekm.reporting.results import DatasetResult, load_dataset_result
+from sparsekm.reporting.figures import draw_figures
+from sparsekm.reporting.page import TEMPLATES, WORDS, joined, render_page, write_text
+from sparsekm.reporting.results import DatasetResult, MethodResult, load_dataset_result
+from sparsekm.tuning.separation import LEVEL
 
 __all__ = ["load_dataset_result", "write_report"]
 
@@ -41,21 +42,17 @@ def write_report(
 
     The HTML file `output` needs no other file and no network. `configuration` is shown as YAML. The
     folder `figures` receives every figure as ``{dataset}_{figure}.svg``, ``.png`` and ``.pdf``, to
-    which the page links; `record` is called with their paths before they are written. `ages` is
-    made by `view_ages`; with `paper`, its tables are compared with ages of the real atlas.
-    `genes_of_interest` are symbols or "auto", see `sparsekm.reporting.gene_tables.choose_genes`.
-    `gene_sets` are the tested ones. Names of data sets must differ.
+    which the page links; `record` is called with their paths before they are written. `ages` are of
+    `view_ages`, `paper` of `read_paper_tables`, `genes_of_interest` those of `choose_genes`, and
+    `gene_sets` the tested ones.
     """
-    names = [result.name for result in results]
-    if not names or len(set(names)) < len(names):
-        raise ValueError(f"results={names} should hold at least one data set, each name once.")
     configuration = dict(configuration or {})
     drawn, views = {}, []
     for done, result in enumerate(results, start=1):
         chosen = gene_tables.choose_genes(result, genes_of_interest)
         drawn[result.name] = draw_figures(result, chosen)
         settings = (configuration.get("matrices") or {}).get(result.name)
-        views.append(view_dataset(result, drawn[result.name], chosen, settings))
+        views.append(_view_dataset(result, drawn[result.name], chosen, settings))
         if progress is not None:
             progress(done, len(results))
     if ages is not None:
@@ -75,29 +72,23 @@ def write_report(
         "title": title,
         "all_simulated": all(result.is_simulated for result in results),
         "sources": name_sources(results),
-        "configuration": yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True)
-        if configuration
-        else "",
+        "configuration": configuration
+        and yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True),
         "statistics": comparison_tables.view_statistics(results),
         "overview": comparison_tables.compare_datasets(results),
         "scores": comparison_tables.compare_methods(results),
-        "versus_paper": None
-        if paper is None
-        else comparison_tables.compare_with_paper(results, paper),
+        "versus_paper": comparison_tables.compare_with_paper(results, paper),
         "datasets": views,
         "ages": ages,
         "methods": write_methods(results, citations, gene_sets),
         "references": citations.cited,
         "figures": Path(figures).name if figures is not None else "",
     }
-    write_text(render_page(content), output)
+    write_bytes(render_page(content).encode(), output)
 
 
-def view_dataset(
-    result: DatasetResult,
-    figures: Sequence[CaptionedFigure],
-    chosen: Sequence[int] = (),
-    settings: Mapping[str, Any] | None = None,
+def _view_dataset(
+    result: DatasetResult, figures: Sequence, chosen: Sequence[int], settings: Mapping | None
 ) -> dict[str, Any]:
     """Prepare the section of one data set; `settings` are those of a matrix."""
     return {
@@ -105,8 +96,8 @@ def view_dataset(
         "words": result.words,
         "anchor": f"dataset-{result.name}",
         "simulated": result.is_simulated,
-        "answer": view_answer(result, settings),
-        "figures": list(figures),
+        "answer": clusters.view_answer(result, settings),
+        "figures": figures,
         "markers": clusters.view_markers(result),
         "batches": clusters.view_batches(result),
         "meanings": clusters.view_meanings(result),
@@ -117,3 +108,142 @@ def view_dataset(
         "genes": gene_tables.view_genes(result, chosen),
         "enrichment": gene_tables.view_enrichment(result),
     }
+
+
+def _read_literature() -> dict[str, dict[str, str]]:
+    """Read the text of every work that may be cited, with its DOI if it has one."""
+    with (TEMPLATES / "literature.csv").open(encoding="utf-8", newline="") as opened:
+        works = {row["key"]: row for row in csv.DictReader(opened)}
+    own = [method for method in METHODS.values() if method.reference]
+    return works | {method.name: {"text": method.reference, "doi": method.doi} for method in own}
+
+
+LITERATURE = _read_literature()
+
+
+class Citations(dict[str, str]):
+    """The numbers in brackets of works in `LITERATURE`, in the order of their first citation."""
+
+    def __missing__(self, key: str) -> str:
+        if key not in LITERATURE:
+            raise KeyError(f"key={key!r} should be one of {', '.join(LITERATURE)}.")
+        return self.setdefault(key, f"[{len(self) + 1}]")
+
+    @property
+    def cited(self) -> list[dict[str, str]]:
+        """The references cited so far, in order."""
+        return [LITERATURE[key] for key in self]
+
+
+def distinct(values: Iterable[Any]) -> list[Any]:
+    """Keep each value once, in order, leaving out None."""
+    return list(dict.fromkeys(value for value in values if value is not None))
+
+
+def attribute(methods: Iterable[MethodResult], name: str) -> list[Any]:
+    """List the distinct values of an attribute or parameter over fits."""
+    return distinct(
+        method.attributes.get(name, dict(method.attributes.get("parameters", {})).get(name))
+        for method in methods
+    )
+
+
+def write_methods(
+    results: Sequence[DatasetResult], citations: Citations, sets: GeneSets | None = None
+) -> list[str]:
+    """Write the methods section: a paragraph each for data, methods, tuning, measures and so on.
+
+    It states only what the files record; a parameter that no file contains is left out.
+    """
+    every = [method for result in results for method in result.methods.values()]
+    columns = set().union(*(result.genes.columns for result in results))
+    enriched = [r.enrichment for r in results if r.enrichment is not None and len(r.enrichment)]
+    grouped = [result.name for result in results if "group" in result.obs]
+    tested = [r.name for r in results if any(m.separation is not None for m in r.methods.values())]
+    text = write_text(
+        "methods.html",
+        words=WORDS,
+        described=[own.text for own in METHODS.values() if own.name in {m.name for m in every}],
+        cite=citations.__getitem__,
+        fill=lambda text: text.format_map(citations),
+        results=results,
+        normalisations=_normalisations(results),
+        # The restarts of k-means are no search over features.
+        searches=distinct(
+            WORDS["searches"].get(name, name)
+            for method in every
+            for name in attribute([method], "search")
+            if name != "alternate" or get_method(method.name).penalty is not None
+        ),
+        used=lambda name: attribute(every, name),
+        every=every,
+        rules=[WORDS["rules"].get(rule, rule) for rule in attribute(every, "rule")],
+        drawn=[
+            f"{number:,} of the {result.n_samples:,} samples of {result.name}"
+            for result in results
+            for number in attribute(result.methods.values(), "n_tuned")
+        ],
+        by_region=any(_settings(result).get("fill") == "region_mean" for result in results),
+        maximising=distinct(
+            m.title for m in every if m.seeds is not None and get_method(m.name).maximises
+        ),
+        tested=tested,
+        level=LEVEL,
+        numbers=distinct(joined(r.counts["n_clusters"]) for r in results if r.counts is not None),
+        stable=any(column.startswith("stability_") for column in columns),
+        in_space=any(r.spatial is not None and r.name not in grouped for r in results),
+        grouped=grouped,
+        columns=columns,
+        enriched=[table["n_term"].tolist() for table in enriched],
+        is_go=any(table["term"].str.startswith("GO:").any() for table in enriched),
+        mapped=any(table["p_spatial"].notna().any() for table in enriched),
+        sets=sets,
+        versions=_versions(every),
+    )
+    return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+
+
+def _settings(result: DatasetResult) -> Mapping[str, Any]:
+    value = result.provenance.get("normalisation")
+    return value if isinstance(value, Mapping) else {}
+
+
+def _normalisations(results: Sequence[DatasetResult]) -> dict[str, list[str]]:
+    """Describe how data were normalised, each way with the data sets concerned."""
+    found: dict[str, list[str]] = {}
+    for result in results:
+        value, settings = result.provenance.get("normalisation"), _settings(result)
+        steps = [WORDS["normalisations"].get(value, value)] if isinstance(value, str) else []
+        steps += [
+            f"{what} of which {float(settings[limit]):.0%} or more of the values are missing are "
+            "dropped"
+            for limit, what in WORDS["screened"].items()
+            if limit in settings
+        ]
+        steps += [
+            names.get(str(settings[step]), f"{step}: {settings[step]}")
+            for step, names in WORDS["atlas_steps"].items()
+            if step in settings
+        ]
+        if steps:
+            found.setdefault("; ".join(filter(None, steps)), []).append(result.name)
+    return found
+
+
+def _versions(methods: Sequence[MethodResult]) -> str:
+    """Name the packages that made the fits with their versions, all if there are several."""
+    found: dict[str, dict[str, None]] = {}
+    for method in methods:
+        for name, number in method.attributes.get("versions", {}).items():
+            found.setdefault(name, {})[number] = None
+    return ", ".join(f"{name} {joined(numbers)}" for name, numbers in found.items())
+
+
+def name_sources(results: Sequence[DatasetResult]) -> dict[str, str]:
+    """Name the data sets of each source: an atlas, a file of the user, a simulation."""
+    sources: dict[str, list[str]] = {}
+    for result in results:
+        file = Path(str(result.provenance.get("file", ""))).name
+        own = "simulated matrix" if result.is_simulated else f"your file {file}".rstrip()
+        sources.setdefault(WORDS["atlases"].get(result.source, own), []).append(result.name)
+    return {source: ", ".join(names) for source, names in sources.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -13,12 +13,20 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from scipy.stats import binomtest
 
 from sparsekm.figures import style
 from sparsekm.io.tables import infer_table
 from sparsekm.pipeline.registry import METHODS, Method, method_look
-from sparsekm.reporting import page_tables as pages
+from sparsekm.reporting.page import (
+    MISSING,
+    WORDS,
+    Cell,
+    TableView,
+    caption_figure,
+    make_table,
+    render_page,
+    write_text,
+)
 from sparsekm.studies import METHOD_ROWS, PAPER_SETTINGS, get_setting, stand_ins
 from sparsekm.studies import paper_verdicts as verdicts
 
@@ -51,12 +59,11 @@ def load_simulation_result(
     ran, curves, averages = (
         [infer_table(file, "simulate") for file in files] for files in (repetitions, gaps, weights)
     )
-    judged = judged.fillna({"reason": "", "remark": ""})
-    ran = pd.concat(ran, ignore_index=True)
+    ran, judged = pd.concat(ran, ignore_index=True), judged.fillna({"reason": "", "remark": ""})
     return SimulationResult(ran, infer_table(summary, means), compared, judged, curves, averages)
 
 
-_METRIC_NAMES = pages.WORDS["metrics"]
+_METRIC_NAMES = WORDS["metrics"]
 _RATES = ("cer", "cer_chance", "ari", "ami", "ecr")
 _PRINTED = (verdicts.MEAN, verdicts.SPREAD)
 _DIFFERS = (verdicts.EXPLAINED, verdicts.UNEXPLAINED)
@@ -64,7 +71,7 @@ _DIFFERS = (verdicts.EXPLAINED, verdicts.UNEXPLAINED)
 
 def _tell(part: str, **facts: Any) -> list[str]:
     """Write the sentences of a part of the page."""
-    return pages.write_text("simulation_text.html", part=part, **facts).split("\n")
+    return write_text("simulation_text.html", part=part, **facts).split("\n")
 
 
 def view_simulation(result: SimulationResult) -> dict[str, Any]:
@@ -72,15 +79,10 @@ def view_simulation(result: SimulationResult) -> dict[str, Any]:
     ran, claims = result.repetitions, result.claims
     number = int(ran["replicate"].max()) + 1
     fewest = int(ran.groupby(["experiment", "setting", "method"]).size().min())
-    most, most_of_fewest = (
-        f"{binomtest(0, n, alternative='less').proportion_ci(0.95).high:.0%}"
-        for n in (number, fewest)
-    )
-    facts = {"number": number, "fewest": fewest, "most": most, "most_of_fewest": most_of_fewest}
     experiments = [_view_experiment(result, name) for name in result.summary["experiment"].unique()]
     counted = _describe_claims(claims)
     return {
-        "sentences": _tell("introduction", **facts),
+        "sentences": _tell("introduction", number=number, fewest=fewest),
         "experiments": experiments,
         "figures": [figure for experiment in experiments for figure in experiment["figures"]],
         "verdicts": counted,
@@ -91,7 +93,7 @@ def view_simulation(result: SimulationResult) -> dict[str, Any]:
 def render_simulation_page(view: dict[str, Any]) -> str:
     """Write a page of its own about the simulations, as HTML."""
     title = "The paper's experiments on simulated data"
-    return pages.render_page({"title": title, "simulation": view}, "simulation.html")
+    return render_page({"title": title, "simulation": view}, "simulation.html")
 
 
 def _describe_claims(claims: pd.DataFrame) -> list[str]:
@@ -122,7 +124,7 @@ def _describe_claims(claims: pd.DataFrame) -> list[str]:
     )
 
 
-def _view_claims(claims: pd.DataFrame) -> pages.TableView:
+def _view_claims(claims: pd.DataFrame) -> TableView:
     """Tabulate the text's claims, then the printed numbers that differ."""
     printed = claims["kind"].isin(_PRINTED)
     told, missed = claims[~printed], claims[printed & claims["verdict"].isin(_DIFFERS)]
@@ -145,7 +147,7 @@ def _view_claims(claims: pd.DataFrame) -> pages.TableView:
     ]
     kinds = dict.fromkeys(("claim", "where", "setting", "verdict", "reason"), "text")
     table = pd.DataFrame(rows)
-    return pages.make_table(_tell("claims")[0], table, kinds, kind="numbers differences")
+    return make_table(_tell("claims")[0], table, kinds, kind="numbers differences")
 
 
 def _setting(line: Any) -> str:
@@ -174,22 +176,12 @@ def _numbers(line: Any) -> dict[str, str]:
 
 def _signed(value: float, form: str) -> str:
     """Write a number with a true minus sign."""
-    return (
-        pages.MISSING
-        if np.isnan(value)
-        else f"{value:{form}}".replace("-", "−").replace("inf", "∞")
-    )
+    return MISSING if np.isnan(value) else f"{value:{form}}".replace("-", "−").replace("inf", "∞")
 
 
 def _computed(value: float) -> str:
     """Write a value of theory, which may be a share or a large number."""
-    return (
-        pages.MISSING
-        if np.isnan(value)
-        else f"{value:,.0f}"
-        if abs(value) >= 1000
-        else f"{value:.3g}"
-    )
+    return MISSING if np.isnan(value) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _is_exact(value: float, error: float) -> bool:
@@ -217,17 +209,17 @@ def _view_experiment(result: SimulationResult, name: str) -> dict[str, Any]:
     if name == "experiment_1":
         drawn["overview"] = overview_figure(repetitions, result.gaps, result.weights)
     elif name != "experiment_3":
-        drawn["cer"] = rate_figure(repetitions, 3)
+        drawn["cer"] = rate_figure(repetitions)
     title = f"Experiment {number}"
     figures = [
-        pages.caption_figure(f"{name}_{kind}", title, _tell(kind, number=number)[0], figure)
+        caption_figure(f"{name}_{kind}", title, _tell(kind, number=number)[0], figure)
         for kind, figure in drawn.items()
     ]
-    table, design = _table(result, name), pages.WORDS["designs"][name]
+    table, design = _table(result, name), WORDS["designs"][name]
     return {"title": title, "design": design, "figures": figures, "table": table}
 
 
-def _table(result: SimulationResult, experiment: str) -> pages.TableView:
+def _table(result: SimulationResult, experiment: str) -> TableView:
     """Make a row for each method in each setting: below our mean its spread and other values.
 
     These are the CER of chance, and the paper's value, bold if it is missed.
@@ -239,24 +231,23 @@ def _table(result: SimulationResult, experiment: str) -> pages.TableView:
     missed = claims[claims["verdict"].isin(_DIFFERS) & (claims["kind"] == verdicts.MEAN)]
     missed = set(missed[["setting", "metric", "method"]].itertuples(index=False, name=None))
     present = set(summary["method"])
-    cells: dict[tuple[str, str, str], list[pages.Cell]] = {}
+    cells: dict[tuple[str, str, str], list[Cell]] = {}
     for ours in summary.itertuples():
         spread = "" if np.isnan(ours.sd) else f"sd {write_value(ours.metric, ours.sd)}"
         spread = f"all {ours.n}" if _is_exact(ours.mean, ours.sd) else spread
         value = write_value(ours.metric, ours.mean, ours.se)
-        cells[ours.setting, ours.method, ours.metric] = [pages.Cell(value, note=spread)]
+        cells[ours.setting, ours.method, ours.metric] = [Cell(value, note=spread)]
     for chance in summary[summary["metric"] == "cer_chance"].itertuples():
         note = f"chance {write_value('cer', chance.mean, chance.se)}"
-        cells[chance.setting, chance.method, "cer"].append(pages.Cell("", note=note))
+        cells[chance.setting, chance.method, "cer"].append(Cell("", note=note))
     for theirs in paper[paper["row"].isin(stand_ins(present).values())].itertuples():
         bracket = "" if np.isnan(theirs.paper_bracket) else f" ({theirs.paper_bracket:g})"
         is_missed = (theirs.setting, theirs.metric, METHOD_ROWS[theirs.row].method) in missed
         cells[theirs.setting, theirs.row, theirs.metric].append(
-            pages.Cell("", note=f"paper {theirs.paper:g}{bracket}", note_bold=is_missed)
+            Cell("", note=f"paper {theirs.paper:g}{bracket}", note_bold=is_missed)
         )
-    methods = [name for name, row in METHOD_ROWS.items() if name in present and not row.is_variant]
     rows = []
-    for setting, name in product(summary["setting"].unique(), methods):
+    for setting, name in product(summary["setting"].unique(), _main_rows(present)):
         row = METHOD_ROWS[name]
         told = {"setting": get_setting(experiment, setting).title, "method": row.title}
         for metric in _METRIC_NAMES:
@@ -265,7 +256,7 @@ def _table(result: SimulationResult, experiment: str) -> pages.TableView:
             told[metric.upper()] = None if given else cells.get((setting, name, metric))
         rows.append(told)
     text, kinds = _tell("table", metrics=_METRIC_NAMES.values())[0], {"method": "text"}
-    return pages.make_table(text, pd.DataFrame(rows), kinds, kind="numbers study")
+    return make_table(text, pd.DataFrame(rows), kinds, kind="numbers study")
 
 
 _LOOKS = {
@@ -288,57 +279,56 @@ def row_name(row: str) -> str:
     return _NAMES.get(row, METHOD_ROWS[row].title.replace(", ", ",\n"))
 
 
+@style.figure_style()
 def overview_figure(
     repetitions: pd.DataFrame, gaps: Sequence[pd.DataFrame], weights: Sequence[pd.DataFrame]
 ) -> Figure:
     """Draw Experiment 1: gap curves, CER, and the average weight of every feature."""
     n_relevant = int(weights[0]["relevant"].sum()) if weights else None
     n_weights = max(len(weights), 1)
-    with style.figure_style():
-        figure = style.new_figure(10.4, 3.3)
-        # Two tall panels and, to their right, one above the other, one per table of weights.
-        grid = figure.add_gridspec(n_weights, 3, width_ratios=[1.05, 1, 1.15])
-        left, middle = (figure.add_subplot(grid[:, column]) for column in (0, 1))
-        right = grid[:, 2].subgridspec(n_weights, 1).subplots(sharex=True, squeeze=False)[:, 0]
-        _draw_gaps(left, gaps, n_relevant)
-        _draw_rates(middle, repetitions, *_rows_and_highest(repetitions))
-        middle.set_title("(b) errors of the partition", loc="left")
-        for axes, table in zip(right, weights, strict=False):
-            _draw_weights(axes, table, n_relevant)
-        right[0].set_title("(c) average weight of each feature", loc="left")
-        right[-1].set_xlabel("feature")
+    figure = style.new_figure(10.4, 3.3)
+    # Two tall panels and, to their right, one above the other, one per table of weights.
+    grid = figure.add_gridspec(n_weights, 3, width_ratios=[1.05, 1, 1.15])
+    left, middle = (figure.add_subplot(grid[:, column]) for column in (0, 1))
+    right = grid[:, 2].subgridspec(n_weights, 1).subplots(sharex=True, squeeze=False)[:, 0]
+    _draw_gaps(left, gaps, n_relevant)
+    _draw_rates(middle, repetitions, repetitions)
+    middle.set_title("(b) errors of the partition", loc="left")
+    for axes, table in zip(right, weights, strict=False):
+        _draw_weights(axes, table, n_relevant)
+    right[0].set_title("(c) average weight of each feature", loc="left")
+    right[-1].set_xlabel("feature")
     return figure
 
 
-def rate_figure(repetitions: pd.DataFrame, n_columns: int) -> Figure:
-    """Draw the CER of every method in every setting of an experiment, `n_columns` side by side."""
+@style.figure_style()
+def rate_figure(repetitions: pd.DataFrame) -> Figure:
+    """Draw the CER of every method in every setting of an experiment, three side by side."""
     cells = set(zip(repetitions["experiment"], repetitions["setting"], strict=True))
     settings = [s for s in PAPER_SETTINGS if (s.experiment, s.name) in cells]
-    n_columns = min(n_columns, len(settings))
+    n_columns = min(3, len(settings))
     n_lines = -(-len(settings) // n_columns)
-    rows, highest = _rows_and_highest(repetitions)
-    with style.figure_style():
-        figure = style.new_figure(2.7 * n_columns + 1.3, (0.34 * len(rows) + 0.75) * n_lines)
-        grid = figure.subplots(n_lines, n_columns, squeeze=False, sharex=True, sharey=True)
-        for axes in grid.flat[len(settings) :]:
-            axes.set_visible(False)
-        for axes, setting in zip(grid.flat, settings, strict=False):
-            own = repetitions[repetitions["setting"] == setting.name]
-            _draw_rates(axes, own, rows, highest)
-            axes.set_title(setting.title, loc="left")
-        for axes in grid[:-1].flat:
-            axes.set_xlabel("")
+    n_rows = len(_main_rows(set(repetitions["method"])))
+    figure = style.new_figure(2.7 * n_columns + 1.3, (0.34 * n_rows + 0.75) * n_lines)
+    grid = figure.subplots(n_lines, n_columns, squeeze=False, sharex=True, sharey=True)
+    for axes in grid.flat[len(settings) :]:
+        axes.set_visible(False)
+    for axes, setting in zip(grid.flat, settings, strict=False):
+        _draw_rates(axes, repetitions[repetitions["setting"] == setting.name], repetitions)
+        axes.set_title(setting.title, loc="left")
+    for axes in grid[:-1].flat:
+        axes.set_xlabel("")
     return figure
 
 
-def _rows_and_highest(repetitions: pd.DataFrame) -> tuple[list[str], float]:
-    """List the main rows that ran, and give the end of their axis."""
-    present = set(repetitions["method"])
-    rows = [name for name, row in METHOD_ROWS.items() if name in present and not row.is_variant]
-    return rows, max(float(repetitions.loc[repetitions["method"].isin(rows), "cer"].max()), 0.01)
+def _main_rows(ran: Collection[str]) -> list[str]:
+    return [name for name, row in METHOD_ROWS.items() if name in ran and not row.is_variant]
 
 
-def _draw_rates(axes: Axes, repetitions: pd.DataFrame, rows: Sequence[str], highest: float) -> None:
+def _draw_rates(axes: Axes, repetitions: pd.DataFrame, whole: pd.DataFrame) -> None:
+    """Draw the main rows that ran in the `whole` experiment, which also sets the axis."""
+    rows = _main_rows(set(whole["method"]))
+    highest = max(float(whole.loc[whole["method"].isin(rows), "cer"].max()), 0.01)
     for place, row in enumerate(rows):
         rates, look = repetitions.loc[repetitions["method"] == row, "cer"].to_numpy(), row_look(row)
         line = {"color": look.color, "linewidth": 0.8}

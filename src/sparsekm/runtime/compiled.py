@@ -1,9 +1,8 @@
 """The one way kernels are compiled: without the interpreter lock, and kept on disk.
 
-A kernel holds the code of the kernels it calls, but Numba looks only at the kernel's own file to
-decide whether one kept on disk is still good. Here the files of a kept kernel are named after all
-the sources it can hold, those of its own folder, of `cluster` and of `runtime`, so an old kernel is
-never found. Processes that start together compile each kernel once: one compiles, the others wait.
+A kernel holds the code of the kernels it calls, but Numba looks only at its own file to decide
+whether one kept on disk is still good. Here its files are named after all the sources it can hold.
+Processes that start together compile each kernel once: one compiles, the others wait.
 """
 
 from __future__ import annotations
@@ -71,9 +70,8 @@ class _KernelCache(FunctionCache):
     def alone(self, sig) -> Iterator[None]:
         """Wait until no other process compiles this kernel; then others wait for this one.
 
-        A kernel's lock is one byte of a file beside the kept kernels. Its caller holds another byte
-        meanwhile: since calls form no circle, and Numba compiles in one thread at a time, no two
-        processes wait for each other.
+        A kernel's lock is one byte of a file beside the kept kernels. Calls form no circle, and
+        Numba compiles in one thread at a time: no two processes wait for each other.
         """
         file = _open_locks(self.cache_path)
         byte = zlib.crc32(f"{self._impl.filename_base} {sig}".encode())

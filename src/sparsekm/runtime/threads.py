@@ -105,8 +105,7 @@ def run_side_by_side(
 ) -> Iterator[Result]:
     """Call ``work(item)`` on every item, several at once, and yield the results in order.
 
-    The calls share the threads of `n_jobs`, as in `count_threads`, of which `work` is granted its
-    share. Each holds `copy_bytes`: as many run at once as hold `MOST_BYTES_OF_COPIES` together.
+    `work` is granted its share of the threads of `n_jobs`, and holds `copy_bytes`.
     """
     n_threads = count_threads(n_jobs)
     at_once = max(1, min(n_threads, len(items), MOST_BYTES_OF_COPIES // max(1, copy_bytes)))

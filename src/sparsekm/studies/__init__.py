@@ -80,7 +80,7 @@ class MethodRow:
     # Parameters of the estimator, and fields of `Effort`. Both take precedence over common ones.
     options: Mapping[str, Any] = field(default_factory=dict)
     tuning: Mapping[str, Any] = field(default_factory=dict)
-    searcher: str = ""  # a class of `sparsekm.studies.published_searches`, not the registry's
+    searcher: str = ""  # a class of `sparsekm.studies.paper_runs`, not the registry's
     features: str = "all"  # or "relevant": which it sees
     standardise: bool = True  # whether it sees z-scored data
 
@@ -93,7 +93,7 @@ class MethodRow:
 # One start and 6 rounds are the effort of the authors' scripts, as are 100 values of the l1 bound.
 # Algorithm 1 has no limit on the rounds, here 100: in Experiment 2 its error is the same with
 # 1,000, and on references, where every k-means finds other clusters, it seldom ends.
-_ROWS = json.loads(Path(__file__).with_name("paper_rows.json").read_text(encoding="utf-8"))
+_ROWS = json.loads(Path(__file__).with_name("paper_rows.json").read_text("utf-8"))
 METHOD_ROWS = {row["name"]: MethodRow(**row) for row in _ROWS}
 """All rows, in the order of the tables."""
 

@@ -1,8 +1,7 @@
 r"""Our means beside the numbers that the paper prints, and a verdict for each of its claims.
 
 ``docs/paper.md`` has the rules. The unit of a difference is :math:`\sqrt{1 + n / 20}` times our
-standard error over n repetitions: the paper's 20 values are assumed to spread as ours do. Where its
-mean is at the end of a range, all of them agreed, and the unit is our standard error.
+standard error over n repetitions or, where the paper's mean is at the end of a range, that alone.
 """
 
 from __future__ import annotations
@@ -190,12 +189,8 @@ def judge_claims(
     computed = checks.set_index("check")[["holds", "ours", "se", "low", "high", "theirs"]]
     lines = [*_judge_numbers(comparison, study)]
     for claim in claims:
-        told = {
-            "claim": claim.name,
-            **{name: getattr(claim, name) for name in ("where", "statement", "kind", "metric")},
-            "method": ", ".join(filter(None, [claim.left, claim.right])),
-            "remark": claim.remark,
-        }
+        sides = ", ".join(filter(None, [claim.left, claim.right]))
+        told = claim._asdict() | {"claim": claim.name, "method": sides}
         match claim.kind:
             case "order" | "level":
                 for setting in claim.settings:
@@ -231,24 +226,20 @@ def _judge_numbers(comparison: pd.DataFrame, study: _Study) -> Iterator[dict]:
         written = _EXPERIMENT_4 if line.experiment == "experiment_4" else ""
         noun = f"{line.metric.upper()} of {METHOD_ROWS[line.row].title}"
         claim = f"table_{line.table}_{line.metric}_{line.method}"
-        told = {"where": f"Table {line.table}", **{key: getattr(line, key) for key in CELL}}
+        told = line._asdict() | {"where": f"Table {line.table}"}
+        told |= {"claim": claim, "kind": MEAN, "statement": f"Mean {noun}"}
         reason = _find_runs(runs, lambda mean, paper=line.paper: abs(mean - paper), line.n_paper)
-        yield {
-            **(told | {"claim": claim, "kind": MEAN, "statement": f"Mean {noun}"}),
-            **{"ours": line.mean, "se": line.se, "theirs": line.paper, "units": line.units},
-            **_decide(abs(line.units) <= ERRORS, False, reason or written),
-        }
+        decided = _decide(abs(line.units) <= ERRORS, False, reason or written)
+        yield told | {"ours": line.mean, "theirs": line.paper} | decided
         if not line.paper_bracket > 0:
             continue
         units, as_variance = (_spread_units(line, power) for power in (1.0, 0.5))
         if abs(as_variance) <= ERRORS:
             written = f"As a variance the bracket agrees: ours is {line.sd**2:.4f}."
-        yield {
-            **(told | {"claim": f"{claim}_bracket", "kind": SPREAD}),
-            **{"statement": f"Standard deviation of the {noun}", "theirs": line.paper_bracket},
-            **{"ours": line.sd, "se": line.sd_se, "units": units},
-            **_decide(abs(units) <= ERRORS, False, written),
-        }
+        told |= {"claim": f"{claim}_bracket", "kind": SPREAD, "theirs": line.paper_bracket}
+        told |= {"statement": f"Standard deviation of the {noun}"}
+        told |= {"ours": line.sd, "se": line.sd_se, "units": units}
+        yield told | _decide(abs(units) <= ERRORS, False, written)
 
 
 def _spread_units(line, power: float) -> float:

@@ -50,61 +50,59 @@ _AXES = {
 }
 _POINTS = {"markersize": 3.7, "elinewidth": 1, "capsize": 2, "clip_on": False, "zorder": 3}
 _NOISE = {"normal": (BLUE, "o", -0.6), "exponential": (ORANGE, "s", 0.6)}
-_CAPTIONS = json.loads(
-    Path(__file__).with_name("theorem_captions.json").read_text(encoding="utf-8")
-)
+_CAPTIONS = json.loads(Path(__file__).with_name("theorem_captions.json").read_text("utf-8"))
 _IN_PAPER = 50  # relevant features of Experiment 2
 
 
+@figure_style()
 def draw_scores(scores: pd.DataFrame) -> tuple[Figure, str]:
     """Draw Theorem 1: scores against the share of mislabelled samples, of `simulate_scores`."""
-    with figure_style():
-        figure = new_figure(6.6, 2.7, has_formulas=True)
-        panels = zip(figure.subplots(1, 2), scores.groupby("feature", sort=False), strict=True)
-        for axes, (feature, panel) in panels:
-            closed = panel.groupby("mislabelled")["expected"].mean()
-            axes.plot(100 * closed.index, closed, color=INK, linewidth=1.1, label="closed form")
-            for name, points in panel.groupby("distribution", sort=False):
-                color, marker, shift = _NOISE[name]
-                x, bars = 100 * points["mislabelled"] + shift, 2 * points["standard_error"]
-                look = {"color": color, "fmt": marker, **_POINTS}
-                axes.errorbar(x, points["score"], bars, label=f"simulated, {name} noise", **look)
-            axes.set_title(f"{feature} features", loc="left")
-            axes.set_xlabel("samples mislabelled (%)")
-        relevant, noise = figure.axes
-        relevant.set_ylim(bottom=0)
-        relevant.axhline(2, color=GREY, linewidth=0.8, linestyle=":")
-        write_near(relevant, "$K-1$", (0, 2), (0, 2))
-        relevant.set_ylabel("score $a_j$, mean")
-        relevant.legend(loc="upper right")
-        noise.set_ylim(1.7, 2.3)
+    figure = new_figure(6.6, 2.7, has_formulas=True)
+    panels = zip(figure.subplots(1, 2), scores.groupby("feature", sort=False), strict=True)
+    for axes, (feature, panel) in panels:
+        closed = panel.groupby("mislabelled")["expected"].mean()
+        axes.plot(100 * closed.index, closed, color=INK, linewidth=1.1, label="closed form")
+        for name, points in panel.groupby("distribution", sort=False):
+            color, marker, shift = _NOISE[name]
+            x, bars = 100 * points["mislabelled"] + shift, 2 * points["standard_error"]
+            look = {"color": color, "fmt": marker, **_POINTS}
+            axes.errorbar(x, points["score"], bars, label=f"simulated, {name} noise", **look)
+        axes.set_title(f"{feature} features", loc="left")
+        axes.set_xlabel("samples mislabelled (%)")
+    relevant, noise = figure.axes
+    relevant.set_ylim(bottom=0)
+    relevant.axhline(2, color=GREY, linewidth=0.8, linestyle=":")
+    write_near(relevant, "$K-1$", (0, 2), (0, 2))
+    relevant.set_ylabel("score $a_j$, mean")
+    relevant.legend(loc="upper right")
+    noise.set_ylim(1.7, 2.3)
     return figure, _CAPTIONS["expected_scores"].format(repetitions=scores["repetitions"].iloc[0])
 
 
+@figure_style()
 def draw_bound(partitions: pd.DataFrame) -> tuple[Figure, str]:
     """Draw Theorem 3: the error of k-means and the bound, where there is one."""
     mus = list(dict.fromkeys(partitions["mu"]))
     seen = partitions.dropna(subset="ecr")
-    with figure_style():
-        figure = new_figure(6.4, 3.2, has_formulas=True)
-        axes, handles = figure.subplots(), []
-        for mu, color, marker in zip(mus, categorical_colors(len(mus)), cycle(MARKERS)):
-            points = seen[seen["mu"] == mu]
-            bound = partitions[partitions["mu"] == mu].dropna(subset="bound")
-            drawn = points["n_relevant"], points["ecr"], 2 * points["standard_error"]
-            look = {"color": color, "label": f"μ = {mu:g}: observed", **_POINTS}
-            handles.append(axes.errorbar(*drawn, marker=marker, linewidth=1, **look))
-            look = {"color": color, "label": f"μ = {mu:g}: bound, κ = {kappa(mu):,.0f}"}
-            handles += axes.plot(bound["n_relevant"], bound["bound"], "--", **look)
-            axes.plot(*bound[["n_relevant", "bound"]].iloc[0], color=color, marker="|")
-        axes.axvline(_IN_PAPER, color=GREY, linewidth=0.8, linestyle=":")
-        text = f"$p^*$ = {_IN_PAPER} in\nExperiment 2"
-        write_near(axes, text, (_IN_PAPER, 0.72), (3, 0), va="top")
-        axes.set(xscale="log", ylim=(0, 0.72), xlabel="relevant features $p^*$ (log scale)")
-        axes.set_ylabel("error clustering rate")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-        # Column by column: what was observed above what is promised.
-        figure.legend(handles=handles, loc="outside lower center", ncols=len(mus))
+    figure = new_figure(6.4, 3.2, has_formulas=True)
+    axes, handles = figure.subplots(), []
+    for mu, color, marker in zip(mus, categorical_colors(len(mus)), cycle(MARKERS)):
+        points = seen[seen["mu"] == mu]
+        bound = partitions[partitions["mu"] == mu].dropna(subset="bound")
+        drawn = points["n_relevant"], points["ecr"], 2 * points["standard_error"]
+        look = {"color": color, "label": f"μ = {mu:g}: observed", **_POINTS}
+        handles.append(axes.errorbar(*drawn, marker=marker, linewidth=1, **look))
+        look = {"color": color, "label": f"μ = {mu:g}: bound, κ = {kappa(mu):,.0f}"}
+        handles += axes.plot(bound["n_relevant"], bound["bound"], "--", **look)
+        axes.plot(*bound[["n_relevant", "bound"]].iloc[0], color=color, marker="|")
+    axes.axvline(_IN_PAPER, color=GREY, linewidth=0.8, linestyle=":")
+    text = f"$p^*$ = {_IN_PAPER} in\nExperiment 2"
+    write_near(axes, text, (_IN_PAPER, 0.72), (3, 0), va="top")
+    axes.set(xscale="log", ylim=(0, 0.72), xlabel="relevant features $p^*$ (log scale)")
+    axes.set_ylabel("error clustering rate")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    # Column by column: what was observed above what is promised.
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(mus))
     kappas = "; ".join(f"{stated_kappa(mu):,.0f} and {kappa(mu):,.0f} at μ = {mu:g}" for mu in mus)
     return figure, _CAPTIONS["partition_bound"].format(
         repetitions=seen["repetitions"].iloc[0],
@@ -115,30 +113,29 @@ def draw_bound(partitions: pd.DataFrame) -> tuple[Figure, str]:
     )
 
 
+@figure_style()
 def draw_recovery(table: pd.DataFrame) -> tuple[Figure, str]:
     """Draw Theorems 4 and 5: a row of phase diagrams per plane, a column per fit."""
     planes = [cells for _, cells in table.groupby("plane", sort=False)]
-    with figure_style():
-        figure = new_figure(8.4, 2.5 * len(planes) + 0.3, has_formulas=True)
-        grid = figure.subplots(len(planes), len(_FITS), squeeze=False, sharey="row")
-        for row, cells in zip(grid, planes, strict=True):
-            x, y = (name for name in _AXES if cells[name].nunique() > 1)
-            for axes, (fit, title) in zip(row, _FITS.items(), strict=True):
-                chosen = cells[cells["fit"] == fit]
-                mesh = _draw_cells(axes, chosen.pivot(index=y, columns=x, values="recovered"))
-                _draw_condition(axes, x, cells["n_relevant"].iloc[0])
-                axes.set_title(title, loc="left", fontsize=8.5)
-                axes.set_xlabel(_AXES[x])
-            fixed = {_AXES[n].split()[-1]: cells[n].iloc[0] for n in _AXES if n not in (x, y)}
-            said = ", ".join(f"{symbol} = {value:,g}" for symbol, value in fixed.items())
-            row[0].set_ylabel(f"{_AXES[y]}\n({said})")
-        bar = figure.colorbar(mesh, ax=grid, shrink=0.6, aspect=25, pad=0.01)
-        bar.set_label("share of data sets recovered")
+    figure = new_figure(8.4, 2.5 * len(planes) + 0.3, has_formulas=True)
+    grid = figure.subplots(len(planes), len(_FITS), squeeze=False, sharey="row")
+    for row, cells in zip(grid, planes, strict=True):
+        x, y = (name for name in _AXES if cells[name].nunique() > 1)
+        for axes, (fit, title) in zip(row, _FITS.items(), strict=True):
+            chosen = cells[cells["fit"] == fit]
+            mesh = _draw_cells(axes, chosen.pivot(index=y, columns=x, values="recovered"))
+            _draw_condition(axes, x, cells["n_relevant"].iloc[0])
+            axes.set_title(title, loc="left", fontsize=8.5)
+            axes.set_xlabel(_AXES[x])
+        fixed = {_AXES[n].split()[-1]: cells[n].iloc[0] for n in _AXES if n not in (x, y)}
+        said = ", ".join(f"{symbol} = {value:,g}" for symbol, value in fixed.items())
+        row[0].set_ylabel(f"{_AXES[y]}\n({said})")
+    bar = figure.colorbar(mesh, ax=grid, shrink=0.6, aspect=25, pad=0.01)
+    bar.set_label("share of data sets recovered")
     # The rate rho of the theorems is the second moment over 258.
     n_samples = np.log(50) * 258 / second_moment(0.7)
-    repetitions = table["repetitions"].iloc[0]
-    caption = _CAPTIONS["support_recovery"].format(repetitions=repetitions, n_samples=n_samples)
-    return figure, caption
+    facts = {"repetitions": table["repetitions"].iloc[0], "n_samples": n_samples}
+    return figure, _CAPTIONS["support_recovery"].format(**facts)
 
 
 def _draw_cells(axes: Axes, shares: pd.DataFrame):

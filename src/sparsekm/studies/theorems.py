@@ -163,8 +163,7 @@ def simulate_scores(
 ) -> pd.DataFrame:
     """Average scores as a share of the samples is mislabelled at random (Theorem 1).
 
-    A data set has `n_features` relevant features, and as many noise features. `expected` is the
-    theorem's value, averaged over the mislabellings.
+    There are `n_features` relevant and as many noise features; `expected` is the theorem's value.
     """
     truth, levels = np.repeat(np.arange(3), 20), 0.6 * LEVELS
     rows = []
@@ -196,8 +195,7 @@ def simulate_partitions(
 ) -> pd.DataFrame:
     """Measure the error of k-means as relevant features are added, beside Theorem 3's bound.
 
-    There are three noise features for each relevant one. Below the rows of the simulation are those
-    of the bound, from kappa to 100,000 relevant features.
+    There are three noise features for each relevant one. The last rows are those of the bound.
     """
     rows = []
     for mu, count in track([*product(mus, n_relevant)]):
@@ -309,10 +307,8 @@ def _check_bounds(root: int) -> Found:
         worst = max(worst, float(np.max(tails / (2 * np.exp(-(t**2) / (16 * mean))))))
     yield "tail_bound", {"holds": worst <= 1, "ours": worst, "theirs": 1.0}
     values = [best_impure_value(error) for error in np.linspace(0, 2 / 3, 11)]
-    yield (
-        "impure_value",
-        {"holds": bool(np.all(np.diff(values) < 0)), "ours": values[1] / values[0]},
-    )
+    falls = bool(np.all(np.diff(values) < 0))
+    yield "impure_value", {"holds": falls, "ours": values[1] / values[0]}
 
 
 def _check_partitions(root: int) -> Found:

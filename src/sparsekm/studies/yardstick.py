@@ -70,9 +70,8 @@ def run_seeds(
 ) -> pd.DataFrame:
     """Run a method, see `fit_method`, with every seed as `random_state`.
 
-    The stem of the file is the name of the data set. If there are more than `max_samples`, each
-    seed draws its own subsample. `effort` is ``n_sparsities`` and ``n_references`` of a method that
-    is tuned by the gap. A row per seed has the sizes and the measures of `score_method`.
+    Of more samples than `max_samples` each seed draws its own. `effort` is ``n_sparsities`` and
+    ``n_references``. A row per seed has the sizes and the measures of `score_method`.
     """
     name, rows = Path(file).stem, []
     for seed in seeds:
@@ -155,8 +154,8 @@ SOLVED = 0.25
 def summarise(table: pd.DataFrame) -> pd.DataFrame:
     """Average the results of `run_seeds` over seeds, for every data set and method.
 
-    Of sizes it is the maximum, of measures the mean and, with the ending _sd, the standard
-    deviation, of seconds the median, since the first fit of a job also loads or compiles code.
+    Of measures it is also the standard deviation, with the ending _sd, of sizes the maximum, and of
+    seconds the median, since the first fit of a job also loads or compiles code.
     """
     groups = table.groupby(["data_set", "method"], sort=False)
     summary = groups[_SHAPE].max()

@@ -21,8 +21,13 @@ from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.unequal_samples import describe_weighted, with_weights
-from sparsekm.cluster.weight_step import PENALTIES
-from sparsekm.tuning.feature_ranking import choose_screening
+from sparsekm.cluster.weight_step import PENALTIES, group_means, make_step
+from sparsekm.tuning.feature_ranking import (
+    choose_screening,
+    count_differing,
+    count_units,
+    noise_correlation,
+)
 from sparsekm.tuning.fold_fits import (
     N_REPEATS,
     FoldFit,
@@ -36,7 +41,6 @@ from sparsekm.tuning.fold_fits import (
     match_clusters,
     sample_reproducibility,
 )
-from sparsekm.tuning.gap import count_differing, noise_correlation
 from sparsekm.tuning.separation import (
     LEVEL,
     MatchedFold,
@@ -70,6 +74,7 @@ class ConsensusFit:
     is_joined: bool  # clusters of the fit were joined into these
     is_weighed: bool  # the weights follow from the clusters, whose fit kept other features
     fitted_sparsity: float  # that of Algorithm 1
+    groups: np.ndarray | None  # (n_features,): `unit_numbers` of `ScaledData`
     counts: pd.DataFrame | None = None  # a row per number of clusters tried, if it was chosen
 
     @property
@@ -110,7 +115,8 @@ class ConsensusFit:
                 scores = feature_scores(as_matrix(X), labels, n_clusters)
             else:
                 scores = describe_weighted(weighted, labels, n_clusters)[1]
-            fit = _weigh(estimator.penalty, fit, labels, scores, int(self.fit.n_selected[0]))
+            count = count_units(np.flatnonzero(self.fit.weights[0]), self.groups)
+            fit = _weigh(estimator.penalty, fit, labels, scores, count, self.groups)
         return replace(self, fit=fit)
 
     def sentence(self) -> str:
@@ -172,16 +178,12 @@ def fit_consensus(
 ) -> ConsensusFit:
     """Cluster data by the consensus of fits of folds.
 
-    Of the `estimator`, L0KMeans or L1KMeans, the number of clusters, the guard, the penalty and the
-    threads are used. With `choose` the number is how many groups stand apart: that number stops
-    growing with the number of clusters, and is the largest that two numbers tried reach, or one
-    reaches with every cluster apart beyond doubt (adjusted for the numbers tried). Where no groups
-    stand apart, the most reproducible number is shown. Neighbours without a valley between them
-    become one, if more than one remains, with `choose` or `join`.
-
-    None as `sparsity` keeps the features that differ between the clusters or, with `selection`
-    "signature", the smallest set that tells them apart. Samples with the same number in `blocks`
-    are left out together. `progress` is called after each fold, or number of clusters.
+    The `estimator` is an L0KMeans or L1KMeans. With `choose` the number of clusters is how many
+    groups stand apart: the largest number that two numbers tried reach, or one reaches with every
+    cluster apart beyond doubt. Where none stand apart, the most reproducible number is shown.
+    Neighbours without a valley between them become one, if more than one remains, with `choose` or
+    `join`. Samples with the same number in `blocks` are left out together. `progress` is called
+    after each fold, or number of clusters.
     """
     screening = choose_screening(data) if screening == "auto" else screening
     search = _Search(estimator, data, screening, sparsity, seed, blocks)
@@ -250,8 +252,7 @@ class _Search:
         """Fit by the consensus of screens, and of what the features' correlation calls for.
 
         Independent features have the optimum's votes as well. Where they correlate and no clusters
-        stand apart, they may follow factors: the clusters of components that count each factor once
-        take their place if some of them stand apart and the folds reproduce them better.
+        stand apart, those of components may, and replace them if the folds reproduce them better.
         """
         fit_starts = partial(
             fit_folds,
@@ -266,7 +267,9 @@ class _Search:
         )
         folds = fit_starts(start="screens")
         fit = self._fit_from(n_clusters, folds)
-        noise = noise_correlation(self.data.X, fit.labels[0], fit.weights[0])
+        noise = noise_correlation(
+            self.data.X, fit.labels[0], fit.weights[0], self.data.unit_numbers
+        )
         if not noise.is_beyond_chance:
             folds = [_join(*pair) for pair in zip(folds, fit_starts(start="optimum"), strict=True)]
             fit = self._fit_from(n_clusters, folds)
@@ -283,10 +286,11 @@ class _Search:
         matrix, guard = self.data.matrix, int(self.estimator.min_cluster_size)
         partitions = np.concatenate([fold.labels for fold in folds])
         start = consensus_partition(partitions, n_clusters, seed=self.seed, min_cluster_size=guard)
-        own = clone(self.estimator).set_params(n_clusters=n_clusters)
+        asked = {"n_clusters": n_clusters, "feature_groups": self.data.unit_numbers}
+        own = clone(self.estimator).set_params(**asked)
         if self.sparsity is not None:
             return fit_from(own, matrix, start, self.sparsity)
-        few = PENALTIES[own.penalty].bound_of(kept_features(n_clusters, matrix.n_features))
+        few = PENALTIES[own.penalty].bound_of(kept_features(n_clusters, self.data.n_units))
         return fit_few(own, matrix, start, few)
 
     def _judge(self, fit: SparsityPath, folds: list[FoldFit]) -> _Trial:
@@ -305,7 +309,7 @@ class _Search:
 
     def describe(self, trial: _Trial, group: np.ndarray | None, selection: str) -> ConsensusFit:
         """Choose features of the clusters, joined by `group`, and measure their reproducibility."""
-        X, matrix, fit = self.data.X, self.data.matrix, trial.fit
+        X, matrix, fit, groups = self.data.X, self.data.matrix, trial.fit, self.data.unit_numbers
         matched, apart = trial.matched, trial.separation
         labels, n_fitted = fit.labels[0], len(trial.group)
         if group is not None:
@@ -315,13 +319,13 @@ class _Search:
         if joined:
             matched = [fold.join(group) for fold in matched]
             apart = self._separate(fit, labels, matched)
-        signatures = find_signatures(X, labels, matched, N_REPEATS)
+        signatures = find_signatures(X, labels, matched, N_REPEATS, groups)
         if self.sparsity is None:
             scores = feature_scores(matrix, labels, n_clusters)
-            count = count_differing(matrix, labels, scores)
+            count = count_differing(matrix, labels, scores, groups)
             if selection == "signature" and signatures[0].features is not None:
-                count = len(signatures[0].features)
-            fit = _weigh(self.estimator.penalty, fit, labels, scores, count)
+                count = count_units(signatures[0].features, groups)
+            fit = _weigh(self.estimator.penalty, fit, labels, scores, count, groups)
         partitions = np.concatenate([fold.labels for fold in trial.folds])
         everyone = np.array([fold.labels for fold in matched]) if joined else partitions
         kept = np.concatenate([features for fold in trial.folds for features in fold.kept])
@@ -338,6 +342,7 @@ class _Search:
             is_joined=joined,
             is_weighed=self.sparsity is None,
             fitted_sparsity=float(trial.fit.sparsities[0]),
+            groups=groups,
         )
 
 
@@ -357,11 +362,10 @@ def _tabulate(partitions: np.ndarray, starts: Sequence[str], labels: np.ndarray)
     return pd.DataFrame(rows, columns=["start", "n_fits", "reproducibility", "agreement"])
 
 
-def _weigh(penalty: str, fit: SparsityPath, labels, scores, count: int) -> SparsityPath:
+def _weigh(penalty: str, fit: SparsityPath, labels, scores, count: int, groups) -> SparsityPath:
     """Return a fit with these labels, whose `count` features have the penalty's best weights."""
-    step = PENALTIES[penalty]
-    sparsity = step.bound_for(scores, count)
-    weights = step(sparsity).weigh(scores)
+    sparsity = PENALTIES[penalty].bound_for(group_means(scores, groups), count)
+    weights = make_step(penalty, sparsity, groups).weigh(scores)
     return replace(
         fit,
         sparsities=np.array([float(sparsity)]),

@@ -1,4 +1,4 @@
-"""Which features to cluster first: a ranking made before any clustering.
+"""Which features to cluster first, and which differ between the clusters that were found.
 
 Where all features share a unit, as genes of one assay do, those that mark classes vary more than
 others of the same mean: the highly variable ones. Where they do not, or where their variances were
@@ -7,10 +7,12 @@ made equal, scale says nothing, and a feature counts by how far its distribution
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
+from scipy.stats import f as fisher
+from scipy.stats import false_discovery_control
 
 from sparsekm.cluster.matrices.dense_parts import (
     feature_means,
@@ -18,9 +20,14 @@ from sparsekm.cluster.matrices.dense_parts import (
     log_variances,
     variance_beyond_trend,
 )
+from sparsekm.cluster.matrices.matrix import FeatureMatrix
 from sparsekm.cluster.matrices.scaled_data import ScaledData
+from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.screening import marginal_scores
+from sparsekm.cluster.weight_step import group_means
+from sparsekm.metrics import label_codes
 from sparsekm.runtime.compiled import compiled
+from sparsekm.runtime.threads import one_blas_thread
 
 SCREENINGS = ["auto", "trend", "variance", "marginal", "all"]
 # Screens hold so many of the features that rank first. With no more features than the smallest
@@ -53,7 +60,7 @@ def moments_as_they_came(
 def choose_screening(data: ScaledData) -> str:
     """Tell how the features of data are ranked: an entry of `SCREENINGS`, never "auto"."""
     means, variances = moments_as_they_came(data)
-    if len(means) <= SCREENS[0]:
+    if data.n_units <= SCREENS[0]:
         return "all"
     low, high = np.quantile(variances, TAILS)
     if high <= EQUAL_VARIANCES * low:
@@ -70,10 +77,14 @@ def choose_screening(data: ScaledData) -> str:
 def rank_features(
     data: ScaledData, screening: str, samples: np.ndarray | None = None
 ) -> np.ndarray:
-    """Order features by the first to be looked at, from some of the samples; ties by position."""
+    """Order features by the first to be looked at, from some of the samples; ties by position.
+
+    Groups are ordered by the mean ranks of their features, since a feature that is constant in
+    these samples has no finite score.
+    """
     if screening == "all":
-        return np.arange(data.X.shape[1])
-    if screening == "marginal":
+        scores = np.zeros(data.X.shape[1])
+    elif screening == "marginal":
         part: Any = data.X if samples is None else data.X[samples]
         scores = marginal_scores(part, n_jobs=1)
     else:
@@ -81,7 +92,34 @@ def rank_features(
         scores = log_variances(variances)
         if screening == "trend":
             scores = variance_beyond_trend(means, variances)
-    return np.argsort(-scores, kind="stable")
+    order = order_features(scores)
+    return (
+        order
+        if data.unit_numbers is None
+        else order_features(-np.argsort(order), data.unit_numbers)
+    )
+
+
+def order_features(scores: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
+    """Order features by descending scores, or whole groups by their means; ties by position."""
+    if groups is None:
+        return np.argsort(-scores, kind="stable")
+    return np.lexsort([groups, -group_means(scores, groups)[groups]])
+
+
+def number_units(order: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
+    """Return numbers of features, or of their groups, in an order of whole groups."""
+    return np.arange(len(order)) if groups is None else label_codes(groups[order], "groups")
+
+
+def first_features(order: np.ndarray, count: int, groups: np.ndarray | None) -> np.ndarray:
+    """Return the first `count` features of an order, or those of the first groups."""
+    return order[number_units(order, groups) < count]
+
+
+def count_units(features: np.ndarray, groups: np.ndarray | None) -> int:
+    """Count features, or the groups that they are in."""
+    return len(features if groups is None else np.unique(groups[features]))
 
 
 @compiled
@@ -97,3 +135,104 @@ def _moments(X, samples, means, variances):
             difference = X[i, j] - means[j]
             variances[j] += difference * difference
     variances /= n
+
+
+# Features count as correlated where chance alone would need so many standard errors: the pairs of
+# a feature are not quite independent, and labels fitted to the data are not quite the clusters.
+BEYOND_CHANCE = 5.0
+# So many features, evenly spaced, stand for all.
+MOST_CORRELATED = 300
+
+
+class NoiseCorrelation(NamedTuple):
+    """How far features correlate within clusters."""
+
+    # Mean squared correlation of two features times (n_samples - n_clusters): about 1 where they
+    # are independent, more where they correlate.
+    mean: float
+    n_pairs: int  # pairs of features it is the mean of
+
+    @property
+    def is_beyond_chance(self) -> bool:
+        """Whether the features count as correlated."""
+        return (self.mean - 1) * (self.n_pairs / 2) ** 0.5 > BEYOND_CHANCE
+
+
+@one_blas_thread
+def noise_correlation(
+    X: np.ndarray | csr_array,
+    labels: np.ndarray,
+    weights: np.ndarray,
+    groups: np.ndarray | None = None,
+) -> NoiseCorrelation:
+    """Compare the correlations of dropped features within clusters with those expected by chance.
+
+    For independent features of n samples in K clusters, the squared correlations average 1 / (n -
+    K) and, in units of that, each has a variance of about 2. Of a group, one feature is used.
+    """
+    if labels.min() < 0:
+        X, labels = X[labels >= 0], labels[labels >= 0]
+    dropped = np.flatnonzero(np.asarray(weights) == 0)
+    used = dropped if len(dropped) > 1 else np.arange(X.shape[1])
+    if groups is not None:
+        used = used[np.unique(groups[used], return_index=True)[1]]
+    if len(used) > MOST_CORRELATED:
+        used = used[np.linspace(0, len(used) - 1, MOST_CORRELATED).round().astype(int)]
+    n_clusters, columns = int(labels.max()) + 1, X[:, used].astype(np.float64)
+    centers = cluster_centers(columns, labels, n_clusters)
+    if issparse(columns):
+        # From the products of the stored values, without a dense matrix. Sums of squares this small
+        # beside those about 0 are rounding.
+        centers, products = np.nan_to_num(centers), (columns.T @ columns).toarray()
+        least = 1e-12 * products.diagonal()
+        products -= centers.T @ (centers * np.bincount(labels, minlength=n_clusters)[:, None])
+        varies = products.diagonal() > least
+        norms = np.sqrt(products.diagonal()[varies])
+        correlations = products[np.ix_(varies, varies)] / np.outer(norms, norms)
+    else:
+        columns -= centers[labels]
+        norms = np.sqrt(np.einsum("ij,ij->j", columns, columns))
+        # What is constant within clusters correlates with nothing.
+        varies = norms > 1e-9 * max(norms.max(initial=0.0), 1e-300)
+        columns = columns[:, varies] / norms[varies]
+        correlations = columns.T @ columns
+    count = len(correlations)
+    if count < 2:
+        return NoiseCorrelation(1.0, 0)
+    total = np.square(correlations).sum() - count
+    mean = float(total / (count * (count - 1)) * (len(labels) - n_clusters))
+    return NoiseCorrelation(mean, count * (count - 1) // 2)
+
+
+# Share of features without any difference between the clusters among those that are counted.
+FALSE_DISCOVERIES = 0.1
+# Of many samples every difference is beyond chance: one that counts explains at least this share of
+# a feature's variance, a medium effect by the convention of Cohen (1988), f = .25.
+MEDIUM_EFFECT = 0.25**2 / (1 + 0.25**2)
+
+
+def count_differing(
+    matrix: FeatureMatrix,
+    labels: np.ndarray,
+    between: np.ndarray,
+    groups: np.ndarray | None = None,
+) -> int:
+    """Count the features, at least 1, whose means differ clearly between clusters.
+
+    `between` (n_features,) are the scores a_j. A group counts as one feature with the mean sums of
+    squares of its own, which is exact for copies and cautious for others. This describes the
+    clusters and tests nothing: an analysis of variance of each feature at a false discovery rate of
+    10 % (Benjamini & Hochberg 1995, doi:10.1111/j.2517-6161.1995.tb02031.x) gives the threshold,
+    and the clusters must explain at least 5.9 % of the feature's variance.
+    """
+    between, total = (group_means(values, groups) for values in (between, matrix.squares))
+    between_df = int(labels.max())
+    within_df = len(labels) - between_df - 1
+    if between_df < 1 or within_df <= 0:
+        return len(between)
+    within = np.maximum(total - between, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (between / between_df) / (within / within_df)
+    p_values = fisher.sf(np.nan_to_num(ratio, nan=0.0, posinf=np.inf), between_df, within_df)
+    found = false_discovery_control(p_values) <= FALSE_DISCOVERIES
+    return max(1, int(np.count_nonzero(found & (between >= MEDIUM_EFFECT * total))))

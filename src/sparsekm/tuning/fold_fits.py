@@ -2,12 +2,10 @@
 
 In each fold the features are ranked by the samples that were drawn, k-means is run on the screens
 that rank first, and Algorithm 1 from there picks few of their features. Independent features are
-better started from the optimum of all of them, which correlated ones lead astray, as they lead
-k-means along the factors that they share: on principal components of equal variance each factor
-counts once, however many features follow it.
-
-The co-association of two samples is the share of the partitions in which they are together;
-k-means on its rows gives the consensus (Fred & Jain 2005, doi:10.1109/TPAMI.2005.113).
+better started from the optimum of all of them, which correlated ones lead astray; on principal
+components of equal variance each factor counts once, however many features follow it. k-means on
+shares of partitions in which two samples are together gives the consensus (Fred & Jain 2005,
+doi:10.1109/TPAMI.2005.113).
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
@@ -28,10 +27,19 @@ from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.validation import check_count
 from sparsekm.cluster.weight_step import PENALTIES
+from sparsekm.metrics import label_codes
+from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import one_blas_thread, run_side_by_side
-from sparsekm.tuning.feature_ranking import SCREENS, rank_features
-from sparsekm.tuning.gap import count_differing
+from sparsekm.tuning.feature_ranking import (
+    SCREENS,
+    count_differing,
+    count_units,
+    first_features,
+    number_units,
+    rank_features,
+)
 
 N_REPEATS = 5
 N_FOLDS = 10
@@ -107,7 +115,7 @@ def fit_folds(
 
 def screened_start(data: ScaledData, n_clusters: int, screening: str, seed: int) -> np.ndarray:
     """Label samples by k-means on the features that rank first: (n_samples,), int32."""
-    top = rank_features(data, screening)[:START_SCREEN]
+    top = first_features(rank_features(data, screening), START_SCREEN, data.unit_numbers)
     return cluster_top(data, top, KMeans(n_clusters, n_init=N_INIT, random_state=seed))
 
 
@@ -120,12 +128,12 @@ def cluster_top(data: ScaledData, top: np.ndarray, means: KMeans) -> np.ndarray:
 
 
 def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start, index) -> FoldFit:
-    n_samples, n_features = data.X.shape
+    n_samples = data.X.shape[0]
     everyone = np.arange(n_samples)
     drawn = np.setdiff1d(everyone, folds[index])
     most = MOST_FEATURES if start == "optimum" else SCREENS[-1]
     # All samples, or at last all features, where those drawn could not be clustered.
-    for samples, limit in ((drawn, most), (everyone, most), (everyone, n_features)):
+    for samples, limit in ((drawn, most), (everyone, most), (everyone, data.n_units)):
         top = _first_features(data, screening, samples, limit)
         matrix = CentredMatrix(as_dense(data.X[:, top])[samples])
         if _can_cluster(matrix, n_clusters):
@@ -133,8 +141,9 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start,
     seeds = np.random.SeedSequence(seed, spawn_key=(index, 7)).generate_state(1)
     share = len(samples) / n_samples
     guard = max(1, int(min_cluster_size * share))
+    groups = None if data.unit_numbers is None else number_units(top, data.unit_numbers)
     labels, kept, starts = [], [], []
-    for name, found, weights in STARTS[start](matrix, n_clusters, guard, int(seeds[0])):
+    for name, found, weights in STARTS[start](matrix, n_clusters, guard, int(seeds[0]), groups):
         places = np.flatnonzero(weights)
         values = as_dense(data.X[:, top[places]])
         labels.append(label_everyone(values, values[samples], found, weights[places]))
@@ -147,29 +156,37 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start,
 def _first_features(data, screening, samples, most) -> np.ndarray:
     """Rank features by some of the samples; what is remembered are no more than `MOST_FEATURES`."""
     if most > MOST_FEATURES:
-        return rank_features(data, screening, samples)[:most]
+        return rank_features(data, screening, samples)
     key = screening, samples.tobytes()
     if key not in data.ranked:
-        data.ranked[key] = rank_features(data, screening, samples)[:MOST_FEATURES].copy()
-    return data.ranked[key][:most]
+        ranked = rank_features(data, screening, samples)
+        data.ranked[key] = first_features(ranked, MOST_FEATURES, data.unit_numbers)
+    return first_features(data.ranked[key], most, data.unit_numbers)
 
 
-def _fit_screens(matrix, n_clusters, guard, seed):
+def _fit_screens(matrix, n_clusters, guard, seed, groups):
     """Yield name, labels and weights: Algorithm 1 from k-means on every screen."""
-    n_features = matrix.n_features
-    sizes = [size for size in SCREENS if size < n_features] + [n_features]
+    everything = np.arange(matrix.n_features)
+    n_units = count_units(everything, groups)
+    sizes = [size for size in SCREENS if size < n_units] + [n_units]
     for size in [size for size in sizes if size <= SCREENS[-1]] or sizes:
-        screen = matrix.select(np.arange(size))
+        screen = matrix.select(first_features(everything, size, groups))
         if _can_cluster(screen, n_clusters):
-            yield f"{size} features", *_fit_few_from(matrix, screen, n_clusters, guard, seed)
+            found = _fit_few_from(matrix, screen, n_clusters, guard, seed, groups)
+            yield f"{size} {_unit(groups)}", *found
 
 
-def _fit_few_from(matrix, seen, n_clusters, guard, seed) -> tuple[np.ndarray, np.ndarray]:
+def _unit(groups) -> str:
+    return "features" if groups is None else "groups"
+
+
+def _fit_few_from(matrix, seen, n_clusters, guard, seed, groups) -> tuple[np.ndarray, np.ndarray]:
     """Run Algorithm 1 from k-means on what is seen of the samples; return labels and weights."""
     shared = {"min_cluster_size": guard, "random_state": seed, "n_jobs": 1}
     start = KMeans(n_clusters, n_init=N_INIT, **shared).fit(seen).labels_
-    estimator = L0KMeans(n_clusters, search="alternate", n_init=1, **shared)
-    path = fit_few(estimator, matrix, start, kept_features(n_clusters, matrix.n_features))
+    estimator = L0KMeans(n_clusters, feature_groups=groups, **shared)
+    n_units = count_units(np.arange(matrix.n_features), groups)
+    path = fit_few(estimator, matrix, start, kept_features(n_clusters, n_units))
     return path.labels[0], path.weights[0]
 
 
@@ -178,8 +195,9 @@ def fit_few(
 ) -> SparsityPath:
     """Run Algorithm 1 from a partition; again with fewer features where far fewer differ."""
     path = fit_from(estimator, matrix, labels, sparsity)
-    differing = count_differing(matrix, path.labels[0], path.scores[0])
-    if 2 * differing <= path.n_selected[0]:
+    groups: Any = estimator.feature_groups
+    differing = count_differing(matrix, path.labels[0], path.scores[0], groups)
+    if 2 * differing <= count_units(np.flatnonzero(path.weights[0]), groups):
         fewer = PENALTIES[estimator.penalty].bound_of(differing)
         path = fit_from(estimator, matrix, path.labels[0], fewer)
     return path
@@ -191,32 +209,31 @@ def fit_from(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> Spa
     return estimator.path(X, [sparsity])
 
 
-def _fit_optimum(matrix, n_clusters, guard, seed):
+def _fit_optimum(matrix, n_clusters, guard, seed, groups):
     """Yield the optimum at half, once and twice the number of features that fits keep."""
-    n_samples, n_features = matrix.shape
-    sparsity = kept_features(n_clusters, n_features)
-    grid = np.unique(np.clip([sparsity // 2, sparsity, 2 * sparsity], 1, n_features))
-    guard = max(guard, min(SMALLEST_CLUSTER, n_samples // (4 * n_clusters)))
-    path = L0KMeans(
-        n_clusters, n_init=N_INIT_OPTIMUM, min_cluster_size=guard, random_state=seed, n_jobs=1
-    ).path(matrix, grid)
-    for kept, labels, weights in zip(path.n_selected, path.labels, path.weights, strict=True):
-        yield f"optimum of {kept} features", labels, weights
+    n_units = count_units(np.arange(matrix.n_features), groups)
+    sparsity = kept_features(n_clusters, n_units)
+    grid = np.unique(np.clip([sparsity // 2, sparsity, 2 * sparsity], 1, n_units))
+    guard = max(guard, min(SMALLEST_CLUSTER, matrix.n_samples // (4 * n_clusters)))
+    shared = {"min_cluster_size": guard, "random_state": seed, "n_jobs": 1}
+    estimator = L0KMeans(n_clusters, n_init=N_INIT_OPTIMUM, feature_groups=groups, **shared)
+    path = estimator.path(matrix, grid)
+    for kept, labels, weights in zip(grid, path.labels, path.weights, strict=True):
+        yield f"optimum of {kept} {_unit(groups)}", labels, weights
 
 
-def _fit_components(matrix, n_clusters, guard, seed):
+def _fit_components(matrix, n_clusters, guard, seed, groups):
     """Yield Algorithm 1 from k-means on principal components of equal variance."""
     components = CentredMatrix(equal_components(matrix.columns.T, n_clusters))
     seen = components if _can_cluster(components, n_clusters) else matrix
-    yield "components", *_fit_few_from(matrix, seen, n_clusters, guard, seed)
+    yield "components", *_fit_few_from(matrix, seen, n_clusters, guard, seed, groups)
 
 
 @one_blas_thread
 def equal_components(part: np.ndarray, n_clusters: int) -> np.ndarray:
     """Compute the leading principal components, scaled to equal variance: (n_samples, d).
 
-    They are those beyond noise (Gavish & Donoho 2014, doi:10.1109/TIT.2014.2323359) and, as
-    clusters can be weaker than factors beside them, as many more as the clusters less one.
+    Those beyond noise (Gavish & Donoho 2014, doi:10.1109/TIT.2014.2323359), and n_clusters - 1 more.
     """
     left, values, _ = np.linalg.svd(part - part.mean(axis=0), full_matrices=False)
     values = values[values > 1e-9 * values[0]]
@@ -308,8 +325,7 @@ def match_clusters(
 ) -> np.ndarray:
     """Rename the clusters of another partition after those they match; -1 where they match none.
 
-    As many of `samples` as possible agree. A sample of no cluster, -1, stays so. With `mostly`, two
-    clusters match only if they share more than half of the samples of each.
+    With `mostly`, two clusters match only if they share more than half of the samples of each.
     """
     n_own, n_theirs = int(labels.max()) + 1, int(other.max()) + 1
     samples = samples[other[samples] >= 0]
@@ -323,3 +339,69 @@ def match_clusters(
         larger = np.maximum(counts.sum(axis=1)[own], counts.sum(axis=0)[theirs])
         match[theirs[2 * counts[own, theirs] <= larger]] = -1
     return match[other]
+
+
+BLOCKS_PER_CLUSTER = 4
+"""Of space: neighbours are near-copies of each other, and blocks should be longer than that reach.
+
+With fewer a half may lack whole clusters that are regions (Kunsch 1989,
+doi:10.1214/aos/1176347265).
+"""
+
+
+def check_groups(groups: ArrayLike | None, n_samples: int) -> np.ndarray | None:
+    """Check the groups that a caller gave, and number them: (n_samples,), int64, or None."""
+    if groups is None:
+        return None
+    if np.shape(groups) != (n_samples,):
+        raise ValueError(f"groups: shape={np.shape(groups)} should be ({n_samples},).")
+    numbers = label_codes(groups, "groups")
+    if not numbers.any():
+        raise ValueError(f"groups={np.asarray(groups)[:1].tolist()} should be at least two.")
+    return numbers
+
+
+def space_blocks(positions: np.ndarray, n_blocks: int) -> np.ndarray:
+    """Cut space into blocks of equally many samples, each time across its longest side.
+
+    Returned is the block of each of the `positions`, (n_samples, n_dimensions). There are
+    `n_blocks` or the next lower power of two.
+
+    Examples
+    --------
+    >>> space_blocks(np.array([[0.0, 0], [9, 1], [8, 0], [1, 1]]), 2)
+    array([0, 1, 1, 0])
+    """
+    positions = np.asarray(positions, dtype=np.float64)
+    parts = [np.arange(len(positions))]
+    while 2 * len(parts) <= min(n_blocks, len(positions)):
+        halves = []
+        for part in parts:
+            axis = int(np.ptp(positions[part], axis=0).argmax())
+            order = part[np.argsort(positions[part, axis], kind="stable")]
+            halves += [order[: len(order) // 2], order[len(order) // 2 :]]
+        parts = halves
+    blocks = np.empty(len(positions), dtype=np.int64)
+    for number, part in enumerate(parts):
+        blocks[part] = number
+    return blocks
+
+
+def tuning_sample(
+    n_samples: int, max_samples: int | None, seed: int, estimator: Any = None
+) -> np.ndarray | None:
+    """Draw the samples on which a sparsity is tuned, ascending.
+
+    They depend on the seed and the numbers alone. None stands for all. A sample that the estimator
+    could not cluster is refused.
+    """
+    if max_samples is None or n_samples <= check_count("max_samples", max_samples):
+        return None
+    asked = {} if estimator is None else estimator.get_params()
+    fewest = asked.get("n_clusters", 1) * asked.get("min_cluster_size", 1)
+    if max_samples < fewest:
+        raise ValueError(
+            f"max_samples={max_samples} should be >= n_clusters * min_cluster_size={fewest}."
+        )
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 8)))
+    return draw_samples(n_samples, int(max_samples), rng)

@@ -1,30 +1,23 @@
-r"""How many features to keep: the gap curve and its rules, their limit, and those that differ.
+r"""How many features to keep: the gap curve, its rules, and their limit.
 
 .. math:: \mathrm{gap}(s) = \log O(s) - \frac1B \sum_b \log O^*_b(s) ,
 
 with O(s) the objective on the data and O*_b on reference b (Tibshirani, Walther & Hastie 2001,
 doi:10.1111/1467-9868.00293; for sparse k-means Witten & Tibshirani 2010,
-doi:10.1198/jasa.2010.tm09415), and the rules that read it. The default sparsities are a geometric
-grid between a handful of features and all of them.
+doi:10.1198/jasa.2010.tm09415), and the rules that read it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array, issparse
-from scipy.stats import f as fisher
-from scipy.stats import false_discovery_control
 
-from sparsekm.cluster.matrices.matrix import FeatureMatrix
-from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.sparsity_path import SparsityPath
 from sparsekm.cluster.validation import check_choice
 from sparsekm.cluster.weight_step import PENALTIES, resolve_sparsities
-from sparsekm.runtime.threads import one_blas_thread
+from sparsekm.tuning.feature_ranking import NoiseCorrelation, noise_correlation
 
 
 def gap_curve(path: SparsityPath, reference_objectives: np.ndarray) -> pd.DataFrame:
@@ -84,69 +77,6 @@ def refined_sparsities(
         finer = np.rint(finer)
     known = np.isclose(finer[:, None], sparsities).any(axis=1)
     return np.union1d(sparsities, finer[~known])
-
-
-# Features count as correlated where chance alone would need so many standard errors: the pairs of
-# a feature are not quite independent, and labels fitted to the data are not quite the clusters.
-BEYOND_CHANCE = 5.0
-# So many features, evenly spaced, stand for all.
-MOST_CORRELATED = 300
-
-
-class NoiseCorrelation(NamedTuple):
-    """How far features correlate within clusters."""
-
-    # Mean squared correlation of two features times (n_samples - n_clusters): about 1 where they
-    # are independent, more where they correlate.
-    mean: float
-    n_pairs: int  # pairs of features it is the mean of
-
-    @property
-    def is_beyond_chance(self) -> bool:
-        """Whether the features count as correlated."""
-        return (self.mean - 1) * (self.n_pairs / 2) ** 0.5 > BEYOND_CHANCE
-
-
-@one_blas_thread
-def noise_correlation(
-    X: np.ndarray | csr_array, labels: np.ndarray, weights: np.ndarray
-) -> NoiseCorrelation:
-    """Compare the correlations of dropped features within clusters with those expected by chance.
-
-    For independent features of n samples in K clusters, the squared correlations average 1 / (n -
-    K) and, in units of that, each has a variance of about 2. Where fewer than two features are
-    dropped, all are used. Samples of no cluster, -1, are left out.
-    """
-    if labels.min() < 0:
-        X, labels = X[labels >= 0], labels[labels >= 0]
-    dropped = np.flatnonzero(np.asarray(weights) == 0)
-    used = dropped if len(dropped) > 1 else np.arange(X.shape[1])
-    if len(used) > MOST_CORRELATED:
-        used = used[np.linspace(0, len(used) - 1, MOST_CORRELATED).round().astype(int)]
-    n_clusters, columns = int(labels.max()) + 1, X[:, used].astype(np.float64)
-    centers = cluster_centers(columns, labels, n_clusters)
-    if issparse(columns):
-        # From the products of the stored values, without a dense matrix. Sums of squares this small
-        # beside those about 0 are rounding.
-        centers, products = np.nan_to_num(centers), (columns.T @ columns).toarray()
-        least = 1e-12 * products.diagonal()
-        products -= centers.T @ (centers * np.bincount(labels, minlength=n_clusters)[:, None])
-        varies = products.diagonal() > least
-        norms = np.sqrt(products.diagonal()[varies])
-        correlations = products[np.ix_(varies, varies)] / np.outer(norms, norms)
-    else:
-        columns -= centers[labels]
-        norms = np.sqrt(np.einsum("ij,ij->j", columns, columns))
-        # What is constant within clusters correlates with nothing.
-        varies = norms > 1e-9 * max(norms.max(initial=0.0), 1e-300)
-        columns = columns[:, varies] / norms[varies]
-        correlations = columns.T @ columns
-    count = len(correlations)
-    if count < 2:
-        return NoiseCorrelation(1.0, 0)
-    total = np.square(correlations).sum() - count
-    mean = float(total / (count * (count - 1)) * (len(labels) - n_clusters))
-    return NoiseCorrelation(mean, count * (count - 1) // 2)
 
 
 # The largest share of correlated features that is kept.
@@ -233,31 +163,3 @@ def select_sparsity(
     if rule == "max":
         return best
     return int((gap >= gap[best] - gap_table["se"].iloc[best]).argmax())
-
-
-# Share of features without any difference between the clusters among those that are counted.
-FALSE_DISCOVERIES = 0.1
-# Of many samples every difference is beyond chance: one that counts explains at least this share of
-# a feature's variance, a medium effect by the convention of Cohen (1988), f = .25.
-MEDIUM_EFFECT = 0.25**2 / (1 + 0.25**2)
-
-
-def count_differing(matrix: FeatureMatrix, labels: np.ndarray, between: np.ndarray) -> int:
-    """Count the features, at least 1, whose means differ clearly between clusters.
-
-    `between` (n_features,) are the scores a_j. This describes the clusters and tests nothing, since
-    the data that made them are used again: an analysis of variance of each feature at a false
-    discovery rate of 10 % (Benjamini & Hochberg 1995, doi:10.1111/j.2517-6161.1995.tb02031.x) gives
-    the threshold, and the clusters must explain at least 5.9 % of the feature's variance.
-    """
-    between_df = int(labels.max())
-    within_df = len(labels) - between_df - 1
-    if between_df < 1 or within_df <= 0:
-        return len(between)
-    total = matrix.squares
-    within = np.maximum(total - between, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = (between / between_df) / (within / within_df)
-    p_values = fisher.sf(np.nan_to_num(ratio, nan=0.0, posinf=np.inf), between_df, within_df)
-    found = false_discovery_control(p_values) <= FALSE_DISCOVERIES
-    return max(1, int(np.count_nonzero(found & (between >= MEDIUM_EFFECT * total))))

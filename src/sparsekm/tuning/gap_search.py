@@ -15,15 +15,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.batches import check_batch, compare_batches
-from sparsekm.cluster.matrices.containers import Data, Seed, as_readable, compute
+from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, as_readable, compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes, take_rows
-from sparsekm.cluster.missing import fill_missing, imputes
-from sparsekm.cluster.path_estimator import (
+from sparsekm.cluster.reading import (
     FeatureSelector,
+    fill_missing,
+    imputes,
     read_data,
     read_holes,
     read_new,
-    read_varying,
     remember_features,
 )
 from sparsekm.cluster.sparsity_path import SparsityPath
@@ -32,7 +32,7 @@ from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.cluster.weight_step import FeatureGroups
 from sparsekm.runtime.random_state import seed_sequence
 from sparsekm.runtime.threads import grant_threads, run_side_by_side
-from sparsekm.tuning.fold_fits import draw_folds
+from sparsekm.tuning.fold_fits import check_groups, draw_folds, tuning_sample
 from sparsekm.tuning.gap import (
     RULES,
     feature_limit,
@@ -42,7 +42,6 @@ from sparsekm.tuning.gap import (
     select_sparsity,
 )
 from sparsekm.tuning.references import REFERENCES, SPATIAL, check_reference, reference_objectives
-from sparsekm.tuning.sample_blocks import check_groups, tuning_sample
 from sparsekm.tuning.separation import refit_folds, separation
 
 
@@ -50,45 +49,40 @@ from sparsekm.tuning.separation import refit_folds, separation
 class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator):
     """Choose the sparsity at which the objective most exceeds that of data without clusters.
 
+    The gap statistic of Tibshirani, Walther & Hastie (2001, doi:10.1111/1467-9868.00293), as Witten
+    & Tibshirani (2010, doi:10.1198/jasa.2010.tm09415) use it.
+
     Parameters
     ----------
     estimator : estimator with `sparsity` and `path`
-        For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used. Its `trim` holds for
-        references, too, which are made of the samples kept; columns of one group of its
-        `feature_groups` are permuted together. References are searched as the data are: from labels
-        given as `init`, too, which say nothing about a reference, so that the gap then also holds
-        what the labels know. With ``missing="impute"`` as many of their values are missing as of
-        the data's, and filled likewise.
+        For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used. References are searched as
+        the data are: trimmed, with as many values missing, columns of one group permuted together,
+        and from labels given as `init`, so that the gap then also holds what these know.
     sparsities : None or array-like, default=None
-        The grid; None is `sparsekm.tuning.gap.default_sparsities` for the features that vary.
-        Constant features have no part in the search: shares are of the others, and more features
-        than these are all of them.
+        The grid; None is `sparsekm.tuning.gap.default_sparsities`. Constant features have no part
+        in the search.
     n_references : int, default=10
         Number of reference data sets, >= 2.
     reference : {"permutation", "gaussian", "shrunk", "spatial"}, default="permutation"
         "permutation" permutes every column separately, as in the paper; "gaussian" draws from a
-        single Gaussian with the means and covariances of the data; "shrunk" does the same with
-        shrunk correlations, without those that may be due to chance; "spatial" permutes every
-        column so that its autocorrelation in space remains, which needs `positions` in `fit`. See
-        `sparsekm.tuning.references`.
+        single Gaussian with the means and covariances of the data, "shrunk" without correlations
+        that may be due to chance; "spatial" permutes every column so that its autocorrelation in
+        space remains, which needs `positions` in `fit`. See `sparsekm.tuning.references`.
     rule : {"max", "one-se", "auto"}, default="max"
         "max" is the paper's rule; "auto" keeps at most a quarter of the features if they are
         correlated within clusters. See `sparsekm.tuning.gap.select_sparsity`.
     n_refined : int, default=0
-        Number of further sparsities that a second stage adds around the largest gap, between its
-        neighbours in the grid. Data and the same references are then fitted again at all
-        sparsities: along a path the fits help each other, so objectives of two paths could not
-        be compared. Only an estimator with `independent_fits` is spared that.
+        Number of further sparsities that a second stage adds between the neighbours of the largest
+        gap. Data and the same references are then fitted again at all sparsities, since along a
+        path the fits help each other.
     max_samples : int, default=None
         If there are more samples, this many are drawn at random to choose the sparsity, with their
         own path and references. All samples are then fitted at this sparsity. None uses all.
     n_jobs : int, default=None
-        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
-        Data and references are fitted in parallel, sharing the threads. Each holds a copy of the
-        data; at most as many run at once as hold 512 MB together.
+        As in `L0KMeans`. Data and references are fitted in parallel, at most as many at once as
+        hold 512 MB of copies together.
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness of references and searches. Reference b depends only on (seed, b).
-        None draws fresh entropy, and never NumPy's global generator.
     verbose : int, default=0
         Whether to print progress.
 
@@ -99,24 +93,15 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     best_index_ : int
         Row of `results_`.
     best_estimator_ : estimator
-        The path's own fit at the best sparsity, not a refit, unless samples were drawn. With
-        `n_refined` the better of the fits of both stages.
+        The path's own fit at the best sparsity, not a refit, unless samples were drawn.
     results_ : pandas.DataFrame
-        The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`. It compares the
-        first objectives of `path_` with those of the references.
+        The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`.
     path_ : SparsityPath
         The fits on the data, or on the samples drawn.
-    limit_ : FeatureLimit or None
-        The limit found by ``rule="auto"``; None with other rules.
-    conclusion_ : str or None
-        With ``rule="auto"``, one sentence on what determined the number of kept features.
+    limit_, conclusion_ : FeatureLimit or None, str or None
+        With ``rule="auto"``, the limit, and what determined the number of kept features.
     labels_, feature_weights_, n_features_in_, feature_names_in_
         Those of `best_estimator_`.
-
-    References
-    ----------
-    Tibshirani, Walther & Hastie (2001), doi:10.1111/1467-9868.00293.
-    Witten & Tibshirani (2010), doi:10.1198/jasa.2010.tm09415.
 
     Examples
     --------
@@ -163,9 +148,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         batch : array-like of shape (n_samples,), default=None
             The batch of each sample: as in `SparseKMeans.fit`.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts: one of weight two as if it were given twice, in references,
-            too; one of weight 0 is labelled as `predict` does. Weights that are no small multiples
-            of a common unit are rounded so that samples are given at most eight times on average.
+            As in `L0KMeans.fit`, in references, too. Weights that are no small multiples of a
+            common unit are rounded so that samples are given at most eight times on average.
 
         Returns
         -------
@@ -173,13 +157,10 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
 
         Raises
         ------
-        TypeError
-            If the estimator has no `sparsity` to tune; if `batch` is given with a sparse X.
-        ValueError
-            If there are fewer than two clusters, which have no sparsity to choose; if references of
-            the kind "spatial" have no positions; if weights are negative, all 0, not one per
-            sample, or the estimator trims; as the `fit` of the estimator. Everything that is
-            refused is refused before anything is fitted.
+        TypeError, ValueError
+            As the `fit` of the estimator; if it has no `sparsity` to tune or fewer than two
+            clusters, which have none to choose; if references of the kind "spatial" have no
+            positions. What is refused is refused before anything is fitted.
         """
         self._check_parameters()
         X = compute(X)
@@ -207,8 +188,10 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         self.labels_ = self.best_estimator_.labels_ = labels
 
     def _fit(self, X, positions, holes, rows: np.ndarray | None = None) -> None:
-        """Fit samples, some of them given more than once: those with the same number in `rows`."""
-        everyone, features = read_varying(self, X)
+        """Fit samples; those with the same number in `rows` are copies."""
+        values = read_data(self, X)
+        features = VaryingFeatures.of_values(values)
+        everyone = features.select(values)
         holes = None if holes is None else features.select(holes)
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         estimator: Any = clone(self.estimator).set_params(random_state=seed)
@@ -294,27 +277,13 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
 
     @available_if(lambda self: hasattr(self.estimator, "predict"))
     def predict(self, X: Data) -> np.ndarray:
-        """Label samples by the best estimator.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), int32
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
-        """
+        """Label samples, (n_samples, n_features), as `predict` of the best estimator."""
         check_is_fitted(self)
         with grant_threads(self.n_jobs):
             return self.best_estimator_.predict(X)
 
     def separation(self, X: Data, *, groups: ArrayLike | None = None) -> pd.DataFrame:
-        """Test which clusters of the best estimator stand apart, as `SparseKMeans` does.
+        """Test which clusters of the best estimator stand apart, as `SparseKMeans.separation_`.
 
         It is fitted again without each tenth of the samples, five times over, at its sparsity.
 
@@ -324,11 +293,6 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             The data that were fitted.
         groups : array-like of shape (n_samples,), default=None
             Samples of one group are left out as a whole, and count once.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row per pair of neighbouring clusters, as `SparseKMeans.separation_`.
 
         Raises
         ------

@@ -1,10 +1,9 @@
 r"""Reference data without clusters, each made when it is needed and seeded by its index.
 
-*Gaussian* references are random mixtures of rows. With G of independent standard normals and n
+*Gaussian* references are random mixtures of rows: with G of independent standard normals and n
 centred rows X, the rows of :math:`G X / \sqrt{n}` are independent draws from
-:math:`N(0, X^T X / n)`: no p x p matrix is needed, which for n < p would be singular. *Shrunk*
-ones add a share of independent normals, see `correlation_shrinkage`. *Spatial* ones are permuted
-like random fields with the variograms of the features, see `spatial_reference`.
+:math:`N(0, X^T X / n)`. *Shrunk* ones add a share of independent normals, see
+`correlation_shrinkage`. *Spatial* ones are permuted like random fields, see `spatial_reference`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from sparsekm.cluster.matrices.dense_parts import (
     take_rows,
 )
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.missing import fill_missing
+from sparsekm.cluster.reading import fill_missing
 from sparsekm.cluster.unequal_samples import count_trimmed, first_kept
 from sparsekm.metrics import label_codes
 from sparsekm.runtime.threads import one_blas_thread
@@ -40,10 +39,8 @@ def permuted_reference(
 ) -> np.ndarray | csr_array:
     """Permute every column separately: margins remain, dependence between features is removed.
 
-    Columns of one group, by their numbers in `groups` (n_features,), are permuted together: of
-    their dependence nothing can be learnt where they are kept or dropped as a whole. The stored
-    values of each column of a sparse matrix are moved to random rows. Every reference depends only
-    on (`seed`, `index`) and the data, whose shape and dtype it has.
+    Columns of one group, by their numbers in `groups` (n_features,), are permuted together. The
+    stored values of each column of a sparse matrix are moved to random rows.
     """
     rng, n_samples = _generator(seed, index), X.shape[0]
     # To which row each row goes, drawn once for every group.
@@ -82,9 +79,8 @@ def gaussian_reference(
 ) -> np.ndarray:
     """Draw from a single Gaussian: means, spreads and correlations remain, clusters are removed.
 
-    Correlations are multiplied by 1 - `shrinkage`, in expectation; means and standard deviations
-    are exactly those of `X`. Of more than `BLOCK` samples there is a Gaussian per block of random
-    rows; the covariances of the blocks average to those of the data.
+    Correlations are multiplied by 1 - `shrinkage`, in expectation. Of more than `BLOCK` samples
+    there is a Gaussian per block of random rows.
     """
     # One layout, one order of summation: the bits do not depend on how the caller's array lies.
     X = np.ascontiguousarray(X)
@@ -111,11 +107,7 @@ def gaussian_reference(
 
 
 def shrunk_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
-    """Draw from a single Gaussian with the data's correlations, less what may be due to chance.
-
-    `gaussian_reference` keeps the correlations that n samples of independent features have by
-    chance, about 1 / sqrt(n). Here they are shrunk towards 0.
-    """
+    """Draw from a single Gaussian with the data's correlations, less what may be due to chance."""
     return gaussian_reference(X, index=index, seed=seed, shrinkage=correlation_shrinkage(X))
 
 
@@ -161,9 +153,8 @@ def reference_objectives(
 ) -> np.ndarray:
     """Search one reference like the data; return an objective for each sparsity.
 
-    A sparse matrix can only be permuted, and spatial references need `positions`, (n_samples,
-    n_dimensions). As many values as in X, where `holes` of its shape are True, are missing and
-    filled likewise; what is permuted is what was observed.
+    Spatial references need `positions`, (n_samples, n_dimensions). As many values as in X, where
+    `holes` of its shape are True, are missing and filled likewise.
     """
     check_reference(reference, X)
     outliers = None
@@ -244,9 +235,8 @@ def spatial_reference(X: np.ndarray, *, positions: np.ndarray, index: int, seed:
 def _field_space(positions: np.ndarray, seed: int) -> tuple:
     """Return what the fields of all features share.
 
-    These are samples, (n_anchors,); samples ever farther from these, (n_ranks, n_anchors), and the
-    mean variogram of these pairs, (n_ranks, n_ranges + 1), for each range and last the nugget; the
-    filters of the ranges, the shape of the grid, and its points for the samples.
+    Samples, others ever farther from these, (n_ranks, n_anchors), their mean variogram by range and
+    last the nugget, the filters of the ranges, the grid's shape, and its points for the samples.
     """
     positions = np.asarray(positions, dtype=np.float64)
     n_samples = len(positions)
@@ -297,10 +287,8 @@ def correlation_shrinkage(X: np.ndarray) -> float:
     Of n samples z, z-scored, with correlation matrix R it is Ledoit & Wolf's intensity (2004,
     doi:10.1016/S0047-259X(03)00096-4), the chance variation of R relative to its distance from the
     identity, :math:`\min(1, n^{-2} \sum_i \lVert z_i z_i^T - R \rVert^2 / \lVert R - I \rVert^2)`.
-    Both norms are sums over pairs of samples as well as of features, of which
-    `sklearn.covariance.ledoit_wolf_shrinkage` uses all; the smaller product takes a hundredth of
-    the time for 60 samples of 20,000 features. At most `BLOCK` samples are used, evenly spaced: a
-    reference is drawn from the correlations of that many. Constant features are left out.
+    scikit-learn's takes a hundred times as long for 60 samples of 20,000 features. At most `BLOCK`
+    samples are used, evenly spaced, and constant features are left out.
     """
     n = X.shape[0]
     rows = np.linspace(0, n - 1, min(n, BLOCK)).round().astype(int)

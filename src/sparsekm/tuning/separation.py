@@ -1,9 +1,8 @@
 """What left-out samples tell: which clusters stand apart, and how few features tell them apart.
 
 Clusters stand apart where there is a valley between them: on the axis between two clusters, fewer
-left-out samples are in the middle than a density with one mode can explain (see `one_mode_p`).
-Clusters that shade into each other, or a gradient that was cut in two, have no valley. The test
-cannot distinguish batches from classes.
+left-out samples are in the middle than a density with one mode can explain (see `one_mode_p`). The
+test cannot distinguish batches from classes.
 """
 
 from __future__ import annotations
@@ -23,6 +22,12 @@ from sklearn.covariance import ledoit_wolf
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.runtime.threads import one_blas_thread
+from sparsekm.tuning.feature_ranking import (
+    count_units,
+    first_features,
+    number_units,
+    order_features,
+)
 from sparsekm.tuning.fold_fits import FoldFit, agreement, match_clusters
 
 # Chance, at most, that clusters without a valley between them are said to stand apart.
@@ -49,8 +54,7 @@ class MatchedFold(NamedTuple):
 def match_folds(labels: np.ndarray, folds: Sequence[FoldFit]) -> list[MatchedFold]:
     """Take of each fold the partition that agrees most with `labels` on the samples it fitted.
 
-    A cluster that shares no more than half of its samples with one of the answer is none of them:
-    folds that cut different clusters in two would show a valley where there is none.
+    A cluster that shares no more than half of its samples with one of the answer is none of them.
     """
     matched = []
     for drawn, left_out, partitions, kept, _ in folds:
@@ -91,12 +95,11 @@ def separation(
 ) -> pd.DataFrame:
     """Test for a valley between every two neighbouring clusters.
 
-    `X` holds features on one scale, `labels` clusters from 0, and `folds` the partitions found
-    without some of the samples. Neighbours are clusters such that no other centre lies, in the
+    `X` holds features on one scale. Neighbours are clusters such that no other centre lies, in the
     features `kept`, in the ball whose diameter joins theirs. Samples with the same number in
-    `blocks` were left out together, and count once. The table has a row per pair of neighbours:
-    cluster_a, cluster_b, p (of a single mode), p_adjusted (by Holm's method over the pairs), and
-    the numbers of samples in the middle third and about either median: n_middle, n_a, n_b.
+    `blocks` count once. The table has a row per pair: cluster_a, cluster_b, p (of a single mode),
+    p_adjusted (by Holm's method), and the numbers of samples in the middle third and about either
+    median: n_middle, n_a, n_b.
     """
     n_clusters = int(labels.max()) + 1
     pairs = _neighbours(cluster_centers(X[:, kept], labels, n_clusters))
@@ -116,11 +119,9 @@ def one_mode_p(n_middle: int, n_a: int, n_b: int) -> float:
     """Compute the p-value of the samples in the middle and at both ends, if there is one mode.
 
     A density with one mode is in the middle at least as high as at its emptier end. Nearest to a
-    valley comes one that is as low there, and at the fuller end higher as observed (so is the
-    uniform the null of the dip test, Hartigan & Hartigan 1985, doi:10.1214/aos/1176346577). The
-    statistic is the larger of the two binomial p-values of the middle beside either end. As that
-    density is an estimate, p is at most .05 in up to 7 % of draws (of 40 samples, one end twice as
-    full), and in fewer from densities that rise towards the middle.
+    valley comes one that is as low there, as the uniform in the dip test (Hartigan & Hartigan 1985,
+    doi:10.1214/aos/1176346577). The statistic is the larger of the two binomial p-values of the
+    middle beside either end. p is at most .05 in up to 7 % of draws (of 40, one end twice as full).
 
     Examples
     --------
@@ -244,21 +245,23 @@ class Signature(NamedTuple):
 
 
 def find_signatures(
-    X: np.ndarray | csr_array, labels: np.ndarray, folds: Sequence[MatchedFold], n_repeats: int
+    X: np.ndarray | csr_array,
+    labels: np.ndarray,
+    folds: Sequence[MatchedFold],
+    n_repeats: int,
+    groups: np.ndarray | None = None,
 ) -> list[Signature]:
     """Find the smallest sets of features that reproduce clusters on samples that did not choose.
 
-    For each fold, features are ordered by their between-cluster sums of squares a_j on the samples
-    drawn, in the clusters found without the others, and the left-out samples are put to the nearest
-    centroid in the first few: had they made the clusters, even those of noise would agree. For one
-    cluster, features are ordered by the terms of a_j that involve it, and only whether a sample is
-    put into it counts. Features of `X` are on one scale; `folds` come repeat after repeat, each of
-    which leaves out every sample once. The first signature is that of all clusters, the others
-    those of each.
+    For each fold, features, or groups by their means, are ordered by a_j on the samples drawn, in
+    the clusters found without the others, and the left-out samples are put to the nearest centroid
+    in the first few. For one cluster, features are ordered by the terms of a_j that involve it, and
+    only whether a sample is put into it counts. Features of `X` are on one scale; `folds` come
+    repeat after repeat. The first signature is that of all clusters, the others those of each.
     """
-    n_samples, n_features = X.shape
+    n_samples = X.shape[0]
     n_clusters = int(labels.max()) + 1
-    most = min(n_features, MOST_FEATURES)
+    most = min(count_units(np.arange(X.shape[1]), groups), MOST_FEATURES)
     steps = STEP ** np.arange(np.log(most) / np.log(STEP))
     sizes = np.unique(np.append(np.rint(steps), most)).astype(int)
     per_repeat = len(folds) // n_repeats
@@ -268,19 +271,20 @@ def find_signatures(
         if len(fold.left_out) and len(known):
             part, own = X[known], fold.labels[known]
             left_out, centers = X[fold.left_out], cluster_centers(part, own, n_clusters)
-            for target, order in enumerate(_orders(part, own, centers)):
-                first = order[:most]
-                place = _place(as_dense(left_out[:, first]), centers[:, first], sizes)
+            for target, order in enumerate(_orders(part, own, centers, groups)):
+                first = first_features(order, most, groups)
+                ends = np.searchsorted(number_units(first, groups), sizes)
+                place = _place(as_dense(left_out[:, first]), centers[:, first], ends)
                 placed[target, number // per_repeat][:, fold.left_out] = place
-    orders = _orders(X, labels, cluster_centers(X, labels, n_clusters))
-    found = [_smallest(labels, placed[0], sizes, next(orders))]
+    orders = _orders(X, labels, cluster_centers(X, labels, n_clusters), groups)
+    found = [_smallest(labels, placed[0], sizes, next(orders), groups)]
     for cluster, order in enumerate(orders):
         is_own, is_put = labels == cluster, placed[1 + cluster] == cluster
-        found.append(_smallest(is_own.astype(int), is_put.astype(int), sizes, order))
+        found.append(_smallest(is_own.astype(int), is_put.astype(int), sizes, order, groups))
     return found
 
 
-def _smallest(labels, placed, sizes, order) -> Signature:
+def _smallest(labels, placed, sizes, order, groups) -> Signature:
     """Take the smallest of the sets that does nearly as well as the best."""
     agreements = np.mean([agreement(labels, repeat) for repeat in placed], axis=0)
     best = agreements.max()
@@ -288,18 +292,18 @@ def _smallest(labels, placed, sizes, order) -> Signature:
         return Signature(None, float(best))
     smallest = int((agreements >= best - AS_GOOD).argmax())
     found = float(agreements[smallest])
-    features = np.sort(order[: sizes[smallest]]) if found >= LEAST_AGREEMENT else None
-    return Signature(features, found)
+    features = np.sort(first_features(order, sizes[smallest], groups))
+    return Signature(features if found >= LEAST_AGREEMENT else None, found)
 
 
-def _orders(X, labels, centers) -> Iterator[np.ndarray]:
+def _orders(X, labels, centers, groups) -> Iterator[np.ndarray]:
     """Yield the features by a_j, then for each cluster k by the sum over l of n_l (c_k - c_l)^2."""
     sizes = np.bincount(labels, minlength=len(centers))
     squares = np.where(sizes[:, None] > 0, centers - feature_means(X), 0.0) ** 2
     scores = (sizes[:, None] * squares).sum(axis=0)
-    yield np.argsort(-scores, kind="stable")
+    yield order_features(scores, groups)
     for own in squares:
-        yield np.argsort(-(scores + len(labels) * own), kind="stable")
+        yield order_features(scores + len(labels) * own, groups)
 
 
 @one_blas_thread

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
@@ -17,8 +16,15 @@ from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, ch
 from sparsekm.cluster.matrices.dense_parts import take_rows
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
-from sparsekm.cluster.missing import MISSING, imputes, label_observed
-from sparsekm.cluster.path_estimator import FeatureSelector, read_data, read_new, remember_features
+from sparsekm.cluster.reading import (
+    MISSING,
+    FeatureSelector,
+    LabelPredictor,
+    imputes,
+    label_observed,
+    read_data,
+    remember_features,
+)
 from sparsekm.cluster.unequal_samples import (
     check_sample_weight,
     count_trimmed,
@@ -29,13 +35,12 @@ from sparsekm.cluster.unequal_samples import (
     with_weights,
 )
 from sparsekm.cluster.validation import check_choice, check_count, check_searchable, check_share
-from sparsekm.cluster.weight_step import PENALTIES, check_sparsity
+from sparsekm.cluster.weight_step import PENALTIES, FeatureGroups, check_sparsity
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads, grant_threads
 from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus, most_clusters
 from sparsekm.tuning.feature_ranking import SCREENINGS
-from sparsekm.tuning.fold_fits import coassociation
-from sparsekm.tuning.sample_blocks import check_groups, tuning_sample
+from sparsekm.tuning.fold_fits import check_groups, coassociation, tuning_sample
 
 CHOICES = {
     "penalty": ESTIMATORS,
@@ -48,13 +53,12 @@ MOST_SAMPLES = 2000
 
 
 @dataclass(eq=False, repr=False)
-class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
+class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator):
     """Sparse k-means that decides everything else from the data.
 
     Features are ranked before any clustering. k-means on those that rank first, repeated with a
     tenth of the samples left out, gives a consensus, and Algorithm 1 from there the clusters. The
-    samples left out show which clusters stand apart, and how few features tell them apart. Class
-    labels are never used.
+    samples left out show which clusters stand apart, and how few features tell them apart.
 
     Parameters
     ----------
@@ -71,30 +75,22 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         Which features have weight if the sparsity is "auto": those that differ between the
         clusters, or those of `signature_` if there is one.
     screening : {"auto", "trend", "variance", "marginal", "all"}, default="auto"
-        How features are ranked: by log variance beyond its running mean over the features ordered
-        by mean, by variance, or by how far their distribution is from a Gaussian; "all" ranks none.
-        "auto" takes "all" for up to 100 features, "marginal" if variances are equal (as of
-        z-scores) or units differ, "variance" if all means are equal, else "trend".
-    min_cluster_size : int, default=1
-        Smallest cluster allowed.
+        How features are ranked: by log variance beyond its trend over the mean, by variance, or by
+        how far their distribution is from a Gaussian; "all" ranks none. "auto" takes "all" for up
+        to 100 features, "marginal" if variances are equal (as of z-scores) or units differ,
+        "variance" if all means are equal, else "trend".
     max_samples : int, default=None
         If there are more samples, this many are drawn at random to find the clusters; None is
         2,000. Algorithm 1 from their clusters then fits all samples.
-    random_state : None, int, RandomState or Generator, default=None
-        Controls the randomness. Each fold depends only on (seed, index). None draws fresh entropy,
-        and never NumPy's global generator.
-    n_jobs : int, default=None
-        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
-    verbose : int, default=0
-        Whether to print progress.
-    missing : {"error", "impute"}, default="error"
-        What is done about NaN in X: "impute" fills it by what features have in common
-        (`sparsekm.cluster.missing`), once before all else. `predict` takes distances over what is
-        observed.
+    min_cluster_size, random_state, n_jobs, verbose, missing
+        As in `L0KMeans`.
     trim : float, default=0
         Share of the samples, below 0.5, that is set aside as outliers: first those that trimmed
         k-means on the z-scores sets aside, then, in one more fit, those farthest from their centres
         in the features kept. Nothing is computed from them, scales included.
+    feature_groups : array-like of shape (n_features,), default=None
+        As in `L0KMeans`: names or numbers of the groups of features that are ranked, kept or
+        dropped as a whole, each like one feature; `sparsity` counts them.
 
     Attributes
     ----------
@@ -115,10 +111,9 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         clusters nearly as well as the best set does; None if the best agrees with an adjusted Rand
         index below 0.5.
     signature_agreement_ : float
-        Adjusted Rand index of left-out samples with the clusters, by the signature.
+        This index of left-out samples, by the signature.
     cluster_signatures_, cluster_signature_agreements_ : list, and ndarray of shape (n_clusters,)
-        The same for each cluster: the smallest set of features whose nearest centroids tell which
-        left-out samples are in it, and the adjusted Rand index of being in it by these.
+        The same for each cluster, of which samples are in it.
     separation_ : pandas.DataFrame
         A row per pair of neighbouring clusters: cluster_a, cluster_b, p (of no valley between
         them), p_adjusted (over all pairs), and the numbers of samples in the middle and near either
@@ -141,14 +136,13 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         Share of the fits of folds that put a sample into its cluster; NaN for samples that were not
         drawn, or set aside. A cluster can be reproducible and be no class.
     left_out_labels_ : ndarray of shape (n_samples,)
-        The cluster that each sample is in where it is left out, -1 if it is in none: measure on
-        these how far features differ, since the samples that made clusters overstate it.
+        The cluster that each sample is in where it is left out, -1 if it is in none: these do not
+        overstate how far features differ.
     selection_frequency_ : ndarray of shape (n_features,)
         Share of the fits of folds that keep a feature.
     batch_centred_, batch_agreement_, batch_shares_ : SparseKMeans, float, pandas.DataFrame
-        With `batch` in `fit`: the fit of X centred within batches, all else being of X as given;
-        the adjusted Rand index of the labels of the two; and the share of each batch in each
-        cluster, (n_clusters, n_batches), whose rows sum to 1.
+        With `batch` in `fit`: the fit of X centred within batches, the adjusted Rand index of the
+        labels of the two, and the share of each batch in each cluster, (n_clusters, n_batches).
     n_features_in_, feature_names_in_
         As scikit-learn's; names where X has column names.
 
@@ -158,9 +152,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    X comes on its own scale; do not z-score it first. Scores and objective are those of z-scores
-    (ddof = 1), which are made inside: how much features vary on their own scale says which to look
-    at first.
+    X comes on its own scale, which says which features to look at first; do not z-score it. Scores
+    and objective are those of z-scores (ddof = 1), which are made inside.
 
     The weights follow from the clusters in the end and did not find them, so that `predict` can
     differ from `labels_` on the training data: for at most 1.1 % of the samples on labelled sets
@@ -196,6 +189,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
     verbose: int = 0
     missing: str = "error"
     trim: float = 0.0
+    feature_groups: ArrayLike | None = None
 
     def fit(
         self,
@@ -218,15 +212,12 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             Samples of one group resemble each other, such as those of a donor or a block of space:
             they are left out as a whole, and count once.
         batch : array-like of shape (n_samples,), default=None
-            The batch of each sample. X is fitted as given, and again centred within batches; the
-            two answers are compared, with a UserWarning if a cluster is a batch or if they agree
-            with an adjusted Rand index below 0.8. Where batches hold different classes, centring
-            moves the classes.
+            The batch of each sample. X is also fitted centred within batches, with a UserWarning if
+            a cluster is a batch or if the answers agree with an adjusted Rand index below 0.8.
+            Where batches hold different classes, centring moves the classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts in the last run of Algorithm 1, in its scores and in the
-            centres: one of weight two as if it were given twice. Scales, folds and consensus count
-            every sample once, since copies are no evidence. One of weight 0 is labelled as
-            `predict` does.
+            As in `L0KMeans.fit`, in the last run of Algorithm 1, its scores and the centres. Folds
+            and consensus count every sample once, since copies are no evidence.
 
         Returns
         -------
@@ -234,16 +225,9 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
 
         Raises
         ------
-        TypeError
-            If X is nothing that NumPy can read, such as an AnnData, or a parameter is of a wrong
-            type; if `batch` is given with a sparse X.
-        ValueError
-            If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
-            is constant; if indices of a sparse X lie outside its shape; if `groups` or `batch` are
-            not one per sample; if there is one batch, or a batch of one sample; if weights are
-            negative, all 0, not one per sample or combined with `trim` or ``min_cluster_size > 1``;
-            if a parameter is out of its range, such as a single cluster, for which nothing can be
-            chosen. Everything that is refused is refused before anything is fitted.
+        TypeError, ValueError
+            As `L0KMeans.fit`; if `groups` are not one per sample, or there is a single cluster, for
+            which nothing can be chosen. What is refused is refused before anything is fitted.
         """
         self._check_parameters()
         X = compute(X)
@@ -305,17 +289,20 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         # A number, which make_estimator drew.
         seed: Any = estimator.random_state
         features = VaryingFeatures.of_values(values)
-        X = features.select(values)
-        sparsity = None
+        X, sparsity, counts = features.select(values), None, features.counts
+        if self.feature_groups is not None:
+            groups = FeatureGroups.of_labels(self.feature_groups, features)
+            counts = groups.counts
+            estimator.set_params(feature_groups=groups.groups)
         if not isinstance(self.sparsity, str):
-            sparsity = check_sparsity(self.penalty, self.sparsity, *features.counts)
+            sparsity = check_sparsity(self.penalty, self.sparsity, *counts)
             if PENALTIES[self.penalty].counts_features:
-                sparsity = min(sparsity, X.shape[1])
+                sparsity = min(sparsity, counts[0] - counts[1])
         most = MOST_SAMPLES if self.max_samples is None else self.max_samples
         samples = tuning_sample(X.shape[0], most, seed, estimator)
         drawn, blocks = take_rows(samples, X, blocks)
         check_matrix(as_matrix(drawn), estimator.n_clusters, estimator.min_cluster_size)
-        data = ScaledData.standardise(X)
+        data = replace(ScaledData.standardise(X), feature_groups=estimator.feature_groups)
         with grant_threads(self.n_jobs):
             found = fit_consensus(
                 estimator,
@@ -326,7 +313,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
                 selection=self.selection,
                 seed=seed,
                 blocks=None if blocks is None else np.unique(blocks, return_inverse=True)[1],
-                progress=self._tell,
+                progress=self._print_progress,
             )
             if samples is not None:
                 found = found.extend(estimator, data.X, samples)
@@ -358,26 +345,6 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         check_random_state(self.random_state)
         count_threads(self.n_jobs)
 
-    def predict(self, X: Data) -> np.ndarray:
-        """Label samples by their nearest centre under the feature weights.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            On the scale of the data that were fitted.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), int32
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or holds infinity, or NaN that is not imputed.
-        """
-        check_is_fitted(self)
-        return self._label(read_new(self, X))
-
     def _label(self, values) -> np.ndarray:
         # Distances between z-scores are distances on X's own scale with these weights.
         weights = self.feature_weights_ / self._scale**2
@@ -387,11 +354,7 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
         return label(values, weights, shift, (centers - shift).T)
 
     def make_estimator(self) -> L0KMeans | L1KMeans:
-        """Make the estimator that is fitted; its random state seeds the folds.
-
-        Returns
-        -------
-        L0KMeans or L1KMeans
+        """Make the estimator that is fitted, whose seed is that of folds.
 
         Raises
         ------
@@ -404,11 +367,8 @@ class SparseKMeans(FeatureSelector, ClusterMixin, BaseEstimator):
             min_cluster_size=int(self.min_cluster_size),
             random_state=int(seed_sequence(self.random_state).generate_state(1)[0]),
             n_jobs=self.n_jobs,
+            feature_groups=self.feature_groups,
         )
-
-    def _tell(self, done: int, total: int) -> None:
-        if self.verbose:
-            print(f"SparseKMeans: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
 
     def _learn(self, features: VaryingFeatures, found: ConsensusFit) -> None:
         fit = found.fit.put_back(features)

@@ -1,8 +1,7 @@
 """The phantom's brain: regions along a bent axis, and the tree of its structures.
 
-The brain and the spinal cord are a tube around the neuraxis, bent before birth and straighter
-later. Each region has a piece of the axis and consists of the voxels nearest to it, so that every
-count is exact; the innermost become ventricle. Everything below level 3 is invented.
+Brain and spinal cord are a tube around the neuraxis, bent before birth. Each region has a piece of
+the axis and the voxels nearest to it, so that every count is exact; the innermost become ventricle.
 """
 
 from __future__ import annotations
@@ -54,8 +53,7 @@ class Geometry:
     @property
     def coordinates(self) -> np.ndarray:
         """Grid indices x, y, z of each voxel, of shape (n_voxels, 3)."""
-        nx, ny, _ = self.dims
-        return np.column_stack([self.index % nx, self.index // nx % ny, self.index // (nx * ny)])
+        return np.column_stack(np.unravel_index(self.index, self.dims, order="F"))
 
 
 def build_geometry(age: str, plan: PhantomAge) -> Geometry:
@@ -77,8 +75,6 @@ def build_geometry(age: str, plan: PhantomAge) -> Geometry:
     kind = np.zeros(len(radius), dtype=int)
     for name, size, (start, end) in zip(numbers, sizes, itertools.pairwise(ends), strict=True):
         within = np.flatnonzero((along > start) & (along < end))
-        if len(within) < size:
-            raise ValueError(f"dims={plan.dims} leave no room for {size} voxels of {name}.")
         chosen = within[np.argsort(radius[within], kind="stable")[:size]]
         region[chosen] = name
         kind[chosen] = np.repeat(list(numbers[name]), list(numbers[name].values()))

@@ -1,9 +1,8 @@
 """The phantom's genes: the signal planted in each, where and when, and their terms.
 
-``docs/atlas.md`` tells what is planted. Symbols, names and ids are visibly invented. The terms, in
-``terms.csv``, follow from the kind of each gene, so that the correct over-representation is known:
-most markers have the *pattern of regions*, nearly all even genes are *needed everywhere*, the
-*controls* are assigned at random. A gene with a term has the term's ancestors too.
+``docs/atlas.md`` tells what is planted. The terms, in ``terms.csv``, follow from the kind of each
+gene, so that the correct over-representation is known: most markers have the *pattern of regions*,
+nearly all even genes are *needed everywhere*, the *controls* are assigned at random.
 """
 
 from __future__ import annotations

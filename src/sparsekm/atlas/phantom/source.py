@@ -1,9 +1,8 @@
 """The phantom as a source of the atlas's files: its section data sets, their energies, the files.
 
-With u = baseline + planted signal + tissue-wide pattern + staining of the section, the energy is
-max(0, exp(u) g - 0.12), at most 50, where g has a gamma distribution with mean 1: skewed, with a
-few per cent exact zeros, as in measured grids. Signals spill over region borders. The staining
-differs between the sections (sagittal planes); mostly it is the same for all genes of a batch.
+With u = baseline + planted signal + tissue-wide pattern + staining of the sagittal section, mostly
+that of a gene's batch, the energy is max(0, exp(u) g - 0.12), at most 50, where g has a gamma
+distribution with mean 1: skewed, with a few per cent exact zeros, as in measured grids.
 """
 
 from __future__ import annotations

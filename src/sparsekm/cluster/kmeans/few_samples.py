@@ -5,9 +5,8 @@ Moving sample i from its cluster A to B lowers the within-cluster sum of squares
 doi:10.2307/2346830). Two clusters in one and one in two are mended by clusters that move as a whole
 (Ueda et al. 2000, doi:10.1162/089976600300015088).
 
-The kernels work on *packed* data: the kept features only, each scaled by the square root of its
-weight, sample after sample (`sparsekm.cluster.matrices.sample_rows`). On the way to a better
-partition float32 is enough; what ends is refined in float64.
+Data are *packed*: the kept features only, each scaled by the square root of its weight, sample
+after sample. On the way to a better partition float32 is enough; what ends is refined in float64.
 """
 
 from __future__ import annotations
@@ -331,9 +330,8 @@ def best_move(centers, sizes, gains):
 def climb(rows, columns, labels, n_clusters, weight_step, min_size, gain):
     """Improve `labels` in place, by a weight step and one sweep in turn; return the objective.
 
-    Where sweeps gain little, clusters merge and split. `gain` is the share of the objective that a
-    round must gain for another sweep, and two regroupings for a third. `columns` are the same data,
-    feature after feature, or `rows` again where those are sparse.
+    Where sweeps gain no more than the share `gain`, clusters merge and split. `columns` are the
+    same data, feature after feature, or `rows` again where those are sparse.
     """
     n, p = rows.shape
     scores = np.empty(p)

@@ -45,12 +45,11 @@ def label_samples(X, weights, means, centers, n_threads=1) -> np.ndarray:
 def nearest_centers(
     columns, values, centers, labels, n_threads=1, squares=None, factors=None
 ) -> np.ndarray:
-    """Label every sample by the centre of least cost: squared distance, times a factor.
+    """Label every sample by the centre, (n_features, n_clusters), of least cost.
 
-    `columns` is (n_features, n_samples), `values` are weights and `centers` (n_features,
-    n_clusters). A sample leaves its cluster in `labels` only for a strictly lower cost; other ties
-    go to the lowest index. `factors` (2, n_clusters), for staying and for joining, need the
-    weighted squared norms, `squares`.
+    That is the squared distance, with `values` as weights, times a factor. A sample leaves its
+    cluster in `labels` only for a strictly lower cost; other ties go to the lowest index. `factors`
+    (2, n_clusters), for staying and for joining, need the weighted squared norms, `squares`.
     """
     stay, join = np.ones((2, centers.shape[1])) if factors is None else factors
     squares = np.zeros(columns.shape[1]) if squares is None else squares
@@ -180,12 +179,10 @@ def warn_of_coinciding(centers: np.ndarray, dtype: np.dtype) -> None:
 def exchange_in_batches(
     matrix, weights, labels, n_clusters, *, min_size=1, max_sweeps=300, tol=0.0, n_threads=1
 ) -> tuple[np.ndarray, int]:
-    """Sweep from `labels` until no sweep gains more than `tol`, or `max_sweeps`.
+    """Sweep from `labels` until no sweep gains more than the share `tol`, or `max_sweeps`.
 
-    The between-cluster sum of squares, of which `tol` is a share, never falls. With ``tol=0`` the
-    result is a fixed point of Lloyd's iteration, unless a cluster is held at `min_size`. Few
-    samples move in most sweeps, so cluster sums are changed by those alone. Returns new labels and
-    the number of sweeps.
+    With ``tol=0`` the result is a fixed point of Lloyd's iteration, unless a cluster is held at
+    `min_size`. Returns new labels and the number of sweeps.
     """
     support = np.flatnonzero(weights)
     kept, values = matrix.select(support), weights[support]

@@ -78,10 +78,11 @@ INSTEAD = {
 def as_readable(X: Any, name: str = "X") -> Any:
     """Return data as scikit-learn reads them: an array, a sparse matrix or a data frame.
 
-    What dask holds is computed, what is masked is NaN, and indices of a sparse matrix are checked.
-    Messages call the data `name`. It is a TypeError if NumPy cannot read X or its values are no
-    numbers, a ValueError if a text is no number or indices lie outside the shape.
+    What dask holds is computed, what is masked is NaN. What NumPy cannot read as numbers is a
+    TypeError, texts that are none, or indices outside the shape, are a ValueError.
     """
+    if type(X) is np.ndarray and X.dtype.kind == "f":
+        return X
     X = mark_missing(compute(X))
     if hasattr(X, "to_scipy_sparse"):
         X = X.to_scipy_sparse()
@@ -155,17 +156,7 @@ class StreamedMatrix(FeatureMatrix):
         Anything that has `shape` and `dtype` and gives rows for ``source[start:stop]``: a dataset
         of h5py, a `numpy.memmap`, an array of dask, X of a backed AnnData, dense or CSR.
     block_size : int, default=4096
-        Samples read at a time. Memory in use is a small multiple of
-        ``block_size * n_features * itemsize``, plus a few numbers for every sample.
-
-    Attributes
-    ----------
-    means : ndarray of shape (n_features,), float64
-        The feature means.
-    constant : ndarray of shape (n_features,), bool
-        Which features take one value only.
-    largest : float
-        No value is farther from the mean of its feature.
+        Samples read at a time: of a few such blocks is the memory in use.
 
     Raises
     ------

@@ -57,10 +57,9 @@ class FeatureMatrix:
 class CentredMatrix(FeatureMatrix):
     """A data matrix in memory with its feature means removed.
 
-    Between-cluster sums of squares do not change under a shift, and centring keeps them exact when
-    the means are large beside the spread. `columns` (n_features, n_samples) are the centred data,
-    feature after feature in memory, in the dtype of `X`: choosing features is choosing rows of this
-    array. With `copy` false, an `X` that is contiguous by columns is centred in place.
+    Centring keeps between-cluster sums of squares exact when the means are large beside the spread.
+    `columns` (n_features, n_samples) are the centred data, feature after feature in memory, in the
+    dtype of `X`. With `copy` false, an `X` that is contiguous by columns is centred in place.
     """
 
     def __init__(self, X: np.ndarray, *, copy: bool = True) -> None:
@@ -125,8 +124,7 @@ def average_features(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return feature means, and which features are constant, over blocks of columns in their order.
 
-    The mean of a constant feature is that constant and not a rounded quotient: its scores must be
-    zero and not the square of a rounding error.
+    The mean of a constant feature is that constant: its scores must be zero.
     """
     totals, first = np.zeros((2, n_features))
     constant = np.ones(n_features, np.bool_)
@@ -170,10 +168,9 @@ ROUNDING = 1e-13
 
 
 def embed_samples(rows: np.ndarray) -> np.ndarray:
-    """Embed samples, rows in float64, isometrically in (n_samples, rank).
+    """Embed samples isometrically in (n_samples, rank): the pivoted Cholesky factor of products.
 
-    Where every feature counts alike only the inner products of the samples matter: the result is
-    the pivoted Cholesky factor of ``rows @ rows.T``.
+    Where every feature counts alike only the inner products of the samples matter.
     """
     with one_blas_thread:
         products = rows @ rows.T

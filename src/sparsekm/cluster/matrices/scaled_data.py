@@ -42,7 +42,7 @@ class ScaledData:
     positions: np.ndarray | None = None  # (n, d), float64; of an age in millimetres
     regions: pd.DataFrame | None = None  # of an age: the table of its classes
     relevant: np.ndarray | None = None  # (p,), bool
-    feature_groups: np.ndarray | None = None  # (p,), object array of str
+    feature_groups: np.ndarray | None = None  # (p,): names or numbers
 
     @property
     def scale(self) -> np.ndarray:
@@ -54,6 +54,23 @@ class ScaledData:
         """What was subtracted before, (p,)."""
         is_centred = self.means is not None and self.center is None
         return self.means if is_centred else np.zeros(self.X.shape[1])
+
+    @cached_property
+    def unit_numbers(self) -> np.ndarray | None:
+        """The number of each feature's group, (p,), by first appearance; None without groups."""
+        if self.feature_groups is None:
+            return None
+        # Not at the top, for the same reason.
+        from sparsekm.metrics import label_codes
+
+        numbers = label_codes(self.feature_groups, "feature_groups")
+        return numbers if numbers.max() + 1 < len(numbers) else None
+
+    @property
+    def n_units(self) -> int:
+        """How many features, or groups of them, there are to choose."""
+        numbers = self.unit_numbers
+        return self.X.shape[1] if numbers is None else int(numbers.max()) + 1
 
     @property
     def features(self) -> list[str]:

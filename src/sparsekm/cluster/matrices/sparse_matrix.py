@@ -95,8 +95,7 @@ SAMPLES_AT_ONCE = 4096
 class SparseBlock:
     """Some samples of a sparse matrix, centred implicitly by subtracting `means` from each.
 
-    Where the engine takes a block it takes this as well as an array (n_features, n_samples), which
-    ``numpy.asarray`` makes of it. `rows` are the samples as they are stored.
+    ``numpy.asarray`` makes an array (n_features, n_samples) of it. `rows` are the samples as stored.
     """
 
     def __init__(self, rows: csr_array, means: np.ndarray) -> None:

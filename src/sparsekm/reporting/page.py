@@ -32,7 +32,7 @@ def _environment(autoescape: bool) -> Environment:
     )
     # Tables of genes are most of the page, so their values are not separated by blanks.
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    environment.globals |= {"joined": joined, "name_some": name_some}
+    environment.globals |= {"joined": joined, "name_some": name_some, "write_range": write_range}
     environment.filters["count"] = "{:,}".format
     return environment
 
@@ -77,11 +77,7 @@ COUNT, RATE = ",.0f", ".4f"
 
 @dataclass(frozen=True)
 class Cell:
-    """A text and its markup.
-
-    `url` is a link, `color` that of a swatch before the text, `note` a small text on a line below,
-    and `shade` the background in hundredths.
-    """
+    """A text: a link, with a swatch before it, a note below it, on a shade in hundredths."""
 
     text: str
     url: str = ""
@@ -95,9 +91,8 @@ class Cell:
 class TableView:
     """A table on the page.
 
-    Each entry of a row is a `Cell`, or a list of cells in one place; the first is the name of the
-    row. `looks` are the CSS classes of the columns and `kind` those of the table, which `simulated`
-    marks.
+    Each entry of a row is a `Cell`, or a list of cells in one place. `looks` are the CSS classes of
+    the columns and `kind` those of the table, which `simulated` marks.
     """
 
     caption: str

@@ -1,4 +1,4 @@
-"""Missing values: filled by what features have in common, before anything is clustered.
+"""What estimators do with data first: they are checked, and missing values are filled.
 
 The singular vectors that rise above noise predict a missing value from all others of its sample and
 its feature. Singular values are shrunk as in Gavish & Donoho (2017, doi:10.1109/TIT.2017.2653801),
@@ -7,12 +7,18 @@ again and again until the filled values settle.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from sparsekm.cluster.kmeans.many_samples import label_samples
+from sparsekm.cluster.matrices.containers import Data, as_readable, in_canonical_format
 from sparsekm.cluster.validation import check_choice
 from sparsekm.runtime.threads import one_blas_thread
 
@@ -96,8 +102,7 @@ def label_observed(X, weights, means, centers, n_threads=1) -> np.ndarray:
 def _fill_low_rank(Z: np.ndarray, lacking: np.ndarray) -> np.ndarray:
     """Fill z-scores, 0 where they are missing, in place.
 
-    Components are added one by one, each once those before have nearly settled: at first the holes
-    of a strong one look like others.
+    Components are added once those before have nearly settled: their holes look like others.
     """
     n_components = min(MOST_COMPONENTS + EXTRA_COMPONENTS, min(Z.shape))
     axes = np.random.default_rng(0).standard_normal((Z.shape[1], n_components))
@@ -137,3 +142,136 @@ def shrink(values: np.ndarray, total: float, shape: tuple[int, int]) -> np.ndarr
     squares = np.square(values[:kept])
     edges = np.square(squares - noise * (n + p)) - 4 * noise**2 * n * p
     return np.sqrt(np.maximum(edges, 0.0)) / values[:kept]
+
+
+class FeatureSelector(SelectorMixin):
+    """scikit-learn's selectors, with checks of sparse indices and masks that they do not make."""
+
+    def transform(self, X: Data) -> Any:
+        """Keep the selected features, as scikit-learn's selectors do.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
+        """
+        return super().transform(as_readable(X))
+
+    def inverse_transform(self, X: Data) -> Any:
+        """Put the features that were dropped back as zeros, as scikit-learn's selectors do.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X has another number of features than were selected.
+        """
+        return super().inverse_transform(as_readable(X))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = imputes(self)
+        return tags
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.feature_weights_ > 0
+
+    def _print_progress(self, done: int, total: int) -> None:
+        if self.verbose:
+            print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
+
+
+class LabelPredictor:
+    """`predict`, where a subclass labels values that were read."""
+
+    _label: Any
+
+    def predict(self, X: Data) -> np.ndarray:
+        """Label samples by their nearest centre under the feature weights.
+
+        A mixture labels them by the likeliest component.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            On the scale of the data that were fitted.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int32
+            On the training data these are `labels_`, except where `fit` warns of it, where
+            ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest,
+            for those that `trim` set aside, and for some samples of `SparseKMeans`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or holds infinity, or NaN that is not imputed.
+        """
+        check_is_fitted(self)
+        return self._label(read_new(self, X))
+
+
+def _rules(estimator: BaseEstimator, X) -> dict[str, Any]:
+    """Return what scikit-learn's checks of data are told: only dense data may have NaN filled."""
+    finite = "allow-nan" if imputes(estimator) and not issparse(X) else True
+    dtypes = [np.float64, np.float32]
+    return {"accept_sparse": ["csr", "csc"], "dtype": dtypes, "ensure_all_finite": finite}
+
+
+def _check_values(estimator, X) -> Any:
+    try:
+        return check_array(X, estimator=estimator, input_name="X", **_rules(estimator, X))
+    except ValueError as error:
+        raise name_the_cure(estimator, error) from None
+
+
+def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
+    """Validate data, fill what is missing if the estimator imputes; nothing is set on it.
+
+    Names of features that a fit could not remember in the end are refused here.
+    """
+    X = as_readable(X)
+    values = _check_values(estimator, X)
+    remember_features(BaseEstimator(), X)
+    if imputes(estimator) and not issparse(values):
+        values = fill_missing(check_observed(values, getattr(X, "columns", None)))
+    return in_canonical_format(values)
+
+
+def read_holes(estimator: BaseEstimator, X) -> np.ndarray | None:
+    """Return which values are missing, (n_samples, n_features), if the estimator fills any."""
+    if not imputes(estimator) or issparse(X):
+        return None
+    holes = np.isnan(_check_values(estimator, as_readable(X)))
+    return holes if holes.any() else None
+
+
+def read_new(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
+    """Validate data for a fitted estimator, of which nothing is filled."""
+    X = as_readable(X)
+    return in_canonical_format(validate_data(estimator, X, reset=False, **_rules(estimator, X)))
+
+
+# What `fit` learns of batches, if it is given any.
+OF_BATCHES = ("batch_centred_", "batch_agreement_", "batch_shares_")
+
+
+def remember_features(estimator: BaseEstimator, X) -> None:
+    """Set number and names of the features at the end of a fit; forget batches of earlier ones."""
+    for name in OF_BATCHES:
+        estimator.__dict__.pop(name, None)
+    if hasattr(X, "n_features"):
+        X = np.empty((0, X.n_features))
+    validate_data(estimator, X, skip_check_array=True)
+
+
+def warn_unconverged(estimator: BaseEstimator, what: str) -> None:
+    """Warn that a fit ended because its rounds ran out."""
+    warnings.warn(
+        f"{type(estimator).__name__} did not converge: after max_iter={estimator.max_iter} rounds "
+        f"{what}. Raise max_iter.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
