@@ -170,6 +170,11 @@ def test_a_table_of_a_known_program_is_read_as_it_is_meant(put, kind):
         assert raw.samples == samples
 
 
+def test_numbers_of_patients_some_of_whom_came_twice_are_no_feature(put):
+    lines = (f"{1_000_025 + 7 * (i % 19)},{i % 9 + 1},{i * 7 % 10 + 1}\n" for i in range(20))
+    assert read_matrix(put("".join(lines)), transpose=False).features == ["column2", "column3"]
+
+
 MEASURES = ["Peptides", "Intensity", "LFQ intensity", "MS/MS count"]
 MAXQUANT = write(
     [

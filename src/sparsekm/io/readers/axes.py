@@ -295,6 +295,8 @@ def list_describing(
         gone |= {name for name in classes if len(levels[name]) <= _FEW_LEVELS}
         left = [name for name in described if name not in gone]
         remarks += [say("may_describe", names=left)] * bool(left)
+    sums = [name for name in rest if len(name) > 1 and is_a(name, "summaries")]
+    remarks += [say("may_sum_up", names=sums)] * (0 < len(sums) < len(rest))
     found = [name for name in classes if name in gone]
     if found and not lines:
         remarks.append(say("may_be_classes", name=found[0]))
@@ -308,4 +310,4 @@ def _is_numbering(name: str, X: np.ndarray, at: int) -> bool:
         return True
     steps = np.diff(np.sort(values))
     is_whole = len(steps) > 1 and ((steps > 0) & (steps % 1 == 0)).all()
-    return bool(is_whole) and is_a(name, "numbering") and (len(name) > 1 or name == "X")
+    return bool(is_whole) and is_a(name, "numbering") and (len(name) != 1 or name == "X")

@@ -158,9 +158,12 @@ class _Table(TextTable):
             if is_first and is_named and size[at] == n:
                 return at
         others = self.values[np.ix_(self.rows, numbers[1:])]
-        is_bare = 0 in numbers and 0 in whole and not self.has_header and n >= _FEWEST_IDS
-        if is_bare and (np.rint(others) != others).any():
-            return 0
+        if 0 in numbers and not self.has_header and all(map(str.isdecimal, cells[0])):
+            # Numbers of patients, some of whom may have come twice.
+            is_large = min(map(int, cells[0])) > 10 * np.nan_to_num(others).max(initial=1)
+            is_measured = n >= _FEWEST_IDS and (np.rint(others) != others).any()
+            if is_measured if 0 in whole else is_large:
+                return 0
         is_turned = settings.transpose is True and self.has_header
         return min([*texts, *numbers], default=None) if is_turned else None
 
