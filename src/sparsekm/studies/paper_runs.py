@@ -96,7 +96,7 @@ def run_repetition(
 
 def make_estimator(row: MethodRow, effort: Effort, data: SimulatedData, seed: int) -> Any:
     """Make the estimator of a row for a data set, inside a `GapSearch` where it is tuned."""
-    kind = globals()[row.searcher] if row.searcher else METHODS[row.method].estimator
+    kind = SEARCHERS[row.searcher] if row.searcher else METHODS[row.method].estimator
     options = {"n_init": effort["n_init"], **row.options}
     options = {name: options[name] for name in options.keys() & kind().get_params().keys()}
     estimator = kind(data.n_clusters, random_state=seed, **options)
@@ -311,3 +311,10 @@ LloydL0KMeans = type("LloydL0KMeans", (_WithLloyd, _Unshared, L0KMeans), {})
 LloydL1KMeans = type("LloydL1KMeans", (_WithLloyd, _Unshared, L1KMeans), {})
 PrintedL0KMeans = type("PrintedL0KMeans", (_AsPrinted, L0KMeans), {})
 OverwritingL0KMeans = type("OverwritingL0KMeans", (PrintedL0KMeans,), {"_overwrites": True})
+
+LLOYD = LloydKMeans, LloydL0KMeans, LloydL1KMeans
+CARRIED = CarriedL0KMeans, CarriedL1KMeans
+SEARCHERS = {
+    kind.__name__: kind for kind in (*LLOYD, *CARRIED, PrintedL0KMeans, OverwritingL0KMeans)
+}
+"""The classes that rows of `paper_rows.json` name."""
