@@ -125,26 +125,30 @@ def kernels():
 
 
 @pytest.fixture(scope="session")
-def new_project(kernels):
-    """Give the function that makes a small project in a folder, from the sources in another."""
+def new_project(kernels, tmp_path_factory, project_root):
+    """Give the function that makes a small project with changed settings."""
     from small_project import make_project
 
-    return make_project
+    def new(change=""):
+        project = make_project(tmp_path_factory.mktemp("project"), project_root)
+        project.configure(change)
+        return project
+
+    return new
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory, project_root, new_project):
+def finished(new_project):
     """The project after one whole run; tests that change it put everything back."""
-    project = new_project(tmp_path_factory.mktemp("finished"), project_root)
-    project.run = project.snakemake("--cores", "2")
-    assert project.run.returncode == 0, project.run.stdout
+    project = new_project()
+    project.told = project.run("--cores", "2")
     return project
 
 
 @pytest.fixture
-def fresh(tmp_path, project_root, new_project):
+def fresh(new_project):
     """The project before any run."""
-    return new_project(tmp_path, project_root)
+    return new_project()
 
 
 @pytest.fixture

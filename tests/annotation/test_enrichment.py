@@ -2,6 +2,7 @@
 
 import gzip
 from math import comb
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -45,19 +46,15 @@ def mask(*chosen, n=20):
 
 @pytest.fixture
 def sets():
-    members = {
-        "T:all": SYMBOLS,
-        "T:five": SYMBOLS[:5],
-        "T:far": ["elsewhere", *SYMBOLS[10:16]],
-        "T:two": SYMBOLS[:2],
-    }
+    members = {"T:all": SYMBOLS, "T:five": SYMBOLS[:5], "T:two": SYMBOLS[:2]}
+    members["T:far"] = ["elsewhere", *SYMBOLS[10:16]]
     return build_gene_sets("symbol", members, {"T:five": "the first five"})
 
 
 def test_p_value_is_the_tail_of_the_hypergeometric_among_the_genes_analysed(sets):
-    table = find_enriched(
-        sets, match_features(var(), sets), {"kept": mask(0, 1, 2, 3, 10, 11)}, term_size=(5, 19)
-    ).set_index("term")
+    kept = {"kept": mask(0, 1, 2, 3, 10, 11)}
+    table = find_enriched(sets, match_features(var(), sets), kept, term_size=(5, 19))
+    table = table.set_index("term")
     tail = sum(comb(5, k) * comb(15, 6 - k) for k in (4, 5)) / comb(20, 6)
     row = table.loc["T:five"]
     assert row["p_value"] == pytest.approx(tail)
@@ -71,28 +68,24 @@ def test_p_value_is_the_tail_of_the_hypergeometric_among_the_genes_analysed(sets
 
 
 def test_size_limits_say_which_terms_are_tested_and_q_is_over_those(sets):
-    table = find_enriched(sets, match_features(var(), sets), {"kept": mask(0, 1, 2)})
+    matched, kept = match_features(var(), sets), {"kept": mask(0, 1, 2)}
+    table = find_enriched(sets, matched, kept)
     assert set(table["term"]) == {"T:five", "T:far", "T:all"}
     p = np.sort(table["p_value"].to_numpy())
     stepped = np.minimum.accumulate((p * 3 / np.arange(1, 4))[::-1])[::-1].clip(max=1)
     np.testing.assert_allclose(table["q_value"], stepped)
-    alone = find_enriched(
-        sets, match_features(var(), sets), {"kept": mask(0, 1, 2)}, term_size=(5, 5)
-    )
+    alone = find_enriched(sets, matched, kept, term_size=(5, 5))
     assert alone["q_value"].tolist() == alone["p_value"].tolist()
 
 
+BOTH = {"l0": [1, 1, 0, 0], "l1": [0.5, 0, 0.5, 0], "kmeans": [1, 1, 1, 1]}
 ALL_THREE = {"l1": [0.5, 0], "l0": [1, 0], "sparse": [0, 1]}
 
 
 @pytest.mark.parametrize(
     ("weights", "is_atlas", "expected"),
     [
-        (
-            {"l0": [1, 1, 0, 0], "l1": [0.5, 0, 0.5, 0], "kmeans": [1, 1, 1, 1]},
-            False,
-            {"kept": [0, 1], "dropped": [2, 3], "only l1": [2]},
-        ),
+        (BOTH, False, {"kept": [0, 1], "dropped": [2, 3], "only l1": [2]}),
         ({"l1": [0.5, 0]}, False, {"kept": [0], "dropped": [1]}),
         ({"kmeans": [1, 1]}, False, {}),
         ({"sparse": [0, 1]}, False, {"kept": [1], "dropped": [0]}),
@@ -110,9 +103,8 @@ def test_genes_without_a_term_are_no_background(sets):
     matched = match_features(features, sets)
     groups = {"kept": mask(0, 1, 2, 3, 10, 11, 20, 21, n=50)}
     with_others = find_enriched(sets, matched, groups, term_size=(5, 19))
-    alone = find_enriched(
-        sets, match_features(var(), sets), {"kept": groups["kept"][:20]}, term_size=(5, 19)
-    )
+    kept = {"kept": groups["kept"][:20]}
+    alone = find_enriched(sets, match_features(var(), sets), kept, term_size=(5, 19))
     pd.testing.assert_frame_equal(with_others, alone)
 
 
@@ -142,31 +134,27 @@ def test_terms_of_a_feature_are_named_the_most_specific_first(sets):
 
 
 @pytest.fixture(scope="module")
-def phantom_sets(tmp_path_factory):
-    """Give the function that makes the invented gene sets of the default phantom from a seed."""
+def find_planted(tmp_path_factory):
+    """Test the terms of the default phantom of a seed where a good method chose the genes."""
 
-    def make(seed):
-        folder = tmp_path_factory.mktemp("phantom")
+    def find(seed):
+        file = tmp_path_factory.mktemp("phantom") / "phantom.gmt"
         genes = plant_genes(get_size("default"), seed)
-        (folder / "phantom.gmt").write_text(gene_set_text(genes, seed))
-        return genes, read_gene_sets(folder / "phantom.gmt")
+        file.write_text(gene_set_text(genes, seed))
+        sets = read_gene_sets(file)
+        # Most markers, some others, few that are even.
+        relevant = np.array([bool(gene.regions_at("E11.5")) for gene in genes])
+        others = np.array([0.02 if is_even(gene) else 0.3 for gene in genes])
+        draws = np.random.default_rng(seed).random(len(genes))
+        kept = draws < np.where(relevant, 0.9, others)
+        matched = match_features(var([gene.symbol for gene in genes]), sets)
+        return find_enriched(sets, matched, {"kept": kept, "dropped": ~kept})
 
-    return make
+    return find
 
 
-def choose(genes, rng):
-    """Say which genes a good method keeps: most markers, some others, few that are even."""
-    relevant = np.array([bool(gene.regions_at("E11.5")) for gene in genes])
-    others = np.array([0.02 if is_even(gene) else 0.3 for gene in genes])
-    return rng.random(len(genes)) < np.where(relevant, 0.9, others)
-
-
-def test_what_is_planted_in_the_phantoms_terms_is_found(phantom_sets):
-    seed = 3
-    genes, sets = phantom_sets(seed)
-    kept = choose(genes, np.random.default_rng(seed))
-    matched = match_features(var([gene.symbol for gene in genes]), sets)
-    table = find_enriched(sets, matched, {"kept": kept, "dropped": ~kept})
+def test_what_is_planted_in_the_phantoms_terms_is_found(find_planted):
+    table = find_planted(3)
     q = table.set_index(["group", "term"])["q_value"]
     assert q["kept", term_id(PATTERN)] < 1e-6
     assert q["dropped", term_id(EVERYWHERE)] < 1e-4
@@ -174,14 +162,12 @@ def test_what_is_planted_in_the_phantoms_terms_is_found(phantom_sets):
     assert q["kept", term_id(EVERYWHERE)] > 0.99
 
 
-def test_the_controls_of_the_phantom_show_nothing_but_what_chance_allows(phantom_sets):
+def test_the_controls_of_the_phantom_show_nothing_but_what_chance_allows(find_planted):
     controls = [term_id(CONTROL), *(term_id(FIRST_CONTROL + rank) for rank in range(N_CONTROLS))]
     smallest = []
     for seed in range(20):
-        genes, sets = phantom_sets(seed)
-        kept = choose(genes, np.random.default_rng(seed))
-        matched = match_features(var([gene.symbol for gene in genes]), sets)
-        table = find_enriched(sets, matched, {"kept": kept}).set_index("term")
+        table = find_planted(seed)
+        table = table[table["group"] == "kept"].set_index("term")
         assert set(controls) <= set(table.index)
         smallest.append(table.loc[controls, "p_value"].min())
     # Of 140 tests at level 0.05 / 140, one in twenty such runs has a single find.
@@ -193,25 +179,18 @@ def test_the_controls_of_the_phantom_show_nothing_but_what_chance_allows(phantom
 def written(tmp_path):
     """Write a text to a file and return its path."""
 
-    def write(text, name="file.txt"):
-        content = text if isinstance(text, bytes) else text.encode()
-        (tmp_path / name).write_bytes(content)
-        return tmp_path / name
+    def write(text):
+        file = tmp_path / "file.txt"
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return file
 
     return write
 
 
-def genes_by_term(sets):
-    return {
-        term: {sets.genes[at] for at in members}
-        for term, members in zip(sets.terms, sets.members, strict=True)
-    }
-
-
 def test_gmt_gives_terms_names_and_genes_in_any_line_ends(written):
-    file = written("T2\tsecond\tB\tA\t\r\n\r\nT1\thttp://x\tA\n")
-    sets = read_gene_sets(file)
-    assert genes_by_term(sets) == {"T1": {"A"}, "T2": {"A", "B"}}
+    sets = read_gene_sets(written("T2\tsecond\tB\tA\t\r\n\r\nT1\thttp://x\tA\n"))
+    assert sets.terms == ("T1", "T2")
+    assert [{sets.genes[at] for at in members} for members in sets.members] == [{*"A"}, {*"AB"}]
     assert sets.names == ("T1", "second")
     assert sets.identifier == "symbol"
 
@@ -251,32 +230,21 @@ def test_a_missing_file_and_an_unknown_identifier_are_refused(written, tmp_path)
 def test_real_gmt_of_the_mouse_is_read_whole(test_data):
     sets = read_gene_sets(test_data / "mouse_go" / "mouse_go_bp_5_500_egad.gmt.gz")
     assert len(sets.terms) == 8265
-    sizes = np.array([members.size for members in sets.members])
-    assert sizes.min() >= 5
-    assert sizes.max() <= 500
+    assert all(5 <= members.size <= 500 for members in sets.members)
     assert all(term.startswith("GO:") for term in sets.terms)
-    by_term = dict(zip(sets.terms, sets.members, strict=True))
-    repair = {sets.genes[at] for at in by_term["GO:0000012"]}
-    assert {"Aplf", "Lig4", "Sirt1"} <= repair
-    assert sets.names[sets.terms.index("GO:0000012")] == "single strand break repair"
-
-
-class Downloads:
-    """A downloader that has one answer."""
-
-    def __init__(self, answer):
-        self.answer = answer
-
-    def get(self, url, most):
-        assert most == 2**28
-        return self.answer
+    repair = sets.terms.index("GO:0000012")
+    assert {"Aplf", "Lig4", "Sirt1"} <= {sets.genes[at] for at in sets.members[repair]}
+    assert sets.names[repair] == "single strand break repair"
 
 
 def test_a_download_is_stored_as_it_was_sent_and_only_if_it_can_be_read(tmp_path):
     body, file = gzip.compress(b"T1\tname\tA\tB\nT2\tname\tB\n"), tmp_path / "out" / "sets.gz"
-    fetch_gene_sets(Downloads(body), "https://host/sets.gz", file, "symbol")
+    sound, busy = (
+        SimpleNamespace(get=lambda url, most, answer=answer: answer)
+        for answer in (body, b"<html>busy</html>\n")
+    )
+    fetch_gene_sets(sound, "https://host/sets.gz", file, "symbol")
     assert file.read_bytes() == body
-    busy = Downloads(b"<html>busy</html>\n")
     with pytest.raises(RefusedError, match=r"https://host/other: should be a GMT file .*line 1"):
         fetch_gene_sets(busy, "https://host/other", tmp_path / "out" / "other", "symbol")
     assert list((tmp_path / "out").iterdir()) == [file]

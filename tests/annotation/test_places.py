@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.ndimage import gaussian_filter
 from scipy.stats import chi2_contingency, kruskal
+from written_files import save_matrix
 
 from sparsekm.annotation.clusters import associate, find_highest, locate_features, tabulate_overlap
 from sparsekm.annotation.enrichment import find_enriched, keep_by_chance, random_map
@@ -12,7 +13,6 @@ from sparsekm.annotation.gene_sets import build_gene_sets, match_features
 from sparsekm.cluster.matrices.matrix import CentredMatrix, feature_scores
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.io import normalised_file
-from sparsekm.io.normalised_file import write_normalised
 
 
 def test_effect_is_cohens_d_by_its_definition(seed):
@@ -36,11 +36,8 @@ def test_a_file_gives_what_its_matrix_gives_though_samples_have_no_class(
     monkeypatch.setattr(normalised_file, "NUMBERS_AT_ONCE", 12)
     X = np.random.default_rng(seed).normal(size=(12, 4)).astype(np.float32)
     labels = np.array(["", "a", "b"] * 4, dtype=object)
-    obs = pd.DataFrame({"label": labels}, index=[f"s{i}" for i in range(12)])
-    var = pd.DataFrame(index=list("wxyz"))
-    write_normalised(tmp_path / "normalised.h5ad", X, obs, var, {})
-    clusters = np.arange(12) % 2
-    table = locate_features(tmp_path / "normalised.h5ad", clusters, labels)
+    file, clusters = save_matrix(tmp_path / "m.h5ad", X, {"label": labels}), np.arange(12) % 2
+    table = locate_features(file, clusters, labels)
     pd.testing.assert_frame_equal(table, locate_features(X, clusters, labels))
 
 
@@ -74,19 +71,12 @@ REGIONS = pd.DataFrame(
 )
 
 
-@pytest.fixture
-def table():
-    return tabulate_overlap(CLUSTERS, LABELS, REGIONS)
-
-
-def test_purity_is_the_share_of_the_best_region(table):
+def test_purity_is_the_share_of_the_best_region_of_which_each_cluster_has_one_even_when_tied():
+    table = tabulate_overlap(CLUSTERS, LABELS, REGIONS)
     best = table[table["is_best"] & (table["method"] == "l0")].set_index("cluster")
     assert best["label"].to_dict() == {0: "A", 1: "A", 2: "C"}
     assert best["share_of_cluster"].tolist() == [2 / 3, 1, 0.75]
     assert best["share_of_label"].tolist() == [0.5, 0.5, 1]
-
-
-def test_each_cluster_has_one_best_region_even_when_tied():
     table = tabulate_overlap({"l0": np.zeros(2, int)}, np.array(["A", "B"]), REGIONS)
     # The order of the atlas decides: A is none of its regions.
     assert table[table["is_best"]]["label"].tolist() == ["B"]
@@ -106,9 +96,13 @@ SIDE, SMOOTH, ROUGH = 20, 20, 60
 POSITIONS = np.argwhere(np.ones((SIDE, SIDE))).astype(float)
 
 
+def smooth_maps(rng, n):
+    return [gaussian_filter(rng.standard_normal((SIDE, SIDE)), 3).ravel() for _ in range(n)]
+
+
 def test_smooth_features_are_kept_by_any_map():
     rng = np.random.default_rng(1)
-    smooth = [gaussian_filter(rng.standard_normal((SIDE, SIDE)), 3).ravel() for _ in range(3)]
+    smooth = smooth_maps(rng, 3)
     X = np.column_stack([*smooth, *rng.standard_normal((9, SIDE**2))])
     X /= X.std(axis=0)
     kept = keep_by_chance(X, POSITIONS, 4, 3, seed=0, n_maps=20)
@@ -120,7 +114,7 @@ def test_smooth_features_are_kept_by_any_map():
 
 def test_a_term_of_smooth_genes_is_enriched_for_any_map_and_one_of_the_clusters_is_not():
     rng = np.random.default_rng(2)
-    smooth = [gaussian_filter(rng.standard_normal((SIDE, SIDE)), 3).ravel() for _ in range(SMOOTH)]
+    smooth = smooth_maps(rng, SMOOTH)
     scattered = rng.integers(0, 4, SIDE**2).astype(np.int32)
     marks = 2.0 * (scattered[:, None] == np.arange(8) % 4) + rng.standard_normal((SIDE**2, 8))
     X = np.column_stack([marks, *smooth, rng.standard_normal((SIDE**2, ROUGH))])
@@ -170,9 +164,7 @@ def test_numbers_and_categories_have_the_tests_of_scipy(labels):
     # The larger of two p-values stays, the smaller doubles at most.
     assert table.loc["sex", "q"] == pytest.approx(max(table["p"]))
     assert table.loc["age", "q"] == pytest.approx(min(2 * p, max(table["p"])))
-
-
-def test_a_batch_that_is_the_clusters_has_an_effect_of_one_and_stands_first(labels):
+    # A batch that is the clusters has an effect of one and stands first.
     batch = pd.Series(np.array(["x", "y", "z"], dtype=object)[labels])
     table = associate(labels, {"noise": pd.Series(np.arange(60) % 2), "batch": batch})
     assert table["column"].tolist() == ["batch", "noise"]
@@ -181,8 +173,8 @@ def test_a_batch_that_is_the_clusters_has_an_effect_of_one_and_stands_first(labe
 
 def test_missing_values_are_left_out_and_a_constant_column_has_no_effect(labels):
     values = pd.Series(np.where(np.arange(60) < 5, np.nan, labels * 1.0))
-    table = associate(labels, {"some": values, "same": pd.Series(["a"] * 60)})
-    table = table.set_index("column")
+    columns = {"some": values, "same": pd.Series(["a"] * 60)}
+    table = associate(labels, columns).set_index("column")
     assert table.loc["some", "n"] == 55
     assert table.loc["same", ["effect", "p"]].tolist() == [0, 1]
     assert associate(labels, {}).empty

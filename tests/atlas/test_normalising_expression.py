@@ -41,9 +41,7 @@ def test_gaps_are_filled_without_entering_a_mean(gappy, method, first, second):
     assert fill_missing(gappy, method, REGIONS) == 2
     np.testing.assert_array_equal([gappy[0, 1], gappy[1, 2]], [first, second])
     np.testing.assert_array_equal(gappy[measured], before[measured])
-
-
-def test_a_region_without_values_takes_the_mean_of_the_gene():
+    # A region without values takes the mean of the gene.
     X = np.array([[NAN], [NAN], [2], [4]], dtype=np.float32)
     fill_missing(X, "region_mean", REGIONS)
     np.testing.assert_array_equal(X.ravel(), [3, 3, 2, 4])
@@ -62,9 +60,7 @@ def test_a_share_of_missing_equal_to_the_threshold_is_too_much():
     voxels, reasons = screen_expression(X, max_missing_per_gene=0.3, max_missing_per_voxel=0.2)
     assert reasons.tolist() == ["missing"] + [""] * 9
     assert voxels.tolist() == [False] * 2 + [True] * 8
-
-
-def test_both_thresholds_are_judged_on_the_unpruned_matrix():
+    # Both thresholds are judged on the unpruned matrix.
     X = np.arange(16, dtype=np.float32).reshape(4, 4)
     X[0] = NAN
     X[1, :2] = NAN
@@ -120,9 +116,7 @@ def test_an_age_is_screened_filled_and_z_scored(expression):
     assert provenance["n_genes_dropped_constant"] == provenance["n_genes_dropped_missing"] == 1
     assert provenance["n_values_filled"] == 2
     assert data.obs["label"].tolist() == expression.obs["region"].tolist()
-
-
-def test_regions_that_lose_all_voxels_leave_the_table(expression):
+    # Regions that lose all voxels leave the table.
     expression.X[39, :3] = NAN
     data = normalise_age(expression)
     assert data.uns["regions"].values.tolist() == [["a", 20], ["b", 19]]
@@ -138,21 +132,20 @@ def test_fill_none_accepts_only_complete_data(expression):
     assert data.var_names.tolist() == ["Phm2", "Phm3"]
 
 
-def transformed(*genes):
+def transformed(*genes, how="robust_sigmoid"):
     X = np.array(genes, dtype=np.float32).T.copy()
-    transform_energies(X, "robust_sigmoid")
+    transform_energies(X, how)
     return X.T
 
 
 def test_a_gene_worked_by_hand():
+    np.testing.assert_allclose(transformed([0, 1, 3], how="log2")[0], [0, 1, 2], rtol=1e-6)
     # Median 2, quartiles 1 and 3: x is scaled by 2 / 1.35, so z is 1 / (1 + exp(1.35 (2 - x) / 2)),
     # that is 1 / (1 + 3.857426), 1 / (1 + 1.964033), 1/2 and their mirror images.
     z = np.array([0.205870, 0.337378, 0.5, 0.662622, 0.794130])
     expected = (z - z[0]) / (z[4] - z[0])
     np.testing.assert_allclose(transformed([0, 1, 2, 3, 4])[0], expected, atol=2e-6)
-
-
-def test_an_outlier_weighs_no_more_than_saturation():
+    # An outlier weighs no more than saturation.
     near, far = transformed([0, 1, 2, 3, 30], [0, 1, 2, 3, 3e6])
     np.testing.assert_allclose(near, far, atol=1e-6)
     assert near[3] > 0.5
@@ -202,9 +195,8 @@ def table(expressions):
 
 
 def test_a_gene_is_common_when_it_passes_everywhere_or_has_a_reason(table, expressions):
-    expected = set.intersection(
-        *(set(normalise_age(read_expression(file)).var["symbol"]) for file in expressions.values())
-    )
+    alone = [set(normalise_age(read_expression(f)).var["symbol"]) for f in expressions.values()]
+    expected = set.intersection(*alone)
     assert set(table.index[table["common"]]) == expected
     assert 20 < len(expected) < len(table)
     names = read_expression(expressions["P14"]).var["symbol"]

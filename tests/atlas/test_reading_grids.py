@@ -25,6 +25,11 @@ def test_x_runs_fastest_then_y_then_z():
     assert volume.values[1, 2, 3] == 3 + 200 + 10000
     x, y, z = 2, 1, 1
     assert volume.values.ravel()[x + 4 * (y + 3 * z)] == 2 + 100 + 10000
+    # Big endian values are swapped.
+    swapped = INDEXED.astype(">f4").tobytes()
+    volume = read_energy(energy_zip(swapped, BinaryDataByteOrderMSB="True"))
+    np.testing.assert_array_equal(volume.values, INDEXED)
+    assert volume.values.dtype == np.dtype("=f4")
 
 
 @pytest.mark.parametrize("folder", ["../../", "/etc/", "C:\\temp\\"])
@@ -32,13 +37,6 @@ def test_members_are_matched_by_base_name_and_written_nowhere(folder, tmp_path, 
     monkeypatch.chdir(tmp_path)
     np.testing.assert_array_equal(read_energy(energy_zip(folder=folder)).values, INDEXED)
     assert not list(tmp_path.iterdir())
-
-
-def test_big_endian_values_are_swapped():
-    swapped = INDEXED.astype(">f4").tobytes()
-    volume = read_energy(energy_zip(swapped, BinaryDataByteOrderMSB="True"))
-    np.testing.assert_array_equal(volume.values, INDEXED)
-    assert volume.values.dtype == np.dtype("=f4")
 
 
 def test_ids_beyond_two_to_the_24_are_exact():
@@ -73,12 +71,9 @@ def test_a_wrong_header_is_refused_with_file_value_and_rule(changes, message):
     assert str(caught.value).startswith("some.zip")
 
 
-def test_an_array_that_does_not_fit_the_header_is_refused():
+def test_a_sound_archive_without_a_grid_or_whose_array_does_not_fit_is_told_from_a_broken_one():
     with pytest.raises(GridError, match=r"energy.raw declares 92 bytes; .* should have 96"):
         read_energy(energy_zip(INDEXED.tobytes()[:-4]))
-
-
-def test_a_sound_archive_without_a_grid_is_told_from_a_broken_one():
     with pytest.raises(MissingGridError, match=r"should contain a member named energy\.mhd"):
         read_energy(write_zip({"data_set.xml": "<x/>"}))
     with pytest.raises(MissingGridError, match=r"energy.raw"):
@@ -115,7 +110,13 @@ def test_a_bomb_is_refused_before_it_is_inflated(monkeypatch):
     monkeypatch.setattr(grid, "MAX_VOLUME_BYTES", 10_000)
     raw = bytes(4 * 100 * 100)
     body = write_zip({"energy.mhd": write_header(DimSize="100 100 1"), "energy.raw": raw})
-    monkeypatch.setattr(zipfile.ZipExtFile, "read", _read_header_only(zipfile.ZipExtFile.read))
+    read = zipfile.ZipExtFile.read
+
+    def read_header_only(self, n=-1):
+        assert n < 10_000, "inflated before its size was checked"
+        return read(self, n)
+
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", read_header_only)
     with pytest.raises(GridError, match=r"energy.raw declares 40000 bytes, should be <= 10000"):
         read_energy(body)
 
@@ -128,11 +129,3 @@ def test_values_that_are_no_energies_are_refused(value):
     changed[1, 0, 0] = value
     with pytest.raises(GridError, match=f"energy={value} at linear position 12 should be finite"):
         read_energy(energy_zip(changed.tobytes()))
-
-
-def _read_header_only(read):
-    def guarded(self, n=-1):
-        assert n < 10_000, "inflated before its size was checked"
-        return read(self, n)
-
-    return guarded

@@ -18,13 +18,8 @@ from sparsekm.command.configuration import (
 )
 from sparsekm.command.run import _environment
 
-ENTRY = {
-    "path": "../a: 'b' #1.csv",
-    "labels": "no",
-    "ignore": ["1", "x, y"],
-    "transpose": False,
-    "n_clusters": "auto",
-}
+ENTRY = {"path": "../a: 'b' #1.csv", "labels": "no", "ignore": ["1", "x, y"]}
+ENTRY |= {"transpose": False, "n_clusters": "auto"}
 
 
 @pytest.fixture
@@ -80,26 +75,19 @@ def test_an_edited_configuration_and_somebody_elses_are_told_from_one_as_written
     assert told == [False, True, True, True]
 
 
-def test_names_of_data_sets_come_from_files_and_are_never_taken():
+def test_names_of_data_sets_come_from_files_and_those_nearby_are_relative(tmp_path):
     names = {"a b.csv": "a_b", "x.tsv.gz": "x", "ä.xlsx": "table", "Raw.csv": "Raw_table"}
     assert {file: dataset_name(Path(file), {"raw"}) for file in names} == names
-
-
-def test_a_table_nearby_is_named_relatively_so_that_both_can_move(tmp_path):
     assert table_path(tmp_path / "out", tmp_path / "t.csv") == "../t.csv"
     assert table_path(tmp_path / "deep" / "out", tmp_path / "t.csv") == f"{tmp_path}/t.csv"
 
 
-def test_caches_stay_where_the_user_has_them(tmp_path, monkeypatch):
+def test_caches_stay_where_the_user_has_them_or_without_a_home_in_the_run(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "new" / "cache"))
     assert _environment(tmp_path / "run")["XDG_CACHE_HOME"] == str(tmp_path / "new" / "cache")
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize("home", ["/dev/null/none", "/proc/none"])
-def test_without_a_home_they_are_in_the_folder_of_the_run(tmp_path, monkeypatch, home):
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setenv("HOME", home)
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/dev/null/none")
     found = _environment(tmp_path / "run")["XDG_CACHE_HOME"]
     assert found == str(tmp_path / "run/.snakemake/sparsekm/cache")
     assert Path(found).is_dir()

@@ -1,4 +1,4 @@
-"""What `sparsekm run` says and writes before anything runs."""
+"""What `sparsekm run` says and writes before anything runs, and its last lines."""
 
 import shlex
 from pathlib import Path
@@ -7,8 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from sound_files import ATTRIBUTES
+from written_files import save_fit
 
 from sparsekm.command import main as command
+from sparsekm.command.run import describe_results
+from sparsekm.io.tables import SCORES
 
 
 def written(folder="sparsekm-tumours"):
@@ -28,37 +32,25 @@ def test_a_table_is_described_and_its_settings_are_written(run_kinds, capsys):
     assert written() == {**configured, "min_cluster_size": 3}
 
 
-def test_every_option_about_the_table_becomes_a_setting(run):
+def test_every_option_about_the_table_becomes_a_setting(run, capsys):
     options = ["--ignore", "kind", "u", "--no-transpose", "--decimal", ".", "--normalise", "none"]
     options += ["--groups", "y", "--keep", "v", "--missing-values", "-999", "?"]
     options += ["--impute", "median", "--max-missing", "0.4", "--duplicates", "max"]
     assert run("tumours.csv", *options, "--clusters", "3", "--output", "out") == 0
-    assert written("out")["matrices"]["tumours"] == {
-        "path": "../tumours.csv",
-        "groups": "y",
-        "ignore": ["kind", "u"],
-        "transpose": False,
-        "decimal": ".",
-        "normalise": "none",
-        "keep": ["v"],
-        "missing_values": ["-999", "?"],
-        "impute": "median",
-        "max_missing": 0.4,
-        "duplicates": "max",
-        "n_clusters": 3,
-    }
-
-
-def test_without_classes_and_a_number_k_is_left_to_the_data(run, capsys):
+    settings = {"path": "../tumours.csv", "groups": "y", "ignore": ["kind", "u"], "keep": ["v"]}
+    settings |= {"transpose": False, "decimal": ".", "normalise": "none", "impute": "median"}
+    settings |= {"missing_values": ["-999", "?"], "max_missing": 0.4, "duplicates": "max"}
+    assert written("out")["matrices"]["tumours"] == settings | {"n_clusters": 3}
+    # Without classes and a number K is left to the data.
+    capsys.readouterr()
     assert run("tumours.csv", "--ignore", "kind") == 0
     assert "the run will suggest a number of clusters" in capsys.readouterr().out
     assert written()["matrices"]["tumours"]["n_clusters"] == "auto"
 
 
 def test_guesses_are_said_aloud_and_quiet_says_nothing(run, capsys):
-    frame = pd.DataFrame(np.arange(24).reshape(4, 6) % 7, index=[f"gene{j}" for j in range(4)])
-    frame.columns = [f"s{i}" for i in range(6)]
-    frame.to_csv("t.csv")
+    names = [f"gene{j}" for j in range(4)], [f"s{i}" for i in range(6)]
+    pd.DataFrame(np.arange(24).reshape(4, 6) % 7, *names).to_csv("t.csv")
     assert run("t.csv", "--clusters", "2") == 0
     note = "NOTE: lines are read as features and columns as samples, because of line"
     assert note in capsys.readouterr().out
@@ -159,3 +151,41 @@ def test_what_a_message_advises_can_be_pasted_however_long(run, capsys):
     option = advised()[0]
     assert shlex.split(option) == ["--ignore", *ranks]
     assert shape(option) == "t.csv: 70 samples x 9 features"
+
+
+RATES = {"cer": 0.125, "cer_chance": 0.5, "ari": 0.75, "ami": -0.0625}
+NAMES, SHOWN = ["CER", "chance", "ARI", "AMI"], ["0.125", "0.500", "0.750", "-0.062"]
+
+
+def describe(root, rates, *methods):
+    for method in methods:
+        row = {"dataset": "own", "method": method, "n_clusters": 3, "n_nonzero_weights": 1500}
+        file = root / "results" / "own" / method / "scores.csv"
+        SCORES.write_row(file, {**dict.fromkeys(SCORES.columns), **row, **rates})
+    return describe_results(root, {"matrices": {"own": {}}}, lambda path: path.name)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_rates_are_shown_with_that_of_chance_where_classes_are_known(tmp_path, known):
+    lines = describe(tmp_path, RATES if known else {}, "l0")
+    head, found = (line.split() for line in lines[1:3])
+    assert head == ["own", "clusters", "features", "kept", *(NAMES if known else [])]
+    assert found == ["ℓ₀-k-means", "3", "1,500", *(SHOWN if known else [])]
+    assert any("chance:" in line for line in lines) == known
+    # The columns of numbers end where their names end.
+    assert len(lines[1]) == len(lines[2])
+
+
+def test_the_answer_comes_first_with_its_conclusion_and_tables(tmp_path):
+    place, two = tmp_path / "results" / "own", np.ones(2)
+    about = {**ATTRIBUTES, "conclusion": "The answer, " + "in many words " * 20}
+    save_fit(place / "sparse" / "tuned.h5", np.eye(2), [0, 1], two, about)
+    for name in ("clusters.csv", "ranked.zip"):
+        Path(place, name).write_text("")
+    lines = describe(tmp_path, {}, "l0", "sparse")
+    assert [line.split()[0] for line in lines[2:4]] == ["Sparse", "ℓ₀-k-means"]
+    assert lines[4].startswith("  The answer, in many words")
+    assert max(map(len, lines)) <= 100
+    assert "  Clusters: clusters.csv" in lines
+    assert "  Ranked:   ranked.zip" in lines
+    assert not any("Features:" in line for line in lines)

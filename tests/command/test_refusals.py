@@ -22,18 +22,12 @@ def put(file, text="mine"):
     file.write_text(text)
 
 
-OURS = [
-    "results/report.html",
-    "results/tumours/l0/tuned.h5",
-    "results/tumours/clusters.csv",
-    "results/benchmarks/cluster_path/tumours/l0.tsv",
-    "results/figures/tumours_scores.svg",
-    "data/tumours/normalised.h5ad",
-    "logs/report.log",
-]
+OURS = """results/report.html results/tumours/l0/tuned.h5 results/figures/tumours_scores.svg
+results/tumours/clusters.csv results/benchmarks/cluster_path/tumours/l0.tsv
+data/tumours/normalised.h5ad logs/report.log"""
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", OURS.split())
 def test_a_file_that_no_run_made_is_named_and_stays_and_nothing_is_written(
     here, run_kinds, name, capsys
 ):
@@ -47,14 +41,6 @@ def test_a_file_that_no_run_made_is_named_and_stays_and_nothing_is_written(
     other = re.search(r"--output (\S+)\.$", told, re.M)[1]
     assert run_kinds("--output", other) == 0
     assert contents(here).items() > before.items()
-
-
-def test_a_configuration_with_files_of_others_beside_it_is_refused_too(here, run, capsys):
-    put(here / "mine.yaml", "matrices: {tumours: {path: tumours.csv, labels: kind}}\n")
-    put(here / "results" / "report.html")
-    assert run("mine.yaml") == 2
-    assert "results/report.html: would be overwritten" in capsys.readouterr().err
-    assert (here / "results" / "report.html").read_text() == "mine"
 
 
 def test_files_under_other_names_hinder_nothing(here, run_kinds):
@@ -95,10 +81,9 @@ def test_results_of_other_settings_are_replaced_only_with_force(here, run, capsy
 
 
 def test_settings_that_made_nothing_are_replaced_without_force(run_kinds, monkeypatch):
-    made = runs._start_workflow
-    monkeypatch.setattr(runs, "_start_workflow", lambda *_: 1)
-    assert run_kinds("--methods", "l1") == 2
-    monkeypatch.setattr(runs, "_start_workflow", made)
+    with monkeypatch.context() as failing:
+        failing.setattr(runs, "_start_workflow", lambda *_: 1)
+        assert run_kinds("--methods", "l1") == 2
     assert run_kinds() == 0
 
 
@@ -133,11 +118,15 @@ def applicable():
 
 def test_an_option_that_cannot_apply_to_a_configuration_is_refused_by_name(here, run, capsys):
     put(here / "config.yaml", "matrices: {tumours: {path: tumours.csv, labels: kind}}\n")
+    put(here / "results" / "report.html")
     before = contents(here)
     for words in applicable():
         assert run("config.yaml", *words) == 2
         told = capsys.readouterr().err
         assert told.startswith(f"sparsekm: {words[0]} cannot be used with a configuration")
+    # Files of others beside a configuration are refused, too.
+    assert run("config.yaml") == 2
+    assert "results/report.html: would be overwritten" in capsys.readouterr().err
     assert contents(here) == before
 
 

@@ -34,10 +34,6 @@ except KeyboardInterrupt:
 STUBBORN = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n{PARENT}"
 
 
-def ignore_interrupts():
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 def obey_signals():
     # The tests themselves may have been started in the background, or with nohup.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -73,7 +69,7 @@ def test_what_the_command_started_ends_and_the_status_says_why(number):
 
 
 def test_in_the_background_of_a_script_where_interrupts_are_ignored_it_is_the_same():
-    command, started = start(preexec_fn=ignore_interrupts)
+    command, started = start(preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
     command.send_signal(signal.SIGINT)
     assert all(process.is_running() for process in started)
     command.send_signal(signal.SIGTERM)

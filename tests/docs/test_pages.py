@@ -1,5 +1,6 @@
 """What pages and actions tell you to type or lead to is there; the site has every public name."""
 
+import os
 import re
 import shutil
 import sys
@@ -12,11 +13,13 @@ import pytest
 import yaml
 from benchmarks.__main__ import NAMES
 from benchmarks.figures import BEGIN, END, FILE, OTHERS, PAGE, RATIOS, table_of, worse
+from configuration_reader import read_configuration
 from snakemake_process import run_command
 
 import sparsekm
 import sparsekm.metrics
 from sparsekm.command.main import main
+from sparsekm.io.readers.reader import read_matrix
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -25,6 +28,14 @@ EXAMPLES = sorted((DOCS / "examples").glob("[0-9]*.py"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):.*## ", MAKEFILE, re.M))
+
+
+def blocks(page):
+    """List the kind and the text of every block of a page."""
+    found = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.M | re.S)
+    # Every fence is one of a block, so that none goes untried.
+    assert 2 * len(found) == len(re.findall(r"^```", page, re.M))
+    return found
 
 
 def find_python(text):
@@ -50,7 +61,7 @@ def test_the_lines_of_python_run_and_find_what_was_planted(tmp_path, monkeypatch
 
 
 def test_the_site_begins_with_the_same_lines():
-    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
     start, end = re.search(r":start-after: (.*)\n:end-before: (.*)\n", index).groups()
     shown = README[README.index(start) : README.index(end)]
     assert find_python(shown) == find_python(README)
@@ -102,16 +113,14 @@ def test_every_link_leads_somewhere(page):
 
 
 def test_the_readme_is_short_and_leads_to_every_page_of_the_site():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme.count("\n") < 150
-    links = find_links(readme)
-    listed = []
+    assert README.count("\n") < 150
+    links, listed = find_links(README), []
     for section in ("index.md", "workflow.md"):
-        text = (ROOT / "docs" / section).read_text(encoding="utf-8")
+        text = (DOCS / section).read_text(encoding="utf-8")
         for names in re.findall(r"^```\{toctree\}\n(?::[^\n]*\n)*\n([^`]*)^```$", text, re.M):
             listed += [re.sub(r".*<(.*)>", r"\1", name) for name in names.splitlines()]
     assert len(listed) > 12
-    pages = {f"docs/{name}.md" for name in listed if (ROOT / "docs" / f"{name}.md").is_file()}
+    pages = {f"docs/{name}.md" for name in listed if (DOCS / f"{name}.md").is_file()}
     # The README leads to the changelog itself, and `make docs` makes the example.
     assert pages - {"docs/changelog.md", "docs/example_report.md"} <= set(links)
 
@@ -213,3 +222,71 @@ def test_every_page_builds_without_a_warning_and_examples_run(tmp_path):
         page = (tmp_path / "html" / "gallery" / f"{example.stem}.html").read_text(encoding="utf-8")
         has_run = re.search(run, str(example)) is not None
         assert (f"sphx_glr_{example.stem}_001.png" in page) == has_run
+
+
+def run_in_shell(commands, folder):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command in commands.splitlines():
+        done = run_command(["bash", "-c", command], folder, PATH=path)
+        assert done.returncode == 0, (command, done.stdout)
+
+
+@pytest.mark.release
+def test_every_block_about_own_data_runs_and_finds_what_was_planted(fresh, monkeypatch):
+    page = (DOCS / "own_data.md").read_text(encoding="utf-8")
+    root = fresh.root
+    shutil.copy(ROOT / "config.yaml", root)
+    monkeypatch.chdir(root)
+    names, settings, excerpt = {}, {}, None
+    for kind, block in blocks(page):
+        if kind == "python":
+            exec(compile(block, "docs/own_data.md", "exec"), names)
+        elif kind == "yaml":
+            name = re.match(r"# (\w+\.yaml)\n", block)[1]
+            (root / name).write_text(block)
+            settings[name] = read_configuration(root / name)
+        elif kind == "bash":
+            run_in_shell(block, root)
+        else:
+            assert kind == "csv"
+            excerpt = block
+    lines = (root / "tumours.csv").read_text().splitlines()
+    for shown, written in zip(excerpt.splitlines(), lines, strict=False):
+        assert written.startswith(shown + ",")
+    listed = re.findall(r"`(results/[^`]+)`", page)
+    assert len(listed) >= 8
+    for file in listed:
+        assert (root / file).is_file(), file
+    check_what_was_found(names)
+    check_formats(settings["formats.yaml"]["matrices"])
+
+
+def check_what_was_found(names):
+    planted = {f"gene{j + 1}" for j in range(20)}
+    for kept in (set(names["kept"].index), set(names["genes"])):
+        assert planted <= kept
+        assert len(kept) < 40
+    found = names["found"]
+    assert found.obs.groupby("label", observed=True)["cluster_l0"].nunique().tolist() == [1, 1, 1]
+    assert names["mine"].obs["cluster_l0"].notna().all()
+    assert names["mine"].var["kept_l0"].sum() == len(names["kept"])
+    # The page says that two clusters are not found again as three are.
+    assert names["counted"].n_clusters_ == 3
+    assert names["counted"].has_clusters_
+
+
+def check_formats(matrices):
+    read = {
+        name: read_matrix(entry["path"], entry.get("labels"), entry.get("layer"))
+        for name, entry in matrices.items()
+    }
+    first = read["text"]
+    for name, raw in read.items():
+        values, others = (each.collect() + each.offset for each in (raw, first))
+        np.testing.assert_allclose(values, others, atol=1e-6)
+        assert raw.features == first.features
+        assert raw.samples == first.samples
+        if "n_clusters" in matrices[name]:
+            assert raw.labels is None
+        else:
+            assert raw.labels.tolist() == first.labels.tolist()

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import yaml
 from scipy import sparse
+from small_project import CONFIGURATION
 
 from sparsekm.atlas.phantom.source import PhantomSource
 from sparsekm.atlas.retrieval import retrieve_age, retrieve_tables
@@ -42,22 +43,6 @@ def write_sound_files(folder: Path) -> None:
     _write_matrices(folder)
     _write_results(folder)
     (folder / "config.yaml").write_text(yaml.safe_dump(CONFIGURATION, sort_keys=False))
-
-
-CONFIGURATION = {
-    "seed": 1,
-    "atlas": {"source": "phantom", "size": "tiny", "seed": 3, "ages": ["E11.5", "P4"]},
-    "matrices": {
-        "tumours": {"path": "tumours.csv", "labels": "kind"},
-        "cells": {"path": "cells.h5ad", "n_clusters": 2},
-    },
-    "methods": ["kmeans", "l1", "l0"],
-    "annotation": {"subsamples": 2, "genes_of_interest": ["Shh"], "term_size": [5, 500]},
-    "n_clusters": "regions",
-    "search": "alternate",
-    "n_init": 2,
-    "tuning": {"sparsities": {"l0": [0.25, 6, 12], "l1": [1.2, 2, 3]}, "references": 2},
-}
 
 
 def _write_atlas(folder: Path) -> None:

@@ -116,11 +116,11 @@ REFUSED = {
         adopt,
         "columns=1500001 should be <= 1000000; use .npz",
     ),
+    # It fills memory or time, whichever comes first.
     "300 MB of one text": (
         "m.xlsx",
         lambda: repeat_in_a_sheet("A" * 10_000, 300, 100),
         adopt,
-        # Of memory or of time, whichever comes first.
         "its limits are 1024 MiB of memory, 10 s of processor time",
     ),
     "gene sets with a line of 50 MB": (
@@ -157,22 +157,30 @@ REFUSED = {
 
 
 # They fill the memory that a reader may have, for many seconds.
-FILLING = {"300 MB of one text", "gene sets that fill the memory"}
+FILLING = ["300 MB of one text", "gene sets that fill the memory"]
+SLOW = [pytest.param(name, marks=pytest.mark.release) for name in FILLING]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.release] if name in FILLING else [])
-        for name in REFUSED
-    ],
-)
+@pytest.mark.parametrize("name", [*(name for name in REFUSED if name not in FILLING), *SLOW])
 def test_an_attack_is_refused_in_a_line_that_names_the_file(tmp_path, name):
     file, make, read, message = REFUSED[name]
     (tmp_path / file).write_bytes(make())
     told = tell(tmp_path, read, tmp_path / file)
     assert told.startswith(file)
     assert message in told
+
+
+@pytest.mark.release
+def test_a_file_that_hangs_its_reader_is_refused(sound, tmp_path):
+    body = bytearray((sound / "dense.h5ad").read_bytes())
+    # A string that says it has no size: HDF5 walks on the spot.
+    first = body.index(b"GCOL\x01\0\0\0") + 16
+    body[first : first + 16] = bytes(16)
+    (tmp_path / "m.h5ad").write_bytes(body)
+    told = tell(tmp_path, adopt, tmp_path / "m.h5ad")
+    assert told.startswith(
+        "m.h5ad: the process that read it took too long; its limits are 1024 MiB"
+    )
 
 
 def test_a_table_that_is_a_part_of_itself_is_refused(tmp_path):
@@ -205,12 +213,6 @@ def test_pickles_are_left_alone_wherever_they_stand(tmp_path):
     assert (tmp_path / "ran").exists()
 
 
-def test_names_of_features_are_kept_as_they_are(tmp_path):
-    (tmp_path / "m.csv").write_text("../../x,<script>,=1+1\n1,2,3\n4,5,6\n7,8,10\n")
-    assert tell(tmp_path, adopt, tmp_path / "m.csv") == ""
-    assert read_matrix(tmp_path / "m.csv").features == ["../../x", "<script>", "=1+1"]
-
-
 def test_a_manifest_names_files_of_its_folder_alone(sound, tmp_path):
     text = (sound / "raw" / "E11.5" / "manifest.csv").read_text()
     (tmp_path / "manifest.csv").write_text(text.replace("listing.json", "../../../etc/passwd"))
@@ -234,10 +236,5 @@ def test_nothing_that_loads_code_is_named(project_root):
     for file in files:
         code = TEXT.sub("", file.read_text(encoding="utf-8"))
         assert not FORBIDDEN.search(code), (file, FORBIDDEN.search(code))
-    for line in (
-        "import pickle",
-        "a = eval(b)",
-        "np.load(a)",
-        "np.load(opened, allow_pickle=True)",
-    ):
-        assert FORBIDDEN.search(line)
+    unsafe = "import pickle", "a = eval(b)", "np.load(a)", "np.load(opened, allow_pickle=True)"
+    assert all(map(FORBIDDEN.search, unsafe))

@@ -1,12 +1,16 @@
-"""A file is written whole or not at all."""
+"""A file is written whole or not at all, and locked where that can be."""
 
 import errno
+import os
 import shutil
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
 
-from sparsekm.io.atomic import atomic_path, remove_unfinished, write_table, write_text
+from sparsekm.io import atomic
+from sparsekm.io.atomic import atomic_path, lock_file, remove_unfinished, write_table, write_text
 
 
 def test_a_finished_block_leaves_only_the_file_with_its_content(tmp_path):
@@ -38,17 +42,15 @@ def test_a_table_is_written_without_its_index(tmp_path):
     assert (tmp_path / "a.csv").read_text(encoding="utf-8") == "a,b\n1,µ\n"
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        OSError(errno.ENOSPC, "No space left on device"),
-        OSError(errno.EDQUOT, "Disk quota exceeded"),
-        # HDF5 tells by words alone.
-        RuntimeError(
-            "write failed: errno = 28, error message = 'No space left on device', buf = 0"
-        ),
-    ],
-)
+FULL = [
+    OSError(errno.ENOSPC, "No space left on device"),
+    OSError(errno.EDQUOT, "Disk quota exceeded"),
+    # HDF5 tells by words alone.
+    RuntimeError("write failed: errno = 28, error message = 'No space left on device', buf = 0"),
+]
+
+
+@pytest.mark.parametrize("error", FULL)
 def test_a_full_disk_is_told_with_the_files_own_name(tmp_path, error):
     def fail():
         with atomic_path(tmp_path / "a.txt"):
@@ -73,11 +75,35 @@ def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path):
 
 
 def test_what_a_disk_has_no_room_for_is_not_begun(tmp_path):
-    free = shutil.disk_usage(tmp_path).free
+    file, too_much = tmp_path / "a.h5ad", 2 * shutil.disk_usage(tmp_path).free
+    message = "No space left on device; .*a.h5ad"
+    with pytest.raises(OSError, match=message), atomic_path(file, n_bytes=too_much):
+        pytest.fail("begun")
 
-    def begin():
-        with atomic_path(tmp_path / "a.h5ad", n_bytes=2 * free):
-            raise AssertionError("begun")
 
-    with pytest.raises(OSError, match="No space left on device; .*a.h5ad"):
-        begin()
+def test_who_comes_second_is_told_so_until_the_first_lets_go(tmp_path):
+    with (tmp_path / "a").open("a") as first, (tmp_path / "a").open("a") as second:
+        assert lock_file(first)
+        assert not lock_file(second, wait=False)
+        first.close()
+        assert lock_file(second, wait=False)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK])
+def test_on_a_file_system_without_locks_the_work_goes_on(tmp_path, monkeypatch, number):
+    def flock(opened, how):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(atomic.fcntl, "flock", flock)
+    with (tmp_path / "a").open("a") as opened:
+        assert lock_file(opened, wait=False)
+
+
+def test_what_make_runs_first_says_in_one_line_what_is_supported(project_root, tmp_path):
+    script = project_root / "scripts" / "clear_stale_lock.py"
+    code = "import runpy, sys\nsys.modules['fcntl'] = None\n"
+    code += f"runpy.run_path({str(script)!r}, run_name='__main__')"
+    options = {"cwd": tmp_path, "capture_output": True, "text": True, "check": False}
+    done = subprocess.run([sys.executable, "-c", code], **options)
+    assert done.returncode == 1
+    assert done.stderr == f"ERROR: {atomic.SUPPORTED}\n"

@@ -48,7 +48,8 @@ def test_a_sparse_matrix_stays_sparse_and_its_file_as_it_is(file, X):
     np.testing.assert_array_equal(data.X.toarray(), X.toarray())
     np.testing.assert_array_equal(data.center, CENTER)
     data.X.data[:] = 7
-    np.testing.assert_array_equal(read_normalised(file).X.toarray(), X.toarray())
+    for again in (read_normalised(file), anndata.read_h5ad(file), read_anndata(file)):
+        np.testing.assert_array_equal(again.X.toarray(), X.toarray())
 
 
 def test_an_array_is_mapped_only_if_it_is_too_large(tmp_path, X):
@@ -58,11 +59,6 @@ def test_an_array_is_mapped_only_if_it_is_too_large(tmp_path, X):
         found = read_normalised(file, most_bytes).X
         assert isinstance(found, np.memmap) == mapped
         np.testing.assert_array_equal(found, X.toarray())
-
-
-def test_anndata_reads_it_as_it_is(file, X):
-    np.testing.assert_array_equal(anndata.read_h5ad(file).X.toarray(), X.toarray())
-    np.testing.assert_array_equal(read_anndata(file).X.toarray(), X.toarray())
 
 
 def test_what_is_shown_and_averaged_is_centred(file, X, monkeypatch):
@@ -101,6 +97,28 @@ def test_damage_is_named(file, part, place, value, message):
         read_normalised(file)
 
 
+def test_columns_out_of_order_and_what_is_cut_are_damage(file, X):
+    content = file.read_bytes()
+    for part in (100, len(content) // 2, len(content) - 1):
+        file.write_bytes(content[:part])
+        with pytest.raises(DamagedFileError, match="rule normalise_expression"):
+            read_normalised(file)
+    file.write_bytes(content)
+    row = np.flatnonzero(np.diff(X.indptr) > 1)[0]
+    places = slice(X.indptr[row], X.indptr[row + 1])
+    with h5py.File(file, "a") as opened:
+        opened["X/indices"][places] = opened["X/indices"][places][::-1]
+    with pytest.raises(DamagedFileError, match="out of order"):
+        read_normalised(file)
+    wrong = {"NaN": X.toarray() * np.nan, r"X: shape=\(40, 4\) should be": X.toarray()[:, :4]}
+    for message, values in wrong.items():
+        with h5py.File(file, "a") as opened:
+            del opened["X"]
+            opened["X"] = values
+        with pytest.raises(DamagedFileError, match=message):
+            read_normalised(file)
+
+
 @pytest.mark.parametrize(
     ("part", "value", "message"),
     [
@@ -109,6 +127,7 @@ def test_damage_is_named(file, part, place, value, message):
         ("uns/provenance", None, "uns/provenance is missing"),
         ("uns/regions/color", None, "uns is missing or damaged"),
         ("var/relevant", np.ones(5), "var: relevant has dtype=float64"),
+        ("obs", None, "obs is missing"),
     ],
 )
 def test_parts_that_do_not_fit_are_named(tmp_path, X, part, value, message):
@@ -116,7 +135,10 @@ def test_parts_that_do_not_fit_are_named(tmp_path, X, part, value, message):
     more = {"obsm": {"spatial": np.zeros((40, 2))}, "uns": {"regions": regions}}
     file = tmp_path / "normalised.h5ad"
     write_normalised(file, X, OBS, VAR.assign(relevant=True), {"source": "matrix"}, **more)
-    assert read_normalised(file, values=False).regions.equals(regions)
+    read = read_normalised(file, values=False)
+    assert read.regions.equals(regions)
+    assert (read.labels.tolist(), read.relevant.tolist()) == (["a", "b"] * 20, [True] * 5)
+    assert (read.features, read.provenance["source"]) == ([f"g{j}" for j in range(5)], "matrix")
     with h5py.File(file, "a") as opened:
         about = dict(opened[part].attrs)
         del opened[part]
@@ -125,15 +147,6 @@ def test_parts_that_do_not_fit_are_named(tmp_path, X, part, value, message):
             opened[part].attrs.update(about)
     with pytest.raises(DamagedFileError, match=message):
         read_normalised(file, values=False)
-
-
-def test_columns_out_of_order_are_damage(file, X):
-    row = np.flatnonzero(np.diff(X.indptr) > 1)[0]
-    places = slice(X.indptr[row], X.indptr[row + 1])
-    with h5py.File(file, "a") as opened:
-        opened["X/indices"][places] = opened["X/indices"][places][::-1]
-    with pytest.raises(DamagedFileError, match="out of order"):
-        read_normalised(file)
 
 
 def test_means_and_deviations_of_features_are_read_back_and_must_be_numbers(tmp_path, X):

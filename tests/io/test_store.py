@@ -52,12 +52,16 @@ def fit(path):
     return dataclasses.replace(chosen, **shares, signature=np.array([1, 4]))
 
 
-def test_a_fit_may_have_fewer_clusters_than_it_was_asked_for(fit, tmp_path):
-    fewer = dataclasses.replace(
-        fit, labels=np.zeros_like(fit.labels), centers=fit.centers[:1], left_out=-1 - 0 * fit.labels
-    )
-    write_fit(tmp_path / "fit.h5", fewer)
-    assert_same(read_fit(tmp_path / "fit.h5"), fewer)
+NONE = np.zeros(4, dtype=np.int32)
+FITS = {
+    "whole": {},
+    "plain": dict.fromkeys(("reproducibility", "selection_frequency", "signature")),
+    "with fewer clusters than asked for": {
+        "labels": NONE,
+        "centers": np.ones((1, 5)),
+        "left_out": NONE - 1,
+    },
+}
 
 
 def write_batch(file, indices, sparsities=(1.0, 2.0)):
@@ -84,22 +88,19 @@ def test_a_path_is_read_back_as_it_was(path_file, path):
     assert_same(read_path(path_file)[0], path)
 
 
-def test_plain_h5py_reads_the_files(path_file, path):
+def test_plain_h5py_reads_the_files_and_equal_paths_give_equal_bytes(path_file, path):
     with h5py.File(path_file) as opened:
         np.testing.assert_array_equal(opened["weights"], path.weights)
         assert opened.attrs["method"] == b"l0"
         assert opened.attrs["seed"] == 3
-
-
-def test_equal_paths_give_equal_bytes(path_file, path):
     again = path_file.with_name("again.h5")
     write_path(again, path, ATTRIBUTES)
     assert again.read_bytes() == path_file.read_bytes()
 
 
-@pytest.mark.parametrize("absent", ["", "reproducibility selection_frequency signature"])
-def test_a_fit_is_read_back_as_it_was(tmp_path, fit, absent):
-    fit = dataclasses.replace(fit, **dict.fromkeys(absent.split()))
+@pytest.mark.parametrize("change", FITS)
+def test_a_fit_is_read_back_as_it_was(tmp_path, fit, change):
+    fit = dataclasses.replace(fit, **FITS[change])
     write_fit(tmp_path / "tuned.h5", fit)
     assert_same(read_fit(tmp_path / "tuned.h5"), fit)
 
@@ -153,7 +154,7 @@ def test_a_changed_byte_is_never_read(tmp_path, path, fit, kind, seed):
 
 
 @pytest.mark.parametrize("keep", [0, 100, 0.5, -1])
-def test_a_truncated_file_gives_one_message_with_file_and_rule(path_file, keep):
+def test_a_truncated_or_missing_file_gives_one_message_with_file_and_rule(path_file, keep):
     content = path_file.read_bytes()
     path_file.write_bytes(content[: int(keep * len(content)) if isinstance(keep, float) else keep])
     with pytest.raises(DamagedFileError) as error:
@@ -162,11 +163,9 @@ def test_a_truncated_file_gives_one_message_with_file_and_rule(path_file, keep):
     assert message.startswith(str(path_file))
     assert "rule cluster_path" in message
     assert "\n" not in message
-
-
-def test_a_missing_file_names_the_rule_that_writes_it(tmp_path):
+    path_file.unlink()
     with pytest.raises(FileNotFoundError, match=r"path.h5: no such file; rule cluster_path"):
-        read_path(tmp_path / "path.h5")
+        read_path(path_file)
 
 
 def replace(name, value, **options):
@@ -204,12 +203,12 @@ def test_contents_that_no_writer_leaves_are_refused(path_file, change, message):
         read_path(path_file)
 
 
-@pytest.mark.parametrize("name", ["reproducibility", "selection_frequency"])
-def test_shares_lie_between_none_and_all(tmp_path, fit, name):
+def test_shares_lie_between_none_and_all(tmp_path, fit):
     file = tmp_path / "tuned.h5"
-    write_fit(file, dataclasses.replace(fit, **{name: getattr(fit, name) + 1}))
-    with pytest.raises(DamagedFileError, match=rf"{name} should lie in \[0, 1\]"):
-        read_fit(file)
+    for name in ("reproducibility", "selection_frequency"):
+        write_fit(file, dataclasses.replace(fit, **{name: getattr(fit, name) + 1}))
+        with pytest.raises(DamagedFileError, match=rf"{name} should lie in \[0, 1\]"):
+            read_fit(file)
 
 
 def test_a_missing_attribute_is_refused_before_anything_is_written(tmp_path, path):

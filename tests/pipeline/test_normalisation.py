@@ -3,18 +3,14 @@
 import subprocess
 import sys
 
-import h5py
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csr_array, issparse
 from sklearn.impute import KNNImputer
 
 from sparsekm.cluster.matrices.dense_parts import variance_beyond_trend
 from sparsekm.cluster.reading import fill_missing
-from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.known_classes import count_clusters
-from sparsekm.io.normalised_file import read_normalised, write_normalised
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.pipeline.normalisation import NORMALISATIONS, normalise, settle_missing
@@ -38,18 +34,14 @@ def values(matrix):
     return matrix.collect() + matrix.offset
 
 
-def test_a_column_worked_by_hand():
-    # Mean 2, squares 4 + 0 + 4 over n - 1 = 2: the deviation is 2.
-    matrix = normalise(raw([[0], [2], [4]]))
-    np.testing.assert_array_equal(matrix.collect(), [[-1], [0], [1]])
-
-
 def test_z_scores_have_mean_zero_and_deviation_one(seed):
     X = np.random.default_rng(seed).gamma(2, 50, size=(3000, 700)).astype(np.float32)
     reference = X.astype(np.float64)
     reference = (reference - reference.mean(axis=0)) / reference.std(axis=0, ddof=1)
     assert standardise(X)[1].all()
     np.testing.assert_allclose(X, reference, atol=2e-6)
+    # Mean 2, squares 4 + 0 + 4 over n - 1 = 2: the deviation is 2.
+    np.testing.assert_array_equal(normalise(raw([[0], [2], [4]])).collect(), [[-1], [0], [1]])
 
 
 def test_constant_features_are_dropped_and_listed():
@@ -66,54 +58,17 @@ def test_rounding_is_not_variation():
     # 0.1 + 0.2 and 0.3 differ in the last place only; so do stored values.
     assert normalise(raw([[0.3, 1], [0.1 + 0.2, 2], [0.3, 3]], offset=[0.3, 0])).dropped == ["g0"]
     tenth = np.float32(0.1)
-    assert normalise(raw_sparse([[tenth, 1], [np.nextafter(tenth, 1), 2], [tenth, 3]])).dropped == [
-        "g0"
-    ]
+    stored = raw_sparse([[tenth, 1], [np.nextafter(tenth, 1), 2], [tenth, 3]])
+    assert normalise(stored).dropped == ["g0"]
 
 
-@pytest.mark.parametrize("how", ["zscore", "none"])
-def test_a_matrix_without_any_variation_is_refused(how):
-    with pytest.raises(MatrixError, match="all n_features=2 are constant; at least one should"):
-        normalise(raw(np.ones((4, 2))), how)
-
-
-@pytest.fixture
-def file(tmp_path, X):
-    obs = pd.DataFrame({"label": [3, 1, 2, 3, 1, 2]}, index=range(6))
-    var = pd.DataFrame({"relevant": [True, False, True, False]}, index=list("abcd"))
-    about = {"dataset": "toy", "simulated": True, "dropped": np.array([], dtype=str)}
-    write_normalised(tmp_path / "normalised.h5ad", X, obs, var, about)
-    return tmp_path / "normalised.h5ad"
-
-
-def test_a_data_set_is_read_back_as_it_was(file, X):
-    data = read_normalised(file)
-    np.testing.assert_array_equal(data.X, X)
-    assert data.labels.tolist() == list("312312")
-    assert data.relevant.tolist() == [True, False, True, False]
-    assert data.features == list("abcd")
-    assert data.provenance["dataset"] == "toy"
-    assert bool(data.provenance["simulated"])
-
-
-def test_a_damaged_data_set_is_refused(file, X):
-    content = file.read_bytes()
-    for part in (100, len(content) // 2, len(content) - 1):
-        file.write_bytes(content[:part])
-        with pytest.raises(DamagedFileError, match="rule normalise_expression"):
-            read_normalised(file)
-    for name, value, message in [
-        ("X", X[:, :3], r"X: shape=\(6, 3\) should be \(6, 4\)"),
-        ("X", X * np.nan, "NaN"),
-        ("obs", None, "obs is missing"),
-    ]:
-        file.write_bytes(content)
-        with h5py.File(file, "r+") as opened:
-            del opened[name]
-            if value is not None:
-                opened[name] = value
-        with pytest.raises(DamagedFileError, match=message):
-            read_normalised(file)
+def test_a_matrix_without_any_variation_and_an_unknown_normalisation_are_refused():
+    for how in ("zscore", "none"):
+        with pytest.raises(MatrixError, match="all n_features=2 are constant; at least one should"):
+            normalise(raw(np.ones((4, 2))), how)
+    known = r"\['zscore', 'counts', 'log2', 'none'\]"
+    with pytest.raises(ValueError, match=f"normalise='l2' should be one of {known}"):
+        normalise(raw(np.eye(3)), "l2")
 
 
 def test_the_number_of_clusters_is_the_configured_or_that_of_named_classes():
@@ -160,14 +115,11 @@ def counts_of_two_groups(seed):
     return rng.poisson(rates)
 
 
-def test_features_that_differ_between_groups_come_first_and_ties_go_to_the_lowest_index(counts):
+def test_features_that_differ_between_groups_come_first_and_counts_are_logged(counts):
     assert set(most_variable_counts(raw(counts), 12)) >= set(range(40, 50))
     same = raw(np.tile([[1], [2], [4]], 5) + np.array([[1], [2], [0]]))
     assert most_variable_counts(same, 2).tolist() == [0, 1]
     assert most_variable_counts(raw(counts), 10_000).tolist() == list(range(400))
-
-
-def test_counts_are_logged_at_the_median_depth():
     # The totals are 4, 4 and 8, their median 4: the last sample counts half.
     found = log_counts(raw([[1, 3], [2, 2], [0, 8]])).collect()
     np.testing.assert_allclose(found, np.log1p([[1, 3], [2, 2], [0, 4]]), rtol=1e-6)
@@ -201,13 +153,6 @@ def test_what_is_no_count_is_refused_however_many_features_are_kept(counts, valu
         normalise(raw(X), "zscore", n_features)
 
 
-def test_an_unknown_normalisation_is_refused():
-    with pytest.raises(
-        ValueError, match=r"normalise='l2' should be one of \['zscore', 'counts', 'log2', 'none'\]"
-    ):
-        normalise(raw(np.eye(3)), "l2")
-
-
 def test_reading_a_table_loads_no_compiler():
     # Numba takes a second and 100 MB, which the job that reads does not ask for.
     code = "import sys, sparsekm.pipeline.normalisation; sys.exit('numba' in sys.modules)"
@@ -227,12 +172,6 @@ def holes(whole):
     return holed
 
 
-def test_nothing_happens_where_nothing_is_missing(whole):
-    matrix = settle_missing(raw(whole))
-    np.testing.assert_allclose(values(matrix), whole, rtol=1e-6)
-    assert matrix.remarks == []
-
-
 @pytest.mark.parametrize("offset", [0, 1000])
 def test_by_default_the_nearest_samples_fill_in_as_in_scikit_learn(holes, offset):
     mean, deviation = np.nanmean(holes, axis=0), np.nanstd(holes, axis=0)
@@ -247,14 +186,15 @@ def test_by_default_the_nearest_samples_fill_in_as_in_scikit_learn(holes, offset
     assert (quick.remarks, quick.features) == (matrix.remarks, matrix.features)
 
 
-def test_other_ways_to_fill(holes):
+def test_other_ways_to_fill_and_nothing_happens_where_nothing_is_missing(holes, whole):
     lacking = np.isnan(holes)
-    for impute, fill in (
-        ("median", np.nanmedian),
-        ("half_minimum", lambda *a, **k: np.nanmin(*a, **k) / 2),
-    ):
-        expected = np.where(lacking, fill(holes, axis=0), holes)
-        np.testing.assert_allclose(values(settle_missing(raw(holes), impute)), expected, rtol=1e-5)
+    fills = {"median": np.nanmedian(holes, axis=0), "half_minimum": np.nanmin(holes, axis=0) / 2}
+    for impute, fill in fills.items():
+        found = values(settle_missing(raw(holes), impute))
+        np.testing.assert_allclose(found, np.where(lacking, fill, holes), rtol=1e-5)
+    matrix = settle_missing(raw(whole))
+    np.testing.assert_allclose(values(matrix), whole, rtol=1e-6)
+    assert matrix.remarks == []
     low_rank = values(settle_missing(raw(holes + 1000, 1000), "low_rank"))
     np.testing.assert_allclose(low_rank, fill_missing(holes) + 1000, rtol=1e-6)
     dropped = settle_missing(raw(holes), "drop")
@@ -276,10 +216,8 @@ def test_what_lacks_too_much_is_dropped_features_first_and_aloud(whole):
     assert "1 features lack more than 50 % and are dropped: [g2]" in remark
     assert "1 samples lack more than 50 % and are dropped: [s5]" in remark
     assert settle_missing(raw(whole), max_missing=0.9).shape == (12, 8)
-
-
-def test_counts_stay_whole(seed):
-    counts = np.random.default_rng(seed).poisson(20, size=(12, 8)).astype(float)
+    # Counts stay whole.
+    counts = np.random.default_rng(0).poisson(20, size=(12, 8)).astype(float)
     counts[3, 4] = np.nan
     filled = values(settle_missing(raw(counts)))
     assert (filled == np.rint(filled)).all()

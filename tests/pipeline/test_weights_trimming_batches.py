@@ -1,12 +1,11 @@
 """Weights, trimming, batches and groups of features, as the workflow's problems treat them."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
+from written_files import save_matrix
 
 from sparsekm import L0KMeans
-from sparsekm.io.normalised_file import write_normalised
 from sparsekm.pipeline.problem import define_problem, describe_fit, find_clusters
 
 KIND = np.repeat([0, 1, 2], 20)
@@ -24,12 +23,9 @@ def matrix():
 def pose(tmp_path):
     def write(X, method, *, search=(), groups=None, **obs):
         mean, deviation = X.mean(axis=0), X.std(axis=0, ddof=1)
-        var = pd.DataFrame({"mean": mean, "deviation": deviation})
-        var = var if groups is None else var.assign(group=groups)
-        file = tmp_path / f"{method}{len(X)}.h5ad"
+        var = {"mean": mean, "deviation": deviation} | ({} if groups is None else {"group": groups})
         Z = ((X - mean) / deviation).astype(np.float32)
-        index = [f"s{i}" for i in range(len(X))]
-        write_normalised(file, Z, pd.DataFrame(obs, index), var, {"source": "matrix"})
+        file = save_matrix(tmp_path / f"{method}{len(X)}.h5ad", Z, obs, var, {"source": "matrix"})
         grid = {} if method in ("sparse", "kmeans") else {"sparsities": [8.0]}
         posed = {"seed": 1, "n_clusters": 3, "search": dict(search), "grid": grid}
         return define_problem(file, "own", method, **posed, code_digest="0")

@@ -6,25 +6,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from html_page import Page
+from written_files import save_fit
 
 from sparsekm.annotation.clusters import OVERLAP, tabulate_overlap
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
 from sparsekm.io.normalised_file import write_normalised
-from sparsekm.io.store import TunedFit, read_fit, write_fit
+from sparsekm.io.store import read_fit
 from sparsekm.io.tables import GAP, SCORES
 from sparsekm.reporting.report import load_dataset_result, write_report
 
 SCRIPT = "<script>alert(1)</script>"
 METHODS = ("kmeans", "l1", "l0")
 REGIONS = ("RSP", "CSP", "r1")
-
-
-def scores_of(X, labels):
-    """a_j by its definition: between-cluster sums of squares of centred columns."""
-    return (
-        sum(np.sum(labels == k) * X[labels == k].mean(axis=0) ** 2 for k in np.unique(labels))
-        - len(X) * X.mean(axis=0) ** 2
-    )
 
 
 def weights_of(method, scores, n_kept):
@@ -39,14 +33,14 @@ def weights_of(method, scores, n_kept):
 def write_files(folder, dataset, X, labels, n_kept, cer):
     """Write every file of a data set but its matrix; return the arguments of the loader."""
     files = {"fits": {}, "gaps": {}, "scores": {}}
-    n_clusters = int(labels.max()) + 1
-    scores = scores_of(X, labels).astype(float)
+    Z = X - X.mean(axis=0, dtype=float)
+    centers = np.array([Z[labels == k].mean(axis=0) for k in np.unique(labels)])
+    scores = (np.bincount(labels)[:, None] * centers**2).sum(axis=0)
     for method in METHODS:
         place, n, rate = folder / method, n_kept[method], cer[method]
         about = {
             "method": method,
             "dataset": dataset,
-            "n_clusters": n_clusters,
             "search": "alternate",
             "seed": 2718,
             "parameters": {"n_init": 7, "min_cluster_size": 3},
@@ -65,11 +59,7 @@ def write_files(folder, dataset, X, labels, n_kept, cer):
             curve |= {"objective": objectives, "log_objective": np.log(objectives)}
             curve |= {"reference_mean": 0.0, "reference_sd": 0.01, "se": [0.02, 0.03]}
             GAP.write(place / "gap.csv", pd.DataFrame(curve), 1)
-        centers = np.zeros((n_clusters, X.shape[1]))
-        write_fit(
-            place / "tuned.h5",
-            TunedFit(float(n), objective, labels, scores, weights, centers, about),
-        )
+        save_fit(place / "tuned.h5", Z, labels, weights, about)
         known = {"dataset": dataset, "method": method, "cer": rate, "cer_chance": 0.5}
         known |= {"ari": 1 - 2 * rate, "ami": 1 - 3 * rate}
         SCORES.write_row(place / "scores.csv", dict.fromkeys(SCORES.columns) | known)
@@ -164,6 +154,18 @@ def load_brain():
 @pytest.fixture(scope="session")
 def brain_result(tmp_path_factory, load_brain):
     return load_brain(tmp_path_factory.mktemp("brain"), [f"Inv{j}" for j in range(8)], REGIONS)
+
+
+@pytest.fixture
+def page_of(tmp_path):
+    """Write the report on results; give its HTML and its parts."""
+
+    def write(*results, **options):
+        file = tmp_path / "report.html"
+        write_report(results, file, **options)
+        return (html := file.read_text(encoding="utf-8")), Page(html)
+
+    return write
 
 
 @pytest.fixture(scope="session")

@@ -1,16 +1,22 @@
-"""The first screen of a data set says what the files of its run say, restarts included."""
+"""The first screen of a data set and its tables of clusters say what the files of its run say."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from html_page import Page
 
 from sparsekm.annotation.gene_table import gene_table
-from sparsekm.io.tables import SEEDS
-from sparsekm.reporting.clusters import view_answer, view_batches
-from sparsekm.reporting.report import write_report
+from sparsekm.io.tables import COUNTS, SEEDS, SEPARATION
+from sparsekm.reporting.clusters import view_answer, view_batches, view_markers, view_meanings
+from sparsekm.reporting.comparison_tables import view_choices
+from sparsekm.reporting.figures import (
+    answer_figure,
+    consensus_figure,
+    count_figure,
+    project_samples,
+)
 
 TOUCH = "they shade into each other, or cut a gradient into parts"
 
@@ -18,24 +24,16 @@ TOUCH = "they shade into each other, or cut a gradient into parts"
 def separation(*pairs):
     """A table of pairs of clusters, with their adjusted p."""
     rows = [(a, b, p, p, 1, 9, 9) for a, b, p in pairs]
-    columns = ["cluster_a", "cluster_b", "p", "p_adjusted", "n_middle", "n_a", "n_b"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=list(SEPARATION.columns))
 
 
 def with_sparse(result, *pairs, **changes):
     """Add the recommended method, whose clusters are those of the others but for the changes."""
     table = separation(*pairs)
     attributes = {"signature_agreement": 0.97, "has_clusters": (table["p_adjusted"] <= 0.05).any()}
-    given = {
-        "name": "sparse",
-        "gap": None,
-        "separation": table,
-        "reproducibility": np.linspace(0.8, 1, result.n_samples),
-        "signature": np.array([0, 5]),
-        "attributes": attributes,
-        **changes,
-    }
-    sparse = replace(result.methods["l0"], **given)
+    given = {"name": "sparse", "gap": None, "separation": table, "signature": np.array([0, 5])}
+    given |= {"attributes": attributes, "reproducibility": np.linspace(0.8, 1, result.n_samples)}
+    sparse = replace(result.methods["l0"], **given | changes)
     methods = {**result.methods, "sparse": sparse}
     return replace(result, methods=methods, genes=gene_table(result.var, methods))
 
@@ -49,12 +47,11 @@ def facts(result, settings=None):
     return dict(view_answer(result, settings)["facts"])
 
 
-def test_the_recommended_method_leads(answered):
+def test_the_recommended_method_leads_and_what_stands_apart_or_touches_is_told(
+    answered, matrix_result
+):
     assert "found by Sparse k-means in 6 features" in view_answer(answered)["lead"]
     assert view_answer(answered)["sizes"] == {0: 4, 1: 4, 2: 4}
-
-
-def test_which_clusters_stand_apart_and_which_touch_is_told(answered, matrix_result):
     assert facts(answered)["Apart?"] == f"Apart: 0 and 1. Touching: 1 and 2; {TOUCH}."
     every = facts(with_sparse(matrix_result, (0, 1, 1e-6), (1, 2, 0.04)))["Apart?"]
     assert every.startswith("All 3 clusters stand apart: samples left out leave a gap")
@@ -117,12 +114,8 @@ def test_methods_that_disagree_are_named_with_their_agreement(answered):
 
 def test_two_next_steps_are_commands_with_the_settings_of_the_run(answered):
     # As the command writes it into the folder of the run, beside which it is typed.
-    settings = {
-        "path": "../my data.csv",
-        "labels": "kind",
-        "transpose": False,
-        "ignore": ["a", "b"],
-    }
+    settings = {"path": "../my data.csv", "labels": "kind", "transpose": False}
+    settings["ignore"] = ["a", "b"]
     other, batches = view_answer(answered, settings)["commands"]
     common = "sparsekm run 'my data.csv' --labels kind --no-transpose --ignore a b"
     assert other == f"{common} --clusters 4 --output toy-4"
@@ -130,13 +123,11 @@ def test_two_next_steps_are_commands_with_the_settings_of_the_run(answered):
     assert "--clusters 3" in batches
 
 
-def test_the_page_begins_with_the_answer_and_folds_the_rest(answered, tmp_path):
+def test_the_page_begins_with_the_answer_and_folds_the_rest(answered, page_of):
     few = "<b>g1</b>"
     var = answered.var.rename(index={"g1": few})
     genes = answered.genes.replace({"symbol": {"g1": few}})
-    write_report([replace(answered, var=var, genes=genes)], tmp_path / "report.html")
-    html = (tmp_path / "report.html").read_text(encoding="utf-8")
-    page = Page(html)
+    html, page = page_of(replace(answered, var=var, genes=genes))
     places = [
         page.text.index(words)
         for words in ("3 clusters of 12", "Apart: 0 and 1", few, "The clusters", "What marks")
@@ -148,16 +139,14 @@ def test_the_page_begins_with_the_answer_and_folds_the_rest(answered, tmp_path):
     assert html.count("standard error") <= 2
 
 
-def with_batches(result, batch, centred):
-    obs = result.obs.assign(batch=pd.Categorical(batch))
-    changed = with_sparse(result, (0, 1, 1e-6), batch_centred=np.array(centred, dtype=np.int32))
-    return replace(changed, obs=obs)
-
-
 def test_clusters_that_are_batches_are_named_and_both_answers_shown(matrix_result):
     labels = matrix_result.methods["l0"].labels
-    batch = np.where(labels == 0, "first", "second")
-    result = with_batches(matrix_result, batch, np.roll(labels, 2))
+
+    def with_batches(batch, centred):
+        changed = with_sparse(matrix_result, (0, 1, 1e-6), batch_centred=centred)
+        return replace(changed, obs=changed.obs.assign(batch=pd.Categorical(batch)))
+
+    result = with_batches(np.where(labels == 0, "first", "second"), np.roll(labels, 2))
     told = [text for text in view_answer(result)["warnings"] if "centring moves" in text]
     assert len(told) == 1
     assert "Cluster 0 is batch first" in told[0]
@@ -165,7 +154,7 @@ def test_clusters_that_are_batches_are_named_and_both_answers_shown(matrix_resul
     assert [head.text for head in table.heads].count("first") == 2
     assert [cell.text for cell in table.rows[0]][:4] == ["0", "4", "0%", "100%"]
     # Without a difference there is no warning, without batches no table.
-    result = with_batches(matrix_result, np.tile(["a", "b"], len(labels) // 2), labels)
+    result = with_batches(np.tile(["a", "b"], len(labels) // 2), labels)
     assert not [text for text in view_answer(result)["warnings"] if "centring" in text]
     assert "agree with 1.00" in view_batches(result).caption
     assert view_batches(matrix_result) is None
@@ -189,8 +178,7 @@ def seeded(matrix_result):
         table = pd.DataFrame({"seed": range(3), "objective": method.objective})
         table["n_nonzero_weights"] = table["n_kept_too"] = method.n_kept
         table = table.assign(agreement=[1.0, 0.75, 0.875], cer=rates, cer_chance=0.5)
-        table = table.assign(ari=1 - 2 * rates, ami=1 - 3 * rates)
-        assert list(table) == list(SEEDS.columns)
+        table = table.assign(ari=1 - 2 * rates, ami=1 - 3 * rates)[[*SEEDS.columns]]
         methods[name] = replace(method, seeds=table, metrics=table.iloc[0].to_dict())
     return replace(matrix_result, methods=methods)
 
@@ -207,9 +195,156 @@ def test_restarts_that_found_other_groups_are_told_first(seeded, matrix_result):
     assert view_answer(matrix_result)["warnings"] == []
 
 
-def test_the_comparison_has_the_agreement_over_seeds_of_every_method(seeded, tmp_path):
-    write_report([seeded], tmp_path / "report.html")
-    rows = Page((tmp_path / "report.html").read_text(encoding="utf-8")).rows(["method"])
+def test_the_comparison_has_the_agreement_over_seeds_of_every_method(seeded, page_of):
+    rows = page_of(seeded)[1].rows(["method"])
     assert list(rows) == ["ℓ₀-k-means", "k-means", "ℓ₁-k-means"]
     assert rows["ℓ₀-k-means"][:4] == ["the answer", "0.75 to 0.88", "3", "0.1250"]
     assert rows["k-means"][:2] == ["1.00", "0.75 to 0.88"]
+
+
+def texts(row):
+    return [cell.text for cell in row]
+
+
+def test_markers_are_the_kept_genes_by_distance_up_and_down(brain_result):
+    l0 = brain_result.methods["l0"]
+    centers = np.zeros((4, brain_result.n_features))
+    kept = np.flatnonzero(l0.weights)
+    centers[0, kept[:2]], centers[1, kept[2]] = (0.25, 0.75), -1.5
+    # A dropped gene marks nothing.
+    centers[2, np.flatnonzero(l0.weights == 0)[0]] = 9
+    view = _markers_of(brain_result, centers)
+    names = brain_result.var.index[kept]
+    assert [head.text for head in view.heads[:3]] == ["cluster", "voxels", "majority"]
+    # Of the 80 others 40 are in the cluster where the third gene is low.
+    up = f"{names[1]} +0.8, {names[2]} +0.8, {names[0]} +0.2"
+    assert texts(view.rows[0]) == ["0", "40", "RSP", up, "none"]
+    down = f"{names[2]} −1.5, {names[1]} −0.4, {names[0]} −0.1"
+    assert texts(view.rows[1]) == ["1", "40", "CSP", "none", down]
+    unlabelled = replace(brain_result, contingency=None)
+    view = _markers_of(unlabelled, np.zeros((4, brain_result.n_features)))
+    assert texts(view.rows[0]) == ["0", "40", "none", "none"]
+
+
+def _markers_of(result, centers, **found):
+    l0 = replace(result.methods["l0"], centers=centers, **found)
+    return view_markers(replace(result, methods={"l0": l0}))
+
+
+def test_markers_name_the_fewest_that_tell_a_cluster_from_the_others_whether_kept_or_not(
+    brain_result,
+):
+    names, signatures = brain_result.var.index, np.zeros((4, brain_result.n_features), np.int8)
+    centers = np.zeros(signatures.shape)
+    centers[0, :2] = 0.25, -1.5
+    signatures[0, :2] = 1
+    found = {"cluster_signatures": signatures, "cluster_agreements": np.array([0.987, *[0.3] * 3])}
+    view = _markers_of(brain_result, centers, **found)
+    assert view.heads[-1].text == "told from the others by"
+    assert "puts left-out voxels into the cluster" in view.caption
+    told = [texts(row)[-1] for row in view.rows]
+    assert told[:2] == [f"{names[1]} −1.5, {names[0]} +0.2 (0.99)", "none (0.30)"]
+
+
+@pytest.fixture
+def annotated(matrix_result):
+    """A batch that is two of the three clusters, an age, and a column without a pattern."""
+    batch = pd.Categorical(["a"] * 8 + ["b"] * 4)
+    columns = {"batch <x>": batch, "age": np.r_[np.arange(11.0), np.nan]}
+    columns["sex"] = pd.Categorical(["f", "m"] * 6)
+    columns = {f"annotation {name}": column for name, column in columns.items()}
+    return replace(matrix_result, obs=matrix_result.obs.assign(**columns))
+
+
+def test_a_batch_that_is_nearly_the_clusters_stands_on_the_first_screen(annotated, matrix_result):
+    told = [text for text in view_answer(annotated)["warnings"] if "batch" in text]
+    assert told == [
+        "batch <x> (Cramér’s V 1.00): the clusters are nearly these groups. If they are batches, "
+        "the clusters may be, too."
+    ]
+    assert not any("Cramér" in text for text in view_answer(matrix_result)["warnings"])
+
+
+def test_every_column_has_a_bar_and_a_line_of_the_table(annotated, matrix_result, page_of):
+    bars = [
+        label.get_text()
+        for axes in answer_figure(annotated)[0].axes
+        for label in axes.get_yticklabels()
+    ]
+    assert bars[:5] == ["cluster", "class", "batch <x>", "age", "sex"]
+    table = view_meanings(annotated)
+    assert [texts(row)[:3] for row in table.rows] == [
+        ["batch <x>", "chi-square", "12"],
+        ["age", "Kruskal-Wallis", "11"],
+        ["sex", "chi-square", "12"],
+    ]
+    assert view_meanings(matrix_result) is None
+    html, page = page_of(annotated)
+    assert "batch <x>" in page.text
+    assert "batch <x>" not in html
+
+
+def test_choices_are_listed_with_their_agreement(matrix_result):
+    choices = pd.DataFrame(
+        [("number of clusters", "2", 12, 6, 2, 0.5), ("half of the samples", "", 6, 6, 3, 1.0)],
+        columns=["choice", "value", "n_samples", "n_features", "n_clusters", "agreement"],
+    )
+    assert list(map(texts, view_choices(replace(matrix_result, choices=choices)).rows)) == [
+        ["number of clusters: 2", "2", "12", "6", "0.50"],
+        ["half of the samples", "3", "6", "6", "1.00"],
+    ]
+    assert view_choices(matrix_result) is None
+
+
+def test_the_groups_over_the_number_of_clusters_are_drawn_and_which_join(matrix_result):
+    rows = [(2, 1, 0.5, "0-0", False), (3, 3, 1.0, "0-1-2", True), (4, 3, 0.75, "0-1-1-2", False)]
+    counts = pd.DataFrame(rows, columns=list(COUNTS.columns))
+    left, right = count_figure(replace(matrix_result, counts=counts)).axes
+    assert left.get_lines()[1].get_xydata().tolist() == [[2, 1], [3, 3], [4, 3]]
+    names = [label.get_text() for label in right.get_yticklabels()]
+    assert names == ["K = 2 (0.50)", "K = 3 (1.00)", "K = 4 (0.75)"]
+    joined = right.collections[2].get_facecolors()
+    assert len(np.unique(joined, axis=0)) == 3
+    np.testing.assert_array_equal(joined[1], joined[2])
+    assert count_figure(matrix_result) is None
+
+
+def test_the_consensus_matrix_is_in_blocks_of_the_clusters(matrix_result):
+    l0 = matrix_result.methods["l0"]
+    partitions = np.array([l0.labels] * 3 + [np.roll(l0.labels, 1)]).astype(np.int16)
+    methods = {"l0": replace(l0, partitions=partitions)}
+    figure = consensus_figure(replace(matrix_result, methods=methods))
+    cells = np.asarray(figure.axes[2].images[0].get_array())
+    assert cells.shape == (12, 12)
+    np.testing.assert_allclose(cells, cells.T)
+    for first in range(0, 12, 4):
+        inside = cells[first : first + 4, first : first + 4]
+        assert inside.min() >= 0.75
+        # Each sample of the cluster but one is with the others in every fit.
+        assert np.isclose(inside, 1).sum() >= 10
+    assert consensus_figure(matrix_result) is None
+
+
+def three_groups(n_samples):
+    """A result of samples in three far groups, with their labels."""
+    labels = np.arange(n_samples) % 3
+    X = np.random.default_rng(0).normal(size=(n_samples, 8)) + 6 * np.eye(8)[labels]
+    method = SimpleNamespace(weights=np.ones(8), scores=np.ones(8))
+    read = {"read_features": lambda kept, rows: X.astype(np.float32)[np.ix_(rows, kept)]}
+    return SimpleNamespace(n_samples=n_samples, primary=method, **read), labels
+
+
+def test_few_samples_are_drawn_by_their_components():
+    assert project_samples(three_groups(60)[0], np.arange(60))[1][0].startswith("component 1")
+
+
+# It compiles.
+@pytest.mark.release
+def test_many_samples_are_drawn_as_a_umap_where_there_is_one():
+    pytest.importorskip("umap")
+    many, labels = three_groups(600)
+    points, names = project_samples(many, np.arange(600))
+    assert names == ("UMAP 1", "UMAP 2")
+    centers = np.array([points[labels == k].mean(axis=0) for k in range(3)])
+    nearest = np.linalg.norm(points[:, None] - centers, axis=2).argmin(axis=1)
+    assert (nearest == labels).mean() > 0.95

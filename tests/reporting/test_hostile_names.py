@@ -37,12 +37,8 @@ def folder(tmp_path_factory, load_brain):
     return folder
 
 
-@pytest.fixture(scope="module")
-def html(folder):
-    return (folder / "report.html").read_text(encoding="utf-8")
-
-
-def test_no_name_becomes_a_tag_or_an_attribute(html):
+def test_no_name_becomes_a_tag_or_an_attribute_and_every_one_stands_there_as_text(folder):
+    html = (folder / "report.html").read_text(encoding="utf-8")
     page = Page(html)
     for tag, attributes in page.tags:
         assert not [name for name in attributes if name.startswith("on")], (tag, attributes)
@@ -50,30 +46,22 @@ def test_no_name_becomes_a_tag_or_an_attribute(html):
     assert SCRIPT not in html
     assert "<b>bold" not in html
     assert "onerror=alert(1)>" not in html
-
-
-def test_every_name_stands_there_as_text(html):
-    text = Page(html).text
-    for name in (*REGIONS, SCRIPT):
-        assert name in text, name
+    assert not [name for name in (*REGIONS, f"{SCRIPT}.csv") if name not in page.text]
     blocks = re.findall(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
     # None of them ends the script that holds it.
     listed = {row[0] for block in blocks for row in json.loads(block)["rows"]}
     assert set(GENES) <= listed
-    assert f"{SCRIPT}.csv" in text
 
 
-def test_nothing_is_written_beside_the_report(folder):
+def test_nothing_is_written_beside_the_report_and_figures_hold_no_script(folder):
     assert [path.name for path in folder.parent.iterdir()] == ["inside"]
     written = {path.name for path in (folder / "figures").iterdir()}
     assert written
     assert all(re.fullmatch(r"E11\.5_\w+\.(svg|png|pdf)", name) for name in written), written
-
-
-def test_figures_hold_no_script_and_are_of_a_size_to_look_at(folder):
     for file in (folder / "figures").glob("*.svg"):
         assert "<script" not in file.read_text(encoding="utf-8")
         drawn = ElementTree.parse(file).getroot()
+        # Of a size to look at.
         points = [float(drawn.get(side).removesuffix("pt")) for side in ("width", "height")]
         assert max(points) < 1000, file
 

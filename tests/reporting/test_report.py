@@ -1,4 +1,8 @@
+"""The page of two data sets: its sections, numbers, names and figures, also in a browser."""
+
+import csv
 import dataclasses
+import io
 import json
 import re
 
@@ -7,12 +11,9 @@ from html_page import Page
 
 from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.reporting.figures import draw_figures
-from sparsekm.reporting.report import write_report
 
 # What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("report")
-
-HOSTILE = "<script>alert(1)</script>"
 
 
 @pytest.fixture(scope="module")
@@ -58,14 +59,12 @@ def test_numbers_of_the_tables_are_those_of_the_files(page):
 
 
 def test_a_page_of_many_data_sets_shows_one_and_a_line_of_each_other(
-    brain_result, tmp_path, monkeypatch
+    brain_result, page_of, monkeypatch
 ):
     figures = draw_figures(brain_result)
     monkeypatch.setattr("sparsekm.reporting.report.draw_figures", lambda *about: figures)
     names = ["E11.5", "E13.5", "E15.5", "E18.5", "P4", "P14", "P28"]
-    ages = [dataclasses.replace(brain_result, name=name) for name in names]
-    write_report(ages, tmp_path / "report.html")
-    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    _, page = page_of(*(dataclasses.replace(brain_result, name=name) for name in names))
     assert len(page.shown.split()) <= 1200
     rows = page.rows(["data set", "samples", "clusters"])
     assert rows == {name: ["120", "4", "4 of 8", "0.0500", "0.9000"] for name in names}
@@ -87,10 +86,9 @@ def test_gene_table_of_the_page_is_that_of_the_file(html, page, matrix_files):
     assert len(samples["rows"]) == 12
 
 
-def test_names_from_data_are_escaped(html, page):
-    assert HOSTILE not in html
+def test_titles_and_settings_are_escaped_and_scripts_are_the_pages_own(html, page):
     assert html.count("<script>") == 1
-    assert HOSTILE in page.text
+    assert "note: <script>alert(1)</script>" in page.text
     assert page.tags.count(("script", {"type": "application/json"})) == 3
     assert "A title with <angles> & more" in page.text
 
@@ -102,9 +100,8 @@ def test_page_loads_nothing_from_elsewhere(html, page):
         assert tag not in {"link", "iframe", "object", "embed", "base"}
         if "href" in attrs:
             assert tag == "a"
-            assert attrs["href"].startswith(
-                ("#", "https://doi.org/10.", "E11.5/", "toy/", "figures/")
-            )
+            known = ("#", "https://doi.org/10.", "E11.5/", "toy/", "figures/")
+            assert attrs["href"].startswith(known)
     # Parts of a picture of the page refer to others of it.
     assert set(re.findall(r"url\((.)", html)) == {"#"}
     assert "@import" not in html
@@ -117,13 +114,10 @@ def test_the_run_is_described_and_simulated_data_are_called_so_and_others_not(pa
     for words in ("sparsekm 9.8.7", "2718", "seed: 2718", "the largest gap"):
         assert words in page.text
     assert "Smallest cluster allowed: 3." in page.text
-
-
-def test_references_have_a_doi_and_are_cited_by_number(page):
-    text = page.text
-    assert "doi:10.1198/jasa.2010.tm09415" in text
-    cited = {int(number) for number in re.findall(r"\[(\d+)\]", text)}
-    assert cited == set(range(1, text.count("doi:10.") + 1))
+    # References have a DOI and are cited by number.
+    assert "doi:10.1198/jasa.2010.tm09415" in page.text
+    cited = {int(number) for number in re.findall(r"\[(\d+)\]", page.text)}
+    assert cited == set(range(1, page.text.count("doi:10.") + 1))
 
 
 def test_figures_are_on_the_page_and_in_the_folder(page, report):
@@ -132,46 +126,75 @@ def test_figures_are_on_the_page_and_in_the_folder(page, report):
     assert len(images) == 4
     assert sum(tag == "svg" for tag, _ in page.tags) == 2
     assert all(source.startswith("data:image/svg+xml;base64,") for source in images)
-    assert sorted(file.name for file in (report / "figures").iterdir()) == [
-        f"{dataset}_{figure}.{suffix}"
-        for dataset, figures in (
-            ("E11.5", ("answer", "expression", "gap", "slices")),
-            ("toy", ("answer", "gap")),
-        )
-        for figure in figures
-        for suffix in ("pdf", "png", "svg")
-    ]
-
-
-def test_no_label_shows_the_marks_of_a_formula(report):
-    """Names are not set as formulas, so a label that is written as one would show its source."""
-    figures = sorted((report / "figures").glob("*.svg"))
-    shown = "\n".join(figure.read_text() for figure in figures)
+    drawn = {"E11.5": ("answer", "expression", "gap", "slices"), "toy": ("answer", "gap")}
+    names = {f"{name}_{figure}" for name, figures in drawn.items() for figure in figures}
+    files = [*(report / "figures").iterdir()]
+    assert {file.stem for file in files} == names
+    assert {file.suffix for file in files} == {".pdf", ".png", ".svg"}
+    assert len(files) == 3 * len(names)
+    # No label shows the marks of a formula.
+    shown = "\n".join(file.read_text() for file in (report / "figures").glob("*.svg"))
     assert "gap: log objective" in shown
     # Outlines have their text beside them, as a comment; only numbers along axes are formulas.
     labels = [text for text in re.findall("<!-- (.*) -->", shown) if "mathdefault" not in text]
     assert [text for text in labels if "$" in text] == []
 
 
-def test_same_results_give_the_same_figures(matrix_result):
-    first, second = draw_figures(matrix_result), draw_figures(matrix_result)
-    assert [figure.svg for figure in first] == [figure.svg for figure in second]
-
-
-def test_bare_result_of_one_method_without_labels_or_tuning_is_reported(tmp_path, matrix_result):
+def test_bare_result_of_one_method_without_labels_or_tuning_is_reported(page_of, matrix_result):
+    kmeans = matrix_result.methods["kmeans"]
     bare = dataclasses.replace(
         matrix_result,
         obs=matrix_result.obs.drop(columns="label"),
         var=matrix_result.var.drop(columns="relevant"),
         provenance={},
         genes=matrix_result.genes.drop(columns=["relevant", "verdict"]),
-        methods={
-            "kmeans": dataclasses.replace(
-                matrix_result.methods["kmeans"], metrics={}, attributes={}
-            )
-        },
+        methods={"kmeans": dataclasses.replace(kmeans, metrics={}, attributes={})},
     )
-    write_report([bare], tmp_path / "report.html")
-    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    _, page = page_of(bare)
     assert page.rows(["method"])["k-means"] == ["the answer", "–", "6"]
     assert "simulated" not in page.text.lower()
+
+
+@pytest.fixture(scope="module")
+def found(examine_page, report):
+    return examine_page(report / "report.html")
+
+
+def test_every_section_is_rendered_and_every_figure_has_loaded(found):
+    names = ["results", "dataset-E11.5", "dataset-toy", "run", "methods", "references"]
+    assert [name for name, *_ in found["sections"]] == names
+    assert all(height > 40 and letters > 20 for _, height, letters in found["sections"])
+    assert (len(found["images"]), len(found["pictures"])) == (4, 2)
+    assert all(shown > 100 for shown in found["pictures"])
+    assert all(natural > 100 and shown > 100 for _, natural, shown in found["images"])
+
+
+def test_search_finds_and_a_click_on_a_title_sorts(found):
+    for browser, n_rows in zip(found["browsers"], (8, 6, 12), strict=True):
+        assert browser["all"] == f"{n_rows} of {n_rows}"
+        assert browser["some"] == f"1 of {n_rows}"
+        assert browser["none"] == f"0 of {n_rows}"
+        assert browser["lowest"] < browser["highest"]
+
+
+def test_nothing_fails_or_is_wider_than_the_window_and_links_unfold_what_they_lead_to(found):
+    assert found["errors"] == found["console"] == found["links"] == []
+    assert found["unfolded"] == {"dataset-E11.5": True, "dataset-toy": True}
+    assert found["width"] <= 1200
+    assert found["navigation"] <= 0
+    assert found["wideTables"] == []
+
+
+def test_captions_fit_a_narrow_window_though_their_tables_are_scrolled(examine_page, report):
+    found = examine_page(report / "report.html", 500)
+    assert found["width"] <= 500
+    assert found["wideCaptions"] == []
+
+
+def test_the_table_of_genes_can_be_downloaded_whole(found, matrix_files):
+    assert set(found["downloads"]) == {"E11.5_genes.csv", "toy_genes.csv", "toy_clusters.csv"}
+    given = found["downloads"]["toy_genes.csv"].removeprefix("\ufeff")
+    rows = list(csv.reader(io.StringIO(given, newline="")))
+    own = list(csv.reader(io.StringIO(matrix_files["genes"].read_text(encoding="utf-8"))))
+    assert rows[0] == own[0]
+    assert [row[0] for row in rows] == [row[0] for row in own]

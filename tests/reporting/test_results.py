@@ -1,4 +1,4 @@
-"""Results as files give them, and their tables."""
+"""Results as files give them, their tables, the methods' text, and ours beside the paper's."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,49 +6,42 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from benchmarks.report_memory import RULES, benchmark
 
 from sparsekm.annotation.clusters import tabulate_overlap
-from sparsekm.annotation.gene_table import gene_table
 from sparsekm.figures.style import DROPPED
 from sparsekm.io.known_classes import UNKNOWN
+from sparsekm.io.tables import SEPARATION
+from sparsekm.pipeline.normalisation import NORMALISATIONS
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting import figures
 from sparsekm.reporting.clusters import class_colors, cluster_colors, view_anatomy, view_answer
-from sparsekm.reporting.comparison_tables import compare_methods, statistics_table
-from sparsekm.reporting.report import load_dataset_result
+from sparsekm.reporting.comparison_tables import (
+    compare_methods,
+    compare_with_paper,
+    read_paper_tables,
+    statistics_table,
+)
+from sparsekm.reporting.report import WORDS, Citations, load_dataset_result, write_methods
 from sparsekm.reporting.simulation_page import row_look
 from sparsekm.studies import METHOD_ROWS
 
 
-def test_gene_table_is_made_where_no_file_is_given(matrix_files, matrix_result):
-    without = {name: file for name, file in matrix_files.items() if name != "genes"}
-    made = load_dataset_result("toy", **without).genes
-    assert made["symbol"].tolist() == matrix_result.genes["symbol"].tolist()
-    expected = gene_table(matrix_result.var, matrix_result.methods)
-    assert made["rank_l1"].tolist() == expected["rank_l1"].tolist()
-
-
-def test_columns_are_read_from_the_file(matrix_result):
-    everything = matrix_result.read_features(np.arange(6))
-    assert everything.shape == (12, 6)
-    np.testing.assert_array_equal(matrix_result.read_features([1, 4]), everything[:, [1, 4]])
-    np.testing.assert_allclose(everything.std(axis=0, ddof=1), 1, rtol=1e-5)
-
-
 def test_fit_of_another_data_set_is_refused(matrix_files, brain_result):
-    with pytest.raises(
-        ValueError, match=r"\(n_samples, n_features\)=\(12, 6\) should be \(120, 8\)"
-    ):
+    message = r"\(n_samples, n_features\)=\(12, 6\) should be \(120, 8\)"
+    with pytest.raises(ValueError, match=message):
         load_dataset_result("E11.5", brain_result.normalised, fits=matrix_files["fits"])
 
 
-def test_every_method_of_the_registry_has_its_title_and_a_look_of_its_own():
+def test_every_method_has_its_title_and_a_look_of_its_own_the_same_in_the_simulations():
     assert len({look.title for look in METHODS.values()}) == len(METHODS)
     main = [name for name, row in METHOD_ROWS.items() if not row.is_variant]
     for looks in (METHODS.values(), [row_look(name) for name in main]):
         for part in ("color", "marker"):
             assert len({getattr(look, part) for look in looks}) == len(looks)
+    rows = {"l0": "l0_global"} | {name: name for name in ("kmeans", "pca", "pgmm", "l1")}
+    assert {name: row_look(row) for name, row in rows.items()}.items() <= METHODS.items()
 
 
 def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, monkeypatch):
@@ -56,8 +49,11 @@ def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, m
     figure, _ = figures.answer_figure(matrix_result)
     scatter = figure.axes[-1]
     assert sum(len(points.get_offsets()) for points in scatter.collections) == 5
-    captions = {drawn.name: drawn.caption for drawn in figures.draw_figures(matrix_result)}
+    first, again = (figures.draw_figures(matrix_result) for _ in range(2))
+    captions = {drawn.name: drawn.caption for drawn in first}
     assert "of the features kept, 5 drawn at random." in captions["answer"]
+    # The same results give the same figures.
+    assert [figure.svg for figure in first] == [figure.svg for figure in again]
 
 
 def test_scores_and_curves_are_those_of_their_method_in_any_order(matrix_files):
@@ -70,8 +66,8 @@ def test_scores_and_curves_are_those_of_their_method_in_any_order(matrix_files):
     assert result.methods["l0"].gap["n_selected"].tolist() == [2, 3]
 
 
-@pytest.fixture
-def partly(matrix_result):
+@pytest.fixture(name="partly")
+def with_samples_of_no_class(matrix_result):
     """Of the twelve samples, those of the third class and one more have none."""
     codes = np.repeat([0, 1, -1], 4)
     codes[0] = -1
@@ -81,15 +77,13 @@ def partly(matrix_result):
     return replace(result, contingency=tabulate_overlap(clusters, result.labels))
 
 
-def test_samples_without_a_class_are_counted_where_there_are_any(partly, matrix_result):
+def test_samples_without_a_class_are_counted_where_there_are_any_and_grey(partly, matrix_result):
     assert "samples without a known label" not in statistics_table([matrix_result]).index
     table = statistics_table([partly])["toy"]
     assert table["number of classes"] == 2
     assert table["samples without a known label"] == 5
     assert "These counts, CER and ARI leave out 5 samples" in view_anatomy(partly)["sentence"]
-
-
-def test_they_are_grey_and_so_is_a_cluster_of_nothing_else(partly):
+    # They are grey, and so is a cluster of nothing else.
     assert class_colors(partly)[UNKNOWN] == DROPPED
     grey = [cluster for cluster, color in cluster_colors(partly).items() if color == DROPPED]
     assert grey == [2]
@@ -100,8 +94,8 @@ def test_they_are_grey_and_so_is_a_cluster_of_nothing_else(partly):
 def test_statistics_count_genes_voxels_regions_and_what_was_excluded(brain_result):
     counts = dict(brain_result.provenance["counts"])
     counts["section_data_sets"] = {"failed": 31, "no_grid": 2, "rejected": 0}
-    provenance = {**brain_result.provenance, "counts": counts, "n_genes_dropped_constant": 1}
-    table = statistics_table([replace(brain_result, provenance=provenance)])
+    counted = with_provenance(brain_result, counts=counts, n_genes_dropped_constant=1)
+    table = statistics_table([counted])
     assert table["E11.5"].to_dict() == {
         "number of genes": 8,
         "number of voxels": 120,
@@ -114,12 +108,14 @@ def test_statistics_count_genes_voxels_regions_and_what_was_excluded(brain_resul
     }
 
 
+def with_provenance(result, **changes):
+    return replace(result, provenance={**result.provenance, **changes})
+
+
 @pytest.mark.parametrize("origins", [(True, True), (True, False), (False, False)])
 def test_simulated_numbers_are_marked_once(matrix_result, origins):
-    results = [
-        replace(matrix_result, name=name, provenance={"simulated": is_simulated})
-        for name, is_simulated in zip("ab", origins, strict=True)
-    ]
+    named = zip("ab", origins, strict=True)
+    results = [replace(matrix_result, name=a, provenance={"simulated": b}) for a, b in named]
     table = compare_methods(results)
     assert table.simulated == all(origins)
     notes = {row[0].text: row[0].note for row in table.rows}
@@ -141,3 +137,128 @@ def test_no_job_holds_the_matrix_or_takes_more_than_its_rule_asks_for(monkeypatc
     small, large = (part.set_index("rule")["peak_mb"] for _, part in table.groupby("n_samples"))
     assert list(large.index) == RULES
     assert (large - small < 0.5 * MATRIX_MEGABYTES).all()
+
+
+COUNTS = {"normalisation": "counts", "n_features_read": 20_000, "n_features_filtered": 18_000}
+TESTED = pd.DataFrame(columns=list(SEPARATION.columns))
+SEEDS = pd.DataFrame({"agreement": [1.0] * 3})
+TRIED = pd.DataFrame({"n_clusters": [2, 3, 4]})
+
+
+def text_of(*results):
+    return " ".join(write_methods(results, Citations()))
+
+
+@pytest.mark.parametrize(
+    ("about", "fit", "told"),
+    [
+        ({"provenance": COUNTS}, {}, "Normalisation of toy: counts divided by the total of their"),
+        ({"provenance": COUNTS}, {}, "Of the 20,000 features of toy, the 2,000 whose log-transf"),
+        ({}, {"separation": TESTED}, "Which clusters of toy stand apart was tested on samples th"),
+        ({"counts": TRIED}, {}, "The number of clusters of toy was chosen among 2, 3 and 4: neigh"),
+        ({}, {"attributes": {"n_tuned": 8}}, "Sparsities were tuned on 8 of the 12 samples of to"),
+        ({}, {"seeds": SEEDS}, "At the chosen sparsity all samples were clustered from 3 seeds, "),
+        ({}, {"seeds": SEEDS}, "the largest objective is shown for ℓ₀-k-means; ranges"),
+        ({}, {"seeds": SEEDS, "name": "sparse"}, "were clustered from 3 seeds; ranges"),
+        ({}, {"name": "ifpca"}, "Higher Criticism"),
+    ],
+)
+def test_the_methods_say_what_was_done_and_only_then(matrix_result, about, fit, told):
+    methods = {"l0": replace(matrix_result.methods["l0"], **fit)}
+    assert told in text_of(replace(matrix_result, methods=methods, **about))
+    assert told not in text_of(matrix_result)
+
+
+def test_methods_name_the_normalisation_of_each_data_set_and_own_up_to_region_means(
+    matrix_result, brain_result
+):
+    settings = {"fill": "region_mean", "scale": "z-score, ddof = 1", "transform": "log2"}
+    settings |= {"max_missing_per_gene": 0.3, "max_missing_per_voxel": 0.2}
+    text = text_of(with_provenance(brain_result, normalisation=settings), matrix_result)
+    assert (
+        "Normalisation of E11.5: genes of which 30% or more of the values are missing are dropped; "
+        "voxels of which 20% or more of the values are missing are dropped; energies x become "
+        "log₂(1 + x); missing values become the mean of their gene in their region; every gene has "
+        "mean 0 and standard deviation 1 (ddof = 1), constant genes are dropped."
+    ) in text
+    assert "Normalisation of toy: every feature has mean 0" in text
+    assert "which uses the labels" in text
+    assert "which uses the labels" not in text_of(matrix_result)
+
+
+def test_only_sparse_methods_run_the_papers_algorithm_and_works_are_numbered_in_order(
+    matrix_result,
+):
+    kmeans, citations = matrix_result.methods["kmeans"], Citations()
+    assert "Algorithm 1" in text_of(matrix_result)
+    assert "Algorithm 1" not in text_of(replace(matrix_result, methods={"kmeans": kmeans}))
+    rivals = {name: replace(kmeans, name=name) for name in ("ifpca", "scfs")}
+    text = " ".join(write_methods([replace(matrix_result, methods=rivals)], citations))
+    assert {"10.1214/15-AOS1423", "10.1111/biom.13665"} <= {work["doi"] for work in citations.cited}
+    places = [text.index(f"[{number}]") for number in range(1, len(citations.cited) + 1)]
+    assert places == sorted(places)
+
+
+def test_every_normalisation_of_the_configuration_is_described(project_root):
+    schema = (project_root / "workflow/schemas/config.schema.yaml").read_text(encoding="utf-8")
+    atlas = yaml.safe_load(schema)["properties"]["atlas"]["properties"]
+    for step, setting in atlas["normalisation"]["properties"].items():
+        assert set(WORDS["atlas_steps"][step]) == set(setting["enum"])
+    assert set(WORDS["screened"]) == set(atlas["quality_control"]["properties"])
+    assert set(WORDS["normalisations"]) == set(NORMALISATIONS)
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory):
+    """Printed numbers made by hand; the brain has 8 genes, 120 voxels, 3 regions."""
+    statistics = [("n_genes", 10), ("n_voxels", 120), ("n_regions", 2)]
+    scores = [("kmeans", "cer", 0.25), ("l0", "cer", 0.125), ("l0", "nw", 5), ("pca", "nw", 7)]
+    files = [tmp_path_factory.mktemp("paper") / name for name in ("statistics.csv", "scores.csv")]
+    for file, rows in zip(files, (statistics, scores), strict=True):
+        names = ["statistic", "value"] if len(rows[0]) == 2 else ["method", "metric", "value"]
+        pd.DataFrame(rows, columns=names).assign(age="E11.5").to_csv(file, index=False)
+    return read_paper_tables(*files)
+
+
+@pytest.fixture(scope="module")
+def measured(brain_result):
+    """The little brain as if it came from the servers."""
+    return with_provenance(brain_result, source="allen", simulated=False)
+
+
+def test_sizes_and_scores_stand_beside_the_printed_ones(measured, paper):
+    table = compare_with_paper([measured], paper)
+    heads, *rows = ([cell.text for cell in line] for line in (table.heads, *table.rows))
+    ours, theirs = (dict(zip(heads, row, strict=True)) for row in rows)
+    assert list(ours.values())[:5] == ["E11.5", "ours", "8", "120", "3"]
+    assert list(theirs.values())[:5] == ["E11.5", "the paper’s", "10", "120", "2"]
+    assert ours["CER of k-means"] == "0.0500"
+    assert theirs["CER of k-means"] == "0.2500"
+    assert theirs["CER of ℓ₁-k-means"] == "–"
+    assert (ours["NW of ℓ₀-k-means"], theirs["NW of ℓ₀-k-means"]) == ("4", "5")
+    # A method that only the paper ran has a column too.
+    assert (ours["NW of PCA-k-means"], theirs["NW of PCA-k-means"]) == ("–", "7")
+
+
+def test_only_the_real_atlas_is_compared(
+    brain_result, matrix_result, measured, paper, page_of, monkeypatch
+):
+    monkeypatch.setattr("sparsekm.reporting.report.draw_figures", lambda *about: [])
+    assert compare_with_paper([brain_result, matrix_result], paper) is None
+    # Not even one that says it came from the servers, when it is simulated.
+    assert compare_with_paper([with_provenance(brain_result, source="allen")], paper) is None
+    for result, n_sections in ((brain_result, 0), (measured, 1)):
+        page, _ = page_of(result, paper=paper)
+        assert page.count("Compared with the paper") == n_sections
+        assert page.count("the paper’s</td>") == n_sections
+
+
+def test_the_typed_tables_cover_all_ages(project_root):
+    folder = project_root / "data" / "paper"
+    table = read_paper_tables(folder / "atlas_statistics.csv", folder / "atlas_scores.csv")
+    wide = table.pivot(index="of", columns="age", values="value")
+    assert set(wide) == {"E11.5", "E13.5", "E15.5", "E18.5", "P4", "P14", "P28"}
+    assert not wide.isna().any(axis=None)
+    # Of the spinal cord the paper has no voxel at P14.
+    assert wide.loc["regions"].to_dict() == {age: 20 - (age == "P14") for age in wide}
+    assert [sum(wide.index.str.startswith(metric)) for metric in ("CER", "NW")] == [3, 3]

@@ -1,6 +1,5 @@
 """The small cluster, and the small project of the workflow's tests to run on it."""
 
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -34,19 +33,14 @@ def cluster():
 
 
 @pytest.fixture(scope="session")
-def undisturbed(project_root, tmp_path_factory, new_project):
+def undisturbed(new_project):
     """Give the digests of everything that a run on this machine makes."""
-    project = new_project(tmp_path_factory.mktemp("undisturbed"), project_root)
-    project.configure(SMALL)
-    done = project.snakemake("--cores", "2")
-    assert done.returncode == 0, done.stdout
-    made = contents(project.root)
-    shutil.rmtree(project.root)
-    return made
+    project = new_project(SMALL)
+    project.run("--cores", "2")
+    return contents(project.root)
 
 
 @pytest.fixture
-def project(fresh):
+def project(new_project):
     """Give the project before any run."""
-    fresh.configure(SMALL)
-    return fresh
+    return new_project(SMALL)

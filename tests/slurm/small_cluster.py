@@ -22,36 +22,7 @@ CONFIGURED = Path("/etc/slurm/slurm.conf")
 SAVED = CONFIGURED.with_name("slurm.conf.before-tests")
 MARK = "sparsekm-small-cluster"
 
-# Memory is watched every second and a job that takes more than it asked for is killed. A node that
-# does not answer for ten seconds counts as down; its jobs start anew. Ended jobs stay known.
-CONFIGURATION = """\
-ClusterName=small
-SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={controller_port}
-SlurmUser=root
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
-CredType=cred/munge
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool-%n
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd-%n.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd-%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-AccountingStorageType=accounting_storage/none
-JobAcctGatherType=jobacct_gather/linux
-JobAcctGatherParams=OverMemoryKill
-JobAcctGatherFrequency=task=1
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core_Memory
-SlurmdParameters=config_overrides
-ReturnToService=2
-SlurmdTimeout=10
-KillWait=2
-MinJobAge=3600
-"""
+CONFIGURATION = Path(__file__).with_name("slurm.conf.template").read_text()
 NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 RealMemory=4000\n"
 PARTITION = "PartitionName=all Nodes={nodes} Default=YES MaxTime=INFINITE State=UP\n"
 
@@ -74,15 +45,10 @@ def install() -> None:
         return
     for arguments in ("update -q", f"install -q -y --no-install-recommends {' '.join(PACKAGES)}"):
         command = ["apt-get", *arguments.split()]
-        options = {
-            "stdin": subprocess.DEVNULL,
-            "capture_output": True,
-            "text": True,
-            "timeout": 240,
-        }
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+        options["env"] = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         try:
-            done = subprocess.run(command, env=environment, timeout=240, **options)
+            done = subprocess.run(command, timeout=240, **options)
         except subprocess.TimeoutExpired as error:
             raise CannotRunError(f"{' '.join(command)}: {error}") from error
         if done.returncode:
@@ -119,13 +85,6 @@ class SmallCluster:
         if CONFIGURED.exists() or CONFIGURED.is_symlink():
             CONFIGURED.rename(SAVED)
         CONFIGURED.symlink_to(self.folder / "slurm.conf")
-        self._start_munge()
-        _run("slurmctld")
-        for name in NODES:
-            self.start_node(name)
-        self._wait_until(lambda: self.node_states() == dict.fromkeys(NODES, "IDLE"), 60)
-
-    def _start_munge(self) -> None:
         key = self.folder / "munge.key"
         key.touch(mode=0o600)
         key.write_bytes(os.urandom(128))
@@ -133,6 +92,10 @@ class SmallCluster:
         for name in ("socket", "pid-file", "log-file", "seed-file"):
             named[name] = self.folder / f"munge.{name.removesuffix('-file')}"
         _run("munged", *(f"--{name}={path}" for name, path in named.items()))
+        _run("slurmctld")
+        for name in NODES:
+            self.start_node(name)
+        self._wait_until(lambda: self.node_states() == dict.fromkeys(NODES, "IDLE"), 60)
 
     def start_node(self, name: str) -> None:
         """Start the daemon of a node."""
@@ -196,11 +159,9 @@ class SmallCluster:
         end = time.monotonic() + seconds
         while not is_so():
             if time.monotonic() > end:
-                logs = [
-                    f"{file}:\n{file.read_text()[-2000:]}" for file in self.folder.glob("*.log")
-                ]
-                told = "\n".join([f"not within {seconds} s: {self.node_states()}", *logs])
-                raise TimeoutError(told)
+                told = [f"not within {seconds} s: {self.node_states()}"]
+                told += [f"{log}:\n{log.read_text()[-2000:]}" for log in self.folder.glob("*.log")]
+                raise TimeoutError("\n".join(told))
             time.sleep(0.2)
 
 
@@ -215,13 +176,9 @@ def _free_ports(count: int) -> list[int]:
 def _run(*command: str) -> str:
     """Run a command to its end and return what it printed; daemons go to the background."""
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
-    done = subprocess.run(
-        [shutil.which(command[0], path=path) or command[0], *command[1:]],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=30,
-    )
+    program = shutil.which(command[0], path=path) or command[0]
+    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": 30}
+    done = subprocess.run([program, *command[1:]], **options)
     if done.returncode:
         raise subprocess.SubprocessError(f"{' '.join(command)}: {done.stderr}{done.stdout}")
     return done.stdout

@@ -4,9 +4,27 @@ import re
 
 import pytest
 from artifact_content import content_digest, contents
-from cluster_run import ClusterRun
+from killed_runs import Run
 
 pytestmark = [pytest.mark.slurm, pytest.mark.xdist_group("slurm")]
+
+
+# What a test may hurry: how often the state of jobs is asked for. Six jobs share the machine.
+HURRIED = {
+    "cluster-generic": ["--seconds-between-status-checks", "1"],
+    # The small cluster has no accounts.
+    "slurm": [
+        *("--slurm-init-seconds-before-status-checks", "10"),
+        *("--slurm-status-command", "squeue"),
+        "--slurm-no-account",
+    ],
+}
+
+
+def start(project, profile: str, *arguments: str) -> Run:
+    """Start Snakemake in a project, with one of its profiles."""
+    options = ["--workflow-profile", f"profiles/{profile}", *HURRIED[profile]]
+    return Run(project, *arguments, *options, "--jobs", "6", "--latency-wait", "10")
 
 
 @pytest.mark.parametrize(
@@ -16,7 +34,7 @@ pytestmark = [pytest.mark.slurm, pytest.mark.xdist_group("slurm")]
 )
 def test_a_cluster_makes_the_bits_of_a_local_run(cluster, undisturbed, project, profile, targets):
     before = len(cluster.jobs())
-    printed = ClusterRun(project, profile, *targets).finish(600)
+    printed = start(project, profile, *targets).finish(600)
     made = contents(project.root)
     assert {name: undisturbed.get(name) for name in made} == made
     assert set(targets or undisturbed) <= set(made)
@@ -40,7 +58,7 @@ def test_a_job_that_lacked_memory_succeeds_with_more(cluster, undisturbed, proje
     rules.write_text(rules.read_text().replace(asked, "mem_mb=growing(140, 10)"))
     before = len(cluster.jobs())
     target = "data/tumours/normalised.h5ad"
-    ClusterRun(project, "cluster-generic", target).finish(300)
+    start(project, "cluster-generic", target).finish(300)
     first, *others = cluster.jobs()[before:]
     assert first["MinMemoryNode"] == "140M"
     assert first["JobState"] in ("FAILED", "CANCELLED", "OUT_OF_MEMORY")
@@ -53,7 +71,7 @@ def test_a_job_that_lacked_memory_succeeds_with_more(cluster, undisturbed, proje
 
 def test_a_workflow_survives_the_crash_of_a_node(cluster, undisturbed, project):
     target = "results/tumours/l0/tuned.h5"
-    run = ClusterRun(project, "cluster-generic", target)
+    run = start(project, "cluster-generic", target)
     job = cluster.running_job(120)
     node = job["BatchHost"]
     cluster.crash(node, job["JobId"])

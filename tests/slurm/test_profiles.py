@@ -51,16 +51,12 @@ def test_only_rules_that_there_are_stand_in_groups(profiles, project_root):
 def planned(tmp_path_factory, project_root):
     """Give the function that tells what the jobs of a full-size run ask for, by rule and age."""
     project = make_project(tmp_path_factory.mktemp("planned"), project_root)
-
-    project.configure(
-        "{atlas: {size: full, ages: [E11.5, P28]}, matrices: {tumours: null, cells: null}}"
-    )
+    ages = "atlas: {size: full, ages: [E11.5, P28]}"
+    project.configure(f"{{{ages}, matrices: {{tumours: null, cells: null}}}}")
 
     def plan(*arguments):
-        done = project.snakemake("--dry-run", "--cores", "8", *arguments)
-        assert done.returncode == 0, done.stdout
-        asked = {}
-        for rule, body in re.findall(r"^(?:local)?rule (\w+):$(.*?)^\[", done.stdout, re.M | re.S):
+        told, asked = project.run("--dry-run", "--cores", "8", *arguments), {}
+        for rule, body in re.findall(r"^(?:local)?rule (\w+):$(.*?)^\[", told, re.M | re.S):
             values = re.search(r"wildcards: (?:dataset|age)=([^,\n]+)", body)
             if values:
                 found = dict(re.findall(r"(threads|mem_mb|runtime)[:=] ?(\d+)", body))
@@ -74,8 +70,7 @@ def test_what_jobs_ask_for_grows_with_the_age(planned):
     asked = planned("--workflow-profile", "none")
     fits = ("cluster_path", "reference_path", "find_consensus")
     for rule in ("assemble_expression", "normalise_expression", *fits):
-        small, large = asked[rule, "E11.5"], asked[rule, "P28"]
-        assert small["mem_mb"] < large["mem_mb"] < 2048
+        assert asked[rule, "E11.5"]["mem_mb"] < asked[rule, "P28"]["mem_mb"] < 2048
     for rule in (*fits, "gene_stability"):
         small, large = asked[rule, "E11.5"], asked[rule, "P28"]
         assert small["runtime"] < large["runtime"]
@@ -83,13 +78,11 @@ def test_what_jobs_ask_for_grows_with_the_age(planned):
 
 
 @pytest.mark.release
-def test_on_one_machine_jobs_run_side_by_side_rather_than_in_threads(planned):
-    assert {job.get("threads", 1) for job in planned().values()} == {1}
-
-
-@pytest.mark.release
-def test_what_jobs_ask_for_grows_with_every_attempt(planned):
+def test_on_one_machine_jobs_have_one_thread_and_what_they_ask_for_grows_with_every_attempt(
+    planned,
+):
     first, second = planned(), planned("--attempt", "2")
+    assert {job.get("threads", 1) for job in first.values()} == {1}
     assert first.keys() == second.keys()
     for job, asked in first.items():
         for name in ("mem_mb", "runtime"):
@@ -102,10 +95,9 @@ def test_what_jobs_ask_for_grows_with_every_attempt(planned):
 def test_no_group_waits_for_itself(tmp_path, project_root, genes):
     project = make_project(tmp_path, project_root)
     project.configure(f"atlas: {{ages: [E11.5, P28], genes: {genes}}}")
-    done = project.snakemake("--dry-run", "--workflow-profile", "profiles/cluster-generic")
-    assert done.returncode == 0, done.stdout
-    groups = re.findall(r"Group job (\w+)", done.stdout)
-    steps = int(re.search(r"^total +(\d+)$", done.stdout, re.M)[1])
+    told = project.run("--dry-run", "--workflow-profile", "profiles/cluster-generic")
+    groups = re.findall(r"Group job (\w+)", told)
+    steps = int(re.search(r"^total +(\d+)$", told, re.M)[1])
     # A method of a data set is one job, whatever the configuration.
     assert groups.count("fit") == 4 * 4
     assert len(groups) < steps / 2
@@ -119,14 +111,9 @@ def told(project_root, tmp_path):
         for name, body in (("scontrol", scontrol), ("sacct", sacct)):
             (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
             (tmp_path / name).chmod(0o755)
-        done = subprocess.run(
-            [project_root / "profiles" / "cluster-generic" / "job_state.sh", "7"],
-            env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout.removesuffix("\n")
+        environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        command = [project_root / "profiles" / "cluster-generic" / "job_state.sh", "7"]
+        return subprocess.check_output(command, env=environment, text=True).removesuffix("\n")
 
     return tell
 

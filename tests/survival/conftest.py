@@ -1,6 +1,7 @@
 """One undisturbed run for the tests that disturb others."""
 
 import pytest
+from artifact_content import contents
 
 # An age, a matrix large enough for threads of the BLAS, and a batch that is not full.
 SETTINGS = """
@@ -14,21 +15,14 @@ tuning: {references: 3, references_per_job: 2}
 
 
 @pytest.fixture(scope="session")
-def new_run(tmp_path_factory, project_root, new_project):
+def new_run(new_project):
     """Give the function that makes a project for these tests."""
-
-    def make(name="project"):
-        project = new_project(tmp_path_factory.mktemp(name), project_root)
-        project.configure(SETTINGS)
-        return project
-
-    return make
+    return lambda: new_project(SETTINGS)
 
 
 @pytest.fixture(scope="session")
 def undisturbed(new_run):
-    """The project after one run that nothing disturbed."""
-    project = new_run("undisturbed")
-    done = project.snakemake("--cores", "2")
-    assert done.returncode == 0, done.stdout
-    return project
+    """The content of what one run made that nothing disturbed."""
+    project = new_run()
+    project.run("--cores", "2")
+    return contents(project.root)

@@ -24,6 +24,7 @@ class Run:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "snakemake", *(arguments or ("--cores", "2"))],
                 cwd=project.root,
+                stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -81,6 +82,16 @@ class Run:
     def end(self) -> int:
         """Wait for Snakemake to end by itself, and give its status."""
         return self.process.wait(timeout=600)
+
+    def finish(self, seconds: float) -> str:
+        """Wait for the end and return what was printed; fail where the run fails, or lasts."""
+        try:
+            status = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            status = f"still running after {seconds} s"
+        assert status == 0, f"{status}\n{self.text()[-8000:]}"
+        return self.text()
 
     def _wait(self, find, what: str, pause: float = 0.02):
         end = time.monotonic() + SECONDS

@@ -1,4 +1,4 @@
-"""Twenty kills at random moments: every run ends in what an undisturbed one has."""
+"""Kills at random moments, any number of cores: every run ends in what an undisturbed one has."""
 
 import random
 import time
@@ -33,7 +33,7 @@ def strike(run, rng):
 def test_killed_five_times_a_run_ends_as_if_undisturbed(
     number, seed, new_run, undisturbed, project_root
 ):
-    project = new_run("killed")
+    project = new_run()
     rng = random.Random(seed + number)
     try:
         for _ in range(KILLS_OF_A_RUN):
@@ -45,8 +45,24 @@ def test_killed_five_times_a_run_ends_as_if_undisturbed(
             print("struck:", strike(run, rng), len(jobs_in(project.root)), "jobs live on")
         done = make_results(project, project_root)
         assert done.returncode == 0, done.stdout
-        assert contents(project.root) == contents(undisturbed.root)
+        assert contents(project.root) == undisturbed
         assert not list(project.root.glob("*/**/*.partial.*"))
         assert project.planned() == set()
     finally:
         kill(jobs_in(project.root))
+
+
+FITS = ("cluster_path", "reference_path", "find_consensus", "gene_stability")
+
+
+@pytest.mark.parametrize(("cores", "threads"), [(1, 1), (16, 4)])
+def test_cores_and_threads_decide_nothing(cores, threads, new_run, undisturbed, monkeypatch):
+    project = new_run()
+    for library in ("OMP", "OPENBLAS", "MKL"):
+        monkeypatch.setenv(f"{library}_NUM_THREADS", str(threads))
+    # Jobs take the threads that their rules give them, and no others.
+    of_rules = [f"{rule}={threads}" for rule in FITS]
+    told = project.run("--cores", str(cores), "--set-threads", *of_rules)
+    assert f"Provided cores: {cores}" in told
+    assert ("threads: 4" in told) == (threads == 4 and cores >= 4)
+    assert contents(project.root) == undisturbed

@@ -1,4 +1,4 @@
-"""Killed at three moments, a run that is begun again ends in what an undisturbed one would have."""
+"""Killed at three moments, or restored in another place, a run ends as an undisturbed one."""
 
 import shutil
 
@@ -74,3 +74,40 @@ def test_kills_of_snakemake_of_a_job_and_while_hdf5_is_written_do_no_harm(
     assert contents(undone.root) == contents(finished.root)
     assert not list(undone.root.glob("*/**/*.partial.*"))
     assert undone.planned() == set()
+
+
+@pytest.fixture
+def clone(fresh):
+    """A fresh clone: every file has a new time stamp."""
+    for file in fresh.root.rglob("*"):
+        file.touch()
+    return fresh
+
+
+def copy_backwards(source, target):
+    """Copy a folder with new time stamps, what was made last first."""
+    files = [file for file in source.rglob("*") if file.is_file()]
+    for file in sorted(files, key=lambda file: file.stat().st_mtime_ns, reverse=True):
+        new = target / file.relative_to(source)
+        new.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, new)
+
+
+def test_restored_with_metadata_nothing_reruns_whatever_the_time_stamps(finished, clone):
+    for folder in (".snakemake/metadata", "results", "data"):
+        copy_backwards(finished.root / folder, clone.root / folder)
+    assert clone.planned() == set()
+    # What the results were made with is known too.
+    clone.configure("tuning: {rule: one-se}")
+    assert {job.split()[0] for job in clone.planned()} >= {"tune_sparsity", "report"}
+
+
+@pytest.mark.survival
+def test_restored_without_metadata_nothing_reruns_after_a_word(finished, clone):
+    for folder in ("results", "data"):
+        copy_backwards(finished.root / folder, clone.root / folder)
+    assert clone.planned() != set()
+    clone.run("--touch", "--forceall", "--cores", "1")
+    assert clone.planned() == set()
+    clone.configure("tuning: {rule: one-se}")
+    assert {job.split()[0] for job in clone.planned()} >= {"tune_sparsity", "report"}

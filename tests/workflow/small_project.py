@@ -11,26 +11,7 @@ import pandas as pd
 import yaml
 from snakemake_process import run_snakemake
 
-CONFIGURATION = {
-    "seed": 1,
-    "atlas": {"source": "phantom", "size": "tiny", "seed": 3, "ages": ["E11.5"]},
-    "matrices": {
-        "tumours": {"path": "tumours.csv", "labels": "kind"},
-        "cells": {"path": "cells.h5ad", "n_clusters": 2},
-    },
-    "methods": ["kmeans", "l1", "l0", "sparse"],
-    "annotation": {"subsamples": 2, "term_size": [5, 60]},
-    "n_clusters": "regions",
-    "min_cluster_size": 1,
-    "search": "alternate",
-    "n_init": 2,
-    "n_seeds": 2,
-    "tuning": {
-        "sparsities": {"l0": [0.25, 6, 12], "l1": [1.2, 2, 3]},
-        "references": 2,
-        "references_per_job": 2,
-    },
-}
+CONFIGURATION = yaml.safe_load(Path(__file__).with_name("small_project.yaml").read_text())
 # What others are writing there now.
 _UNFINISHED = shutil.ignore_patterns("*.tmp.*", "*.pyc.*")
 PARTS = ("Snakefile", "workflow", "scripts", "src", "envs", "profiles", "data/paper")
@@ -58,12 +39,17 @@ class Project:
         """Run snakemake in the project and return its output, stderr with stdout."""
         return run_snakemake(self.root, *arguments)
 
+    def run(self, *arguments: str) -> str:
+        """Run snakemake, which should succeed, and return its output."""
+        done = self.snakemake(*arguments)
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
     def planned(self, *targets: str) -> set[str]:
         """List the jobs of a dry run as "rule dataset method" or "rule age", but the target."""
         targets = targets or ("results",)
-        done = self.snakemake("--dry-run", "--cores", "1", *targets)
-        assert done.returncode == 0, done.stdout
-        jobs = re.findall(r"^(?:local)?rule (\w+):$(.*?)(?=^\[|\Z)", done.stdout, re.M | re.S)
+        told = self.run("--dry-run", "--cores", "1", *targets)
+        jobs = re.findall(r"^(?:local)?rule (\w+):$(.*?)(?=^\[|\Z)", told, re.M | re.S)
         named = set()
         for rule, body in jobs:
             values = re.search(r"wildcards: (.*)", body)

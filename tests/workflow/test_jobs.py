@@ -1,14 +1,17 @@
-"""What a job tells, its threads, and turns and locks that a killed run left."""
+"""What a job sees and tells, its threads, its end, and turns and locks that a killed run left."""
 
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
+from snakemake_process import run_command
 
 from sparsekm.runtime.threads import count_threads
 
@@ -29,18 +32,14 @@ def load(project_root, monkeypatch):
 
 
 @pytest.fixture
-def now():
-    """The time, for the test to set."""
-    return [0.0]
+def progress(load):
+    """A job's progress, and its clock, which the test sets."""
+    now = [0.0]
+    return load("workflow_job").Progress("P4: retrieve atlas", clock=lambda: now[0]), now
 
 
-@pytest.fixture
-def progress(load, now):
-    """A job's progress, whose clock the test sets."""
-    return load("workflow_job").Progress("P4: retrieve atlas", clock=lambda: now[0])
-
-
-def test_the_time_left_follows_from_the_pace_of_the_last_minute(progress, now, capsys):
+def test_the_time_left_follows_from_the_pace_of_the_last_minute(progress, capsys):
+    progress, now = progress
     count = progress.counting("grids")
     # An earlier run's 1,000 grids come in a second, the others take half a second each.
     for done in range(1, 1001):
@@ -58,8 +57,9 @@ def test_the_time_left_follows_from_the_pace_of_the_last_minute(progress, now, c
 
 
 def test_the_first_steps_do_not_tell_the_time_left_and_a_terminal_has_one_line(
-    progress, now, capsys, monkeypatch
+    progress, capsys, monkeypatch
 ):
+    progress, now = progress
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     for done in (1, 2, 3):
@@ -78,8 +78,8 @@ def run(load, tmp_path, monkeypatch):
     """Give the function that runs a job in an empty folder, with the files that it writes."""
     monkeypatch.chdir(tmp_path)
 
-    def run(main, *outputs, threads=1):
-        resources = SimpleNamespace(mem_mb=100, runtime=1)
+    def run(main, *outputs, threads=1, runtime=1):
+        resources = SimpleNamespace(mem_mb=100, runtime=runtime)
         of_job = {"threads": threads, "log": ["job.log"], "resources": resources}
         job = SimpleNamespace(rule="a_rule", wildcards={"age": "P4"}, input=[], **of_job)
         job.output = [str(output) for output in outputs]
@@ -110,6 +110,23 @@ def test_a_job_has_the_threads_of_its_rule_and_clears_what_a_killed_one_left_of_
     assert (tmp_path / "found").read_text() == f"{threads} {threads}"
     assert [file.name for file in tmp_path.glob(".*.partial.*")] == [".13.partial.tuned.h5"]
     assert (tmp_path / "path.h5").exists()
+
+
+@forks
+def test_a_job_that_takes_too_long_ends_in_one_line_that_says_how_to_allow_it_more(run, capfd):
+    def hang(snakemake, progress):
+        while True:
+            pass
+
+    # A second of processor time.
+    with pytest.raises(SystemExit):
+        run(hang, runtime=1 / 180)
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith(
+        "ERROR in P4: a rule: P4: a rule: the process that read it took too long"
+    )
+    assert "2248 MiB of memory, 1 s of processor time" in line
+    assert "--set-resources a_rule:mem_mb=N (or runtime)" in line
 
 
 def test_every_script_of_a_rule_runs_as_a_job(project_root):
@@ -186,3 +203,40 @@ def test_while_a_snakemake_works_in_the_folder_it_keeps_its_lock(stale_lock, tmp
                         stale_lock.main()
             finally:
                 working.kill()
+
+
+SCRIPTS = {
+    "tell.py": """
+import os, sys
+from pathlib import Path
+import beside
+told = [snakemake.params.word, snakemake.rule, snakemake.threads, beside.WORD, Path(__file__).name]
+told += [Path.cwd(), "sparsekm.tuning.consensus_fit" in sys.modules]
+told += [len([*Path(f"/proc/{os.getppid()}/task").iterdir()])]
+Path(snakemake.output[0]).write_text("|".join(map(str, told)))
+""",
+    "beside.py": "WORD = 'beside the script'",
+    "stop.py": "import sys\nprint('ERROR: why', file=sys.stderr)\nsys.exit(1)",
+    "kill.py": "import os\nos.kill(os.getpid(), 9)",
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="jobs are forked on Linux only")
+def test_a_fork_sees_what_snakemake_gives_it_and_finds_all_imported_by_one_thread(tmp_path):
+    """Three jobs from another folder: one works, one fails, one is killed."""
+    root = tmp_path / "project"
+    root.mkdir()
+    shutil.copy(Path(__file__).with_name("three_jobs.smk"), root / "Snakefile")
+    for name, text in SCRIPTS.items():
+        (root / name).write_text(text)
+    options = ["--executor", "sparsekm", "--cores", "2", "--keep-going", "--directory", str(root)]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile"), *options]
+    done = run_command(command, root.parent)
+    expected = ["as it is", "tell", "1", "beside the script", "tell.py", str(root), "True", "1"]
+    assert (root / "told.txt").read_text().split("|") == expected
+    assert pd.read_csv(root / "told.tsv", sep="\t").loc[0, "s"] > 0
+    # One that fails says why, and one that is killed is named.
+    assert done.returncode == 1
+    assert done.stdout.count("ERROR: why") == 1
+    assert "Traceback" not in done.stdout
+    assert "ERROR in kill: its process died (SIGKILL)." in done.stdout

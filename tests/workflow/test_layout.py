@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -14,29 +15,6 @@ SETTINGS = {
     "methods": ["kmeans"],
     "n_init": 2,
 }
-SNAKEFILE = """
-configfile: "settings.yaml"
-
-module sparsekm:
-    snakefile: "{root}/workflow/Snakefile"
-    config: config["sparsekm"]
-
-use rule * from sparsekm as sparsekm_*
-
-rule all:
-    default_target: True
-    input:
-        rules.sparsekm_all.input,
-        "lines.txt",
-
-rule count_lines:
-    input:
-        "results/small/kmeans/scores.csv",
-    output:
-        "lines.txt",
-    shell:
-        "wc -l < {{input}} > {{output}}"
-"""
 # Runs Snakemake where importing what it does not bring fails. Its own imports come first: a plugin
 # that is installed here, and would not be there, imports pandas.
 BARE = """
@@ -97,7 +75,8 @@ def test_the_root_snakefile_asks_for_the_same_and_a_configuration_that_is_named_
 @pytest.fixture
 def other(tmp_path, project_root):
     """A folder whose Snakefile takes the workflow as a module."""
-    (tmp_path / "Snakefile").write_text(SNAKEFILE.format(root=project_root))
+    text = Path(__file__).with_name("takes_module.smk").read_text()
+    (tmp_path / "Snakefile").write_text(text.replace("ROOT", str(project_root)))
     (tmp_path / "settings.yaml").write_text(yaml.safe_dump({"sparsekm": SETTINGS}))
     return tmp_path
 
@@ -138,18 +117,12 @@ def test_the_workflow_is_planned_for_conda_where_snakemake_is_alone(project_root
     assert rules <= jobs_of(done.stdout).keys()
 
 
-@pytest.fixture
-def rules(project_root):
-    return "".join(file.read_text() for file in (project_root / "workflow" / "rules").glob("*.smk"))
-
-
-def test_no_data_set_may_have_the_name_of_a_folder_of_the_workflows(rules):
+def test_no_data_set_has_the_name_of_a_folder_and_a_benchmark_has_that_of_its_log(project_root):
+    files = (project_root / "workflow" / "rules").glob("*.smk")
+    rules = "".join(file.read_text() for file in files)
     names = configuration_check.read_schema()["properties"]["matrices"]["propertyNames"]
     reserved = names["not"]["anyOf"][0]["enum"]
     assert set(re.findall(r'"results/(\w+)/', rules)) <= {*reserved}
-
-
-def test_a_benchmark_has_the_name_of_its_log(rules):
     pairs = re.findall(r'    log:\n +"logs/(.+)\.log",\n    benchmark:\n +"(.+)"', rules)
     assert len(pairs) == rules.count("    benchmark:\n")
     assert [tsv for log, tsv in pairs if tsv != f"results/benchmarks/{log}.tsv"] == []

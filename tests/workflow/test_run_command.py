@@ -82,11 +82,6 @@ def test_a_run_that_is_terminated_leaves_no_process_and_no_lock(table):
     assert not any(folder.glob(".snakemake/locks/*"))
 
 
-def test_a_package_without_a_workflow_says_so(tmp_path):
-    with pytest.raises(CommandError, match="no workflow found in .* install sparsekm from a wheel"):
-        find_workflow(tmp_path / "src" / "sparsekm")
-
-
 DRAWN = {"matrices": {"small": {"draw": {"experiment": "experiment_3", "n_features": 25}}}}
 
 
@@ -109,6 +104,8 @@ def set_traps(folder: Path) -> Path:
 def test_what_is_started_imports_nothing_from_the_folder_and_what_fails_says_what_to_do(
     tmp_path, monkeypatch, capfd
 ):
+    with pytest.raises(CommandError, match="no workflow found in .* install sparsekm from a wheel"):
+        find_workflow(tmp_path / "src" / "sparsekm")
     sprung = set_traps(tmp_path / "run")
     monkeypatch.chdir(tmp_path / "run")
     # The check of the configuration ends the run, after most of Snakemake was imported.
@@ -124,11 +121,9 @@ def test_what_is_started_imports_nothing_from_the_folder_and_what_fails_says_wha
 
 @pytest.mark.release
 def test_snakemake_in_a_checkout_and_its_jobs_on_a_cluster_import_nothing_from_it(
-    new_project, tmp_path, project_root, monkeypatch
+    new_project, tmp_path, monkeypatch
 ):
-    (tmp_path / "project").mkdir()
-    project = new_project(tmp_path / "project", project_root)
-    project.configure(yaml.safe_dump(DRAWN | {"methods": ["kmeans"]}))
+    project = new_project(yaml.safe_dump(DRAWN | {"methods": ["kmeans"]}))
     sprung = set_traps(project.root)
     (tmp_path / "submit").write_text('#!/bin/sh\nsh "$1" >"$1.txt" 2>&1 &\necho 1\n')
     (tmp_path / "submit").chmod(0o755)

@@ -38,10 +38,13 @@ def list_settings(schema, values, name=""):
 SETTINGS = dict(list_settings(SCHEMA, CONFIG))
 
 
-def test_config_yaml_holds_every_setting_with_its_default():
+def test_config_yaml_holds_every_setting_of_at_most_80_with_its_default():
     differ = {place for place, (default, value) in SETTINGS.items() if default != value}
     assert differ == LEFT_OUT_BY_DEFAULT
     assert [place for place in differ if SETTINGS[place][0]] == []
+    of_tables = SCHEMA["properties"]["matrices"]["additionalProperties"]["properties"]
+    assert len(SETTINGS) + len(of_tables) <= 80
+    assert len(configuration_check.SCHEMA_FILE.read_text().splitlines()) <= 400
 
 
 SAID = [
@@ -66,12 +69,6 @@ def test_pages_give_defaults_in_these_words_and_in_no_others():
     assert [words for page, words in said if words not in texts[page]] == []
     found = sorted((page, words) for page in texts for words in stated.findall(texts[page]))
     assert found == sorted((page, words) for page, text in said for words in stated.findall(text))
-
-
-def test_the_configuration_has_at_most_80_settings():
-    of_tables = SCHEMA["properties"]["matrices"]["additionalProperties"]["properties"]
-    assert len(SETTINGS) + len(of_tables) <= 80
-    assert len(configuration_check.SCHEMA_FILE.read_text().splitlines()) <= 400
 
 
 def test_every_method_is_explained_in_config_yaml_and_the_default_ones_run():
@@ -101,25 +98,19 @@ def test_make_settings_would_change_nothing():
 )
 def test_make_settings_writes_a_key_that_config_yaml_lacks(place, text):
     *sections, key = place.split(".")
-    line = rf"^{'  ' * len(sections)}{key}: .*\n"
     # Of several keys of one name, that of the section.
     begin = TEXTS[0].index(f"{sections[-1]}:") if sections else 0
-    without = TEXTS[0][:begin] + re.sub(line, "", TEXTS[0][begin:], count=1, flags=re.MULTILINE)
-    written, _ = rewrite(without, TEXTS[1])
+    line = re.compile(rf"^{'  ' * len(sections)}{key}: .*\n", re.MULTILINE).search(TEXTS[0], begin)
+    written, _ = rewrite(TEXTS[0][: line.start()] + TEXTS[0][line.end() :], TEXTS[1])
     assert text in written
     assert yaml.safe_load(written) == CONFIG
 
 
-PROFILE = ROOT / "config" / "paper-procedure.yaml"
-
-
-def test_the_profile_of_the_papers_procedure_passes_the_checks():
-    assert configuration_check.check_configuration(yaml.safe_load(PROFILE.read_text())) == []
-
-
 @pytest.mark.release
-def test_every_age_is_planned_and_nothing_else(tmp_path):
-    files = ("--configfile", str(PROFILE))
+def test_of_the_papers_procedure_every_age_is_planned_and_nothing_else(tmp_path):
+    profile = ROOT / "config" / "paper-procedure.yaml"
+    assert configuration_check.check_configuration(yaml.safe_load(profile.read_text())) == []
+    files = ("--configfile", str(profile))
     files += ("--snakefile", str(ROOT / "workflow" / "Snakefile"))
     done = run_snakemake(tmp_path, *files, "--dry-run", "--cores", "1")
     assert done.returncode == 0, done.stdout

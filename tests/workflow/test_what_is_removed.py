@@ -6,41 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from sparsekm.pipeline.workflow_files import record_files
 
-# All of a folder in one line.
-MADE = """
-data/raw: gene_sets.gmt drawn/matrix.npz
-data/raw/phantom: gene_sets.gmt ontology.json manifest.csv
-data/raw/phantom/E11.5: listing.json manifest.csv truth.csv energy/100054826.zip
-data/raw/phantom/E11.5: E11pt5_DevMouse2012_gridAnnotation.zip
-data/raw/allen: plan.csv E11.5/manifest.csv
-data: E11.5/expression.h5ad tumours/normalised.h5ad tumours/.123.partial.normalised.h5ad
-results: report.html figures/E11.5_slices.svg tumours/l0/references/12.h5
-results: benchmarks/cluster_path/tumours/l0.tsv
-results/simulation: experiment_2/mu0.7_p500/gap/l1.csv
-results/simulation: repetitions/experiment_1/only/kmeans/3.npz
-logs: cluster_path/tumours/l0.log simulate/experiment_2/mu0.7_p500/l1.log
-"""
-DOWNLOADS = """
-data/raw/fetched: mouse.gmt
-data/raw/allen: ontology.json received.jsonl E11.5/listing.json E11.5/energy/100054826.zip
-data/raw/allen: E11.5/E11pt5_DevMouse2012_gridAnnotation.zip
-"""
-OWN_DATA = """
-data: tumours.csv tumours/notes.txt tumours/expression.csv
-data/raw: tumours.csv gene_sets/mine.gmt phantom/E11.5/energy/notes.zip
-"""
-OWN_RESULTS = """
-data/paper: simulations.csv
-results: notes.txt figures/mine.png tumours/clusters.csv tumours/l0/my.h5
-"""
-
-
-def paths(text):
-    lines = (line.split(": ") for line in text.splitlines() if line)
-    return [f"{folder}/{name}" for folder, names in lines for name in names.split()]
+FILES = yaml.safe_load(Path(__file__).with_name("files.yaml").read_text())
+MADE, DOWNLOADS, OWN_DATA, OWN_RESULTS = (files.split() for files in FILES.values())
 
 
 @pytest.fixture
@@ -52,12 +23,12 @@ def folder(project_root, tmp_path, monkeypatch):
         source, target = project_root / part, tmp_path / part
         target.parent.mkdir(parents=True, exist_ok=True)
         (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
-    for file in paths(MADE + DOWNLOADS + OWN_DATA + OWN_RESULTS + ".snakemake: one\n.venv: x.cfg"):
+    for file in (*MADE, *DOWNLOADS, *OWN_DATA, *OWN_RESULTS, ".snakemake/one", ".venv/x.cfg"):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text("content")
     monkeypatch.chdir(tmp_path)
     undeclared = "partial|listing|truth|energy|grid|repetitions|^logs|benchmarks"
-    recorded = [file for file in paths(MADE) if not re.search(undeclared, file)]
+    recorded = [file for file in MADE if not re.search(undeclared, file)]
     record_files(Path("logs/cluster_path/tumours/l0.log"), recorded)
     record_files(Path("logs/simulate/experiment_2/mu0.7_p500/l1.log"), [])
     return tmp_path
@@ -67,16 +38,16 @@ def test_cleaning_removes_what_was_made_and_leaves_downloads_and_a_users_files(f
     done = subprocess.run(["make", "clean"], cwd=folder, capture_output=True, text=True, check=True)
     found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     left = {file for file in found if file.startswith(("data/", "results/", "logs/", "."))}
-    assert left == {*paths(OWN_DATA + OWN_RESULTS + DOWNLOADS), ".gitignore"}
+    assert left == {*OWN_DATA, *OWN_RESULTS, *DOWNLOADS, ".gitignore"}
     assert not (folder / "logs").exists()
     assert not (folder / "data" / "E11.5").exists()
-    own = {*paths(OWN_DATA + OWN_RESULTS)} - {"data/paper/simulations.csv"}
+    own = {*OWN_DATA, *OWN_RESULTS} - {"data/paper/simulations.csv"}
     kept = f"Kept, not recorded as made by the workflow: {', '.join(sorted(own))}\n"
     assert kept in done.stdout
 
 
 def test_git_hides_what_was_made_and_shows_a_users_data(folder):
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
-    command = ["git", "check-ignore", *paths(MADE + DOWNLOADS + OWN_DATA)]
+    command = ["git", "check-ignore", *MADE, *DOWNLOADS, *OWN_DATA]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) == {*paths(MADE + DOWNLOADS)}
+    assert set(done.stdout.split()) == {*MADE, *DOWNLOADS}

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import pytest
+from small_project import make_project
 
 # One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
@@ -246,3 +247,42 @@ def test_changes_that_rerun_nothing_rerun_nothing_together_and_an_unused_source_
         finished.configure("\n".join(settings))
         changes.callback(finished.configure)
         assert finished.planned() == set()
+
+
+OF_OWN_FILES = """
+matrices: {tumours: {path: tumours.csv, labels: kind}, cells: {path: cells.zarr}}
+annotation: {gene_sets: {source: gmt, path: sets.gmt}}
+yardstick: {folder: labelled, methods: [kmeans]}
+"""
+# What runs after a change of each of the user's files, or of the part of it that changes.
+READERS = {
+    "tumours.csv": "normalise_matrix tumours",
+    "sets.gmt": "collect_gene_sets",
+    "cells.zarr/X/0.0": "normalise_matrix cells",
+    "labelled/one.npz": "run_yardstick one kmeans",
+}
+MADE = (
+    "data/tumours/normalised.h5ad",
+    "data/cells/normalised.h5ad",
+    "data/raw/gene_sets.gmt",
+    "results/yardstick/one/kmeans.csv",
+)
+
+
+def test_a_users_files_with_other_content_and_older_time_stamps_are_read_again_and_no_others(
+    tmp_path, project_root
+):
+    project = make_project(tmp_path, project_root)
+    (tmp_path / "config.yaml").write_text(OF_OWN_FILES)
+    for file in (*READERS, *MADE):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("some content")
+    # All seem to have been made from the user's files.
+    project.run("--touch", "--forceall", "--cores", "1", *MADE)
+    files = [*READERS]
+    for changed in (files[:2], files[2:]):
+        with ExitStack() as changes:
+            for file in changed:
+                changes.enter_context(edited(project, file, lambda content: b"other content"))
+                os.utime(tmp_path / file, (10**9, 10**9))
+            assert project.planned(*MADE) == {READERS[file] for file in changed}

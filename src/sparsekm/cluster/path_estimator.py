@@ -75,8 +75,6 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     """
 
     penalty: str
-    # Whether the fit at a sparsity is the same whatever else is on the path.
-    independent_fits = False
 
     # Of X: the checked data of the features that vary, which have a `shape`, which features these
     # are, and the partition step.

@@ -46,7 +46,6 @@ method maximises; rounds are those of the search that ended in the fit."""
 GAP_COLUMNS = ["sparsity", "gap", "se"]
 KEYS = ("experiment", "setting", "method")
 
-
 # Starts, ``n_init``, and the size of the gap statistic, ``n_sparsities``, ``n_references`` and
 # ``n_refined``: how hard the rows search that do not define their own effort.
 Effort = Mapping[str, int]
@@ -255,9 +254,9 @@ def run_as_printed(X, partition, weight_step, rng, *, max_iter, tol, overwrite=F
 class _WithLloyd:
     """Replace the partition step of an estimator by Lloyd's iteration."""
 
-    def _prepare(self, X):
-        matrix, partition = super()._prepare(X)
-        return matrix, LloydPartition(**vars(partition))
+    def _read(self, X):
+        matrix, features, partition = super()._read(X)
+        return matrix, features, LloydPartition(**vars(partition))
 
     @one_blas_thread
     def _fit_path(self, *args, **kwargs):

@@ -1,7 +1,6 @@
 """The answer of `SparseKMeans` for a number of clusters, and for a number that it chooses.
 
-The fits of folds give a consensus, Algorithm 1 from there the clusters. The same folds show which
-clusters stand apart, how reproducible each sample is, and how few features tell them apart.
+The fits of folds give a consensus, Algorithm 1 from there the clusters, which the folds then judge.
 """
 
 from __future__ import annotations

@@ -233,7 +233,7 @@ def _fit_components(matrix, n_clusters, guard, seed, groups):
 def equal_components(part: np.ndarray, n_clusters: int) -> np.ndarray:
     """Compute the leading principal components, scaled to equal variance: (n_samples, d).
 
-    Those beyond noise (Gavish & Donoho 2014, doi:10.1109/TIT.2014.2323359), and n_clusters - 1 more.
+    Those beyond noise (Gavish & Donoho 2014, doi:10.1109/TIT.2014.2323359), n_clusters - 1 more.
     """
     left, values, _ = np.linalg.svd(part - part.mean(axis=0), full_matrices=False)
     values = values[values > 1e-9 * values[0]]

@@ -119,8 +119,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         them), p_adjusted (over all pairs), and the numbers of samples in the middle and near either
         median (n_middle, n_a, n_b).
     has_clusters_ : bool
-        Whether any two clusters stand apart: an adjusted p of at most 0.05. Otherwise the clusters
-        shade into each other, or cut a gradient into parts.
+        Whether any two clusters stand apart: an adjusted p of at most 0.05.
     search_results_ : pandas.DataFrame
         A row per kind of start: start, n_fits, reproducibility (mean adjusted Rand index of the
         fits of two folds) and agreement (with the clusters).
@@ -130,11 +129,10 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     conclusion_ : str
         What was found, in a sentence.
     coassociation_ : ndarray of shape (n_samples, n_samples) or None
-        Share of the fits of folds in which two samples are together; None if samples were drawn
-        or set aside.
+        Share of the fits of folds in which two samples are together; None if some were not fitted.
     sample_reproducibility_ : ndarray of shape (n_samples,)
         Share of the fits of folds that put a sample into its cluster; NaN for samples that were not
-        drawn, or set aside. A cluster can be reproducible and be no class.
+        fitted. A cluster can be reproducible and be no class.
     left_out_labels_ : ndarray of shape (n_samples,)
         The cluster that each sample is in where it is left out, -1 if it is in none: these do not
         overstate how far features differ.
@@ -156,11 +154,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     and objective are those of z-scores (ddof = 1), which are made inside.
 
     The weights follow from the clusters in the end and did not find them, so that `predict` can
-    differ from `labels_` on the training data: for at most 1.1 % of the samples on labelled sets
-    that are clustered well, and up to 4.8 % on others.
-
-    Neither this method nor any other can distinguish batches from clusters: `fit` with `batch`
-    shows both answers.
+    differ from `labels_` on the training data: for up to 4.8 % of the samples on labelled sets.
+    Nothing can distinguish batches from clusters: `fit` with `batch` shows both answers.
 
     Examples
     --------

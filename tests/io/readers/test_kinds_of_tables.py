@@ -81,11 +81,7 @@ READ = {
     **{kind: (content, GSM, SYMBOLS) for kind, content in OF_GENES.items()},
     **{kind: (content, PATIENTS, CYTOKINES) for kind, content in OF_PATIENTS.items()},
     "starts and ends of genes": genes(
-        ["gene", "gene_start", "gene_end"],
-        KNOCKOUTS,
-        SYMBOLS,
-        range(9_000, 9_008),
-        range(9_500, 9_508),
+        ["gene", "gene_start", "gene_end"], KNOCKOUTS, SYMBOLS, range(900, 908), range(950, 958)
     ),
     "scores and weights of MaxQuant": genes(
         ["Protein IDs", "Gene names", "Score", "Mol. weight [kDa]"],
@@ -163,6 +159,9 @@ def test_a_table_is_read_as_it_is_meant(put, kind):
         assert raw.shape[1] == len(features)
 
 
+DAYS = [f"d{i}" for i in range(9)]
+
+
 @pytest.mark.parametrize(
     ("write_number", "number"),
     [
@@ -176,10 +175,9 @@ def test_a_table_is_read_as_it_is_meant(put, kind):
     ],
 )
 def test_numbers_are_read_however_they_are_written(put, write_number, number):
-    cells = [[write_number(x) for x in (12.5, 3.25, 7.75)]] * 4
-    cells[1] = [write_number(x) for x in (1.5, 2.25, 9.75)]
-    days = ["d1", "d2", "d3", "d4"]
-    raw = read_matrix(put(write(["sample", *"abc"], days, cells=cells, separator=";")))
+    numbers = [12.5, 3.25, 7.75], [1.5, 2.25, 9.75], [12.5, 3.25, 7.75], [12.5, 3.25, 7.75]
+    cells = [list(map(write_number, row)) for row in numbers]
+    raw = read_matrix(put(write(["sample", *"abc"], DAYS[:4], cells=cells, separator=";")))
     assert (raw.collect() + raw.offset)[0, 0] == pytest.approx(number)
 
 
@@ -190,7 +188,7 @@ MISSING = "NA|NaN|na|None|<NA>|?|ND|n.d.|<LOD|-|.|#DIV/0!| NA |<0.05|-Inf|"
 def test_what_stands_for_a_missing_value_is_one(put, word):
     cells = values(9, 8)
     cells[2][3] = cells[5][1] = word
-    raw = read_matrix(put(write(["sample", *CYTOKINES], [f"d{i}" for i in range(9)], cells=cells)))
+    raw = read_matrix(put(write(["sample", *CYTOKINES], DAYS, cells=cells)))
     assert np.argwhere(np.isnan(raw.collect())).tolist() == [[2, 3], [5, 1]]
 
 
@@ -216,16 +214,10 @@ def test_a_series_of_geo_is_read_with_its_characteristics(put, labels):
     assert read_matrix(put(short, "m.txt"), "tissue").labels.tolist()[-2:] == ["lung", ""]
 
 
-@pytest.mark.parametrize(
-    ("ending", "command"),
-    [
-        ("rds", "readRDS"),
-        ("gctx", "gctx2gct"),
-        ("xls", "soffice"),
-        ("loom", "read_loom"),
-        ("zip", "unzip"),
-        ("tar.gz", "tar -xf"),
-    ],
-)
-def test_a_format_that_is_not_read_gets_the_command_that_converts_it(put, ending, command):
-    assert command in refusal(put(b"anything", f"x.{ending}"))
+CONVERTED = {"rds": "readRDS", "gctx": "gctx2gct", "xls": "soffice", "loom": "read_loom"}
+CONVERTED |= {"zip": "unzip", "tar.gz": "tar -xf"}
+
+
+@pytest.mark.parametrize("ending", CONVERTED)
+def test_a_format_that_is_not_read_gets_the_command_that_converts_it(put, ending):
+    assert CONVERTED[ending] in refusal(put(b"anything", f"x.{ending}"))

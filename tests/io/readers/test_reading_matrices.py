@@ -129,9 +129,7 @@ def test_a_sparse_matrix_that_lacks_values_is_read_as_an_array(h5ad, X, lacking)
     X[3, 1] = np.nan
     np.testing.assert_array_equal(raw.collect(), X)
     assert raw.remarks[0] == "the sparse matrix lacks values, and is read as an array."
-
-
-def test_a_number_that_stands_for_a_missing_value_does_so_in_a_sparse_matrix_too(h5ad, X):
+    # So does a number that stands for a missing value.
     X = np.where(np.arange(X.size).reshape(X.shape) % 5, 0, X)
     X[3, 1] = -999
     assert read_matrix(h5ad(sparse.csr_matrix(X))).is_sparse
@@ -200,12 +198,8 @@ def test_features_in_rows_are_read_transposed_where_something_fits_the_other_axi
     with h5py.File(file, "r+") as opened:
         del opened["X"]
         opened["X"] = X.T
-    refused(
-        file,
-        "It is a column of var: X looks transposed. Set transpose: true",
-        labels="kind",
-        transpose=False,
-    )
+    message = "It is a column of var: X looks transposed. Set transpose: true"
+    refused(file, message, labels="kind", transpose=False)
     raw = read_matrix(file, labels="kind", transpose=True)
     np.testing.assert_allclose(raw.collect(), X)
     assert raw.labels.tolist() == list("ababab")
@@ -274,8 +268,8 @@ def test_a_fault_of_the_reader_is_not_called_damage(put, monkeypatch):
         read_matrix(put("a,b\n1,2\n3,4\n5,7\n"))
 
 
-def test_the_shape_counts_in_every_format(tmp_path, npz, h5ad):
-    X = np.zeros((600, 400))
+def test_the_shape_counts_in_every_format(tmp_path, npz, h5ad, X):
+    small, X = X, np.zeros((600, 400))
     names = np.arange(400).astype(str)
     file = npz(X=X, genes=names, y=None)
     least = 3 * 4 * X.size + 2 * X.nbytes
@@ -285,13 +279,11 @@ def test_the_shape_counts_in_every_format(tmp_path, npz, h5ad):
     assert measure_matrix(tmp_path / "m.h5", "counts") == (least, 3 * least, 4 * X.size)
     (tmp_path / "m.csv").write_bytes(b"a,b\n" + b"1,2\n" * 1000)
     assert measure_matrix(tmp_path / "m.csv").memory == 16 * 4004
-
-
-def test_an_unused_layer_counts_for_nothing(h5ad, X):
+    # An unused layer counts for nothing.
     plain = measure_matrix(h5ad())
-    assert measure_matrix(h5ad(layers={"zeros": np.zeros_like(X)})) == plain
-    assert measure_matrix(h5ad(layers={"counts": X}), "counts") == plain
-    assert measure_matrix(h5ad(sparse.csr_matrix(X))).memory > 3 * 4 * X.size
+    assert measure_matrix(h5ad(layers={"zeros": 0 * small})) == plain
+    assert measure_matrix(h5ad(layers={"counts": small}), "counts") == plain
+    assert measure_matrix(h5ad(sparse.csr_matrix(small))).memory > 3 * 4 * small.size
 
 
 def test_a_matrix_that_is_read_in_blocks_needs_no_memory_for_the_whole(tmp_path):
@@ -302,9 +294,7 @@ def test_a_matrix_that_is_read_in_blocks_needs_no_memory_for_the_whole(tmp_path)
         asked.append(measure_matrix(tmp_path / "m.h5"))
         assert asked[-1].memory < 2**30 < 4 * n * 10**4 < asked[-1].processed
     assert asked[1].processed == 10 * asked[0].processed
-
-
-def test_a_compressed_text_may_be_all_that_it_can_hold(tmp_path):
+    # A compressed text may be all that it can hold.
     content = b"0," * 10**6
     (tmp_path / "m.csv.gz").write_bytes(gzip.compress(content))
     assert measure_matrix(tmp_path / "m.csv.gz").memory >= 16 * len(content)
@@ -316,9 +306,7 @@ def test_a_matrix_above_the_limit_is_refused_before_it_is_read(tmp_path):
     message = r"10000000 x 100000 takes 3725.3 GiB .* the limit is 1024 GiB"
     with pytest.raises(MatrixError, match=message):
         measure_matrix(tmp_path / "m.h5")
-
-
-def test_a_file_that_does_not_say_is_left_to_its_reader(tmp_path):
+    # A file that does not say is left to its reader.
     for name in ("m.h5", "m.h5ad", "m.npz"):
         (tmp_path / name).write_bytes(b"no such file")
         assert measure_matrix(tmp_path / name) == (0, 0, 0)

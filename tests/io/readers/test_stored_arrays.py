@@ -96,18 +96,6 @@ def test_truncated_files_are_refused(request, ending, share):
     refused(file, f"not a complete .{ending} (archive|file)")
 
 
-def test_arrays_of_objects_are_refused_and_never_loaded(npz, X):
-    class Bomb:
-        def __reduce__(self):
-            return pytest.fail, ("a pickle was loaded",)
-
-    bomb = np.empty(6, dtype=object)
-    bomb[:] = [Bomb() for _ in range(6)]
-    message = r"array '.' cannot be read \(Object arrays .*; it should be .* of plain numbers or"
-    refused(npz(y=bomb), message, labels="y")
-    refused(npz(X=np.repeat(bomb[:, None], 4, axis=1)), "X has dtype=object; it should be numeric")
-
-
 def test_an_array_that_is_shorter_than_it_claims_or_none_is_refused(npz):
     file = npz()
     with zipfile.ZipFile(file) as archive:
@@ -174,7 +162,7 @@ def test_files_of_other_layouts_are_recognised(h5, h5ad, tmp_path):
     refused(h5(**given), r"arrays=\[matrix/data, matrix/indptr\] should include 'X'")
 
 
-def test_nothing_outside_the_file_is_read(h5, h5ad, tmp_path, X):
+def test_nothing_outside_the_file_is_read_and_nothing_that_was_never_written(h5, h5ad, tmp_path, X):
     with h5py.File(tmp_path / "other.h5", "w") as other:
         other["secret"] = X
     other = str(tmp_path / "other.h5")
@@ -201,9 +189,7 @@ def test_nothing_outside_the_file_is_read(h5, h5ad, tmp_path, X):
             with h5py.File(file, "r+") as opened:
                 add(opened, name)
             refused(file, message)
-
-
-def test_a_link_inside_the_file_is_followed_and_a_broken_one_refused(h5, X):
+    # A link inside the file is followed, and a broken one refused.
     file = h5(X=None, values=X)
     with h5py.File(file, "r+") as opened:
         opened["X"] = h5py.SoftLink("/values")
@@ -211,9 +197,7 @@ def test_a_link_inside_the_file_is_followed_and_a_broken_one_refused(h5, X):
     with h5py.File(file, "r+") as opened:
         del opened["values"]
     refused(file, "should include 'X'")
-
-
-def test_a_matrix_that_was_never_written_is_refused(h5):
+    # A matrix that was never written has no values.
     file = h5(X=None)
     with h5py.File(file, "r+") as opened:
         opened.create_dataset("X", shape=(300, 500), dtype="f4", chunks=(1, 100))

@@ -60,12 +60,10 @@ class TestGenesInLines:
         assert_read(read_matrix(save(lines), ignore=ignored, transpose=True), table)
         kept = read_matrix(save(lines), keep=["age"])
         assert kept.features == [*table.columns, "age"]
-
-    def test_a_line_may_hold_the_names_of_the_samples(self, save, table):
+        # A line may hold the names of the samples.
         lines = table.T
-        lines.loc["code"] = [f"P{at}" for at in range(6)]
-        raw = read_matrix(save(lines), samples="code")
-        assert raw.samples == ["P0", "P1", "P2", "P3", "P4", "P5"]
+        lines.loc["code"] = [*"PQRSTU"]
+        assert read_matrix(save(lines), samples="code").samples == [*"PQRSTU"]
 
     def test_missing_values_stay_at_their_place_and_empty_lines_move_nothing(self, save, table):
         table.loc["cyd", "MYC"] = np.nan
@@ -108,8 +106,7 @@ class TestNamesOfSamples:
             assert_read(raw, table)
             assert raw.samples == ["100", "101", "102", "103", "104", "105"]
         assert_read(read_matrix(file, ignore=["patient_id"]), table)
-
-    def test_row_numbers_without_a_name_give_way_to_it(self, save, table):
+        # Row numbers without a name give way to it.
         raw = read_matrix(save(table.reset_index()), samples="who")
         assert_read(raw, table)
         assert raw.samples == list(table.index)
@@ -122,7 +119,7 @@ class TestNamesOfSamples:
 
 
 class TestColumnsThatAreNoFeatures:
-    def test_where_most_are_descriptions_they_are_read_with_a_remark(self, save, table):
+    def test_descriptions_and_the_few_whole_numbers_are_read_with_a_remark(self, save, table):
         clinic = table.set_axis(["chol", "age", "bmi", "weight"], axis=1)
         assert_read(read_matrix(save(clinic)), clinic, "Set ignore: [age, bmi, weight] to leave")
 
@@ -148,19 +145,12 @@ class TestNumbersAsHeaders:
         assert_read(read_matrix(save(table)), table)
         assert_read(read_matrix(save(table, index=False)), table)
 
-    @pytest.mark.parametrize(
-        "content",
-        [
-            "1,2\n3,4\n5,6\n2,1\n",
-            "1.5,2\n3,4\n5,6\n",
-            "s0,0.1,2\ns1,1,2\ns2,3,4\ns3,4,5\n",
-            "1,inf,2.5\n1,2,3\n4,5,6\n2,1,1\n",
-        ],
-    )
-    def test_numbers_in_the_range_of_those_below_are_data(self, put, content):
-        raw = read_matrix(put(content), transpose=False)
-        assert len(raw.collect()) == content.count("\n")
-        assert "the first line has numbers in place of names" in raw.remarks[0]
+    def test_numbers_in_the_range_of_those_below_are_data(self, put):
+        plain, named = "1,2\n3,4\n5,6\n2,1\n", "s0,0.1,2\ns1,1,2\ns2,3,4\ns3,4,5\n"
+        for content in (plain, named, "1.5,2\n3,4\n5,6\n", "1,inf,2.5\n1,2,3\n4,5,6\n2,1,1\n"):
+            raw = read_matrix(put(content), transpose=False)
+            assert len(raw.collect()) == content.count("\n")
+            assert "the first line has numbers in place of names" in raw.remarks[0]
 
 
 class TestSeparators:

@@ -95,7 +95,7 @@ SAMPLES_AT_ONCE = 4096
 class SparseBlock:
     """Some samples of a sparse matrix, centred implicitly by subtracting `means` from each.
 
-    ``numpy.asarray`` makes an array (n_features, n_samples) of it. `rows` are the samples as stored.
+    ``numpy.asarray`` makes an array (n_features, n_samples) of it; `rows` are samples as stored.
     """
 
     def __init__(self, rows: csr_array, means: np.ndarray) -> None:

@@ -1,6 +1,8 @@
-"""Whole runs of a user's matrices: in space and in groups, with missing classes, large, sparse."""
+"""Whole runs of other data: in space, in groups, of some samples, sparse, from servers."""
 
+import re
 import shutil
+from functools import partial
 
 import anndata
 import h5py
@@ -10,14 +12,25 @@ import pytest
 import yaml
 from artifact_content import contents
 from scipy.sparse import csr_matrix, issparse
+from stand_in_server import StandInServer
 
+from sparsekm.atlas import open_source
+from sparsekm.atlas.expression import (
+    assemble_age,
+    find_common_genes,
+    normalise_age,
+    read_expression,
+    read_tables,
+)
+from sparsekm.atlas.retrieval import read_manifest, retrieve_age, retrieve_tables
+from sparsekm.io.hdf5_format import write_anndata
 from sparsekm.io.normalised_file import read_normalised
 from sparsekm.io.store import read_fit, read_path
 from sparsekm.io.tables import CLUSTERS, SCORES, SEEDS
 from sparsekm.metrics import classification_error_rate
 
 # Every run is made once in each process.
-pytestmark = [pytest.mark.release, pytest.mark.xdist_group("other matrices")]
+pytestmark = [pytest.mark.release, pytest.mark.xdist_group("other data")]
 
 
 def run(project, *, matrices, methods, **others):
@@ -25,8 +38,7 @@ def run(project, *, matrices, methods, **others):
     matrices = {"tumours": None, "cells": None} | matrices
     settings = {"atlas": None, "matrices": matrices, "methods": methods} | others
     project.configure(yaml.safe_dump(settings))
-    done = project.snakemake("--cores", "2")
-    assert done.returncode == 0, done.stdout
+    project.run("--cores", "2")
     return project.root / "results"
 
 
@@ -73,12 +85,10 @@ N_SAMPLES, N_TUNED = 24, 18
 
 
 @pytest.fixture(scope="module", name="folder")
-def results_of_a_sample(tmp_path_factory, project_root, new_project):
+def results_of_a_sample(new_project):
     """Results of a matrix with more samples than `tuning.max_samples`."""
-    project = new_project(tmp_path_factory.mktemp("sample"), project_root)
-    methods = ["kmeans", "l0", "sparse"]
-    tuning = {"max_samples": N_TUNED}
-    return run(project, matrices=TUMOURS, methods=methods, tuning=tuning) / "tumours"
+    settings = {"methods": ["kmeans", "l0", "sparse"], "tuning": {"max_samples": N_TUNED}}
+    return run(new_project(), matrices=TUMOURS, **settings) / "tumours"
 
 
 def test_some_samples_are_tuned_on_and_all_are_fitted(folder):
@@ -92,17 +102,13 @@ def test_some_samples_are_tuned_on_and_all_are_fitted(folder):
         assert sorted(np.bincount(fit.labels)) == [12, 12]
     report = (folder.parent / "report.html").read_text(encoding="utf-8")
     assert "Sparsities were tuned on 18 of the 24 samples of tumours" in report
-
-
-def test_methods_without_a_sparsity_use_all_samples(folder):
+    # Methods without a sparsity use all samples.
     assert read_path(folder / "kmeans" / "path.h5")[0].labels.shape[1] == N_SAMPLES
     for method, is_sample in (("kmeans", False), ("l0", True)):
         with h5py.File(folder / method / "path.h5") as opened:
             assert ("samples" in opened) == is_sample
             assert not is_sample or len(opened["samples"]) == N_TUNED
-
-
-def test_the_final_model_is_fitted_once_and_reproducibility_known_of_the_samples_drawn(folder):
+    # The final model is fitted once, and reproducibility known of the samples drawn.
     for method in ("kmeans", "l0", "sparse"):
         assert SEEDS.read(folder / method / "seeds.csv")["seed"].tolist() == [0]
     table = pd.read_csv(folder / "clusters.csv")
@@ -118,9 +124,9 @@ METHODS = ["l0", "sparse"]
 
 
 @pytest.fixture(scope="module", name="project")
-def project_of_counts(tmp_path_factory, project_root, new_project):
+def project_of_counts(new_project):
     """A project after a run of the same counts as an array and as a sparse matrix."""
-    project = new_project(tmp_path_factory.mktemp("counts"), project_root)
+    project = new_project()
     rng = np.random.default_rng(5)
     counts = rng.poisson(0.2, size=(90, 30)).astype(np.float32)
     for k in range(3):
@@ -134,12 +140,10 @@ def project_of_counts(tmp_path_factory, project_root, new_project):
 
 
 def test_a_sparse_matrix_stays_sparse_and_gives_the_clusters_of_the_dense_one(project):
-    data = {
-        name: read_normalised(project.root / "data" / name / "normalised.h5ad") for name in COUNTS
-    }
-    assert issparse(data["sparse"].X)
-    z = data["sparse"].X.toarray() - data["sparse"].center
-    np.testing.assert_allclose(z, data["dense"].X, atol=1e-5)
+    data = project.root / "data"
+    dense, sparse = (read_normalised(data / name / "normalised.h5ad") for name in COUNTS)
+    assert issparse(sparse.X)
+    np.testing.assert_allclose(sparse.X.toarray() - sparse.center, dense.X, atol=1e-5)
     results = project.root / "results"
     assert issparse(anndata.read_h5ad(results / "sparse" / "clusters.h5ad").X)
     for method in METHODS:
@@ -158,3 +162,108 @@ def test_what_is_read_from_disk_gives_every_file_of_a_run_in_memory(project):
     (project.root / "results" / "report.html").unlink()
     run(project, matrices=COUNTS, methods=METHODS, max_memory_gb=1e-9)
     assert contents(project.root) == made
+
+
+AGES = ("E11.5", "P14")
+
+
+@pytest.fixture(scope="module")
+def phantom():
+    return open_source("phantom", size="tiny", seed=3)
+
+
+@pytest.fixture(scope="module")
+def server(phantom):
+    with StandInServer(phantom, AGES) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def from_server(server, new_project):
+    """A project after a plan and a run whose atlas came over HTTP."""
+    allen = f'{{url: "{server.url}", download_url: "{server.url}"}}'
+    project = new_project(
+        f"""
+        atlas: {{source: allen, allen: {allen}, ages: [E11.5, P14], genes: common}}
+        matrices: null
+        methods: [kmeans]
+        """
+    )
+    project.plan = project.run("--cores", "1", "plan_retrieval")
+    project.asked_in_plan = server.asked()
+    # Two ages can be downloaded at the same time, and no profile limits them.
+    project.run("--cores", "2", "--workflow-profile", "none", "results/report.html")
+    return project
+
+
+@pytest.fixture(scope="module")
+def direct(phantom, tmp_path_factory):
+    """Expression files made from the phantom's files, with no server and no workflow."""
+    folder = tmp_path_factory.mktemp("direct")
+    retrieve_tables(phantom, folder)
+    ontology, _ = read_tables(folder)
+    for age in AGES:
+        retrieve_age(phantom, age, folder / age)
+        data = assemble_age(folder / age, ontology, age)
+        write_anndata(folder / f"{age}.h5ad", data)
+    return {age: folder / f"{age}.h5ad" for age in AGES}
+
+
+def test_planning_tells_the_download_without_a_grid_and_one_file_is_asked_for_at_a_time(
+    from_server, server
+):
+    line = re.search(r"E11.5 +(\d+) +0 +\1 +[1-9]\d*\n", from_server.plan)
+    assert int(line[1]) > 40
+    assert from_server.asked_in_plan
+    assert not [path for path in from_server.asked_in_plan if "grid_data" in path]
+    # Without a profile, too.
+    assert {request.others for request in server.requests} == {0}
+
+
+def test_matrices_from_the_servers_are_those_of_the_phantoms_files(from_server, direct):
+    table = find_common_genes(direct)
+    normalise = partial(normalise_age, genes=set(table["gene_id"][table["common"]]))
+    for age in AGES:
+        expected = read_expression(direct[age])
+        for name, data in (("expression", expected), ("normalised", normalise(expected))):
+            served = anndata.read_h5ad(from_server.root / "data" / age / f"{name}.h5ad")
+            assert served.X.tobytes() == data.X.tobytes()
+            assert served.obs.equals(data.obs)
+            for column in ("symbol", "name", "entrez_id", "gene_id", "section_data_set_ids"):
+                assert served.var[column].equals(data.var[column])
+            assert "relevant" not in served.var
+            assert (served.var["aliases"].str.count(";") == 1).all()
+            assert served.uns["provenance"]["source"] == "allen"
+            assert not served.uns["provenance"]["simulated"]
+
+
+def test_the_report_of_measured_data_stands_beside_the_paper(from_server):
+    page = (from_server.root / "results" / "report.html").read_text(encoding="utf-8")
+    assert "data: Allen Developing Mouse Brain Atlas" in page
+    assert "Compared with the paper" in page
+    # The voxels at E11.5 in the paper's Table 4.
+    row = r"voxels: the paper('|&#39;)s</t[hd]>\s*<td[^>]*>7,122<"
+    assert re.search(row, page)
+
+
+def test_nothing_is_asked_for_again_and_the_contact_reruns_nothing(from_server, server):
+    folder = from_server.root / "data" / "raw" / "allen"
+    manifest = folder / AGES[0] / "manifest.csv"
+    before_deletion = read_manifest(manifest)
+    manifests = [read_manifest(folder / age / "manifest.csv") for age in AGES]
+    n_energies = sum((table["role"] == "energy").sum() for table in manifests)
+    assert len(server.asked("/grid_data/")) == n_energies
+    configuration = from_server.root / "config.yaml"
+    before = configuration.read_text()
+    configuration.write_text(before.replace("download_url:", "contact: me\n    download_url:"))
+    assert configuration.read_text() != before
+    # The report alone shows the configuration; files for other programs were not asked for.
+    not_run = {f"export_clusters {age}" for age in AGES}
+    assert from_server.planned() - not_run == {"report"}
+    n_asked = len(server.requests)
+    manifest.unlink()
+    (folder / "manifest.csv").unlink()
+    for file in (manifest, folder / "manifest.csv"):
+        from_server.run("--cores", "1", str(file.relative_to(from_server.root)))
+    assert len(server.requests) == n_asked
+    assert read_manifest(manifest).equals(before_deletion)

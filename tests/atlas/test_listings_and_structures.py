@@ -1,4 +1,4 @@
-"""Listings, the choice among replicates, the manifest, the structure tree and its regions."""
+"""Rows from pages, listings, the choice among replicates, manifests, and the structure tree."""
 
 import copy
 import json
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hand_made import TREE, section_row, wrap
 
+from sparsekm.atlas.allen import collect_rows, page_url, section_data_sets_of
 from sparsekm.atlas.listing import (
     EnvelopeError,
     OntologyError,
@@ -20,6 +21,7 @@ from sparsekm.atlas.listing import (
     select_candidates,
 )
 from sparsekm.atlas.retrieval import read_manifest
+from sparsekm.network import UnavailableError
 
 
 def test_of_repeated_rows_the_first_counts():
@@ -56,24 +58,15 @@ def test_what_is_left_out_is_counted_by_reason():
     ]
     usable, excluded = select_candidates(parse_listing(rows), "E11.5")
     assert usable["id"].tolist() == [1, 9]
-    assert excluded == {
-        "failed": 1,
-        "other_age": 2,
-        "other_plane": 1,
-        "other_treatment": 1,
-        "without_gene": 1,
-        "several_genes": 1,
-    }
+    once = ("failed", "other_plane", "other_treatment", "without_gene", "several_genes")
+    assert excluded == {"other_age": 2, **dict.fromkeys(once, 1)}
 
 
 def test_data_sets_are_sorted_by_symbol_and_a_gene_has_the_names_of_its_first():
-    def gene(number, symbol):
-        return [{"id": number, "acronym": symbol, "entrez_id": number}]
-
+    genes = [(12, "Ccc"), (11, "Bbb"), (12, "Aaa")]
     rows = [
-        section_row(1, genes=gene(12, "Ccc")),
-        section_row(2, genes=gene(11, "Bbb")),
-        section_row(3, genes=gene(12, "Aaa")),
+        section_row(at, genes=[{"id": number, "acronym": symbol, "entrez_id": number}])
+        for at, (number, symbol) in enumerate(genes, start=1)
     ]
     usable, _ = select_candidates(parse_listing(rows), "E11.5")
     names = [[2, 11, "Bbb"], [1, 12, "Ccc"], [3, 12, "Ccc"]]
@@ -123,17 +116,12 @@ def test_ids_that_are_not_positive_integers_are_refused(bad):
         parse_ontology([{"id": bad}], "tree.json")
 
 
-TWICE = copy.deepcopy(TREE)
-TWICE[0]["children"].append({"id": 15568})
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [([], "n_structures=0 should be >= 1"), (TWICE, "id=15568 should occur once")],
-)
-def test_a_tree_that_is_none_is_refused(rows, message):
-    with pytest.raises(OntologyError, match=message):
-        parse_ontology(rows)
+def test_a_tree_that_is_none_is_refused():
+    twice = copy.deepcopy(TREE)
+    twice[0]["children"].append({"id": 15568})
+    for rows, message in ([], "n_structures=0 should be >= 1"), (twice, "id=15568 should occur on"):
+        with pytest.raises(OntologyError, match=message):
+            parse_ontology(rows)
 
 
 @pytest.mark.parametrize(
@@ -188,21 +176,116 @@ def test_every_voxel_is_kept_or_counted():
     assert mapped.table["id"].tolist() == [15568, 15738, 17651]
     assert mapped.table["n_voxels"].tolist() == [3, 1, 1]
     assert mapped.region.tolist() == [0, 0, 1, 2, 0]
-    assert mapped.counts == {
-        "brain": 4,
-        "spinal_cord": 1,
-        "ventricle": 1,
-        "tract": 1,
-        "unassigned": 2,
-        "unannotated": 3,
-    }
+    once = dict.fromkeys(("spinal_cord", "ventricle", "tract"), 1)
+    assert mapped.counts == {"brain": 4, **once, "unassigned": 2, "unannotated": 3}
     assert sum(mapped.counts.values()) == ANNOTATION.size
-
-
-def test_tissue_chooses_the_rows():
+    # The tissue chooses the rows.
     ontology = parse_ontology(TREE)
     assert map_regions(ANNOTATION, ontology, tissue=["brain"]).index.tolist() == [1, 2, 3, 11]
     mapped = map_regions(ANNOTATION, ontology, tissue=["ventricle"])
     assert mapped.table["acronym"].tolist() == ["v_one"]
     with pytest.raises(ValueError, match="has no voxel of tissue=brain"):
         map_regions(np.zeros((1, 1, 2), np.uint32), ontology, tissue=["brain"])
+
+
+class Pages:
+    """A server of numbered rows; `change` may falsify each page before it is sent."""
+
+    def __init__(self, ids, change=lambda pages, envelope: envelope, length=50):
+        self.ids, self.change, self.length = list(ids), change, length
+        self.asked = []
+
+    def __call__(self, start):
+        self.asked.append(start)
+        rows = [{"id": i} for i in self.ids[start : start + self.length]]
+        counts = {"start_row": start, "num_rows": len(rows), "total_rows": len(self.ids)}
+        return self.change(self, {"success": True, **counts, "msg": rows})
+
+
+def collected(pages):
+    return [row["id"] for row in collect_rows(pages)]
+
+
+@pytest.mark.parametrize("n", [0, 50, 101])
+def test_every_row_comes_once_at_any_number_of_pages(n):
+    pages = Pages(range(1, n + 1))
+    assert collected(pages) == list(range(1, n + 1))
+    assert len(pages.asked) == max(1, -(-n // 50))
+
+
+REPEATED = [i for i in range(1, 91) for _ in range(1 + (i % 4 == 0))]
+
+
+@pytest.mark.parametrize("length", [8, 50])
+@pytest.mark.parametrize("is_collapsed", [False, True])
+def test_rows_that_joins_repeat_count_once_also_where_a_page_makes_them_one(length, is_collapsed):
+    def collapse(pages, envelope):
+        rows = {row["id"]: row for row in envelope["msg"]} if is_collapsed else None
+        return {**envelope, "msg": list(rows.values())} if rows else envelope
+
+    assert collected(Pages(REPEATED, collapse, length)) == list(range(1, 91))
+
+
+def test_of_a_row_that_comes_twice_the_first_is_taken():
+    def number(pages, envelope):
+        rows = [{**row, "place": place} for place, row in enumerate(envelope["msg"])]
+        return {**envelope, "msg": rows}
+
+    rows = collect_rows(Pages([1, 1, 2, 2, 3], number, length=3))
+    assert [(row["id"], row["place"]) for row in rows] == [(1, 0), (2, 2), (3, 1)]
+
+
+def shift_back(by):
+    def change(pages, envelope):
+        begin = max(0, envelope["start_row"] - by)
+        rows = pages.ids[begin : begin + envelope["num_rows"]]
+        return {**envelope, "msg": [{"id": i} for i in rows]}
+
+    return change
+
+
+def send_nothing_more(pages, envelope):
+    return {**envelope, "msg": [], "num_rows": 0} if envelope["start_row"] else envelope
+
+
+def grow(pages, envelope):
+    return {**envelope, "total_rows": 120 + len(pages.asked)}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (shift_back(1000), "start_row=50 begins with id=1, the one before ends with 50"),
+        (shift_back(7), "start_row=50 begins with id=44, the one before ends with 50"),
+        (send_nothing_more, "start_row=50 should have rows, total_rows=120"),
+        (grow, "start_row=50 announces total_rows=122, the one before 121"),
+    ],
+)
+def test_pages_that_do_not_fit_together_are_an_error(change, message):
+    with pytest.raises(UnavailableError, match=message):
+        collected(Pages(range(1, 121), change))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"total_rows": None}, r"total_rows=None should be an integer >= 0"),
+        ({"num_rows": 2.5}, r"num_rows='2.5' should be an integer >= 0"),
+        ({"msg": [{"id": 3.0}]}, r"id='3.0' should be an integer > 0"),
+        ({"success": False, "msg": "bad"}, "success=False should be true: bad"),
+    ],
+)
+def test_pages_of_the_wrong_form_are_refused(changes, message):
+    with pytest.raises(EnvelopeError, match=message):
+        collected(Pages(range(1, 9), lambda pages, envelope: {**envelope, **changes}))
+
+
+def test_a_listing_is_asked_for_by_product_and_age_with_an_order():
+    url = page_url("https://host", section_data_sets_of("E11.5"), 2000)
+    assert url == (
+        "https://host/api/v2/data/query.json?criteria=model::SectionDataSet,rma::criteria,"
+        "products%5Babbreviation$eq%27DevMouse%27%5D,"
+        "specimen%28donor%28age%5Bname$eq%27E11.5%27%5D%29%29,"
+        "rma::include,genes,plane_of_section,treatments,specimen%28donor%28age%29%29,"
+        "rma::options%5Border$eq%27data_sets.id%27%5D%5Bstart_row$eq2000%5D%5Bnum_rows$eq1000%5D"
+    )
