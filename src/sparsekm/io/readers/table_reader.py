@@ -160,7 +160,7 @@ class _Table(TextTable):
         others = self.values[np.ix_(self.rows, numbers[1:])]
         if 0 in numbers and not self.has_header and all(map(str.isdecimal, cells[0])):
             # Numbers of patients, some of whom may have come twice.
-            is_large = min(map(int, cells[0])) > 10 * np.nan_to_num(others).max(initial=1)
+            is_large = min(map(int, cells[0])) > 10 * np.max(others[np.isfinite(others)], initial=1)
             is_measured = n >= _FEWEST_IDS and (np.rint(others) != others).any()
             if is_measured if 0 in whole else is_large:
                 return 0
