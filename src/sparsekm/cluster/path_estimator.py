@@ -44,6 +44,7 @@ from sparsekm.cluster.validation import (
     check_count,
     check_nonnegative,
     check_searchable,
+    check_share,
 )
 from sparsekm.cluster.weight_step import (
     FeatureGroups,
@@ -331,10 +332,14 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         n_clusters = check_count("n_clusters", self.n_clusters)
         min_size = check_count("min_cluster_size", self.min_cluster_size)
         check_matrix(matrix, n_clusters, min_size)
-        check_unequal(matrix, self.trim, n_clusters, min_size)
+        if not self._alike(matrix):
+            check_unequal(matrix, self.trim, n_clusters, min_size)
         shared: dict[str, Any] = {"roughness": SMALL_GAIN, "n_threads": count_threads(self.n_jobs)}
         partition = KMeansPartition(n_clusters, min_size, **shared, **self._limits())
         return matrix, features, partition
+
+    def _alike(self, matrix) -> bool:
+        return matrix.sample_weight is None and check_share("trim", self.trim) == 0
 
     def _limits(self) -> dict[str, Any]:
         return {}
@@ -345,11 +350,12 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         asked = weight_steps, search, progress or self._print_progress, objectives_only
 
         def fit_some(sample, rows):
-            own, labels = self, self._start_labels()
-            if labels is not None and sample is not matrix:
-                own = clone(self).set_params(init=labels[rows])
+            labels = self._start_labels()
+            own = self if labels is None else clone(self).set_params(init=labels[rows])
             return own._fit_alike(sample, partition, *asked)
 
+        if self._alike(matrix):
+            return self._fit_alike(matrix, partition, *asked)
         own = self.trim, self._effort().n_init, self.random_state
         return fit_samples(matrix, partition, weight_steps, fit_some, *own)
 
