@@ -19,7 +19,7 @@ FITTED = {
     "gap of a framework": GapSearch(SparseClustering(AgglomerativeClustering(3)), n_references=2),
 }
 WORK = [
-    "cluster.estimators.KMeansPartition.run",
+    "cluster.path_estimator.KMeansPartition.run",
     "cluster.estimators.search_path",
     "cluster.estimators.propose_starts",
     "cluster.estimators.alternate_everywhere",

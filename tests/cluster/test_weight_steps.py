@@ -13,7 +13,13 @@ from sparsekm.cluster.matrices.containers import VaryingFeatures
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.memetic_search import Search
 from sparsekm.cluster.partition_step import KMeansPartition
-from sparsekm.cluster.weight_step import FeatureGroups, SoftThreshold, TopFeatures, WeightStep
+from sparsekm.cluster.weight_step import (
+    FeatureGroups,
+    SoftThreshold,
+    TopFeatures,
+    WeightStep,
+    make_step,
+)
 
 score_vectors = st.lists(st.floats(0, 1e3, allow_subnormal=False), min_size=1, max_size=25)
 
@@ -183,15 +189,16 @@ NAMES = ["a", "b", "a", "c", "b", "a"]
 SCORES = np.array([6.0, 4.0, 3.0, 5.0, 2.0, 0.0])  # means: a 3, b 3, c 5
 
 
-def weigh(step):
+def weigh(penalty, bound):
     features = VaryingFeatures(np.ones(6, bool), np.zeros(6))
-    return FeatureGroups.of_labels(NAMES, features).weigh_groups(step).weigh(SCORES)
+    groups = FeatureGroups.of_labels(NAMES, features).groups
+    return make_step(penalty, bound, groups).weigh(SCORES)
 
 
 def test_l0_keeps_the_groups_of_largest_mean_and_shares_their_weight():
-    np.testing.assert_allclose(weigh(TopFeatures(1.0)), [0, 0, 0, 1, 0, 0])
+    np.testing.assert_allclose(weigh("l0", 1.0), [0, 0, 0, 1, 0, 0])
     # Of two alike the first.
-    np.testing.assert_allclose(weigh(TopFeatures(2.0)), [1 / 3, 0, 1 / 3, 1, 0, 1 / 3])
+    np.testing.assert_allclose(weigh("l0", 2.0), [1 / 3, 0, 1 / 3, 1, 0, 1 / 3])
 
 
 def test_features_each_of_its_own_group_change_no_bit(make_sparse_estimator, faint_data):

@@ -95,7 +95,7 @@ def test_groups_of_features_are_kept_whole_and_what_cannot_is_refused_by_name(po
     weights = find_clusters(pose(X, "sparse", groups=groups)).fit.weights[0]
     assert np.flatnonzero(weights).tolist() == list(range(8))
     with pytest.raises(ValueError, match=r"matrices.own.feature_groups: \w+ cannot choose"):
-        pose(X, "mixture", groups=groups)
+        pose(X, "pgmm", groups=groups)
     with pytest.raises(ValueError, match=r"matrices.own.trim: pca cannot set samples aside"):
         pose(X, "pca", search={"trim": 0.1})
     # k-means chooses no features.

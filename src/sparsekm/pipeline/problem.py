@@ -236,8 +236,11 @@ def _refuse_unknown(dataset: str, entry: Method, settings: Mapping, accepted: Ma
     """Refuse what a user asked for and a method cannot do."""
     asked = {
         "trim": ("set samples aside", settings.get("trim")),
-        # What chooses no features has no use for groups.
-        "feature_groups": ("choose groups", "feature_groups" in settings and entry.penalty),
+        # k-means, of all features or components, chooses none.
+        "feature_groups": (
+            "choose groups",
+            "feature_groups" in settings and entry.name not in ("kmeans", "pca"),
+        ),
     }
     for name, (verb, is_asked) in asked.items():
         if is_asked and name not in accepted:
