@@ -23,7 +23,9 @@ NEAR = [0, 0, 0, 0]
 FAR = [9, 9, 9, 9]
 
 
-def write_run(folder, frame, labels, weights, signature=None, how="zscore", reading=None):
+def write_run(
+    folder, frame, labels, weights, signature=None, how="zscore", reading=None, **attributes
+):
     """Write the two files of a run that matter here, as its jobs write them."""
     folder.mkdir()
     frame.to_csv(folder / "own.csv", index_label="sample")
@@ -41,7 +43,7 @@ def write_run(folder, frame, labels, weights, signature=None, how="zscore", read
     weights = pd.Series(weights, raw.features, dtype=float)[found.features].to_numpy()
     few = None if signature is None else np.asarray(signature)
     file = folder / "results/own/sparse/tuned.h5"
-    save_fit(file, X, labels, weights, ATTRIBUTES, signature=few)
+    save_fit(file, X, labels, weights, ATTRIBUTES | attributes, signature=few)
     return folder
 
 
@@ -94,6 +96,14 @@ def test_the_limit_follows_from_distances_to_the_others_of_a_cluster(run, frame)
     steps = limit * np.array([[0.999], [1.001]])
     new = pd.DataFrame((parts[0].mean(axis=0) - steps) * spread + mean, columns=list("abcd"))
     assert predict_clusters(run, new)["none_of_them"].tolist() == [False, True]
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_it_is_said_where_no_clusters_stand_apart(tmp_path, frame, apart):
+    labels, weights = np.repeat([0, 1], 20), [1, 1, 1, 1, 0, 0]
+    run = write_run(tmp_path / "run", frame, labels, weights, has_clusters=apart)
+    said = " ".join(predict_clusters(run, frame).attrs["said"])
+    assert ("no clusters of the run stand apart" in said) == (not apart)
 
 
 @pytest.mark.parametrize("size", [15, 100])

@@ -61,8 +61,10 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
 
         Raises
         ------
-        TypeError, ValueError
-            As `KMeans.fit`, or if the components that are clustered have fewer distinct samples.
+        ValueError
+            If X holds NaN or infinity, has fewer distinct samples than clusters (or fewer by the
+            components that are clustered), or every feature is constant; if a parameter is out of
+            its range.
         """
         X = compute(X)
         matrix = dense_if_few(as_matrix(read_data(self, X)))
@@ -76,7 +78,20 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
     ) -> SparsityPath:
         """Return the one fit there is as a path whose sparsity is the number of features kept.
 
-        Nothing is set on the estimator, and `sparsities` are ignored. See `L0KMeans.path`.
+        Nothing is set on the estimator.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        sparsities : None
+            Ignored: there is none to choose.
+        progress : callable, optional
+            Called with the number of steps done and their total.
+
+        Returns
+        -------
+        SparsityPath
+            Its objective is `objective_`.
 
         Raises
         ------

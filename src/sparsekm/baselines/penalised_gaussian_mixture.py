@@ -382,12 +382,20 @@ class PenalizedGaussianMixture(BaselineEstimator):
         return self._log_joint(block).argmax(axis=0).astype(np.int32)
 
     def predict_proba(self, X: Data) -> np.ndarray:
-        """Compute the probability of every component, (n_samples, n_clusters).
+        """Compute the probability of every component.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
 
         Raises
         ------
         sklearn.exceptions.NotFittedError, ValueError
-            As `predict`.
+            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
         """
         check_is_fitted(self)
         joint = self._log_joint(self._standardise_new(read_new(self, X)))

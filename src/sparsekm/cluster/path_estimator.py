@@ -102,8 +102,12 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     def check(self, X: Data, *, searched: bool = False) -> None:
         """Refuse data and parameters that `fit` would refuse, before any work.
 
-        Where a sparsity is `searched`, one cluster is not enough, and the estimator's own sparsity
-        is not used.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
+        searched : bool, default=False
+            Whether a sparsity is to be chosen, for which one cluster is not enough, and for which
+            the estimator's own is not used.
 
         Raises
         ------
@@ -126,7 +130,8 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
         Along a path the objective never falls with the sparsity, and no fit could be bettered by
         the labels of another: more than independent fits promise. The estimator's own `sparsity`
-        is not used and nothing is set on it.
+        is not used and nothing is set on it. Every fit is refined to the end: its labels are a
+        fixed point of k-means under its weights, and these are best for the labels.
 
         Parameters
         ----------
@@ -155,6 +160,16 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
         They cost less than the path, whose fits are then refined.
 
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
+        sparsities : array-like of shape (n_sparsities,)
+            As in `path`.
+
+        Returns
+        -------
+        ndarray of shape (n_sparsities,)
+
         Raises
         ------
         TypeError, ValueError
@@ -180,10 +195,22 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     def adopt(self, X: Data, path: SparsityPath, index: int) -> Self:
         """Set the fitted attributes from one fit of a path, without searching again.
 
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The data of the path.
+        path : SparsityPath
+        index : int
+            Which of its fits.
+
+        Returns
+        -------
+        self
+
         Raises
         ------
         ValueError
-            If the path is one of other data than X, or of more clusters.
+            If the path is one of other data, or of more clusters.
         """
         data, features, partition = self._read(X)
         fitted = path.labels.shape[1], path.weights.shape[1], int(path.labels.max()) + 1
@@ -278,10 +305,11 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         Raises
         ------
         TypeError, ValueError
-            If X is nothing that NumPy can read, holds NaN or infinity, has fewer distinct samples
-            than clusters or constant features only; if a parameter is out of its range; if weights
-            are negative, all 0, or given with a StreamedMatrix, `trim` or ``min_cluster_size > 1``;
-            if `batch` has a batch of one sample, or X is sparse or a StreamedMatrix.
+            If X is nothing that NumPy can read, such as an AnnData, holds NaN or infinity, has
+            indices outside its shape, fewer distinct samples than clusters or constant features
+            only; if a parameter is out of its range; if weights are negative, all 0, not one per
+            sample, or given with a StreamedMatrix, `trim` or ``min_cluster_size > 1``; if `batch`
+            is not one per sample, has a batch of one sample, or X is sparse or a StreamedMatrix.
         """
         X = compute(X)
         if batch is not None:

@@ -148,7 +148,15 @@ class FeatureSelector(SelectorMixin):
     """scikit-learn's selectors, with checks of sparse indices and masks that they do not make."""
 
     def transform(self, X: Data) -> Any:
-        """Keep the selected features, as scikit-learn's selectors do.
+        """Keep the selected features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, sparse matrix or DataFrame of shape (n_samples, n_selected_features)
 
         Raises
         ------
@@ -158,7 +166,15 @@ class FeatureSelector(SelectorMixin):
         return super().transform(as_readable(X))
 
     def inverse_transform(self, X: Data) -> Any:
-        """Put the features that were dropped back as zeros, as scikit-learn's selectors do.
+        """Put the features that were dropped back as zeros.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_selected_features)
+
+        Returns
+        -------
+        ndarray or sparse matrix of shape (n_samples, n_features)
 
         Raises
         ------

@@ -211,7 +211,11 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
 
         Parameters
         ----------
-        X, y, batch
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As in `L0KMeans.fit`.
+        y : None
+            Ignored.
+        batch : array-like of shape (n_samples,), default=None
             As in `L0KMeans.fit`.
 
         Returns
@@ -221,7 +225,8 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         Raises
         ------
         TypeError, ValueError
-            As in `L0KMeans.fit`; if `clusterer` has no fixed number of clusters, or finds others.
+            As in `L0KMeans.fit`; if `clusterer` is none or has no fixed number of clusters, or what
+            it finds is no partition into so many.
         """
         X = compute(X)
         if batch is not None:

@@ -251,7 +251,8 @@ class _Search:
         """Fit by the consensus of screens, and of what the features' correlation calls for.
 
         Independent features have the optimum's votes as well. Where they correlate and no clusters
-        stand apart, those of components may, and replace them if the folds reproduce them better.
+        stand apart, they may follow factors: the clusters of components that count each factor once
+        take their place if some of them stand apart and the folds reproduce them better.
         """
         fit_starts = partial(
             fit_folds,

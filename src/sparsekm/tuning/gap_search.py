@@ -148,8 +148,9 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         batch : array-like of shape (n_samples,), default=None
             The batch of each sample: as in `SparseKMeans.fit`.
         sample_weight : array-like of shape (n_samples,), default=None
-            As in `L0KMeans.fit`, in references, too. Weights that are no small multiples of a
-            common unit are rounded so that samples are given at most eight times on average.
+            How much each sample counts: one of weight two as if it were given twice, in references,
+            too; one of weight 0 is labelled as `predict` does. Weights that are no small multiples
+            of a common unit are rounded so that samples are given at most eight times on average.
 
         Returns
         -------
@@ -157,10 +158,13 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
 
         Raises
         ------
-        TypeError, ValueError
-            As the `fit` of the estimator; if it has no `sparsity` to tune or fewer than two
-            clusters, which have none to choose; if references of the kind "spatial" have no
-            positions. What is refused is refused before anything is fitted.
+        TypeError
+            If the estimator has no `sparsity` to tune; if `batch` is given with a sparse X.
+        ValueError
+            If there are fewer than two clusters, which have no sparsity to choose; if references of
+            the kind "spatial" have no positions; if weights are negative, all 0, not one per
+            sample, or the estimator trims; as the `fit` of the estimator. Everything that is
+            refused is refused before anything is fitted.
         """
         self._check_parameters()
         X = compute(X)
@@ -277,13 +281,27 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
 
     @available_if(lambda self: hasattr(self.estimator, "predict"))
     def predict(self, X: Data) -> np.ndarray:
-        """Label samples, (n_samples, n_features), as `predict` of the best estimator."""
+        """Label samples by the best estimator.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int32
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
+        """
         check_is_fitted(self)
         with grant_threads(self.n_jobs):
             return self.best_estimator_.predict(X)
 
     def separation(self, X: Data, *, groups: ArrayLike | None = None) -> pd.DataFrame:
-        """Test which clusters of the best estimator stand apart, as `SparseKMeans.separation_`.
+        """Test which clusters of the best estimator stand apart, as `SparseKMeans` does.
 
         It is fitted again without each tenth of the samples, five times over, at its sparsity.
 
@@ -293,6 +311,11 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             The data that were fitted.
         groups : array-like of shape (n_samples,), default=None
             Samples of one group are left out as a whole, and count once.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per pair of neighbouring clusters, as `SparseKMeans.separation_`.
 
         Raises
         ------

@@ -207,12 +207,15 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             Samples of one group resemble each other, such as those of a donor or a block of space:
             they are left out as a whole, and count once.
         batch : array-like of shape (n_samples,), default=None
-            The batch of each sample. X is also fitted centred within batches, with a UserWarning if
-            a cluster is a batch or if the answers agree with an adjusted Rand index below 0.8.
-            Where batches hold different classes, centring moves the classes.
+            The batch of each sample. X is fitted as given, and again centred within batches; the
+            two answers are compared, with a UserWarning if a cluster is a batch or if they agree
+            with an adjusted Rand index below 0.8. Where batches hold different classes, centring
+            moves the classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            As in `L0KMeans.fit`, in the last run of Algorithm 1, its scores and the centres. Folds
-            and consensus count every sample once, since copies are no evidence.
+            How much each sample counts in the last run of Algorithm 1, in its scores and in the
+            centres: one of weight two as if it were given twice. Scales, folds and consensus count
+            every sample once, since copies are no evidence. One of weight 0 is labelled as
+            `predict` does.
 
         Returns
         -------
@@ -220,9 +223,16 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
 
         Raises
         ------
-        TypeError, ValueError
-            As `L0KMeans.fit`; if `groups` are not one per sample, or there is a single cluster, for
-            which nothing can be chosen. What is refused is refused before anything is fitted.
+        TypeError
+            If X is nothing that NumPy can read, such as an AnnData, or a parameter is of a wrong
+            type; if `batch` is given with a sparse X.
+        ValueError
+            If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
+            is constant; if indices of a sparse X lie outside its shape; if `groups` or `batch` are
+            not one per sample; if there is one batch, or a batch of one sample; if weights are
+            negative, all 0, not one per sample or combined with `trim` or ``min_cluster_size > 1``;
+            if a parameter is out of its range, such as a single cluster, for which nothing can be
+            chosen. Everything that is refused is refused before anything is fitted.
         """
         self._check_parameters()
         X = compute(X)
