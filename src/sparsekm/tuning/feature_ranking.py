@@ -93,11 +93,9 @@ def rank_features(
         if screening == "trend":
             scores = variance_beyond_trend(means, variances)
     order = order_features(scores)
-    return (
-        order
-        if data.unit_numbers is None
-        else order_features(-np.argsort(order), data.unit_numbers)
-    )
+    if data.unit_numbers is None:
+        return order
+    return order_features(-np.argsort(order), data.unit_numbers)
 
 
 def order_features(scores: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
