@@ -231,8 +231,9 @@ class L1KMeans(_Penalised):
         Bound s >= 1 on the l1 norm of the weights; at or above the root of the number of features
         that vary, which is what None means, it does not bind. When m features tie at the top and
         s < sqrt(m), the weights are equal on the first floor(s^2) of them.
-    search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose, trim, \
-    missing, feature_groups
+    search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose
+        As in `L0KMeans`.
+    trim, missing, feature_groups
         As in `L0KMeans`.
 
     Attributes
