@@ -160,6 +160,17 @@ def copied(finished, tmp_path):
     return Project(tmp_path / "copy")
 
 
+@pytest.fixture(scope="module")
+def one_repeat():
+    """Folds are drawn once instead of five times: most claims hang on no number of them."""
+    from sparsekm.tuning import consensus_fit, fold_fits
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (consensus_fit, fold_fits):
+            patch.setattr(module, "N_REPEATS", 1)
+        yield
+
+
 @pytest.fixture
 def seed() -> int:
     """One seed for all tests; SPARSEKM_TEST_SEED sets another: no claim hangs on its value."""

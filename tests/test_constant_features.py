@@ -10,6 +10,7 @@ from small_estimators import ESTIMATORS, WITH_PATHS
 
 from sparsekm import GapSearch, L0KMeans, L1KMeans, SparseClustering, SparseKMeans
 
+pytestmark = pytest.mark.usefixtures("one_repeat")
 N_CONSTANT = 300
 FITTED = {
     **ESTIMATORS,

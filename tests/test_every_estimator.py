@@ -22,6 +22,7 @@ FITTED = {
     "principal components": clone(BASELINES["principal components"]).set_params(n_components=2),
     "sparse, l1": SparseKMeans(3, penalty="l1"),
 }
+pytestmark = pytest.mark.usefixtures("one_repeat")
 EACH = pytest.mark.parametrize("name", FITTED)
 OF_PATHS = pytest.mark.parametrize("name", WITH_PATHS)
 TRUTH = np.repeat([0, 1, 2], [15, 12, 13])

@@ -157,9 +157,7 @@ def faulty_estimators():
 
 
 @pytest.mark.parametrize(("estimator", "said"), list(faulty_estimators()))
-def test_parameters_out_of_range_are_refused_first_with_the_value_and_the_rule(
-    estimator, said, X, idle
-):
+def test_parameters_out_of_range_are_refused_with_the_value_and_the_rule(estimator, said, X, idle):
     with pytest.raises((ValueError, TypeError)) as caught:
         estimator.fit(X)
     assert [part for part in said if part not in str(caught.value)] == []

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from sklearn.base import clone
-from small_estimators import ESTIMATORS, GRID
+from small_estimators import ESTIMATORS
 
-from sparsekm import GapSearch, L0KMeans
 from sparsekm.baselines import penalised_gaussian_mixture
 from sparsekm.runtime import threads
 
+pytestmark = pytest.mark.usefixtures("one_repeat")
 LEARNED = {"labels_", "feature_weights_", "feature_scores_", "objective_", "n_iter_"}
 
 
@@ -56,33 +56,6 @@ def test_with_one_job_no_thread_is_started_and_results_are_those_of_any_number(n
     for attribute in LEARNED & vars(one).keys():
         bits = [np.asarray(getattr(fit, attribute)).tobytes() for fit in (one, other)]
         assert bits[0] == bits[1], attribute
-
-
-class _Watched(L0KMeans):
-    """Counts the threads that paths have at the same moment."""
-
-    in_use, most, lock = 0, 0, threading.Lock()
-
-    def path(self, X, sparsities, *, progress=None):
-        own, kind = threads.count_threads(self.n_jobs), type(self)
-        with kind.lock:
-            kind.in_use += own
-            kind.most = max(kind.most, kind.in_use)
-        try:
-            return super().path(X, sparsities, progress=progress)
-        finally:
-            with kind.lock:
-                kind.in_use -= own
-
-
-@pytest.mark.parametrize(("inner", "copies"), [(None, 1), (-1, 1000)])
-def test_a_search_in_a_search_has_no_more_threads_than_it_is_given(X, inner, copies, monkeypatch):
-    monkeypatch.setattr(threads, "MOST_BYTES_OF_COPIES", copies * X.nbytes)
-    monkeypatch.setattr(_Watched, "most", 0)
-    search = GapSearch(_Watched(3, n_init=1, n_jobs=inner), n_references=7, n_jobs=4, **GRID)
-    search.fit(X)
-    # One copy at a time has all of them; several have one or more each.
-    assert (4 if copies == 1 else 1) <= _Watched.most <= 4
 
 
 SCRIPT = """

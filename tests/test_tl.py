@@ -15,6 +15,7 @@ from scipy import sparse
 import sparsekm
 from sparsekm import SparseKMeans
 
+pytestmark = pytest.mark.usefixtures("one_repeat")
 mpl.use("Agg")
 
 
@@ -89,11 +90,6 @@ def test_a_mask_that_is_none_of_the_genes_is_refused(mask, message):
     with pytest.raises(ValueError, match=message):
         cluster(adata, mask_var=mask)
     assert KEY not in adata.obs
-
-
-def test_a_representation_is_refused_by_name():
-    with pytest.raises(TypeError, match="use_rep"):
-        cluster(draw()[0], use_rep="X_pca")
 
 
 def test_without_a_number_clusters_are_counted_and_the_verdict_survives_a_file(tmp_path):

@@ -165,8 +165,3 @@ def test_tables_survive_their_files(tmp_path, ages_table):
     for reader in (read_ages, CHANGES.read):
         with pytest.raises(ValueError, match="written by rule compare_ages"):
             reader(tmp_path / "changes.csv")
-
-
-def test_fit_of_another_length_is_refused(var):
-    with pytest.raises(ValueError, match="does not match length"):
-        gene_table(var, {"l0": fit([1, 2, 3], [1, 0, 0])})

@@ -187,9 +187,7 @@ def test_what_cannot_be_done_is_refused_by_name(tmp_path, run, frame):
     assert "scaling='own' should be 'run'" in refusal(plain, frame, scaling="own")
 
 
-def test_the_command_writes_what_python_finds_and_overwrites_nothing(
-    tmp_path, run, frame, capsys, monkeypatch
-):
+def test_the_command_does_the_same_overwriting_nothing(tmp_path, run, frame, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     frame.iloc[5:35].round(3).to_csv("new.csv", index_label="sample")
     assert command.main(["predict", "run", "new.csv", "--output", "out/found.csv"]) == 0

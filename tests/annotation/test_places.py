@@ -29,9 +29,7 @@ def test_effect_is_cohens_d_by_its_definition(seed):
         assert leads[j] == pytest.approx(sorted(means)[-1] - sorted(means)[-2])
 
 
-def test_a_file_gives_what_its_matrix_gives_though_samples_have_no_class(
-    tmp_path, seed, monkeypatch
-):
+def test_a_file_gives_what_its_matrix_gives_with_samples_of_no_class(tmp_path, seed, monkeypatch):
     # In blocks of a few samples, some of which have no class.
     monkeypatch.setattr(normalised_file, "NUMBERS_AT_ONCE", 12)
     X = np.random.default_rng(seed).normal(size=(12, 4)).astype(np.float32)

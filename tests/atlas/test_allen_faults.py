@@ -71,9 +71,7 @@ def test_a_fault_that_stays_is_one_clear_error(server, fetch, victim, tmp_path):
     assert not (tmp_path / AGE / "manifest.csv").exists()
 
 
-def test_a_run_may_do_without_a_grid_that_cannot_be_fetched(
-    server, fetch, planted, victim, tmp_path
-):
+def test_a_run_may_do_without_a_grid_that_does_not_come(server, fetch, planted, victim, tmp_path):
     server.fail(f"/grid_data/download/{victim}", faults.status(500))
     matrix = fetch(tries=2, max_not_fetched=1)
     assert_same(matrix, planted, without=victim)
@@ -122,9 +120,7 @@ def other_dimensions(few_sections):
 
 
 @pytest.mark.parametrize("name", LEFT_OUT)
-def test_a_grid_that_is_none_of_its_age_is_left_out_and_recorded(
-    server, fetch, planted, victim, other_dimensions, tmp_path, name
-):
+def test_a_wrong_grid_is_left_out(server, fetch, planted, victim, other_dimensions, tmp_path, name):
     fault, status, message = LEFT_OUT[name]
     fault = fault or other_dimensions
     server.fail(f"/grid_data/download/{victim}", fault)
@@ -141,9 +137,7 @@ def test_a_grid_that_is_none_of_its_age_is_left_out_and_recorded(
     assert len(server.requests) == n_asked
 
 
-def test_many_grids_of_other_dimensions_are_no_matter_of_single_grids(
-    server, fetch, other_dimensions, tmp_path
-):
+def test_many_grids_of_other_dimensions_are_an_error(server, fetch, other_dimensions, tmp_path):
     server.fail("/grid_data/", other_dimensions)
     with pytest.raises(GridError, match=r"n_rejected=\d+ of \d+ grids should be at most 10%"):
         fetch()

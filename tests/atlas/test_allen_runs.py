@@ -79,9 +79,7 @@ def test_the_manifest_tells_gene_address_size_digest_and_status(server, open_cli
     assert set(table["status"]) == {"ok"}
 
 
-def test_a_run_that_ends_half_way_resumes_to_identical_hashes(
-    server, open_client, tmp_path, direct, monkeypatch
-):
+def test_a_run_cut_short_ends_in_equal_hashes(server, open_client, tmp_path, direct, monkeypatch):
     source, n_energies = open_client(), len(energies(direct[0]))
     fetched, energy = [], source.energy
 
@@ -101,9 +99,7 @@ def test_a_run_that_ends_half_way_resumes_to_identical_hashes(
     assert hashes(manifest) == hashes(direct[0])
 
 
-def test_a_plan_tells_grids_and_bytes_and_asks_for_no_grid(
-    server, open_client, tmp_path, direct, few_sections
-):
+def test_a_plan_tells_bytes_without_any_grid(server, open_client, tmp_path, direct, few_sections):
     source, table = open_client(), energies(direct[0])
     plan = plan_retrieval(source, [AGE, "P14"], tmp_path)
     assert not server.asked("/grid_data/")

@@ -78,9 +78,7 @@ def test_every_voxel_and_data_set_is_counted(matrix, tiny_phantom):
 @pytest.mark.parametrize(
     ("level", "tissue"), [(1, ("brain", "spinal_cord")), (9, ("brain", "ventricle"))]
 )
-def test_regions_and_voxels_are_of_the_level_and_tissue_asked_for(
-    phantom_files, ontology, level, tissue
-):
+def test_regions_and_voxels_are_of_the_level_and_tissue(phantom_files, ontology, level, tissue):
     matrix = assemble_age(phantom_files / AGE, ontology, AGE, level=level, tissue=tissue)
     table, counts = matrix.uns["regions"], matrix.uns["provenance"]["counts"]["voxels"]
     assert {ontology[int(i)].st_level for i in table["id"][table["tissue"] == "brain"]} == {level}

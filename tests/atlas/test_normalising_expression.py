@@ -207,9 +207,7 @@ def test_a_gene_is_common_when_it_passes_everywhere_or_has_a_reason(table, expre
     assert not at_one_age["common"].any()
 
 
-def test_all_ages_end_up_with_the_same_genes_and_a_reason_for_each_other(
-    table, expressions, tmp_path
-):
+def test_all_ages_end_up_with_the_same_genes_and_reasons_for_others(table, expressions, tmp_path):
     COMMON_GENES.write(tmp_path / "common.csv", table.reset_index())
     common = read_common_genes(tmp_path / "common.csv")
     assert common == set(table["gene_id"][table["common"]])

@@ -4,28 +4,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import sparsekm
 from sparsekm import IFPCA, SCFS, KMeans, PCAKMeans, PenalizedGaussianMixture
 from sparsekm.io.store import read_path, write_path
-
-
-# Clusters on a line are no task for IF-PCA and SC-FS: they cluster K - 1 and K singular vectors of
-# equal weight, and only the first of them would hold the clusters.
-@pytest.mark.parametrize(
-    ("Estimator", "clear"),
-    [
-        (PCAKMeans, "easy_data"),
-        (PenalizedGaussianMixture, "easy_data"),
-        (IFPCA, "triangle_data"),
-        (SCFS, "triangle_data"),
-    ],
-)
-def test_clear_clusters_are_found_and_predicted(Estimator, clear, request):
-    data = request.getfixturevalue(clear)
-    fit = Estimator(3, random_state=0).fit(data.X)
-    assert sparsekm.classification_error_rate(data.labels, fit.labels_) == 0
-    np.testing.assert_array_equal(fit.predict(data.X), fit.labels_)
-    np.testing.assert_array_equal(fit.predict(data.X[7:9]), fit.labels_[7:9])
 
 
 @pytest.mark.parametrize("Estimator", [KMeans, PCAKMeans, PenalizedGaussianMixture, IFPCA, SCFS])

@@ -5,7 +5,7 @@ import pytest
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.decomposition import PCA
 
-from sparsekm import IFPCA, SCFS, PCAKMeans, classification_error_rate
+from sparsekm import IFPCA, SCFS
 from sparsekm.baselines.spectral import principal_axes, project
 from sparsekm.cluster.screening import (
     higher_criticism_threshold,
@@ -23,13 +23,6 @@ def test_axes_agree_with_scikit_learn(shape, n_components, seed):
     axes = principal_axes(np.ascontiguousarray(centred), n_components)
     np.testing.assert_allclose(axes, pca.components_, atol=1e-8)
     np.testing.assert_allclose(project(centred, axes), pca.transform(X), atol=1e-7)
-
-
-def test_labels_agree_with_scikit_learns_pca_and_kmeans(easy_data):
-    components = PCA(2).fit_transform(easy_data.X)
-    labels = SklearnKMeans(3, n_init=10, random_state=0).fit_predict(components)
-    fit = PCAKMeans(3, n_components=2, random_state=0).fit(easy_data.X)
-    assert classification_error_rate(labels, fit.labels_) == 0
 
 
 def read(folder, name):

@@ -11,6 +11,7 @@ from small_estimators import weighing_estimators
 from sparsekm import KMeans, StreamedMatrix, classification_error_rate
 from sparsekm.cluster.batches import centre_within, clusters_of_batches
 
+pytestmark = pytest.mark.usefixtures("one_repeat")
 CLASSES = np.tile([0, 1], 20)
 BATCHES = np.repeat(["monday", "tuesday"], 20)
 ESTIMATORS = weighing_estimators(2, kept=6)

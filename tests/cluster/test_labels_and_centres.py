@@ -27,9 +27,7 @@ def overlapping(n, p, seed):
         (2000, "global", 1),
     ],
 )
-def test_prediction_on_the_training_data_is_the_labels_however_a_search_ends(
-    make_sparse_estimator, n, search, max_iter
-):
+def test_labels_are_predicted_however_a_search_ends(make_sparse_estimator, n, search, max_iter):
     X = overlapping(n, 12, 8).astype(np.float32 if n == 2000 else np.float64)
     make = {"search": search, "max_iter": max_iter, "n_init": 2, "random_state": 0}
     fit = make_sparse_estimator(4, **make).fit(X)
@@ -68,9 +66,7 @@ def test_a_guard_holds_where_searches_start_from_a_sample_too_small_for_it():
 
 
 @pytest.mark.parametrize(("n_samples", "search"), [(60, "global"), (3000, "alternate")])
-def test_a_guard_holds_where_the_labels_to_start_from_break_it(
-    make_sparse_estimator, n_samples, search
-):
+def test_a_guard_holds_where_the_labels_given_break_it(make_sparse_estimator, n_samples, search):
     X = np.random.default_rng(0).normal(size=(n_samples, 6))
     X[-1] = 100.0
     start = np.zeros(n_samples, dtype=int)

@@ -13,6 +13,7 @@ from sparsekm.cluster.reading import fill_missing, shrink
 from sparsekm.metrics import classification_error_rate
 from sparsekm.tuning.references import REFERENCES, reference_objectives
 
+pytestmark = pytest.mark.usefixtures("one_repeat")
 TRUTH = np.repeat([0, 1, 2], 20)
 ESTIMATORS = weighing_estimators(3, kept=12)
 EVERY = pytest.mark.parametrize("name", ESTIMATORS)

@@ -59,15 +59,6 @@ def test_what_a_path_holds_belongs_together(fitted_path, X, score_by_pairs):
             assert path.weights[i].sum() <= GRIDS["l1"][i] * (1 + 1e-6)
 
 
-def test_a_path_comes_in_the_callers_order():
-    X = experiment_2(n_features=30, n_relevant=8, cluster_size=8, random_state=4).X
-    grid, order = np.array(GRIDS["l0"][1:6]), [3, 0, 4, 2, 1]
-    estimator = L0KMeans(3, n_init=2, random_state=0)
-    ascending, shuffled = estimator.path(X, grid), estimator.path(X, grid[order])
-    for name in ("sparsities", "objectives", "labels", "weights"):
-        np.testing.assert_array_equal(getattr(shuffled, name), getattr(ascending, name)[order])
-
-
 @pytest.mark.parametrize("method", ["l0", "l1"])
 def test_more_restarts_and_the_global_search_are_never_worse(method, X):
     estimator = ESTIMATORS[method](4, sparsity={"l0": 8, "l1": 2.2}[method], random_state=0)

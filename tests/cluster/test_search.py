@@ -25,9 +25,7 @@ def draw(n_samples):
 @pytest.mark.parametrize(
     ("kind", "n_samples"), [(L0KMeans, 500), (L0KMeans, 5000), (L1KMeans, 5000)]
 )
-def test_objectives_rise_with_the_sparsity_and_no_fit_is_bettered_by_anothers_labels(
-    kind, n_samples
-):
+def test_objectives_rise_with_the_sparsity_and_no_labels_of_another_are_better(kind, n_samples):
     path = kind(6, n_init=2, random_state=0).path(draw(n_samples), GRIDS[kind])
     assert path.search == "global"
     assert np.all(np.diff(path.objectives) >= 0)
@@ -91,9 +89,7 @@ def test_a_factor_that_many_features_share_hides_clusters_neither_from_fits_nor_
     assert path.objectives[2] >= known * (1 - 1e-9)
 
 
-def test_the_gap_finds_clusters_that_are_hidden_in_a_sample_of_fewer_samples_than_features(
-    monkeypatch,
-):
+def test_the_gap_finds_clusters_hidden_in_a_sample_of_fewer_samples_than_features(monkeypatch):
     # As 2,048 samples of 16,000 features, in a 250th of the time: twenty clusters, each two
     # standard deviations from the others in three of 1,000 features.
     monkeypatch.setattr(partition_step, "SEEDING_SAMPLE", 128)

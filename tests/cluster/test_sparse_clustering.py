@@ -93,9 +93,7 @@ def test_objectives_never_fall_whatever_the_clustering(estimator, faint_data):
 
 
 @pytest.mark.parametrize(("kind", "starts"), [(AgglomerativeClustering, 1), (ReferenceKMeans, 4)])
-def test_clusterers_without_chance_start_from_all_features_once_and_others_restart(
-    faint_data, kind, starts
-):
+def test_clusterers_without_chance_start_once_and_others_restart(faint_data, kind, starts):
     watched = watch(kind)
     SparseClustering(watched(3), sparsity=5, n_init=4).fit(faint_data.X)
     widths = [X.shape[1] for X in watched.seen]
@@ -118,9 +116,7 @@ def test_a_seed_decides_all_and_the_clusterers_own_is_not_used(faint_data):
     assert len({tuple(fit(seed, 0)) for seed in range(5)}) > 1
 
 
-def test_along_a_path_objectives_rise_and_no_fit_could_be_bettered_by_another(
-    estimator, faint_data, best_value
-):
+def test_along_a_path_objectives_rise_and_no_other_fit_is_better(estimator, faint_data, best_value):
     penalty = estimator.penalty
     grid = [6, 2, 25, 4] if penalty == "l0" else [2.5, 1.3, 5.0, 1.8]
     steps = []

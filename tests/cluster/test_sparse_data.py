@@ -103,10 +103,7 @@ def test_wide_data_of_few_stored_values_are_never_dense(sparsity, peak_bytes):
 
 @pytest.mark.parametrize(
     ("kind", "dtype", "indices"),
-    [
-        (sparse.csr_array, np.float32, np.int64),
-        (sparse.csc_matrix, np.float64, np.int32),
-    ],
+    [(sparse.csr_array, np.float32, np.int64), (sparse.csc_matrix, np.float64, np.int32)],
 )
 def test_formats_dtypes_and_widths_of_indices_make_no_difference(kind, dtype, indices):
     X = draw(dtype=dtype)

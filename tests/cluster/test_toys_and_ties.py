@@ -116,9 +116,7 @@ def test_equal_features_get_equal_bits(search):
     # n_kept is floor(s^2): below sqrt(m) the soft threshold has no root.
     [(4, 1.5, 2), (4, 1.99, 3), (9, 2.4, 5)],
 )
-def test_l1_shares_among_the_first_floor_s_squared_of_tied_features(
-    search, n_tied, sparsity, n_kept
-):
+def test_l1_shares_among_the_first_s_squared_of_tied_features(search, n_tied, sparsity, n_kept):
     assert n_kept == int(sparsity**2) < n_tied
     fit = L1KMeans(2, sparsity=sparsity, search=search, random_state=0).fit(
         copies_then_noise(n_tied)

@@ -14,6 +14,7 @@ from small_estimators import weighing_estimators
 from sparsekm import SparseClustering, StreamedMatrix, classification_error_rate
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 
+pytestmark = pytest.mark.usefixtures("one_repeat")
 ESTIMATORS = weighing_estimators(3, kept=4)
 LEARNED = ("labels_", "feature_weights_", "feature_scores_", "cluster_centers_", "objective_")
 
@@ -47,9 +48,7 @@ def test_equal_weights_change_nothing(name, faint_data):
     assert_same(*(getattr(found, "best_estimator_", found) for found in (fit, plain)), names)
 
 
-def test_the_scale_of_weights_changes_nothing_but_the_scale_of_scores(
-    make_estimator, faint_data, weights
-):
+def test_the_scale_of_weights_changes_that_of_scores_only(make_estimator, faint_data, weights):
     fit, scaled = (
         make_estimator(random_state=0).fit(faint_data.X, sample_weight=scale * weights[:30])
         for scale in (1.0, 0.7)
@@ -177,9 +176,7 @@ def test_no_trimmed_partition_is_better_under_the_weights_and_no_weights_for_it(
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
-def test_outliers_are_set_aside_and_labelled_by_predict(
-    make_estimator, contaminated, clear_data, kind
-):
+def test_outliers_are_set_aside_and_predicted(make_estimator, contaminated, clear_data, kind):
     X, rows = contaminated
     fit = make_estimator(trim=0.06, random_state=0).fit(kind(X))
     np.testing.assert_array_equal(np.flatnonzero(fit.labels_ == -1), rows)

@@ -167,7 +167,7 @@ def test_a_sparsity_of_one_point_zero_is_refused_and_the_ways_out_are_named(X):
 
 def test_in_a_grid_every_value_from_one_up_is_a_count(X):
     path = L0KMeans(2, n_init=2, random_state=0).path(X, [1.0, 10, 0.5, 2.7])
-    assert path.n_selected.tolist() == [1, 10, 50, 2]
+    assert path.n_selected.tolist() == path.weights.sum(axis=1).tolist() == [1, 10, 50, 2]
     assert path.sparsities.tolist() == [1, 10, 50, 2]
     # In ascending order of what they stand for the objective never falls.
     assert np.all(np.diff(path.objectives[np.argsort(path.n_selected)]) >= 0)

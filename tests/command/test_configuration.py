@@ -51,9 +51,7 @@ def test_a_name_of_any_characters_is_read_back_as_it_was(tmp_path, name):
     assert read_configuration(file)["matrices"]["tumours"] == entry
 
 
-def test_every_setting_of_a_matrix_is_there_or_shown_as_a_comment_and_others_have_defaults(
-    project_root,
-):
+def test_every_setting_of_a_matrix_is_there_or_a_comment_and_others_have_defaults(project_root):
     text = compose("a", {"path": "a.csv"}, "sparsekm run a/config.yaml")
     assert "sparsekm run a/config.yaml" in text
     schema = configuration_check.read_schema()

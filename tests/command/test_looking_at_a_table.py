@@ -73,9 +73,7 @@ def test_guesses_are_said_aloud_and_quiet_says_nothing(run, capsys):
         (["tumours.csv", "--labels", "kind", "--clusters", "12"], "n_clusters=12", "--clusters K"),
     ],
 )
-def test_what_is_wrong_is_one_line_and_the_options_that_cure_it(
-    here, run, capsys, arguments, message, options
-):
+def test_what_is_wrong_is_one_line_with_its_cure(here, run, capsys, arguments, message, options):
     (here / "bad.yaml").write_bytes(b"report:\n\ttitle: a\n")
     (here / "folder.yaml").mkdir()
     (here / "a<b>.csv").write_bytes((here / "tumours.csv").read_bytes())
@@ -115,9 +113,7 @@ def test_without_the_extra_one_line_says_how_to_install_it(run, capsys, monkeypa
     assert told == ['sparsekm: the workflow is not installed: pip install "sparsekm[workflow]"']
 
 
-def test_a_dry_run_prints_what_the_run_prints_first_and_writes_nothing(
-    here, run, run_kinds, capsys
-):
+def test_a_dry_run_prints_what_a_run_prints_first_and_writes_nothing(here, run, run_kinds, capsys):
     assert run_kinds("--dry-run") == 0
     told = capsys.readouterr().out
     assert told.startswith("tumours.csv: 12 samples x 5 features\n  samples: without names\n")

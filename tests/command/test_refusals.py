@@ -28,9 +28,7 @@ data/tumours/normalised.h5ad logs/report.log"""
 
 
 @pytest.mark.parametrize("name", OURS.split())
-def test_a_file_that_no_run_made_is_named_and_stays_and_nothing_is_written(
-    here, run_kinds, name, capsys
-):
+def test_a_file_that_no_run_made_is_named_and_nothing_is_written(here, run_kinds, name, capsys):
     put(here / name)
     before = contents(here)
     for more in ([], ["--force"]):
@@ -87,9 +85,7 @@ def test_settings_that_made_nothing_are_replaced_without_force(run_kinds, monkey
     assert run_kinds() == 0
 
 
-def test_an_edited_configuration_stays_and_runs_again_and_another_replaces_only_with_force(
-    here, run, run_kinds, capsys
-):
+def test_an_edited_configuration_stays_and_another_needs_force(here, run, run_kinds, capsys):
     assert run_kinds() == 0
     folder = here / "sparsekm-tumours"
     text = (folder / "config.yaml").read_text()
@@ -140,9 +136,7 @@ def test_while_another_run_works_in_the_folder_nothing_is_written(here, run_kind
     assert run_kinds("--methods", "l1", "--force") == 0
 
 
-def test_a_command_that_is_suggested_can_be_pasted_into_a_shell(
-    run, run_kinds, capsys, monkeypatch
-):
+def test_a_suggested_command_can_be_pasted_into_a_shell(run, run_kinds, capsys, monkeypatch):
     output = "it's a; folder"
     assert run_kinds("--output", output) == 0
     file = f"{output}/config.yaml"

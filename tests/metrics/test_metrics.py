@@ -25,11 +25,6 @@ label_pairs = st.integers(2, 30).flatmap(
 )
 
 
-def test_cer_of_a_hand_worked_table():
-    # True pairs: 01, 02, 12, 34. Predicted: 01, 23, 24, 34. In one only: 02, 12, 23, 24 of ten.
-    assert classification_error_rate([0, 0, 0, 1, 1], [0, 0, 1, 1, 1]) == 0.4
-
-
 @given(label_pairs)
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_each_rate_is_what_counting_one_by_one_gives(labels):

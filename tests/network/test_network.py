@@ -211,9 +211,7 @@ def busy(retry_after=None):
     return lambda conn: conn.sendall(b"HTTP/1.1 503 Busy\r\n%s\r\n" % more)
 
 
-def test_what_passes_is_tried_again_after_pauses_that_double_or_as_retry_after_says(
-    server, fake, slept
-):
+def test_what_passes_is_tried_again_after_doubling_pauses_or_as_is_asked(server, fake, slept):
     cut = BROKEN["half a body"]
     server.answers = [busy(), lambda conn: conn.sendall(cut), busy(), whole()]
     assert Downloader(**fake).get(server.url, most=1000) == b"a body"

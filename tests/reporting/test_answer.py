@@ -47,9 +47,7 @@ def facts(result, settings=None):
     return dict(view_answer(result, settings)["facts"])
 
 
-def test_the_recommended_method_leads_and_what_stands_apart_or_touches_is_told(
-    answered, matrix_result
-):
+def test_the_recommended_method_leads_and_what_stands_apart_is_told(answered, matrix_result):
     assert "found by Sparse k-means in 6 features" in view_answer(answered)["lead"]
     assert view_answer(answered)["sizes"] == {0: 4, 1: 4, 2: 4}
     assert facts(answered)["Apart?"] == f"Apart: 0 and 1. Touching: 1 and 2; {TOUCH}."
@@ -231,9 +229,7 @@ def _markers_of(result, centers, **found):
     return view_markers(replace(result, methods={"l0": l0}))
 
 
-def test_markers_name_the_fewest_that_tell_a_cluster_from_the_others_whether_kept_or_not(
-    brain_result,
-):
+def test_markers_name_the_fewest_that_tell_a_cluster_from_the_others_kept_or_not(brain_result):
     names, signatures = brain_result.var.index, np.zeros((4, brain_result.n_features), np.int8)
     centers = np.zeros(signatures.shape)
     centers[0, :2] = 0.25, -1.5

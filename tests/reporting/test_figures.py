@@ -122,9 +122,7 @@ def test_the_legend_has_every_cluster_whatever_its_majority_class(matrix_result)
     assert max(figure.get_size_inches()) < 10
 
 
-def test_a_cluster_has_the_colour_of_its_first_best_region_in_shades_if_it_is_not_alone(
-    brain_result,
-):
+def test_a_cluster_has_the_colour_of_its_best_region_in_shades_if_it_is_not_alone(brain_result):
     labels, regions = np.repeat([0, 1, 2], [3, 2, 4]), np.array([*"AABAACCCB"], dtype=object)
     known = {"A": "#0072b2", "B": "#000000", "C": "#e69f00"}
     colors = color_clusters(count_overlap(labels, regions, list(known)), known)

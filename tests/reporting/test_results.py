@@ -169,9 +169,7 @@ def test_the_methods_say_what_was_done_and_only_then(matrix_result, about, fit, 
     assert told not in text_of(matrix_result)
 
 
-def test_methods_name_the_normalisation_of_each_data_set_and_own_up_to_region_means(
-    matrix_result, brain_result
-):
+def test_methods_name_each_normalisation_and_own_up_to_region_means(matrix_result, brain_result):
     settings = {"fill": "region_mean", "scale": "z-score, ddof = 1", "transform": "log2"}
     settings |= {"max_missing_per_gene": 0.3, "max_missing_per_voxel": 0.2}
     text = text_of(with_provenance(brain_result, normalisation=settings), matrix_result)
@@ -186,9 +184,7 @@ def test_methods_name_the_normalisation_of_each_data_set_and_own_up_to_region_me
     assert "which uses the labels" not in text_of(matrix_result)
 
 
-def test_only_sparse_methods_run_the_papers_algorithm_and_works_are_numbered_in_order(
-    matrix_result,
-):
+def test_only_sparse_methods_run_the_papers_algorithm_and_works_are_numbered(matrix_result):
     kmeans, citations = matrix_result.methods["kmeans"], Citations()
     assert "Algorithm 1" in text_of(matrix_result)
     assert "Algorithm 1" not in text_of(replace(matrix_result, methods={"kmeans": kmeans}))

@@ -40,9 +40,7 @@ def test_none_is_the_cores_that_the_process_may_use(monkeypatch):
 
 
 @pytest.mark.parametrize(("share", "at_once", "each"), [(0, 5, 1), (1 / 3, 3, 2), (7, 1, 8)])
-def test_no_more_run_at_once_than_memory_allows_and_the_others_threads_are_shared(
-    share, at_once, each
-):
+def test_no_more_run_at_once_than_memory_allows_and_threads_are_shared(share, at_once, each):
     meeting = Barrier(at_once)
 
     def work(item):
@@ -52,6 +50,8 @@ def test_no_more_run_at_once_than_memory_allows_and_the_others_threads_are_share
         running.append(item)
         most.append(len(running))
         granted = count_threads(None)
+        # Whoever asks for all of them has no more.
+        assert count_threads(-1) == granted
         running.remove(item)
         return item, granted
 

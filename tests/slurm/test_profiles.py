@@ -78,9 +78,7 @@ def test_what_jobs_ask_for_grows_with_the_age(planned):
 
 
 @pytest.mark.release
-def test_on_one_machine_jobs_have_one_thread_and_what_they_ask_for_grows_with_every_attempt(
-    planned,
-):
+def test_on_one_machine_jobs_have_one_thread_and_ask_for_more_with_every_attempt(planned):
     first, second = planned(), planned("--attempt", "2")
     assert {job.get("threads", 1) for job in first.values()} == {1}
     assert first.keys() == second.keys()

@@ -125,9 +125,7 @@ def test_a_contrary_order_has_a_reason_where_it_vanishes_with_a_like_search():
         ("about", 5.0, REPRODUCED),
     ],
 )
-def test_a_level_is_reproduced_where_our_mean_keeps_to_it_and_open_within_noise(
-    relation, bound, verdict
-):
+def test_a_level_is_reproduced_where_our_mean_keeps_it_or_open_in_noise(relation, bound, verdict):
     # The mean is 4, its error a third.
     tables = [repetitions("l0_printed", pnw=[3.0, 5.0])]
     assert judge([level(relation, bound)], tables)["verdict"].item() == verdict

@@ -105,9 +105,7 @@ def checks():
     return run_checks(root=5)
 
 
-def test_every_statement_of_theory_has_an_argument_or_one_check_and_no_check_is_idle(
-    checks, project_root
-):
+def test_every_statement_has_an_argument_or_one_check_and_no_check_is_idle(checks, project_root):
     assert list(checks.columns) == list(COLUMNS)
     claims = read_paper_claims(project_root / "data" / "paper" / "claims.csv")
     theory = [claim for claim in claims if claim.kind == "theory"]

@@ -6,13 +6,7 @@ import pytest
 
 from sparsekm import KMeans, SparseKMeans
 from sparsekm.io.input_error import InputError
-from sparsekm.studies.yardstick import (
-    RIVALS,
-    count_wins,
-    read_labelled_set,
-    run_seeds,
-    summarise,
-)
+from sparsekm.studies.yardstick import RIVALS, count_wins, read_labelled_set, run_seeds, summarise
 
 EFFORT = {"n_sparsities": 3, "n_references": 2}
 

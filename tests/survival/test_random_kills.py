@@ -30,9 +30,7 @@ def strike(run, rng):
 
 
 @pytest.mark.parametrize("number", range(4))
-def test_killed_five_times_a_run_ends_as_if_undisturbed(
-    number, seed, new_run, undisturbed, project_root
-):
+def test_killed_five_times_it_ends_as_undisturbed(number, seed, new_run, undisturbed, project_root):
     project = new_run()
     rng = random.Random(seed + number)
     try:

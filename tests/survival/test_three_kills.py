@@ -40,9 +40,7 @@ def kill_while_hdf5_is_written(project, attempts=5):
 
 
 @pytest.mark.release
-def test_kills_of_snakemake_of_a_job_and_while_hdf5_is_written_do_no_harm(
-    undone, finished, project_root
-):
+def test_kills_of_snakemake_a_job_and_a_writer_of_hdf5_do_no_harm(undone, finished, project_root):
     # First: Snakemake alone, whose job lives on. Its lock stays as long as it lives, and longer.
     run = Run(undone)
     job = run.wait_for_a_job("cluster_path")

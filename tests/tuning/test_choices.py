@@ -10,6 +10,8 @@ from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.tuning import choices
 from sparsekm.tuning.choices import compare_choices
 
+pytestmark = pytest.mark.usefixtures("one_repeat")
+
 
 @pytest.fixture(scope="module")
 def clear():

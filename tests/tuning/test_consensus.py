@@ -33,13 +33,8 @@ def test_co_associations_are_the_mean_of_indicators_of_pairs(seed):
     np.testing.assert_array_equal(found, found.T)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "n_clusters"),
-    [([3, 10, 23], 3), ([36], 1), ([12, 18], 30)],
-)
-def test_identical_partitions_give_that_partition_though_more_clusters_are_asked_for(
-    sizes, n_clusters, seed
-):
+@pytest.mark.parametrize(("sizes", "n_clusters"), [([3, 10, 23], 3), ([36], 1), ([12, 18], 30)])
+def test_identical_partitions_give_it_though_more_clusters_are_asked_for(sizes, n_clusters, seed):
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     found = consensus_partition(noisy_copies(labels, 9, 0.0, rng), n_clusters)

@@ -13,6 +13,7 @@ from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.tuning.choices import compare_choices
 from sparsekm.tuning.feature_ranking import rank_features
 
+pytestmark = pytest.mark.usefixtures("one_repeat")
 TRUTH = np.repeat([0, 1, 2], 20)
 GROUPS = np.arange(120) // 3
 LEARNT = ["labels_", "feature_weights_", "feature_scores_", "objective_", "selection_frequency_"]

@@ -14,6 +14,7 @@ from sparsekm.tuning.feature_ranking import (
     variance_beyond_trend,
 )
 
+pytestmark = pytest.mark.usefixtures("one_repeat")
 N, P = 60, 150
 
 

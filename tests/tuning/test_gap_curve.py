@@ -53,9 +53,7 @@ def test_the_gap_of_a_hand_worked_path_ascends_in_sparsity():
         ([0.95, 0.1, 1.0], [0.1, 0.1, 0.1], 0),
     ],
 )
-def test_max_takes_the_largest_gap_and_one_se_the_smallest_sparsity_within_its_error(
-    gaps, errors, chosen
-):
+def test_max_takes_the_largest_gap_and_one_se_the_sparsest_within_its_error(gaps, errors, chosen):
     table = pd.DataFrame({"gap": gaps, "se": errors})
     assert select_sparsity(table, rule="one-se") == chosen
     assert select_sparsity(table, rule="max") == np.argmax(gaps)

@@ -45,6 +45,11 @@ def test_the_best_estimator_is_the_paths_own_fit(fitted_gap, data):
     np.testing.assert_array_equal(fit.weights, best.feature_weights_)
     np.testing.assert_array_equal(fit.scores, best.feature_scores_)
     np.testing.assert_array_equal(path.objectives, fitted_gap.results_["objective"])
+    # What it knows is handed on.
+    np.testing.assert_array_equal(fitted_gap.labels_, best.labels_)
+    np.testing.assert_array_equal(fitted_gap.feature_weights_, best.feature_weights_)
+    np.testing.assert_array_equal(fitted_gap.predict(data.X), best.labels_)
+    np.testing.assert_array_equal(fitted_gap.transform(data.X), best.transform(data.X))
 
 
 def test_of_two_stages_the_better_fit_is_taken():
@@ -73,9 +78,7 @@ def test_the_curve_is_that_of_the_functions_that_the_workflow_calls(data, gap_se
 
 
 @pytest.mark.parametrize(("method", "n_refined"), [("l0", 3), ("l1", 4)])
-def test_a_second_stage_searches_the_grid_with_more_sparsities_around_the_peak(
-    data, method, n_refined, gap_search
-):
+def test_a_second_stage_adds_sparsities_around_the_peak(data, method, n_refined, gap_search):
     coarse = gap_search(method).fit(data.X).results_
     search = gap_search(method, n_refined=n_refined).fit(data.X)
     table = search.results_
@@ -91,14 +94,6 @@ def test_a_second_stage_searches_the_grid_with_more_sparsities_around_the_peak(
     np.testing.assert_array_equal(search.labels_, whole.labels_)
     # One path for all: what a reference comes to never falls with the sparsity.
     assert (np.diff(table["reference_mean"]) >= 0).all()
-
-
-def test_what_the_best_estimator_knows_is_handed_on(fitted_gap, data):
-    best = fitted_gap.best_estimator_
-    np.testing.assert_array_equal(fitted_gap.labels_, best.labels_)
-    np.testing.assert_array_equal(fitted_gap.feature_weights_, best.feature_weights_)
-    np.testing.assert_array_equal(fitted_gap.predict(data.X), best.labels_)
-    np.testing.assert_array_equal(fitted_gap.transform(data.X), best.transform(data.X))
 
 
 @pytest.mark.parametrize("estimator", [KMeans(3), ReferenceKMeans(3)], ids=["ours", "theirs"])

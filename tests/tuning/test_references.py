@@ -116,9 +116,7 @@ def test_a_gaussian_reference_has_the_means_and_spreads_of_the_data(factors):
 
 
 @pytest.mark.parametrize(("draw", "share"), [(gaussian_reference, 0), (shrunk_reference, 1)])
-def test_correlations_are_those_of_the_data_or_the_shrunk_ones_on_average(
-    factors, monkeypatch, draw, share
-):
+def test_correlations_are_on_average_the_datas_or_shrunk_ones(factors, monkeypatch, draw, share):
     monkeypatch.setattr(references, "BLOCK", 7)
     correlations = np.corrcoef(factors.T)
     intensity = share * ledoit_wolf_shrinkage(z_score(factors))

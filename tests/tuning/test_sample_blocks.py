@@ -7,6 +7,8 @@ from sparsekm import SparseKMeans
 from sparsekm.annotation.stability import draw_half
 from sparsekm.tuning.fold_fits import check_groups, space_blocks
 
+pytestmark = pytest.mark.usefixtures("one_repeat")
+
 
 def test_space_is_cut_across_its_longest_side_into_equal_blocks():
     positions = np.array([[x, y] for x in range(8) for y in range(2)], dtype=float)

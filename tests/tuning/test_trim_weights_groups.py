@@ -9,6 +9,8 @@ from sparsekm.cluster.matrices.matrix import CentredMatrix, feature_scores
 from sparsekm.simulation import gaussian_clusters
 from sparsekm.tuning.references import permuted_reference, reference_objectives
 
+pytestmark = pytest.mark.usefixtures("one_repeat")
+
 
 @pytest.fixture(scope="module")
 def data():

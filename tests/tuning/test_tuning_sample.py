@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 from sparsekm import GapSearch, L0KMeans, SparseKMeans, classification_error_rate
 from sparsekm.tuning.fold_fits import tuning_sample
 
+pytestmark = pytest.mark.usefixtures("one_repeat")
 TRUTH = np.repeat([0, 1, 2], 40)
 GRID = [4, 8, 30]
 # What a random_state of 5 makes of it.

@@ -56,9 +56,7 @@ def test_the_time_left_follows_from_the_pace_of_the_last_minute(progress, capsys
     assert told[-2].endswith("less than a minute left")
 
 
-def test_the_first_steps_do_not_tell_the_time_left_and_a_terminal_has_one_line(
-    progress, capsys, monkeypatch
-):
+def test_first_steps_tell_no_time_left_and_a_terminal_has_one_line(progress, capsys, monkeypatch):
     progress, now = progress
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
@@ -94,9 +92,7 @@ forks = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 @forks
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_job_has_the_threads_of_its_rule_and_clears_what_a_killed_one_left_of_its_own_files(
-    threads, run, monkeypatch, tmp_path
-):
+def test_a_job_has_its_rules_threads_and_clears_what_one_left(threads, run, monkeypatch, tmp_path):
     for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
         monkeypatch.setenv(f"{library}_NUM_THREADS", "7")
     for name in (".12.partial.path.h5", ".13.partial.tuned.h5", "path.h5"):
@@ -170,9 +166,7 @@ def stale_lock(load, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["nfs4", ""])
-def test_where_other_machines_may_see_the_folder_the_command_is_named(
-    stale_lock, tmp_path, monkeypatch, kind
-):
+def test_where_others_may_see_the_folder_a_command_is_told(stale_lock, tmp_path, monkeypatch, kind):
     monkeypatch.setattr(stale_lock, "file_system", lambda folder: kind)
     with pytest.raises(
         SystemExit, match="other machines may share .* If none is running there either, run: "

@@ -52,9 +52,7 @@ def plan(folder, *options):
     return jobs_of(done.stdout)
 
 
-def test_the_root_snakefile_asks_for_the_same_and_a_configuration_that_is_named_is_the_only_one(
-    project_root, tmp_path
-):
+def test_the_root_snakefile_asks_for_the_same_of_the_named_configuration(project_root, tmp_path):
     first = {"matrices": {"first": {"draw": {"experiment": "experiment_3"}}}}
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(first | {"methods": ["kmeans", "pca"]}))
     (tmp_path / "v2.yaml").write_text(yaml.safe_dump(SETTINGS))

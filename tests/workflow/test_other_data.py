@@ -209,9 +209,7 @@ def direct(phantom, tmp_path_factory):
     return {age: folder / f"{age}.h5ad" for age in AGES}
 
 
-def test_planning_tells_the_download_without_a_grid_and_one_file_is_asked_for_at_a_time(
-    from_server, server
-):
+def test_planning_tells_the_download_and_files_are_asked_for_one_at_a_time(from_server, server):
     line = re.search(r"E11.5 +(\d+) +0 +\1 +[1-9]\d*\n", from_server.plan)
     assert int(line[1]) > 40
     assert from_server.asked_in_plan

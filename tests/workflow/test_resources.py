@@ -66,9 +66,7 @@ def test_sparse_data_ask_for_less_than_an_array_and_a_matrix_on_disk_for_nothing
 
 
 @pytest.mark.parametrize(("max_samples", "share"), [(None, 1), (N_SAMPLES // 2, 0.5)])
-def test_of_sparse_data_no_more_than_the_samples_of_the_tuning_is_asked_for(
-    rules, write, X, max_samples, share
-):
+def test_of_sparse_data_memory_for_samples_tuned_on_is_asked(rules, write, X, max_samples, share):
     file, stored = write(csr_array(X))
     ask = rules(max_samples=max_samples).needs((600, 6), (10, 0), tunes=True)["mem_mb"]
     searched = min(N_SAMPLES * share, 4096) * N_FEATURES * 4 / 2**20
@@ -76,9 +74,7 @@ def test_of_sparse_data_no_more_than_the_samples_of_the_tuning_is_asked_for(
     assert ask(WILDCARDS, [file], 1) == pytest.approx(expected, abs=1)
 
 
-def test_compression_changes_nothing_and_a_workbook_asks_for_what_its_sheets_take(
-    rules, tmp_path, X
-):
+def test_compression_changes_nothing_and_a_workbook_asks_for_its_sheets(rules, tmp_path, X):
     def asked(file):
         wildcards = SimpleNamespace(**WILDCARDS, get=WILDCARDS.get)
         return rules(file=file.name).reading_memory(wildcards, [file], 1)

@@ -101,9 +101,7 @@ def set_traps(folder: Path) -> Path:
     return sprung
 
 
-def test_what_is_started_imports_nothing_from_the_folder_and_what_fails_says_what_to_do(
-    tmp_path, monkeypatch, capfd
-):
+def test_nothing_is_imported_from_the_folder_and_a_failure_is_told(tmp_path, monkeypatch, capfd):
     with pytest.raises(CommandError, match="no workflow found in .* install sparsekm from a wheel"):
         find_workflow(tmp_path / "src" / "sparsekm")
     sprung = set_traps(tmp_path / "run")
@@ -120,9 +118,7 @@ def test_what_is_started_imports_nothing_from_the_folder_and_what_fails_says_wha
 
 
 @pytest.mark.release
-def test_snakemake_in_a_checkout_and_its_jobs_on_a_cluster_import_nothing_from_it(
-    new_project, tmp_path, monkeypatch
-):
+def test_snakemake_and_jobs_on_a_cluster_import_nothing_from_it(new_project, tmp_path, monkeypatch):
     project = new_project(yaml.safe_dump(DRAWN | {"methods": ["kmeans"]}))
     sprung = set_traps(project.root)
     (tmp_path / "submit").write_text('#!/bin/sh\nsh "$1" >"$1.txt" 2>&1 &\necho 1\n')

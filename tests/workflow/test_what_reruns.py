@@ -233,9 +233,7 @@ def test_exactly_the_rules_on_the_page_run(finished, project_root, change):
         assert finished.planned() == jobs_on_the_page(rules, row)
 
 
-def test_changes_that_rerun_nothing_rerun_nothing_together_and_an_unused_source_neither(
-    finished, project_root
-):
+def test_changes_that_rerun_nothing_and_an_unused_source_rerun_nothing(finished, project_root):
     rows = [row for row, rules in read_page(project_root).items() if rules == "nothing"]
     unused = edit_of("src/sparsekm/__init__.py")
     settings = [ROWS[row].change for row in rows if not callable(ROWS[row].change)]
@@ -269,9 +267,7 @@ MADE = (
 )
 
 
-def test_a_users_files_with_other_content_and_older_time_stamps_are_read_again_and_no_others(
-    tmp_path, project_root
-):
+def test_files_of_other_content_though_older_are_read_again_and_no_others(tmp_path, project_root):
     project = make_project(tmp_path, project_root)
     (tmp_path / "config.yaml").write_text(OF_OWN_FILES)
     for file in (*READERS, *MADE):
