@@ -40,7 +40,6 @@ def test_data() -> Path:
 
 @pytest.fixture(name="X")
 def matrix(seed):
-    """A small matrix, as files hold it."""
     return np.random.default_rng(seed).normal(size=(6, 4)).astype(np.float32)
 
 
@@ -147,7 +146,6 @@ def finished(new_project):
 
 @pytest.fixture
 def fresh(new_project):
-    """The project before any run."""
     return new_project()
 
 

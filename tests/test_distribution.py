@@ -45,7 +45,6 @@ for home in sorted(set(sparsekm._HOMES.values())):
 
 @pytest.fixture(scope="module")
 def tracked(project_root):
-    """List the project's files."""
     command = ["git", "ls-files"]
     listed = subprocess.run(command, cwd=project_root, capture_output=True, text=True, check=False)
     files = [file for file in listed.stdout.splitlines() if (project_root / file).is_file()]

@@ -81,7 +81,6 @@ DISTRIBUTIONS = packages_distributions()
 
 
 def split(requirements):
-    """Give each distribution's name and the bounds of its version."""
     pairs = (re.fullmatch(r"([\w.-]+) ?(.*)", requirement) for requirement in requirements)
     return {match[1].lower(): match[2] for match in pairs}
 

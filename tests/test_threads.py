@@ -21,7 +21,6 @@ LEARNED = {"labels_", "feature_weights_", "feature_scores_", "objective_", "n_it
 
 @pytest.fixture(scope="module", name="X")
 def data():
-    """Clusters that are not clear."""
     rng = np.random.default_rng(5)
     X = rng.standard_normal((400, 16))
     X[:, :6] += rng.standard_normal((3, 6))[rng.integers(3, size=400)]

@@ -177,8 +177,6 @@ def test_the_controls_of_the_phantom_show_nothing_but_what_chance_allows(find_pl
 
 @pytest.fixture
 def written(tmp_path):
-    """Write a text to a file and return its path."""
-
     def write(text):
         file = tmp_path / "file.txt"
         file.write_bytes(text if isinstance(text, bytes) else text.encode())

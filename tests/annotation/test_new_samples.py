@@ -49,7 +49,6 @@ def write_run(
 
 @pytest.fixture
 def frame(seed):
-    """Two clusters, which differ in the first four of six features."""
     X = np.random.default_rng(seed).normal(size=(40, 6))
     X[20:, :4] += 9
     return pd.DataFrame(X, [f"s{i}" for i in range(40)], list("abcdef"))

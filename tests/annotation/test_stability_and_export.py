@@ -22,7 +22,6 @@ from sparsekm.io.tables import CLUSTERS
 
 @pytest.fixture
 def blobs(seed):
-    """Three far clusters in 4 of 12 features."""
     rng = np.random.default_rng(seed)
     labels = np.repeat(np.arange(3), 20)
     X = rng.normal(size=(60, 12))

@@ -63,7 +63,6 @@ def _server(few_sections):
 
 @pytest.fixture
 def server(_server):
-    """A stand-in for the servers, without faults at first."""
     _server.work_well()
     yield _server
     _server.work_well()

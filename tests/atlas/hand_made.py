@@ -70,7 +70,6 @@ TREE = [_node(15564, "mouse", None, _PLATE, _TRACTS, _VENTRICLES)]
 
 
 def section_row(row_id: int, **changes) -> dict:
-    """Give a row of a listing with changed fields."""
     row = {
         "id": row_id,
         "failed": False,
@@ -86,7 +85,6 @@ def section_row(row_id: int, **changes) -> dict:
 
 
 def wrap(rows: list[dict], **changes) -> bytes:
-    """Put rows into the servers' envelope."""
     envelope = {"success": True, "id": 0, "start_row": 0, "num_rows": len(rows), "msg": rows}
     return json.dumps({**envelope, **changes}).encode()
 
@@ -121,7 +119,6 @@ def with_body(change: Callable[[bytes], bytes]) -> Fault:
 
 
 def with_answer(change: Callable[[dict], dict]) -> Fault:
-    """Change the envelope of an answer."""
     return with_body(lambda body: json.dumps(change(json.loads(body))).encode())
 
 

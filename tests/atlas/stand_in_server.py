@@ -78,7 +78,6 @@ class StandInServer:
         self._server.server_close()
 
     def asked(self, pattern: str = "") -> list[str]:
-        """List the paths asked for that match."""
         return [r.path for r in self.requests if re.search(pattern, r.path)]
 
     def fail(self, pattern: str, fault: Fault, times: int | None = None) -> None:
@@ -91,14 +90,12 @@ class StandInServer:
         self.requests.clear()
 
     def note(self, path: str, agent: str) -> list[Fault]:
-        """Note a request, and return the faults of its answer."""
         with self.lock:
             self.requests.append(Request(path, agent, self.under_way))
             self.under_way += 1
             return [switch.fault for switch in self.switches if switch.applies(path)]
 
     def reply(self, target: str) -> Reply:
-        """Give the answer of a server that is well."""
         parts = urlsplit(target)
         try:
             with self.lock:
@@ -120,7 +117,6 @@ class StandInServer:
         raise NotFoundError(path)
 
     def _answer(self, query: str) -> dict:
-        """Answer a query in the servers' envelope."""
         model, age, order, start, most = _QUERY.fullmatch(query).groups()
         rows = sorted(self._tables[model], key=lambda row: row[order])
         if age is not None:

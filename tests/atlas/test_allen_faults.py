@@ -114,7 +114,6 @@ LEFT_OUT = {
 
 @pytest.fixture
 def other_dimensions(few_sections):
-    """Sends a grid of another age."""
     body = few_sections.energy("P14", next(iter(few_sections.sections("P14"))))
     return faults.with_body(lambda _: body)
 

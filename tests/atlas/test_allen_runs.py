@@ -117,7 +117,6 @@ def test_a_plan_tells_bytes_without_any_grid(server, open_client, tmp_path, dire
 
 @pytest.fixture
 def check(open_client, tiny_phantom):
-    """Check the stand-in for what it says when all is well."""
     expected = {"n_listed": range(8, 41), "n_structures": range(100, 1001)}
     return lambda: check_servers(open_client(tries=1), tiny_phantom.size.ages, **expected)
 

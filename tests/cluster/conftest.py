@@ -34,7 +34,6 @@ def make_estimator(request):
 
 @pytest.fixture(params=["l0", "l1"])
 def make_sparse_estimator(request):
-    """Each sparse estimator in turn, at a sparsity that binds."""
     return maker(request.param)
 
 
@@ -136,8 +135,6 @@ def all_partitions():
 
 @pytest.fixture(scope="session")
 def try_every_partition(all_partitions, best_value):
-    """The optimum over all partitions, by trying them."""
-
     def optimum(X, n_clusters, penalty, sparsity, min_cluster_size=1, sample_weight=None):
         weights = np.ones(len(X)) if sample_weight is None else sample_weight
         X = X - np.average(X, axis=0, weights=weights)

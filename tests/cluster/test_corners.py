@@ -52,7 +52,6 @@ def test_as_many_clusters_as_samples_explain_everything(make_estimator):
 
 
 def noise(n_samples):
-    """Draw data on which k-means has far to go."""
     return np.random.default_rng(0).normal(size=(n_samples, 12))
 
 

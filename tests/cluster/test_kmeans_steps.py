@@ -43,7 +43,6 @@ def test_no_single_move_improves_a_fit(faint_data, score_by_pairs, estimator):
 
 
 def lloyd(X, labels, n_clusters):
-    """Lloyd's iteration to its end, in plain NumPy."""
     while True:
         centers = np.array([X[labels == k].mean(axis=0) for k in range(n_clusters)])
         moved = ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
@@ -53,7 +52,6 @@ def lloyd(X, labels, n_clusters):
 
 
 def test_without_structure_it_goes_far_beyond_lloyd():
-    """600 features, 1,500 samples, no clusters: Lloyd's samples hold their own centres."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((1500, 600))
     X -= X.mean(axis=0)
@@ -74,7 +72,6 @@ NAMES = pytest.mark.parametrize("name", ["random", "screened"])
 
 
 def draw(n_samples, shift=2.0):
-    """Draw four clusters that 5 of 20 features show."""
     rng = np.random.default_rng(n_samples)
     X = rng.normal(size=(n_samples, 20))
     X[:, :5] += rng.normal(scale=shift, size=(4, 5))[rng.integers(4, size=n_samples)]

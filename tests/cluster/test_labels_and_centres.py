@@ -8,7 +8,6 @@ from sparsekm.metrics import classification_error_rate
 
 
 def overlapping(n, p, seed):
-    """Four clusters with many samples near the borders, in 6 features."""
     rng = np.random.default_rng(seed)
     centers = np.zeros((4, p))
     centers[:, :6] = rng.normal(scale=1.2, size=(4, 6))

@@ -41,11 +41,9 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(here):
-    """The command with these arguments, in that folder."""
     return lambda *arguments: command.main(["run", *map(str, arguments)])
 
 
 @pytest.fixture
 def run_kinds(run):
-    """The same for the table and its classes."""
     return lambda *arguments: run("tumours.csv", "--labels", "kind", *arguments)

@@ -26,7 +26,6 @@ def make_handler(capsys):
 
 @pytest.fixture
 def tell(capsys):
-    """Give the function that hands an event on at a time, and returns the lines that are told."""
     hand_on = make_handler(capsys)[1]
     return lambda *given, **fields: hand_on(*given, **fields).splitlines()
 

@@ -189,13 +189,9 @@ def test_the_site_needs_nothing_from_the_network():
     assert 'html_math_renderer = "mathml"' in (DOCS / "conf.py").read_text(encoding="utf-8")
 
 
-def test_a_warning_fails_the_build_and_what_it_makes_is_not_in_git():
+def test_a_warning_fails_the_build_and_the_report_that_the_page_opens_is_made():
     recipe = re.search(r"^docs: .*\n((?:\t.*\n)+)", MAKEFILE, re.M)[1]
     assert "-m sphinx -W " in recipe
-    assert "docs/_build/html" in recipe
-    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
-    assert {"/docs/_build/", "/docs/gallery/", "/docs/generated/"} <= set(ignored)
-    # The report that the page opens is the one that the recipe makes.
     shown = re.search(r'href="(\w+\.html)"', (DOCS / "example_report.md").read_text())[1]
     assert f"docs/_build/html/{shown}" in recipe
 

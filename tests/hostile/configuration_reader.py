@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
@@ -12,8 +11,6 @@ from sparsekm.io.input_error import InputError
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
 
 import configuration_check
-
-_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 def read_configuration(file: Path) -> dict:
@@ -26,15 +23,3 @@ def read_configuration(file: Path) -> dict:
     if wrong:
         raise InputError(f"{file}: " + " ".join(wrong))
     return config
-
-
-def check_configuration(config: dict) -> None:
-    """Fail where a configuration that was let through cannot be worked with."""
-    assert config["methods"]
-    assert config["atlas"]["ages"] or config["matrices"]
-    for name, entry in config["matrices"].items():
-        assert _NAME.fullmatch(name)
-        assert name not in (".", "..", "raw", "simulation")
-        assert entry is None or ("path" in entry) != ("draw" in entry)
-    assert isinstance(config["seed"], int)
-    assert isinstance(config["n_init"], int)

@@ -6,7 +6,6 @@ from sound_files import write_sound_files
 
 @pytest.fixture(scope="session")
 def sound(tmp_path_factory):
-    """Give a folder with a sound file of every kind."""
     folder = tmp_path_factory.mktemp("sound")
     write_sound_files(folder)
     return folder

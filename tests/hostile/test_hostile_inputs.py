@@ -67,7 +67,6 @@ def adopt(file):
 
 
 def pack(*parts):
-    """Compress what would take much memory in one piece."""
     stream = io.BytesIO()
     with gzip.GzipFile(fileobj=stream, mode="wb", compresslevel=1, mtime=0) as opened:
         for part, times in parts:
@@ -77,7 +76,6 @@ def pack(*parts):
 
 
 def claim(shape):
-    """Give an .npz whose array is a header alone."""
     header, stream = io.BytesIO(), io.BytesIO()
     head = {"descr": "<f4", "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(header, head)

@@ -49,7 +49,6 @@ def test_rows_are_cut_anew(counts, kind, heights):
 def test_a_file_is_normalised_as_the_matrix_in_memory(
     tmp_path, counts, monkeypatch, how, n_top_features, kind
 ):
-    """To the last bit: parts and chunks of the file cut nothing on which sums depend."""
     obs, var = (pd.DataFrame(index=[f"{i}" for i in range(length)]) for length in counts.shape)
     file = tmp_path / "cells.h5ad"
     anndata.AnnData(kind(counts), obs=obs, var=var).write_h5ad(file, compression="gzip")

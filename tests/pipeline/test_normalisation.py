@@ -107,7 +107,6 @@ def test_samples_without_counts_are_numbered_and_named():
 
 @pytest.fixture(name="counts")
 def counts_of_two_groups(seed):
-    """Poisson counts, of which ten features also differ between two groups."""
     rng = np.random.default_rng(seed)
     rates = np.tile(10 ** rng.uniform(-1, 1.3, 400), (150, 1))
     rates[:, 40:50] = 3

@@ -24,8 +24,6 @@ def planted():
 
 @pytest.fixture
 def pose(tmp_path):
-    """Give the function that writes a matrix and poses its problem."""
-
     def pose(X, method, *, var=(), obs=(), obsm=None, **settings):
         centre = {} if isinstance(X, np.ndarray) else {"center": np.zeros(X.shape[1])}
         file = tmp_path / "normalised.h5ad"

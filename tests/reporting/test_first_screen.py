@@ -13,7 +13,6 @@ from sparsekm.reporting.clusters import SAME
 from sparsekm.reporting.report import load_dataset_result, write_report
 from sparsekm.tuning.separation import LEVEL
 
-# What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("first screen")
 
 N_SAMPLES, N_RELEVANT = 90, 9
@@ -63,7 +62,6 @@ def written(request, tmp_path_factory):
 
 @pytest.mark.parametrize(("width", "height"), [(1200, 900), (400, 1600)])
 def test_the_first_screen_shows_what_the_files_say(written, examine_page, width, height):
-    """A narrow one may be scrolled once."""
     kind, folder = written
     page = examine_page(folder / "report.html", width)
     assert page["errors"] == []

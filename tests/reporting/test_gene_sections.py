@@ -25,7 +25,6 @@ from sparsekm.reporting.gene_tables import (
 )
 from sparsekm.reporting.report import write_report
 
-# What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("gene sections")
 
 AGES = ("E11.5", "P4")

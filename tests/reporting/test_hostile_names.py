@@ -9,7 +9,6 @@ from html_page import Page
 
 from sparsekm.reporting.report import write_report
 
-# What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("names")
 
 SCRIPT = "<script>alert(1)</script>"

@@ -12,7 +12,6 @@ from html_page import Page
 from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.reporting.figures import draw_figures
 
-# What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("report")
 
 

@@ -15,7 +15,6 @@ from sparsekm.studies.paper_runs import METRICS
 from sparsekm.studies.paper_verdicts import PaperClaim, compare_rows, judge_claims, summarise
 from sparsekm.studies.theorems import COLUMNS
 
-# What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("simulation section")
 
 PAPER = pd.DataFrame(

@@ -34,7 +34,6 @@ def cluster():
 
 @pytest.fixture(scope="session")
 def undisturbed(new_project):
-    """Give the digests of everything that a run on this machine makes."""
     project = new_project(SMALL)
     project.run("--cores", "2")
     return contents(project.root)
@@ -42,5 +41,4 @@ def undisturbed(new_project):
 
 @pytest.fixture
 def project(new_project):
-    """Give the project before any run."""
     return new_project(SMALL)

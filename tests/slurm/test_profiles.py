@@ -15,7 +15,6 @@ GROUPED = ("groups", "group-components", "cores", "retries", "default-resources"
 
 @pytest.fixture(scope="module")
 def profiles(project_root):
-    """Give the settings of every profile by its name."""
     files = (project_root / "profiles").glob("*/config.yaml")
     return {file.parent.name: yaml.safe_load(file.read_text()) for file in files}
 

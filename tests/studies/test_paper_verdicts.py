@@ -159,7 +159,6 @@ def test_a_printed_mean_and_its_bracket_are_two_claims():
 
 
 def test_the_papers_tables_are_complete_and_only_the_atlas_is_an_excuse(project_root):
-    """Every claim has what judging it needs, and its numbers are those of the tables."""
     paper = read_paper_values(project_root / "data" / "paper" / "simulations.csv")
     assert not paper.duplicated(["experiment", "setting", "method", "metric"]).any()
     counts = paper.groupby(["table", "metric"]).size().to_dict()

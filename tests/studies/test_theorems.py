@@ -118,7 +118,6 @@ def test_of_the_checks_only_the_selection_of_l1_fails(checks):
     assert checks.loc[~checks["holds"], "check"].tolist() == ["l1_selection"]
 
 
-# What the tests look at is made once in each process.
 pytestmark = pytest.mark.xdist_group("theory pictures")
 NAMES = ("n_samples", "n_features", "n_relevant", "mu")
 SMALL = {

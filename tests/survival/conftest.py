@@ -16,7 +16,6 @@ tuning: {references: 3, references_per_job: 2}
 
 @pytest.fixture(scope="session")
 def new_run(new_project):
-    """Give the function that makes a project for these tests."""
     return lambda: new_project(SETTINGS)
 
 

@@ -80,7 +80,6 @@ class Run:
         kill(jobs)
 
     def end(self) -> int:
-        """Wait for Snakemake to end by itself, and give its status."""
         return self.process.wait(timeout=600)
 
     def finish(self, seconds: float) -> str:
@@ -119,7 +118,6 @@ def logs_of(process: psutil.Process, start: Path) -> list[str]:
 
 
 def kill(jobs: list[psutil.Process]) -> None:
-    """Kill these jobs, those of them that still are there."""
     for job in jobs:
         try:
             job.kill()

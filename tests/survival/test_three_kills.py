@@ -6,7 +6,6 @@ import pytest
 from artifact_content import contents
 from killed_runs import Run, clear_lock, jobs_in, kill, make_results, unlock
 
-# One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
 
 WRITTEN = "results/tumours/l0"

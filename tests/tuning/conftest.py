@@ -12,7 +12,6 @@ GRIDS = {"l0": [2, 4, 8, 16, 24], "l1": [1.2, 1.8, 2.6, 3.6, 4.9]}
 
 @pytest.fixture(scope="session")
 def data():
-    """Three clusters of 10 samples, which differ in the first 4 of 24 features."""
     data = gaussian_clusters(np.outer([3.0, -3.0, 0.0], np.ones(4)), 10, 24, random_state=1)
     data.X.setflags(write=False)
     return data

@@ -15,7 +15,6 @@ pytestmark = pytest.mark.usefixtures("one_repeat")
 
 @pytest.fixture(scope="module")
 def clear():
-    """Ninety samples in three groups that 12 of 240 features tell apart."""
     rng = np.random.default_rng(3)
     truth = np.arange(90) % 3
     X = rng.normal(size=(90, 240))

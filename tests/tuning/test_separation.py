@@ -1,12 +1,13 @@
-"""Which clusters stand apart: counts worked by hand, and what they may not depend on."""
+"""Which clusters stand apart: counts by hand, what they may not depend on, and hard data."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binomtest, multinomial
 
-from sparsekm import L0KMeans
+from sparsekm import KMeans, L0KMeans, SparseKMeans, classification_error_rate
 from sparsekm.cluster.matrices.scaled_data import ScaledData
+from sparsekm.metrics import matching_error_rate
 from sparsekm.tuning.consensus_fit import fit_consensus
 from sparsekm.tuning.separation import (
     LEVEL,
@@ -142,3 +143,48 @@ def test_one_gaussian_that_is_cut_has_no_clusters_and_two_have():
     assert not consensus_of(X, 2).has_clusters
     X[:30, :8] += 3
     assert consensus_of(X, 2).has_clusters
+
+
+def test_noise_has_neither_clusters_nor_a_signature_whatever_is_asked_for():
+    X = np.random.default_rng(3).standard_normal((28, 120))
+    for n_clusters in (3, "auto"):
+        fit = SparseKMeans(n_clusters, random_state=0).fit(X)
+        assert fit.has_clusters_ is False
+        assert fit.signature_ is None
+        assert fit.signature_agreement_ < 0.5
+        assert "no small set of features tells the clusters apart" in fit.conclusion_
+        assert f"None of the {fit.n_clusters_} clusters stands apart" in fit.conclusion_
+    assert "no groups stand apart" in fit.conclusion_
+
+
+def test_where_factors_are_the_optimum_the_clusters_are_found_all_the_same():
+    # Two clusters in 5 % of the features, and four dense factors in all of them.
+    rng = np.random.default_rng(0)
+    truth = (np.arange(72) >= 0.65 * 72).astype(int)
+    loadings = 0.5 * rng.standard_normal((4, 600))
+    X = rng.standard_normal((72, 600))
+    X += rng.standard_normal((72, 4)) @ loadings
+    # In units of a feature's own standard deviation, 1 of noise and 1 of factors.
+    X /= np.sqrt(2)
+    X[:, :30] += 3 * np.outer(truth, rng.choice([-1, 1], 30))
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    assert classification_error_rate(truth, KMeans(2, random_state=0).fit(X).labels_) > 0.4
+    found, own = (
+        L0KMeans(2, init=init, random_state=0).path(X, [120, 300, 600]) for init in (None, truth)
+    )
+    # The optimum is the optimum: it explains more than the clusters do, and is wrong.
+    assert (found.objectives >= own.objectives * (1 - 1e-9)).all()
+    assert min(classification_error_rate(truth, labels) for labels in found.labels) > 0.4
+    fit = SparseKMeans(2, random_state=0).fit(X)
+    assert classification_error_rate(truth, fit.labels_) < 0.05
+    assert fit.has_clusters_
+    assert fit.get_support()[:30].mean() > 0.9
+    assert fit.get_support()[30:].mean() < 0.1
+
+
+def test_the_two_leukemias_are_found_where_k_means_fails(test_data):
+    with np.load(test_data / "microarray" / "leukemia_72x3571.npz") as arrays:
+        raw, classes = arrays["X"], arrays["y"]
+    X = (raw - raw.mean(axis=0)) / raw.std(axis=0, ddof=1)
+    assert matching_error_rate(classes, KMeans(2, random_state=0).fit(X).labels_) > 0.2
+    assert matching_error_rate(classes, SparseKMeans(2, random_state=0).fit(X).labels_) <= 0.06

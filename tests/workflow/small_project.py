@@ -36,11 +36,9 @@ class Project:
         (self.root / "config.yaml").write_text(yaml.safe_dump(configuration))
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
-        """Run snakemake in the project and return its output, stderr with stdout."""
         return run_snakemake(self.root, *arguments)
 
     def run(self, *arguments: str) -> str:
-        """Run snakemake, which should succeed, and return its output."""
         done = self.snakemake(*arguments)
         assert done.returncode == 0, done.stdout
         return done.stdout

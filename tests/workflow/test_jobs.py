@@ -18,7 +18,6 @@ from sparsekm.runtime.threads import count_threads
 
 @pytest.fixture
 def load(project_root, monkeypatch):
-    """Give the function that imports a script."""
     monkeypatch.setattr("sys.path", [*sys.path])
 
     def load(name):
@@ -217,7 +216,6 @@ Path(snakemake.output[0]).write_text("|".join(map(str, told)))
 
 @pytest.mark.skipif(sys.platform != "linux", reason="jobs are forked on Linux only")
 def test_a_fork_sees_what_snakemake_gives_it_and_finds_all_imported_by_one_thread(tmp_path):
-    """Three jobs from another folder: one works, one fails, one is killed."""
     root = tmp_path / "project"
     root.mkdir()
     shutil.copy(Path(__file__).with_name("three_jobs.smk"), root / "Snakefile")

@@ -72,7 +72,6 @@ def test_the_root_snakefile_asks_for_the_same_of_the_named_configuration(project
 
 @pytest.fixture
 def other(tmp_path, project_root):
-    """A folder whose Snakefile takes the workflow as a module."""
     text = Path(__file__).with_name("takes_module.smk").read_text()
     (tmp_path / "Snakefile").write_text(text.replace("ROOT", str(project_root)))
     (tmp_path / "settings.yaml").write_text(yaml.safe_dump({"sparsekm": SETTINGS}))

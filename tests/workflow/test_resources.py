@@ -44,8 +44,6 @@ def mostly_zero():
 
 @pytest.fixture
 def write(tmp_path):
-    """Give the function that writes a matrix, and returns the file with its megabytes."""
-
     def write(X):
         file = save_matrix(tmp_path / "normalised.h5ad", X, var={"center": np.zeros(N_FEATURES)})
         return file, file.stat().st_size / 2**20

@@ -19,7 +19,6 @@ from sparsekm.command.run import find_workflow
 
 @pytest.fixture
 def table(tmp_path, monkeypatch, seed):
-    """Genes in lines, without classes."""
     monkeypatch.chdir(tmp_path)
     X = np.random.default_rng(seed).normal(size=(30, 8))
     X[:15] += 4

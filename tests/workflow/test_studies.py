@@ -15,7 +15,6 @@ from sparsekm.studies import METHOD_ROWS, get_setting
 from sparsekm.studies.paper_runs import METRICS, run_repetition
 from sparsekm.tuning import gap_search
 
-# Every run is made once in each process.
 pytestmark = pytest.mark.xdist_group("studies")
 
 
@@ -120,7 +119,6 @@ simulation: {{experiments: [{CELL}], methods: [{", ".join(ROWS)}], variants: [l0
 
 @pytest.fixture(scope="module")
 def simulated(new_project):
-    """The project after the paper's target."""
     project = new_project(SIMULATION)
     project.run("--cores", "2", "paper")
     return project

@@ -10,7 +10,6 @@ import yaml
 from configuration_reader import configuration_check
 from small_project import CONFIGURATION, merged
 
-# One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
 
 # What is wrong, and how each line about it begins.

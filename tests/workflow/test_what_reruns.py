@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import pytest
 from small_project import make_project
 
-# One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
 
 AGES, MATRICES = ("E11.5",), ("tumours", "cells")

@@ -21,7 +21,6 @@ from sparsekm.io.tables import CLUSTERS, GAP, SCORES, SEEDS, SEPARATION, STARTS
 from sparsekm.pipeline.problem import define_problem, refit
 from sparsekm.pipeline.workflow_files import read_patterns, recorded_files
 
-# One process for all tests on the finished project, which is made once in each.
 pytestmark = pytest.mark.xdist_group("workflow")
 
 METHODS = ("kmeans", "l1", "l0", "sparse")
