@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tracemalloc
 from itertools import product
 from pathlib import Path
 
@@ -41,6 +42,21 @@ def test_data() -> Path:
 @pytest.fixture(name="X")
 def matrix(seed):
     return np.random.default_rng(seed).normal(size=(6, 4)).astype(np.float32)
+
+
+@pytest.fixture(scope="session")
+def peak_bytes():
+    """Call a function, and return the most bytes that Python held at once."""
+
+    def measure(work, *given):
+        tracemalloc.start()
+        try:
+            work(*given)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    return measure
 
 
 @pytest.fixture(scope="session")
@@ -103,11 +119,7 @@ def examine_page(chromium, tmp_path_factory, project_root):
 
 @pytest.fixture(scope="session")
 def kernels():
-    """Compile what most runs need, in the sources that projects are copied from.
-
-    Else every copy would compile it again. Processes share the work: each begins elsewhere, and
-    loads what another has compiled.
-    """
+    """Compile what most runs need where projects are copied from; each process begins elsewhere."""
     from sparsekm import GapSearch, KMeans, L0KMeans, L1KMeans, PenalizedGaussianMixture
 
     X = np.random.default_rng(0).standard_normal((24, 30))

@@ -4,10 +4,7 @@ from html.parser import HTMLParser
 
 
 class Page(HTMLParser):
-    """Collects the tags, the text outside scripts, and the tables of a page.
-
-    `shown` is the text that is not folded away, outside pictures.
-    """
+    """Collects tags, texts and tables of a page; `shown` is the text that is not folded away."""
 
     def __init__(self, html):
         super().__init__()

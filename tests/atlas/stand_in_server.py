@@ -1,8 +1,6 @@
 """A stand-in for the atlas' servers, on this machine, with faults to be switched on.
 
-It speaks to clients as the Allen Institute's servers do, from the files of any source. Of their
-query language (RMA) it knows one form: all rows of a model and, where one is named, an age, ordered
-by a column.
+Of their query language (RMA) it knows one form: all rows of a model, and age, ordered by a column.
 """
 
 import json

@@ -1,8 +1,6 @@
 """From a source's bytes through files on disk to the matrix of an age, in little memory."""
 
-import gc
 import shutil
-import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -182,38 +180,19 @@ def repeated():
     )
 
 
-def peak_of(work, *arguments):
-    """Bytes that Python and NumPy had allocated at most while working, beyond those before."""
-    gc.collect()
-    tracemalloc.start()
-    try:
-        result = work(*arguments)
-        return result, tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
 @pytest.mark.release
-def test_each_step_of_an_age_stays_within_the_bound(tmp_path, repeated):
+def test_each_step_of_an_age_stays_within_the_bound(tmp_path, repeated, peak_bytes):
     retrieve_age(repeated, "P4", tmp_path)
     file, ontology = tmp_path / "expression.h5ad", parse_ontology(TREE)
 
-    def assemble():
-        data = assemble_age(tmp_path, ontology, "P4")
-        write_anndata(file, data)
-        return data.X.nbytes
-
     def normalise(fill):
-        return normalise_age(read_expression(file), fill=fill).n_vars
+        assert normalise_age(read_expression(file), fill=fill).n_vars == N_GENES
 
-    n_bytes, peak = peak_of(assemble)
-    assert n_bytes == 4 * np.prod(DIMS) * N_GENES
     # Of three ages one is held at a time.
-    table, of_ages = peak_of(find_common_genes, dict.fromkeys(("P4", "P14", "P28"), file))
-    assert table["common"].all()
-    peaks = [peak, of_ages]
-    for fill in ("gene_mean", "region_mean"):
-        n_genes, peak = peak_of(normalise, fill)
-        assert n_genes == N_GENES
-        peaks.append(peak)
+    three = dict.fromkeys(("P4", "P14", "P28"), file)
+    peaks = [peak_bytes(lambda: write_anndata(file, assemble_age(tmp_path, ontology, "P4")))]
+    peaks += [peak_bytes(find_common_genes, three)]
+    peaks += [peak_bytes(normalise, fill) for fill in ("gene_mean", "region_mean")]
+    n_bytes = 4 * np.prod(DIMS) * N_GENES
     assert all(1 <= peak / n_bytes < MOST for peak in peaks), peaks
+    assert find_common_genes(three)["common"].all()

@@ -1,17 +1,19 @@
-"""Clusterings of components and singular vectors, by hand, and their published error rates."""
+"""Clusterings of components and singular vectors, published error rates, and paths of one fit."""
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.decomposition import PCA
 
-from sparsekm import IFPCA, SCFS
+from sparsekm import IFPCA, SCFS, KMeans, PCAKMeans, PenalizedGaussianMixture
 from sparsekm.baselines.spectral import principal_axes, project
 from sparsekm.cluster.screening import (
     higher_criticism_threshold,
     marginal_p_values,
     marginal_scores,
 )
+from sparsekm.io.store import read_path, write_path
 from sparsekm.metrics import matching_error_rate
 
 
@@ -79,3 +81,26 @@ def test_sc_fs_keeps_ten_features_a_cluster_where_too_little_is_explained(seed):
     assert fit.r_squared_.max() < 0.1
     assert fit.get_support().sum() == 20
     assert fit.r_squared_[fit.get_support()].min() > fit.r_squared_[~fit.get_support()].max()
+
+
+@pytest.mark.parametrize("Estimator", [KMeans, PCAKMeans, PenalizedGaussianMixture, IFPCA, SCFS])
+def test_a_path_holds_the_one_fit_and_goes_through_a_file(Estimator, easy_data, tmp_path):
+    X = easy_data.X.astype(np.float32)
+    steps = []
+    estimator = Estimator(3, random_state=0)
+    path = estimator.path(X, None, progress=lambda *step: steps.append(step))
+    fit = clone(estimator).fit(X)
+    assert not hasattr(estimator, "labels_")
+    assert steps == [(1, 1)]
+    assert path.sparsities.tolist() == [np.count_nonzero(fit.feature_weights_)]
+    np.testing.assert_array_equal(path.labels, [fit.labels_])
+    np.testing.assert_array_equal(path.weights, [fit.feature_weights_])
+    np.testing.assert_array_equal(path.scores, [fit.feature_scores_])
+    assert path.objectives.tolist() == [fit.objective_]
+    names = ("method", "dataset", "input_digest", "code_digest", "search")
+    numbers = {"seed": 1, "n_clusters": 3}
+    about = dict.fromkeys(names, "x") | numbers | {"parameters": {}, "versions": {}}
+    write_path(tmp_path / "path.h5", path, about)
+    stored, about = read_path(tmp_path / "path.h5")
+    np.testing.assert_array_equal(stored.labels, path.labels)
+    assert about["search"] == path.search

@@ -1,11 +1,6 @@
-"""Independent oracles and small data for the tests of the method.
-
-Nothing here uses the engine: scores come from the paper's sum over all pairs, optima from trying
-every partition, and the l1 problem from its dual.
-"""
+"""Small data, and oracles that do not use the engine, for the tests of the method."""
 
 import json
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -35,21 +30,6 @@ def make_estimator(request):
 @pytest.fixture(params=["l0", "l1"])
 def make_sparse_estimator(request):
     return maker(request.param)
-
-
-@pytest.fixture(scope="session")
-def peak_bytes():
-    """Call a function, and return the most bytes that Python held at once."""
-
-    def measure(work, *given):
-        tracemalloc.start()
-        try:
-            work(*given)
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
-    return measure
 
 
 @pytest.fixture(scope="session")
@@ -89,11 +69,7 @@ def score_by_pairs():
 
 @pytest.fixture(scope="session")
 def best_value():
-    """The largest w'a over the weights that a penalty allows, for many score vectors at once.
-
-    For l1 the value is the minimum over Delta >= 0 of the dual s Delta + ||(a - Delta)_+||_2, which
-    is convex: it is found without a formula for the weights.
-    """
+    """The largest w'a over the weights that a penalty allows, by the dual problem for l1."""
 
     def value(scores, penalty, sparsity):
         scores = np.atleast_2d(np.asarray(scores, dtype=np.float64))

@@ -30,11 +30,9 @@ def binds(scores, sparsity):
 
 
 def check_optimality(scores, weights, sparsity):
-    """Assert the conditions of Karush, Kuhn and Tucker for max w'a, ||w||_2 <= 1, ||w||_1 <= s.
-
-    There are Delta >= 0 and lambda > 0 with a_j = Delta + lambda w_j on the kept features and
-    a_j <= Delta on the others; Delta = 0 unless ||w||_1 = s.
-    """
+    """Assert the conditions of Karush, Kuhn and Tucker for max w'a, ||w||_2 <= 1, ||w||_1 <= s."""
+    # There are Delta >= 0 and lambda > 0 with a_j = Delta + lambda w_j on the kept features and
+    # a_j <= Delta on the others; Delta = 0 unless ||w||_1 = s.
     assert (weights >= 0).all()
     assert np.linalg.norm(weights) == pytest.approx(1, abs=1e-9)
     assert weights.sum() <= sparsity * (1 + 1e-6)

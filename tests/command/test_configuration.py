@@ -27,13 +27,6 @@ def text():
     return compose("tumours", ENTRY, "sparsekm run somewhere/config.yaml", methods=["kmeans"])
 
 
-def test_what_was_asked_for_is_read_back_and_passes_the_schema(text):
-    read = yaml.safe_load(text)
-    kept = {"matrices": {"tumours": ENTRY}, "methods": ["kmeans"], "min_cluster_size": 5}
-    assert read == kept
-    jsonschema.validate(read, configuration_check.read_schema())
-
-
 # What YAML refuses as it is, or takes for a line break, for a byte order mark or for nothing.
 ODD = "\t\n\r\x01\x7f\x80\x85\x9f\xa0\xad\u2028\u2029\u200b\ufeff\ufffe\uffff\U000e0001\U0010ffff"
 

@@ -21,10 +21,7 @@ class OffenceError(Exception):
 
 @contextmanager
 def watched(folder: Path) -> Iterator[None]:
-    """Raise `OffenceError` after a forbidden act, or writing outside `folder` and temporary ones.
-
-    The hook stays for good: this is for processes that end afterwards.
-    """
+    """Raise after a forbidden act, or writing outside `folder`; for processes that end then."""
     places = [os.path.realpath(place) for place in (folder, tempfile.gettempdir(), os.devnull)]
     offences: list[str] = []
 

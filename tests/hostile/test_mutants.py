@@ -1,8 +1,4 @@
-"""Spoilt files of every kind are read or refused with a message, and do no harm.
-
-Each mutant is read in a child process whose memory and time are bounded and whose acts are
-watched: it starts no program, loads no pickle, and writes nowhere.
-"""
+"""Spoilt files of every kind are read or refused, in a bounded process that is watched for harm."""
 
 import gzip
 import os

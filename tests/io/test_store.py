@@ -187,7 +187,6 @@ def replace(name, value, **options):
         (replace("labels", np.ones((3, 4))), "labels should be an array of int32"),
         # -1 is a sample that was trimmed.
         (replace("labels", np.full((3, 4), 2, np.int32)), r"labels should lie in \[-1, 2\)"),
-        (replace("labels", np.full((3, 4), -2, np.int32)), r"labels should lie in \[-1, 2\)"),
         (replace("weights", np.ones((3, 5)), fletcher32=False), "weights: .* no checksum"),
         (replace("weights", np.ones((3, 5)), chunks=(1, 5)), "weights: values are missing"),
         (lambda opened: opened.attrs.__delitem__("seed"), r"attributes \['seed'\] are missing"),

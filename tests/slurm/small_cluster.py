@@ -1,9 +1,7 @@
 """A real Slurm on this machine: three nodes, without systemd, control groups or accounting.
 
-Debian's packages are installed; nothing of theirs is configured but ``/etc/slurm/slurm.conf``,
-which Slurm's own commands read inside jobs: it becomes a link to a file in a folder of the tests,
-where everything else stands too, and is put back at the end. The daemons are stopped by their pid
-files.
+Of Debian's packages nothing is configured but ``/etc/slurm/slurm.conf``, which is put back at the
+end; everything else stands in a folder of the tests.
 """
 
 import contextlib

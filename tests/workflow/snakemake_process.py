@@ -1,8 +1,4 @@
-"""Snakemake run in a folder, without importing it anew each time.
-
-The imports take longer than most dry runs. So each run is the fork of a process that did these
-imports and nothing else: it shares no state with other runs, nor with the tests.
-"""
+"""Snakemake run in a folder, each time as the fork of a process that imported it, which is slow."""
 
 import multiprocessing
 import os

@@ -204,14 +204,10 @@ def jobs_on_the_page(rules, row):
 # A dry run takes seconds: before every release all rows, otherwise one of each kind, and all that
 # rerun nothing together.
 TRIED_OFTEN = {
-    "`seed`",
     "`tuning.sparsities`: the grid of a method",
-    "`tuning.references`: more",
-    "`methods`: one more, such as `pca`",
     "`atlas.ages`: one more",
     "`matrices`: `normalise` of one",
     "an input file, replaced by another with an older time stamp",
-    "`annotation.term_size`",
     "source `cluster/weight_step.py`",
     "script `score_clustering.py`",
 }
