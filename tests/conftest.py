@@ -17,8 +17,17 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with the slow tests: begun last, one alone would keep the other processes waiting."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Begin with the tests of a whole run, which one process makes, then slow ones and groups.
+
+    Begun last, one alone would keep the other processes waiting.
+    """
+
+    def turn(item):
+        group = item.get_closest_marker("xdist_group")
+        is_slow = item.get_closest_marker("slow") is not None
+        return group is None or group.args[0] != "workflow", not is_slow, group is None
+
+    items.sort(key=turn)
 
 
 # Of a window of Chromium; a narrower page is shown in a frame.

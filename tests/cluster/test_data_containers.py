@@ -14,15 +14,9 @@ from sparsekm.cluster.matrices.containers import StreamedMatrix
 from sparsekm.cluster.screening import marginal_scores
 
 NAMES = [f"g{j}" for j in range(8)]
-
-
-def draw():
-    X = np.random.default_rng(0).normal(size=(30, 8)).astype(np.float32)
-    X[:15, :3] += 5
-    return np.where(np.abs(X) < 0.3, 0, X)
-
-
-X = draw()
+X = np.random.default_rng(0).normal(size=(30, 8)).astype(np.float32)
+X[:15, :3] += 5
+X[np.abs(X) < 0.3] = 0
 FITTED = KMeans(2, n_init=1, random_state=0).fit(X)
 # Everything that a user's data are given to.
 DOORS = {

@@ -47,7 +47,7 @@ def test_no_cluster_is_smaller_than_the_guard(make_estimator, n, search):
     X = overlapping(n, 12, 4)
     # Three outliers that would each like a cluster of their own, however many the samples.
     X[:3] += n * np.eye(12)[:3]
-    parameters = {"n_init": 3, "random_state": 0}
+    parameters = {"n_init": 1, "random_state": 0}
     if "search" in make_estimator().get_params():
         parameters["search"] = search
     unguarded = make_estimator(4, **parameters).fit(X)
@@ -60,7 +60,7 @@ def test_no_cluster_is_smaller_than_the_guard(make_estimator, n, search):
 def test_a_guard_holds_where_searches_start_from_a_sample_too_small_for_it():
     X = np.random.default_rng(0).normal(size=(2300, 5))
     estimator = L0KMeans(5, min_cluster_size=400, n_init=1, random_state=0)
-    for labels in estimator.path(X, [2, 5]).labels:
+    for labels in estimator.path(X, [2]).labels:
         assert np.bincount(labels, minlength=5).min() >= 400
 
 

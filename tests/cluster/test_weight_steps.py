@@ -24,11 +24,6 @@ from sparsekm.cluster.weight_step import (
 score_vectors = st.lists(st.floats(0, 1e3, allow_subnormal=False), min_size=1, max_size=25)
 
 
-def binds(scores, sparsity):
-    """Whether the unconstrained direction a / ||a||_2 breaks the bound."""
-    return scores.sum() > sparsity * np.linalg.norm(scores)
-
-
 def check_optimality(scores, weights, sparsity):
     """Assert the conditions of Karush, Kuhn and Tucker for max w'a, ||w||_2 <= 1, ||w||_1 <= s."""
     # There are Delta >= 0 and lambda > 0 with a_j = Delta + lambda w_j on the kept features and
@@ -37,7 +32,8 @@ def check_optimality(scores, weights, sparsity):
     assert np.linalg.norm(weights) == pytest.approx(1, abs=1e-9)
     assert weights.sum() <= sparsity * (1 + 1e-6)
     scale = scores.max()
-    if not binds(scores, sparsity):
+    # The unconstrained direction a / ||a||_2 keeps the bound.
+    if scores.sum() <= sparsity * np.linalg.norm(scores):
         np.testing.assert_allclose(weights, scores / np.linalg.norm(scores), atol=1e-9)
         return
     assert weights.sum() >= sparsity * (1 - 1e-6)

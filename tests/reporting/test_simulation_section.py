@@ -77,14 +77,9 @@ def study(n):
 
 
 @pytest.fixture(scope="module")
-def result():
-    return study(10)
-
-
-@pytest.fixture(scope="module")
-def view(result):
-    """What the page shows of it; drawing takes seconds."""
-    return view_simulation(result)
+def view():
+    """What the page shows; drawing takes seconds."""
+    return view_simulation(study(10))
 
 
 def test_the_page_sets_the_papers_value_below_ours_and_marks_what_is_not_reproduced(view):
@@ -141,10 +136,10 @@ def test_few_repetitions_flag_nothing():
     assert (few["verdicts"], few["claims"]) == ([], None)
 
 
-def test_figures_are_drawn_for_experiments_1_2_and_4_the_same_each_time(result, view):
+def test_figures_are_drawn_for_experiments_1_2_and_4_the_same_each_time(view):
     first, again = (
         [figure for part in shown["experiments"] for figure in part["figures"]]
-        for shown in (view, view_simulation(result))
+        for shown in (view, view_simulation(study(10)))
     )
     assert [figure.name for figure in first] == [
         "experiment_1_overview",

@@ -90,21 +90,14 @@ def copy_backwards(source, target):
         shutil.copyfile(file, new)
 
 
-def test_restored_with_metadata_nothing_reruns_whatever_the_time_stamps(finished, clone):
-    for folder in (".snakemake/metadata", "results", "data"):
+@pytest.mark.parametrize("metadata", [True, pytest.param(False, marks=pytest.mark.survival)])
+def test_restored_nothing_reruns_but_without_metadata_only_after_a_word(finished, clone, metadata):
+    for folder in ("results", "data", *[".snakemake/metadata"] * metadata):
         copy_backwards(finished.root / folder, clone.root / folder)
+    if not metadata:
+        assert clone.planned() != set()
+        clone.run("--touch", "--forceall", "--cores", "1")
     assert clone.planned() == set()
     # What the results were made with is known too.
-    clone.configure("tuning: {rule: one-se}")
-    assert {job.split()[0] for job in clone.planned()} >= {"tune_sparsity", "report"}
-
-
-@pytest.mark.survival
-def test_restored_without_metadata_nothing_reruns_after_a_word(finished, clone):
-    for folder in ("results", "data"):
-        copy_backwards(finished.root / folder, clone.root / folder)
-    assert clone.planned() != set()
-    clone.run("--touch", "--forceall", "--cores", "1")
-    assert clone.planned() == set()
     clone.configure("tuning: {rule: one-se}")
     assert {job.split()[0] for job in clone.planned()} >= {"tune_sparsity", "report"}
