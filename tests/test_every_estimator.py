@@ -66,11 +66,11 @@ def expected_failures(estimator):
     [
         *(clone(baseline).set_params(n_clusters=2) for baseline in BASELINES.values()),
         clone(EVERY["framework"]).set_params(clusterer__n_clusters=2, sparsity=0.5),
-        KMeans(n_clusters=2),
+        KMeans(n_clusters=2, n_init=2),
         SparseKMeans(n_clusters=2),
-        L0KMeans(n_clusters=2, sparsity=0.5),
-        L1KMeans(n_clusters=2, sparsity=1.0, search="global"),
-        GapSearch(L1KMeans(n_clusters=2, n_init=2), n_references=2, rule="one-se"),
+        L0KMeans(n_clusters=2, n_init=2, sparsity=0.5),
+        L1KMeans(n_clusters=2, n_init=1, sparsity=1.0, search="global"),
+        GapSearch(L1KMeans(n_clusters=2, n_init=1), n_references=2, rule="one-se"),
     ],
     expected_failed_checks=expected_failures,
 )

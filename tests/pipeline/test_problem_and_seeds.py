@@ -10,7 +10,6 @@ from sparsekm.io.store import pick_fit
 from sparsekm.pipeline.problem import define_problem, find_clusters, refit
 from sparsekm.tuning.feature_ranking import moments_as_they_came
 
-pytestmark = pytest.mark.usefixtures("one_repeat")
 N_SAMPLES = 3000
 
 

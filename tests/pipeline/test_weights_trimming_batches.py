@@ -8,6 +8,7 @@ from written_files import save_matrix
 from sparsekm import L0KMeans
 from sparsekm.pipeline.problem import define_problem, describe_fit, find_clusters
 
+pytestmark = pytest.mark.usefixtures("one_repeat")
 KIND = np.repeat([0, 1, 2], 20)
 
 

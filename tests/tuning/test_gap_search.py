@@ -109,6 +109,7 @@ def test_a_verbose_search_tells_what_is_done(data, capsys):
     assert capsys.readouterr().out.splitlines() == [f"GapSearch: {line} done" for line in lines]
 
 
+@pytest.mark.usefixtures("one_repeat")
 def test_far_clusters_stand_apart_and_pieces_of_noise_do_not():
     noise = np.random.default_rng(0).standard_normal((40, 30))
     clusters = noise.copy()
