@@ -133,13 +133,10 @@ def test_the_pages_stay_within_their_words():
 FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
-def commands():
-    jobs = [job for file in FILES for job in yaml.safe_load(file.read_text())["jobs"].values()]
-    return [step["run"] for job in jobs for step in job["steps"] if "run" in step]
-
-
 def test_every_target_that_the_actions_make_is_there_with_lint_tests_and_site():
-    made = set(re.findall(r"\bmake ([a-z-]+)", "\n".join(commands())))
+    jobs = [job for file in FILES for job in yaml.safe_load(file.read_text())["jobs"].values()]
+    commands = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
+    made = set(re.findall(r"\bmake ([a-z-]+)", "\n".join(commands)))
     assert {"lint", "check", "docs"} <= made <= TARGETS
 
 

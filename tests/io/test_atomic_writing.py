@@ -6,11 +6,10 @@ import shutil
 import subprocess
 import sys
 
-import pandas as pd
 import pytest
 
 from sparsekm.io import atomic
-from sparsekm.io.atomic import atomic_path, lock_file, remove_unfinished, write_table, write_text
+from sparsekm.io.atomic import atomic_path, lock_file, remove_unfinished, write_text
 
 
 def test_a_finished_block_leaves_only_the_file_with_its_content(tmp_path):
@@ -35,11 +34,6 @@ def test_a_failure_leaves_the_old_file_and_nothing_half_written(tmp_path):
         fail()
     assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "old"
-
-
-def test_a_table_is_written_without_its_index(tmp_path):
-    write_table(pd.DataFrame({"a": [1], "b": ["µ"]}, index=[7]), tmp_path / "a.csv")
-    assert (tmp_path / "a.csv").read_text(encoding="utf-8") == "a,b\n1,µ\n"
 
 
 FULL = [
