@@ -199,10 +199,10 @@ def test_data_from_the_servers_are_of_common_genes_and_stand_beside_the_paper(fr
         assert data.uns["provenance"]["source"] == "allen"
         assert not data.uns["provenance"]["simulated"]
     page = (from_server.root / "results" / "report.html").read_text(encoding="utf-8")
-    assert "data: Allen Developing Mouse Brain Atlas" in page
+    assert "<dt>Allen Developing Mouse Brain Atlas</dt>" in page
     # The voxels at E11.5 in the paper's Table 4.
-    row = r"voxels: the paper('|&#39;)s</t[hd]>\s*<td[^>]*>7,122<"
-    assert re.search(row, page.partition("Compared with the paper")[2])
+    row = r">E11\.5</t[hd]>\s*<t[hd][^>]*>the paper’s</t[hd]>(?:(?!</tr>).)*>7,122<"
+    assert re.search(row, page.partition("Compared with the paper")[2], re.DOTALL)
 
 
 def test_nothing_is_asked_for_again_and_the_contact_reruns_nothing(from_server, server):
