@@ -76,26 +76,14 @@ def chromium(tmp_path_factory):
     if program is None:
         pytest.skip(f"no Chromium on this machine: none of {', '.join(names)} is on PATH")
 
+    quiet = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --hide-scrollbars"
+    alone = "--disable-background-networking --disable-component-update --disable-sync"
+    options = f"{quiet} {alone} --disable-default-apps --enable-logging=stderr".split()
+
     def open_page(page: Path, *arguments: str) -> subprocess.CompletedProcess:
-        profile = tmp_path_factory.mktemp("chromium")
-        quiet = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
-        alone = ("background-networking", "component-update", "sync", "default-apps")
-        return subprocess.run(
-            [
-                program,
-                *quiet,
-                *(f"--disable-{service}" for service in alone),
-                f"--user-data-dir={profile}",
-                "--hide-scrollbars",
-                "--enable-logging=stderr",
-                *arguments,
-                page.as_uri(),
-            ],
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=True,
-        )
+        options_of_one = [f"--user-data-dir={tmp_path_factory.mktemp('chromium')}", *arguments]
+        command = [program, *options, *options_of_one, page.as_uri()]
+        return subprocess.run(command, capture_output=True, text=True, timeout=180, check=True)
 
     return open_page
 

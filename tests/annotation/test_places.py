@@ -145,13 +145,8 @@ def test_a_term_of_smooth_genes_is_enriched_for_any_map_and_one_of_the_clusters_
     assert test_terms(scattered)["p_spatial"].isna().all()
 
 
-@pytest.fixture
-def labels():
-    return np.repeat([0, 1, 2], 20)
-
-
-def test_numbers_and_categories_have_the_tests_of_scipy(labels):
-    rng = np.random.default_rng(0)
+def test_numbers_and_categories_have_the_tests_of_scipy():
+    rng, labels = np.random.default_rng(0), np.repeat([0, 1, 2], 20)
     age, sex = pd.Series(rng.normal(size=60) + labels), pd.Series(rng.choice(["f", "m"], 60))
     table = associate(labels, {"sex": sex, "age": age}).set_index("column")
     statistic, p = kruskal(*(age[labels == k] for k in range(3)))
@@ -169,7 +164,8 @@ def test_numbers_and_categories_have_the_tests_of_scipy(labels):
     assert table["effect"][0] == pytest.approx(1)
 
 
-def test_missing_values_are_left_out_and_a_constant_column_has_no_effect(labels):
+def test_missing_values_are_left_out_and_a_constant_column_has_no_effect():
+    labels = np.repeat([0, 1, 2], 20)
     values = pd.Series(np.where(np.arange(60) < 5, np.nan, labels * 1.0))
     columns = {"some": values, "same": pd.Series(["a"] * 60)}
     table = associate(labels, columns).set_index("column")

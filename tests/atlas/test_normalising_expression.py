@@ -23,11 +23,6 @@ from sparsekm.io.hdf5_format import write_anndata
 NAN = np.nan
 
 
-@pytest.fixture
-def gappy():
-    return np.array([[1, NAN, 4], [3, 2, NAN], [5, 4, 0], [7, 9, 2]], dtype=np.float32)
-
-
 REGIONS = np.array(["a", "a", "b", "b"])
 
 
@@ -35,7 +30,8 @@ REGIONS = np.array(["a", "a", "b", "b"])
     ("method", "first", "second"),
     [("zero", 0, 0), ("gene_mean", 5, 2), ("region_mean", 2, 4), ("none", NAN, NAN)],
 )
-def test_gaps_are_filled_without_entering_a_mean(gappy, method, first, second):
+def test_gaps_are_filled_without_entering_a_mean(method, first, second):
+    gappy = np.array([[1, NAN, 4], [3, 2, NAN], [5, 4, 0], [7, 9, 2]], dtype=np.float32)
     measured = ~np.isnan(gappy)
     before = gappy.copy()
     assert fill_missing(gappy, method, REGIONS) == 2

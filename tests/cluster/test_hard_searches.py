@@ -89,9 +89,6 @@ def test_with_a_guard_the_best_guarded_partition_is_found(size, seed, try_every_
         assert np.bincount(estimator.labels_).min() >= size
 
 
-# The scores of sparcl are those of Lemma 1, half of the paper's defining equation, as ours are.
-
-
 @pytest.mark.parametrize("search", ["alternate", "global"])
 def test_where_the_optimum_is_clear_the_fits_are_sparcls(sparcl_reference, search):
     Z, n_clusters, fits = sparcl_reference("F")

@@ -5,7 +5,6 @@ from pathlib import Path
 import hypothesis
 import hypothesis.strategies as st
 import jsonschema
-import pytest
 import yaml
 from configuration_reader import configuration_check
 
@@ -20,11 +19,6 @@ from sparsekm.command.run import _environment
 
 ENTRY = {"path": "../a: 'b' #1.csv", "labels": "no", "ignore": ["1", "x, y"]}
 ENTRY |= {"transpose": False, "n_clusters": "auto"}
-
-
-@pytest.fixture
-def text():
-    return compose("tumours", ENTRY, "sparsekm run somewhere/config.yaml", methods=["kmeans"])
 
 
 # What YAML refuses as it is, or takes for a line break, for a byte order mark or for nothing.
@@ -57,8 +51,8 @@ def test_every_setting_of_a_matrix_is_there_or_a_comment_and_others_have_default
     assert written == {key: defaults[key] for key in ("methods", "min_cluster_size")}
 
 
-def test_an_edited_configuration_and_somebody_elses_are_told_from_one_as_written(tmp_path, text):
-    told = []
+def test_an_edited_configuration_and_somebody_elses_are_told_from_one_as_written(tmp_path):
+    text, told = compose("tumours", ENTRY, "sparsekm run somewhere/config.yaml"), []
     others = (b"seed: 1\n", "labels: café\n".encode("latin-1"))
     for content in (text.encode(), text.replace("auto", "5").encode(), *others):
         (tmp_path / "config.yaml").write_bytes(content)

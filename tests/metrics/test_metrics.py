@@ -58,11 +58,6 @@ def test_names_and_types_of_labels_do_not_matter(rate, as_labels):
     assert rate(labels_true, as_labels(labels_pred.tolist())) == expected
 
 
-def test_same_partition_has_no_error_and_opposite_extremes_have_all():
-    assert [rate([3, 3, 1, 1, 2], [0, 0, 7, 7, 5]) for rate in RATES] == [0.0] * 3
-    assert classification_error_rate([0] * 6, range(6)) == 1.0
-
-
 def test_a_million_samples_are_counted_without_overflow():
     n, dtype = 10**6, np.int8
     halves = np.repeat([0, 1], n // 2).astype(dtype)

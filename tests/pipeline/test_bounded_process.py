@@ -9,6 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from sparsekm.io.input_error import InputError
@@ -126,23 +127,22 @@ def test_an_error_or_a_death_in_one_of_the_forks_is_an_error_here():
         list(share_among_processes(work, ["known", "dies"], 2))
 
 
+SHARING = """
+import os, time
+from sparsekm.pipeline.bounded_process import share_among_processes
+
+def work(item):
+    os.write(1, b"%d\\n" % os.getpid())
+    time.sleep(item)
+    return bytes(2**20)
+
+list(share_among_processes(work, [0.5, 0.5, 99, 99], 2))
+"""
+
+
 def test_the_forks_end_with_their_parent():
-    script = (
-        "import os, time\n"
-        "from sparsekm.pipeline.bounded_process import share_among_processes\n"
-        "def work(item):\n"
-        "    os.write(1, b'%d\\n' % os.getpid())\n"
-        "    time.sleep(item)\n"
-        "    return bytes(2**20)\n"
-        "list(share_among_processes(work, [0.5, 0.5, 99, 99], 2))\n"
-    )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as parent:
-        forks = [int(parent.stdout.readline()) for _ in range(2)]
+    with subprocess.Popen([sys.executable, "-c", SHARING], stdout=subprocess.PIPE) as parent:
+        forks = [psutil.Process(int(parent.stdout.readline())) for _ in range(2)]
         parent.kill()
     # Their answers are longer than a pipe holds.
-    for _ in range(100):
-        left = [fork for fork in forks if Path(f"/proc/{fork}").exists()]
-        if not left:
-            return
-        time.sleep(0.1)
-    raise AssertionError(left)
+    assert psutil.wait_procs(forks, timeout=10)[1] == []

@@ -60,20 +60,6 @@ def ages(brain):
     return view_ages(kept, AGES, tabulate_changes(kept, AGES), simulated=True)
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory, brain, ages):
-    folder = tmp_path_factory.mktemp("genes")
-    write_report(
-        [brain],
-        folder / "report.html",
-        figures=folder / "figures",
-        ages=ages,
-        genes_of_interest=["Inv2", "Scn4b"],
-        gene_sets=build_gene_sets("symbol", {"T:1": ["Inv1"]}, {}),
-    )
-    return folder / "report.html"
-
-
 def as_real(result, source="allen", **changes):
     provenance = {"source": source, "simulated": False}
     return dataclasses.replace(result, provenance=provenance, **changes)
@@ -170,12 +156,16 @@ def test_expression_is_drawn_for_each_gene_in_three_planes_with_one_scale_bar(br
     assert np.isin(shown.compressed(), values.astype(np.float64)).all()
 
 
-def test_every_section_stands_on_the_page_and_its_figures_in_the_folder(page):
+def test_every_section_stands_on_the_page_and_its_figures_in_the_folder(tmp_path, brain, ages):
+    page, figures = tmp_path / "report.html", tmp_path / "figures"
+    sets = build_gene_sets("symbol", {"T:1": ["Inv1"]}, {})
+    asked = {"genes_of_interest": ["Inv2", "Scn4b"], "gene_sets": sets}
+    write_report([brain], page, figures=figures, ages=ages, **asked)
     html = page.read_text(encoding="utf-8")
     said = ("Over-represented terms", "Clusters against regions", "contain 1 terms and 1 genes.")
     for words in (*said, 'id="ages"', 'href="#ages"', "Benjamini"):
         assert words in html
-    names = {file.name for file in (page.parent / "figures").iterdir()}
+    names = {file.name for file in figures.iterdir()}
     assert {"genes_kept_by_age.svg", "genes_kept_by_age.pdf", "E11.5_expression.pdf"} <= names
     known = match_any([FIGURES])
     assert [name for name in names if not known.fullmatch(f"results/figures/{name}")] == []

@@ -66,18 +66,14 @@ def test_scores_and_curves_are_those_of_their_method_in_any_order(matrix_files):
     assert result.methods["l0"].gap["n_selected"].tolist() == [2, 3]
 
 
-@pytest.fixture(name="partly")
-def with_samples_of_no_class(matrix_result):
-    """Of the twelve samples, those of the third class and one more have none."""
+def test_samples_without_a_class_are_counted_where_there_are_any_and_grey(matrix_result):
+    # Of the twelve samples, those of the third class and one more have none.
     codes = np.repeat([0, 1, -1], 4)
     codes[0] = -1
     obs = matrix_result.obs.assign(label=pd.Categorical.from_codes(codes, ["class 0", "class 1"]))
-    result = replace(matrix_result, obs=obs)
-    clusters = {name: method.labels for name, method in result.methods.items()}
-    return replace(result, contingency=tabulate_overlap(clusters, result.labels))
-
-
-def test_samples_without_a_class_are_counted_where_there_are_any_and_grey(partly, matrix_result):
+    partly = replace(matrix_result, obs=obs)
+    clusters = {name: method.labels for name, method in partly.methods.items()}
+    partly = replace(partly, contingency=tabulate_overlap(clusters, partly.labels))
     assert "samples without a known label" not in statistics_table([matrix_result]).index
     table = statistics_table([partly])["toy"]
     assert table["number of classes"] == 2

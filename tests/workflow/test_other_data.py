@@ -73,14 +73,9 @@ def test_samples_without_a_class_are_clustered_and_not_compared_by_sparse_k_mean
 N_SAMPLES, N_TUNED = 24, 18
 
 
-@pytest.fixture(scope="module", name="folder")
-def results_of_a_sample(new_project):
-    """Results of a matrix with more samples than `tuning.max_samples`."""
+def test_some_samples_are_tuned_on_and_all_are_fitted(fresh):
     settings = {"methods": ["kmeans", "l0", "sparse"], "tuning": {"max_samples": N_TUNED}}
-    return run(new_project(), matrices=TUMOURS, **settings) / "tumours"
-
-
-def test_some_samples_are_tuned_on_and_all_are_fitted(folder):
+    folder = run(fresh, matrices=TUMOURS, **settings) / "tumours"
     path, about = read_path(folder / "l0" / "path.h5")
     assert path.labels.shape[1] == about["n_tuned"] == N_TUNED
     gap = pd.read_csv(folder / "l0" / "gap.csv")
