@@ -99,14 +99,13 @@ def test_a_fit_that_runs_out_of_rounds_warns_and_a_path_tells_of_it(Estimator):
 
 
 X = np.random.default_rng(0).standard_normal((12, 10))
-# Zeros of either sign are one value.
-ZEROS = np.array([[0.0, 1.0], [-0.0, 1.0], [2.0, 3.0]])
+ZEROS_OF_EITHER_SIGN = np.array([[0.0, 1.0], [-0.0, 1.0], [2.0, 3.0]])
 
 
 @pytest.mark.parametrize(
     ("data", "n_clusters", "message"),
     [
-        (ZEROS, 3, "n_clusters=3 should be <= the number of distinct samples, 2"),
+        (ZEROS_OF_EITHER_SIGN, 3, "n_clusters=3 should be <= the number of distinct samples, 2"),
         (np.tile(X[0], (12, 1)), 2, "All n_features=10 features are constant: at least 1 should"),
         (X[0], 2, "Expected 2D array, got 1D array"),
         (X * 1e307, 2, r"should be <= .* in float64\. Rescale"),

@@ -165,6 +165,9 @@ def test_in_a_grid_every_value_from_one_up_is_a_count(X):
     assert path.sparsities.tolist() == [1, 10, 50, 2]
     # In ascending order of what they stand for the objective never falls.
     assert np.all(np.diff(path.objectives[np.argsort(path.n_selected)]) >= 0)
+    for grid, rule in (([2, -0.5], "=-0.5 should be >= 1"), ([101], "<= n_f"), ([], "one-dimens")):
+        with pytest.raises(ValueError, match=rule):
+            L0KMeans(2).path(X, grid)
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,6 @@ def test_a_cluster_has_the_colour_of_its_best_region_in_shades_if_it_is_not_alon
     assert colors[1] not in known.values()
     tied = count_overlap(np.zeros(2, int), np.array(["B", "A"]), list(known))
     assert color_clusters(tied, known) == {0: "#0072b2"}
-    # Those of the atlas, without regions that are absent.
     assert class_colors(brain_result) == {"RSP": "#a84d10", "CSP": "#ed985c", "r1": "#ee5dff"}
 
 

@@ -45,7 +45,6 @@ def test_the_best_estimator_is_the_paths_own_fit(fitted_gap, data):
     np.testing.assert_array_equal(fit.weights, best.feature_weights_)
     np.testing.assert_array_equal(fit.scores, best.feature_scores_)
     np.testing.assert_array_equal(path.objectives, fitted_gap.results_["objective"])
-    # What it knows is handed on.
     np.testing.assert_array_equal(fitted_gap.labels_, best.labels_)
     np.testing.assert_array_equal(fitted_gap.feature_weights_, best.feature_weights_)
     np.testing.assert_array_equal(fitted_gap.predict(data.X), best.labels_)
