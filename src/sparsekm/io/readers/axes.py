@@ -247,29 +247,34 @@ def list_annotating(names: Sequence[str], *, lines: bool = False) -> list[str]:
     return left
 
 
-def list_doubtful(columns: Sequence[str], X: np.ndarray) -> list[str]:
+def list_doubtful(columns: Sequence[str], X: np.ndarray, parts: np.ndarray) -> list[str]:
     """List the columns of numbers, (lines, columns), that may annotate features and not be samples.
 
-    Their names differ from most others and contain a word for an annotation, or their values are
-    of another kind: the only whole numbers, or of another size by far.
+    Their values are all the same; or their names differ from most others and contain a word for an
+    annotation, or they are in another of the `parts` of the table than most, or their values are of
+    another kind: the only whole numbers, or of another size by far.
     """
     names = pd.Series([*columns], dtype=object)
     if len(names) < 3:
         return []
+    values = pd.DataFrame(np.where(np.isfinite(X), X, np.nan))
+    is_same = (values.nunique() == 1) & (values.max() > 0) & (len(values) > 2)
+    is_same &= 2 * is_same.sum() < len(names)
     annotates, shapes = names.map(lambda name: is_a(name, "annotating")), names.map(shape_of)
     common, count = Counter(shapes).most_common(1)[0]
     is_other = names.map(lambda name: is_a(name, "comparing") or weigh_names([name]).score >= 0)
     is_other &= (shapes != common) | (2 * count <= len(names))
     is_other = annotates if is_other.all() else is_other
     if is_other.all():
-        return []
-    values = pd.DataFrame(np.where(np.isfinite(X), X, np.nan))
+        return names[is_same].tolist()
     whole = ((values == values.round()) | values.isna()).all()
     size = np.log10(1e-9 + values.abs().median().fillna(0))
     is_odd = abs(size - size[~is_other].median()) > 1.3
     if not whole[~is_other].any():
         is_odd |= whole
-    return names[is_other & (is_odd | annotates)].tolist()
+    part, n_there = Counter(parts).most_common(1)[0]
+    is_apart = (parts != part) & (2 * n_there > len(parts))
+    return names[is_same | (is_other & (is_odd | annotates | is_apart))].tolist()
 
 
 def list_describing(
@@ -287,7 +292,7 @@ def list_describing(
     described = [name for name in index if is_a(name, *kinds)]
     rest = [name for name in features if name in index and name not in {*described, *gone}]
     classes = [name for name in described if is_a(name, "class_headings")]
-    if 2 * len(described) < len(rest):
+    if 2 * len(described) < len(rest) or (rest and weigh_names(rest).score > 1):
         gone |= {*described}
     elif rest:
         values = {name: X[:, index[name]] for name in classes}
@@ -297,10 +302,19 @@ def list_describing(
         remarks += [say("may_describe", names=left)] * bool(left)
     sums = [name for name in rest if len(name) > 1 and is_a(name, "summaries")]
     remarks += [say("may_sum_up", names=sums)] * (0 < len(sums) < len(rest))
-    found = [name for name in classes if name in gone]
+    found = [name for name in classes if name in gone] or _list_levels(rest, X, index)
     if found and not lines:
         remarks.append(say("may_be_classes", name=found[0]))
     return [name for name in features if name in gone]
+
+
+def _list_levels(names: Sequence[str], X: np.ndarray, index: Mapping[str, int]) -> list[str]:
+    """List the first and last feature if they alone are a few whole numbers, as of classes."""
+    whole = {name for name in names if (X[:, index[name]] % 1 == 0).all()}
+    ends = [name for name in dict.fromkeys([*names[:1], *names[-1:]]) if name in whole]
+    counts = [Counter(X[:, index[name]].tolist()) for name in ends if 2 * len(whole) < len(names)]
+    is_class = [2 <= len(of) <= _FEW_LEVELS and min(of.values()) > 1 for of in counts]
+    return [name for name, is_one in zip(ends, is_class, strict=False) if is_one]
 
 
 def _is_numbering(name: str, X: np.ndarray, at: int) -> bool:

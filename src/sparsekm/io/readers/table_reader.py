@@ -72,9 +72,9 @@ class _Table(TextTable):
             header[0] = "column1"
         self.text = [at for at in self.text if at != self.edge]
         self.numeric = [at for at in self.numeric if at != self.edge]
-        if self.numeric[:1] == [0] and self.edge and axes.is_row_numbers(header[0], self.column(0)):
-            # Software numbered the lines.
-            self.numeric = self.numeric[1:]
+        # Software numbered the lines, perhaps twice.
+        numbering = [at for at in ids if axes.is_row_numbers(header[at], self.column(at))]
+        self.numeric = [at for at in self.numeric if self.edge is None or at not in numbering]
         if not self.numeric:
             kind, row = "one_cell" if len(header) == 1 else "all_text", [*self.rows, 0][0]
             cell = self.cells(row)[[0, *self.text][-1]].strip()
@@ -125,8 +125,10 @@ class _Table(TextTable):
     def _find_edge(self, ids: list[int]) -> int | None:
         """Return the column with the names of the lines, if there is one."""
         header, settings = self.header, self.settings
-        if settings.samples in header or self.is_gct:
-            return header.index(settings.samples) if settings.samples in header else 0
+        if settings.samples in header:
+            return header.index(settings.samples)
+        if self.is_gct:
+            return int(axes.is_row_numbers(header[0], self.column(0)))
 
         def is_called(at: int, *kinds: str) -> bool:
             return axes.is_a(header[at], *kinds)
@@ -136,7 +138,11 @@ class _Table(TextTable):
         n, cells = len(self.rows), {at: self.column(at) for at in [*texts, *ids]}
         size = {at: len({*cells[at]}) for at in cells}
         whole = [at for at in cells if size[at] == n and all(map(str.isdecimal, cells[at]))]
-        if 0 in numbers and is_called(0, "sample_heading") and 0 in whole:
+        # An id of features gives way to their names.
+        is_name = is_called(0, "feature_heading") and not axes.tidy(header[0]).endswith("id")
+        is_name = is_name and not axes.is_row_numbers("id", cells.get(0, []))
+        is_name = (is_name and size.get(0) == n) or (is_called(0, "sample_heading") and 0 in whole)
+        if 0 in numbers and is_name:
             return 0
         about = [at for at in texts if is_called(at, "feature_annotations", "sample_annotations")]
         about = [at for at in about if not is_called(at, "sample_heading", "numbering")]
@@ -152,7 +158,10 @@ class _Table(TextTable):
         for at in (at for at in ids if at in numbers):
             is_first = at == numbers[0]
             is_id = is_called(at, "numbering") and (is_first or header[at].lower() not in ("", "x"))
-            if is_id and at in whole:
+            # Masses ascend, and have as many decimals each.
+            is_mass = len({len(cell.partition(".")[2]) for cell in cells[at]}) == 1
+            is_mass = is_mass and (np.diff(self.values[self.rows, at]) > 0).all()
+            if is_id and (at in whole or is_mass):
                 return at
             is_named = is_called(at, "feature_heading") or (at == 0 and not header[0])
             if is_first and is_named and size[at] == n:
@@ -164,6 +173,9 @@ class _Table(TextTable):
             is_measured = n >= _FEWEST_IDS and (np.rint(others) != others).any()
             if is_measured if 0 in whole else is_large:
                 return 0
+        unique = [at for at in texts if size[at] == n]
+        if unique:
+            return unique[0]
         is_turned = settings.transpose is True and self.has_header
         return min([*texts, *numbers], default=None) if is_turned else None
 
@@ -341,12 +353,16 @@ def _refuse_annotation(table: _Table, columns: list[str], X: np.ndarray) -> None
     keep = table.settings.keep
     left = {*axes.list_annotating(columns)} - {*keep}
     others = [at for at, name in enumerate(columns) if name not in left]
-    doubtful = axes.list_doubtful([columns[at] for at in others], X[:1000, others])
+    # What is apart from most columns, behind text or other annotation.
+    parts = np.array(table.numeric)[others] - range(len(others))
+    doubtful = axes.list_doubtful([columns[at] for at in others], X[:1000, others], parts)
     doubtful = [name for name in doubtful if name not in keep]
     if doubtful and len(left) + len(doubtful) < len(columns):
         about = {"ignore": [*table.settings.ignore, *doubtful], "keep": [*keep, *doubtful]}
         raise refusal("doubtful", names=doubtful, **about)
-    if not others or (left and len(others) < MIN_SAMPLES):
+    # Without names, as STAR writes the counts of one sample.
+    is_one = not table.has_header and len(others) <= MIN_SAMPLES
+    if not others or is_one or (left and len(others) < MIN_SAMPLES):
         raise refusal("no_samples", names=columns)
 
 

@@ -196,6 +196,8 @@ class TextTable:
             for first, what in KNOWN_FORMATS["first bytes"].items():
                 if content.startswith(first.encode("latin-1")):
                     raise refusal("other_bytes", what=what)
+            # Not every program writes the mark.
+            content = b"\xff\xfe" * (content[1:2] == b"\0") + content
             if content.startswith((b"\xff\xfe", b"\xfe\xff")):
                 return content.decode("utf-16")
             if b"\0" in content:
@@ -240,9 +242,9 @@ class TextTable:
             sizes = [int(cell) for cell in rows[1][1] if cell.strip().isdecimal()]
             self.n_annotations, self.n_described = sizes[2:4] if len(sizes) == 4 else (1, 0)
             return at + 1
+        n_joined = self._join_headers(below)
+        at, below = at + n_joined, below[n_joined:]
         self._keep_above(rows[:at])
-        if below and self._join_headers(below[0]):
-            at += 1
         if not _is_data(self.header, below):
             return at + 1
         self.has_header = False
@@ -253,11 +255,15 @@ class TextTable:
         return at
 
     def _keep_above(self, rows: Rows) -> None:
-        """Keep lines of GEO on samples, such as ``!Sample_characteristics_ch1``; name others."""
+        """Keep lines on samples, such as ``!Sample_characteristics_ch1`` of GEO; name others."""
         others = []
         for mark, cells in rows:
             name, *values = [cell.strip().strip('"') for cell in cells]
             others += [] if mark else [" ".join(filter(None, [name, *values]))]
+            if not mark and len(cells) == len(self.header) and sum(map(bool, values)) > 1:
+                # Cells that were merged are blank after the first.
+                values = [*accumulate(values, lambda previous, value: value or previous)]
+                self.above.setdefault(name or next(filter(None, values)), values)
             name = name.strip('"!')
             if mark == "!" and name.startswith("Sample_") and any(values):
                 # It may end early.
@@ -269,21 +275,29 @@ class TextTable:
         if others:
             self.remarks.append(say("above", n=len(others), first=others[0][:40]))
 
-    def _join_headers(self, cells: list[str]) -> bool:
-        """Join the names of two lines, if the first names groups of columns."""
-        # Cells that were merged are blank after the first.
-        groups = [*accumulate(self.header[1:], lambda previous, name: name or previous)]
-        first, *names = [cell.strip() for cell in cells]
-        are_few = len(names) >= 2 * len({*groups}) or "" in self.header[1:]
-        is_text = {*CellParser().numbers(names)} <= {None}
-        if len({*names}) < len(names) == len(groups):
-            names = [f"{group} {name}" for group, name in zip(groups, names, strict=True)]
-        is_header = are_few and is_text and all(groups) and len(groups) == len(names)
-        if not is_header or len({*names}) < len(names):
-            return False
-        self.above.setdefault(self.header[0] or "group", groups)
-        self.header = [first or self.header[0], *names]
-        return True
+    def _join_headers(self, below: list[list[str]]) -> int:
+        """Complete names that are blank or name groups, and return how many lines that took.
+
+        A cell that several lines share is blank in some of them.
+        """
+        header = self.header
+        used = [at for at, cells in enumerate(zip(header, *below, strict=False)) if any(cells)]
+        groups = [*accumulate(header, lambda previous, name: name or previous)]
+        if len({header[at] for at in used[1:]} - {""}) == len(used[1:]):
+            return 0
+        for n_lines, row in enumerate(below, 1):
+            cells = [cell.strip() for cell in row]
+            is_text = {*CellParser().numbers([cell for cell in cells if cell])} <= {None}
+            if len(cells) != len(header) or not (is_text or cells[0] == header[0] == ""):
+                break
+            plain = [cell or name for cell, name in zip(cells, header, strict=True)]
+            joined = [f"{one} {cell}" for one, cell in zip(groups, cells, strict=True)]
+            for names in (plain, [plain[0], *joined[1:]]):
+                found = [names[at] for at in used[1:]]
+                if is_text and all(found) and len({*found}) == len(found):
+                    self.header = names
+                    return n_lines
+        return 0
 
     def _parse(self, lines: Lines, parser: CellParser) -> None:
         """Read the cells of all lines of data, and note which are of an unusual kind."""
