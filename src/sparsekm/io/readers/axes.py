@@ -261,9 +261,11 @@ def list_doubtful(columns: Sequence[str], X: np.ndarray, parts: np.ndarray) -> l
     is_same = (values.nunique() == 1) & (values.max() > 0) & (len(values) > 2)
     is_same &= 2 * is_same.sum() < len(names)
     annotates, shapes = names.map(lambda name: is_a(name, "annotating")), names.map(shape_of)
-    common, count = Counter(shapes).most_common(1)[0]
-    is_other = names.map(lambda name: is_a(name, "comparing") or weigh_names([name]).score >= 0)
-    is_other &= (shapes != common) | (2 * count <= len(names))
+    counts = shapes.map(Counter(shapes))
+    # A few samples of each group may have the same form.
+    is_few = (counts < 3) & ((counts < counts.max()) | (2 * counts <= len(names)))
+    is_other = is_few & names.map(lambda name: weigh_names([name]).score >= 0)
+    is_other |= names.map(lambda name: is_a(name, "comparing")) & (2 * counts <= len(names))
     is_other = annotates if is_other.all() else is_other
     if is_other.all():
         return names[is_same].tolist()

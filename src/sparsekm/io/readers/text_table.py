@@ -197,7 +197,7 @@ class TextTable:
                 if content.startswith(first.encode("latin-1")):
                     raise refusal("other_bytes", what=what)
             # Not every program writes the mark.
-            content = b"\xff\xfe" * (content[1:2] == b"\0") + content
+            content = b"\xff\xfe" * (content[1:4:2] == b"\0\0") + content
             if content.startswith((b"\xff\xfe", b"\xfe\xff")):
                 return content.decode("utf-16")
             if b"\0" in content:
@@ -217,11 +217,14 @@ class TextTable:
         is_wide = sum(len(line) for _, line in lines[: n_above + 10]) > _WIDE_HEAD
         head = [line for _, line in lines[: n_above + (10 if is_wide else _LINES_LOOKED_AT)]]
         plain = [line for line in head if line[0] not in "#!"]
+        # Names such as #101 may follow the header.
+        marks = "#!" if n_above or len(plain) > 1 else "!"
+        plain = [line for line in head if line[0] not in marks]
         if len(plain) < 2:
             raise refusal("marked_lines", n=len(plain))
         self.separator, width = _find_separator(plain, usual)
         rows = [
-            (line[0] if line[0] in "#!" else "", split(line.lstrip("#"), self.separator)[0])
+            (line[0] if line[0] in marks else "", split(line.lstrip("#"), self.separator)[0])
             for line in head
         ]
         self.is_gct = head[0].startswith(("#1.2", "#1.3"))
@@ -242,7 +245,7 @@ class TextTable:
             sizes = [int(cell) for cell in rows[1][1] if cell.strip().isdecimal()]
             self.n_annotations, self.n_described = sizes[2:4] if len(sizes) == 4 else (1, 0)
             return at + 1
-        n_joined = self._join_headers(below)
+        n_joined = self._join_headers([row for mark, row in rows[:at] if not mark], below)
         at, below = at + n_joined, below[n_joined:]
         self._keep_above(rows[:at])
         if not _is_data(self.header, below):
@@ -275,26 +278,38 @@ class TextTable:
         if others:
             self.remarks.append(say("above", n=len(others), first=others[0][:40]))
 
-    def _join_headers(self, below: list[list[str]]) -> int:
-        """Complete names that are blank or name groups, and return how many lines that took.
+    def _join_headers(self, above: list[list[str]], below: list[list[str]]) -> int:
+        """Complete names that are blank or repeat, and return how many lines that took.
 
-        A cell that several lines share is blank in some of them.
+        A cell that several lines share is blank in some of them; one that several columns share,
+        such as the name of a group, is blank after the first.
         """
         header = self.header
-        used = [at for at, cells in enumerate(zip(header, *below, strict=False)) if any(cells)]
-        groups = [*accumulate(header, lambda previous, name: name or previous)]
-        if len({header[at] for at in used[1:]} - {""}) == len(used[1:]):
+        used = [at for at, cells in enumerate(zip(header, *below, strict=False)) if any(cells)][1:]
+
+        def is_complete(names: list[str]) -> bool:
+            found = {names[at] for at in used}
+            return all(found) and len(found) == len(used)
+
+        def join(groups: list[str], cells: list[str]) -> list[str]:
+            groups = [*accumulate(groups[1:], lambda previous, name: name or previous)]
+            joined = [" ".join(pair).strip() for pair in zip(groups, cells[1:], strict=True)]
+            return [cells[0] or header[0], *joined]
+
+        if len({header[at] for at in used} - {""}) == len(used):
             return 0
+        for row in reversed(above):
+            if len(row) == len(header) and is_complete(names := join(row, header)):
+                self.header = names
         for n_lines, row in enumerate(below, 1):
             cells = [cell.strip() for cell in row]
             is_text = {*CellParser().numbers([cell for cell in cells if cell])} <= {None}
-            if len(cells) != len(header) or not (is_text or cells[0] == header[0] == ""):
+            is_part = is_text or cells[0] == header[0] == ""
+            if is_complete(self.header) or len(cells) != len(header) or not is_part:
                 break
             plain = [cell or name for cell, name in zip(cells, header, strict=True)]
-            joined = [f"{one} {cell}" for one, cell in zip(groups, cells, strict=True)]
-            for names in (plain, [plain[0], *joined[1:]]):
-                found = [names[at] for at in used[1:]]
-                if is_text and all(found) and len({*found}) == len(found):
+            for names in (plain, join(header, cells)):
+                if is_text and is_complete(names):
                     self.header = names
                     return n_lines
         return 0
