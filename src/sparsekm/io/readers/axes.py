@@ -294,14 +294,18 @@ def list_describing(
     described = [name for name in index if is_a(name, *kinds)]
     rest = [name for name in features if name in index and name not in {*described, *gone}]
     classes = [name for name in described if is_a(name, "class_headings")]
+    left = []
     if 2 * len(described) < len(rest) or (rest and weigh_names(rest).score > 1):
         gone |= {*described}
     elif rest:
-        values = {name: X[:, index[name]] for name in classes}
-        levels = {name: np.unique(x[np.isfinite(x)]) for name, x in values.items()}
-        gone |= {name for name in classes if len(levels[name]) <= _FEW_LEVELS}
+        levels = {name: pd.Series(X[:, index[name]]).nunique() for name in classes}
+        gone |= {name for name in classes if levels[name] <= _FEW_LEVELS}
         left = [name for name in described if name not in gone]
-        remarks += [say("may_describe", names=left)] * bool(left)
+    if not lines and rest[:1] == [*features[:1]] and _differ(first := X[:, 0]):
+        # Large numbers that are close to each other may be those of patients.
+        is_far = first.min() > 10 * np.nanmax(X[:, 1:], initial=1)
+        left = rest[:1] * bool(is_far and first.max() < 2 * first.min()) + left
+    remarks += [say("may_describe", names=left)] * bool(left)
     sums = [name for name in rest if len(name) > 1 and is_a(name, "summaries")]
     remarks += [say("may_sum_up", names=sums)] * (0 < len(sums) < len(rest))
     found = [name for name in classes if name in gone] or _list_levels(rest, X, index)
@@ -324,6 +328,9 @@ def _is_numbering(name: str, X: np.ndarray, at: int) -> bool:
     values = X[:, at]
     if at == 0 and len(X) > _FEW_LEVELS and values[0] in (0, 1) and (np.diff(values) == 1).all():
         return True
+    return _differ(values) and is_a(name, "numbering") and (len(name) != 1 or name == "X")
+
+
+def _differ(values: np.ndarray) -> bool:
     steps = np.diff(np.sort(values))
-    is_whole = len(steps) > 1 and ((steps > 0) & (steps % 1 == 0)).all()
-    return bool(is_whole) and is_a(name, "numbering") and (len(name) != 1 or name == "X")
+    return len(steps) > 1 and bool(((steps > 0) & (steps % 1 == 0)).all())

@@ -159,8 +159,9 @@ class _Table(TextTable):
             is_first = at == numbers[0]
             is_id = is_called(at, "numbering") and (is_first or header[at].lower() not in ("", "x"))
             # Masses ascend, and have as many decimals each.
-            is_mass = len({len(cell.partition(".")[2]) for cell in cells[at]}) == 1
-            is_mass = is_mass and (np.diff(self.values[self.rows, at]) > 0).all()
+            n_decimals = {len(cell.partition(".")[2]) for cell in cells[at]}
+            ascends = (np.diff(self.values[self.rows, at]) > 0).all()
+            is_mass = ascends and len(n_decimals) == 1 and n_decimals != {0}
             if is_id and (at in whole or is_mass):
                 return at
             is_named = is_called(at, "feature_heading") or (at == 0 and not header[0])
