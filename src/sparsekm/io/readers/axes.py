@@ -147,9 +147,7 @@ def find_orientation(
 ) -> tuple[bool | None, str]:
     """Decide whether lines hold features, None if both readings are equally good, and say why.
 
-    Evidence is weighed: the names of lines, [] if they are only numbered, under their `heading`;
-    those of columns with numbers; and, of a table of text, its columns of text, the names of lines
-    of text that were set aside, the shape and the values.
+    Lines that are only numbered have names []. `texts` are columns, `aside` lines of text.
     """
     names, texts = [*(lines or ())], texts or {}
     plain = [name for name in columns if not is_a(name, "feature_annotations")] or columns
@@ -248,11 +246,10 @@ def list_annotating(names: Sequence[str], *, lines: bool = False) -> list[str]:
 
 
 def list_doubtful(columns: Sequence[str], X: np.ndarray, parts: np.ndarray) -> list[str]:
-    """List the columns of numbers, (lines, columns), that may annotate features and not be samples.
+    """List the columns of numbers that may annotate features, in lines, and not be samples.
 
-    Their values are all the same; or their names differ from most others and contain a word for an
-    annotation, or they are in another of the `parts` of the table than most, or their values are of
-    another kind: the only whole numbers, or of another size by far.
+    Their values are all the same, or their names are unlike most and they are in another of the
+    `parts` of the table, their names contain a word for it, or their values are of another kind.
     """
     names = pd.Series([*columns], dtype=object)
     if len(names) < 3:
@@ -282,10 +279,9 @@ def list_doubtful(columns: Sequence[str], X: np.ndarray, parts: np.ndarray) -> l
 def list_describing(
     features: Sequence[str], X: np.ndarray, keep: Sequence[str], remarks: list[str], *, lines: bool
 ) -> list[str]:
-    """List the features of a matrix (samples, features) that describe the samples or sum them up.
+    """List features, which may be lines, that describe the samples (samples, features) or sum up.
 
-    Where a third or more are descriptions, as in clinical tables, they are kept with a remark, but
-    for classes. `lines` tells that the features are lines of the table.
+    Where a third or more are descriptions, as in clinical tables, only classes are listed.
     """
     index = {name: at for at, name in enumerate(features) if name not in keep}
     gone = {name for name in index if is_a(name, "special_lines", "totals")}

@@ -100,10 +100,7 @@ def need(package: str, what: str, extra: str) -> Any:
 
 @contextmanager
 def explain_damage(kind: str, cure: str) -> Iterator[None]:
-    """Turn any error inside the block into a `MatrixError`, except that memory ran out.
-
-    A damaged file can cause almost any error anywhere inside the library that reads it.
-    """
+    """Turn any error of a library that reads a damaged file into a `MatrixError`."""
     try:
         yield
     except (MatrixError, MemoryError):

@@ -11,6 +11,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import accumulate, chain, takewhile
 from pathlib import Path
@@ -137,10 +138,9 @@ def split(line: str, separator: str) -> tuple[list[str], bool]:
 class TextTable:
     """The cells of a table, (lines, columns), from a file or from `text` that was made of one.
 
-    `header` is made up if the file has none. `values` are NaN where a cell is missing or, as
-    `is_text` tells, text. `lines` are those of data, `numbers` theirs in the file, from 1. `above`
-    holds values by sample that stand above the header, by name. In GCT, `n_annotations` columns
-    after the first annotate, and `n_described` lines.
+    `values` are NaN where a cell is missing or, as `is_text` tells, text. `numbers` are those of
+    the `lines` in the file. `above` holds values above the header, by name. In GCT,
+    `n_annotations` columns after the first annotate, and `n_described` lines.
     """
 
     def __init__(
@@ -196,18 +196,15 @@ class TextTable:
             for first, what in KNOWN_FORMATS["first bytes"].items():
                 if content.startswith(first.encode("latin-1")):
                     raise refusal("other_bytes", what=what)
-            # Not every program writes the mark.
-            content = b"\xff\xfe" * (content[1:4:2] == b"\0\0") + content
-            if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+            # Not every program writes the mark at the beginning.
+            if content[:2] in (b"\xff\xfe", b"\xfe\xff") or content[1:4:2] == b"\0\0":
                 return content.decode("utf-16")
             if b"\0" in content:
                 raise refusal("no_text", reason="it contains NUL")
-            try:
+            with suppress(UnicodeError):
                 return content.decode("utf-8-sig")
-            except UnicodeError:
-                text = content.decode("cp1252")
-                self.remarks.append(say("windows"))
-                return text
+            self.remarks.append(say("windows"))
+            return content.decode("cp1252")
         except (UnicodeError, EOFError, OSError, zlib.error) as error:
             raise refusal("no_text", reason=error) from error
 
@@ -216,9 +213,9 @@ class TextTable:
         n_above = sum(1 for _ in takewhile(lambda line: line[1][0] in "#!", lines))
         is_wide = sum(len(line) for _, line in lines[: n_above + 10]) > _WIDE_HEAD
         head = [line for _, line in lines[: n_above + (10 if is_wide else _LINES_LOOKED_AT)]]
-        plain = [line for line in head if line[0] not in "#!"]
         # Names such as #101 may follow the header.
-        marks = "#!" if n_above or len(plain) > 1 else "!"
+        is_plain = n_above or any(line[0] not in "#!" for line in head[1:])
+        marks = "#!" if is_plain else "!"
         plain = [line for line in head if line[0] not in marks]
         if len(plain) < 2:
             raise refusal("marked_lines", n=len(plain))
@@ -264,9 +261,7 @@ class TextTable:
             name, *values = [cell.strip().strip('"') for cell in cells]
             others += [] if mark else [" ".join(filter(None, [name, *values]))]
             if not mark and len(cells) == len(self.header) and sum(map(bool, values)) > 1:
-                # Cells that were merged are blank after the first.
-                values = [*accumulate(values, lambda previous, value: value or previous)]
-                self.above.setdefault(name or next(filter(None, values)), values)
+                self.above.setdefault(name or next(filter(None, values)), _spread(values))
             name = name.strip('"!')
             if mark == "!" and name.startswith("Sample_") and any(values):
                 # It may end early.
@@ -288,31 +283,23 @@ class TextTable:
         used = [at for at, cells in enumerate(zip(header, *below, strict=False)) if any(cells)][1:]
 
         def is_complete(names: list[str]) -> bool:
-            found = {names[at] for at in used}
-            return all(found) and len(found) == len(used)
+            return len({names[at] for at in used} - {""}) == len(used)
 
         def join(groups: list[str], cells: list[str]) -> list[str]:
-            groups = [*accumulate(groups[1:], lambda previous, name: name or previous)]
-            joined = [" ".join(pair).strip() for pair in zip(groups, cells[1:], strict=True)]
-            return [cells[0] or header[0], *joined]
+            pairs = zip(_spread(groups[1:]), cells[1:], strict=True)
+            return [cells[0] or header[0], *(" ".join(pair).strip() for pair in pairs)]
 
-        if len({header[at] for at in used} - {""}) == len(used):
-            return 0
-        for row in reversed(above):
-            if len(row) == len(header) and is_complete(names := join(row, header)):
-                self.header = names
-        for n_lines, row in enumerate(below, 1):
+        found = [(0, header)]
+        found += [(0, join(row, header)) for row in reversed(above) if len(row) == len(header)]
+        for n_lines, row in enumerate([] if is_complete(header) else below, 1):
             cells = [cell.strip() for cell in row]
             is_text = {*CellParser().numbers([cell for cell in cells if cell])} <= {None}
-            is_part = is_text or cells[0] == header[0] == ""
-            if is_complete(self.header) or len(cells) != len(header) or not is_part:
+            if len(cells) != len(header) or not (is_text or cells[0] == header[0] == ""):
                 break
             plain = [cell or name for cell, name in zip(cells, header, strict=True)]
-            for names in (plain, join(header, cells)):
-                if is_text and is_complete(names):
-                    self.header = names
-                    return n_lines
-        return 0
+            found += [(n_lines, names) for names in (plain, join(header, cells)) if is_text]
+        n_lines, self.header = next((one for one in found if is_complete(one[1])), found[0])
+        return n_lines
 
     def _parse(self, lines: Lines, parser: CellParser) -> None:
         """Read the cells of all lines of data, and note which are of an unusual kind."""
@@ -386,6 +373,11 @@ class TextTable:
         return is_value or (not n_numbers and 2 * n_filled < width)
 
 
+def _spread(groups: list[str]) -> list[str]:
+    # Cells that were merged are blank after the first.
+    return [*accumulate(groups, lambda previous, name: name or previous)]
+
+
 def _split_lines(file: Path, text: str) -> Lines:
     """Return the lines that are not empty, and their numbers from 1."""
     text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
@@ -394,8 +386,7 @@ def _split_lines(file: Path, text: str) -> Lines:
         # A name with a line break, as Excel writes it.
         (number, line), (_, more) = lines[:2]
         lines[:2] = [(number, f"{line.strip()} {more}")]
-    first = lines[0][1] if lines else ""
-    if re.match(r"\^(DATABASE|SERIES|PLATFORM|SAMPLE) *=", first):
+    if lines and re.match(r"\^(DATABASE|SERIES|PLATFORM|SAMPLE) *=", lines[0][1]):
         refuse_format(file, "SOFT of GEO", "".join(file.suffixes[-2:]))
     if len(lines) < 2:
         raise refusal("few_lines", n=len(lines))
