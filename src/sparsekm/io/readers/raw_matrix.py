@@ -274,10 +274,7 @@ def check_named(
 def assemble(
     raw: RawMatrix, settings: Settings, about: Mapping[str, Any], label: str | None = None
 ) -> RawMatrix:
-    """Check names, and read classes, groups and annotations from the columns about the samples.
-
-    `label` is the column of known classes, unless a setting names one.
-    """
+    """Check names, and read what is known of the samples; `label` is a column of classes."""
     raw.features = _check_names(raw.features, "feature", raw.remarks)
     if raw.samples is not None:
         raw.samples = _check_names(raw.samples, "sample", raw.remarks)

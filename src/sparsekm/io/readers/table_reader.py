@@ -1,8 +1,4 @@
-"""Reading a matrix from a table of text.
-
-The cells tell what lines and columns are. What is neither a name, a class nor a measurement is left
-out, which a remark says.
-"""
+"""Reading a matrix from a table of text, whose cells tell what lines and columns are."""
 
 from __future__ import annotations
 
@@ -219,10 +215,7 @@ class _Table(TextTable):
 
 
 def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMatrix:
-    """Read and check a matrix, whose remarks say what was guessed, changed and left out.
-
-    `text` is what another reader made of the file.
-    """
+    """Read and check a matrix from a file, or from the text that another reader made of it."""
     table = _Table(file, text, settings)
     remarks, transpose = table.remarks, table.transpose
     about, columns = _describe_samples(table), table.names(table.numeric)

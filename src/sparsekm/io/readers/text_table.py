@@ -1,7 +1,4 @@
-"""A text table, read once: numbers and text by line and column, and lines that are not data.
-
-This module does not know what a line or a column means.
-"""
+"""A text table, read once, whatever lines and columns mean: numbers and text, and other lines."""
 
 from __future__ import annotations
 
@@ -429,9 +426,7 @@ def _find_header(rows: Rows, width: int) -> int:
             # Names, if numbers follow, as in tables of OTUs; classes may stand between.
             after = next((row for other, row in rows[at + 1 :] if not other), [])
             is_followed = 2 * np.isfinite(as_numbers(after)).sum() >= len(after)
-            below = [row for other, row in rows[at + 1 : at + 2] if other == "#"]
-            is_last = all(len({*row}) < len(row) for row in below)
-            if len(cells) not in (width, width - 1) or not is_followed or not is_last:
+            if len(cells) not in (width, width - 1) or not is_followed:
                 continue
         return at
     return next(at for at, (mark, _) in enumerate(rows) if not mark)
