@@ -150,8 +150,7 @@ def find_orientation(
     Lines that are only numbered have names []. `texts` are columns, `aside` lines of text.
     """
     names, texts = [*(lines or ())], texts or {}
-    plain = [name for name in columns if not is_a(name, "feature_annotations")] or columns
-    line, column = weigh_names(names), weigh_names(plain)
+    line, column = weigh_names(names), weigh_names(columns)
     if not has_header:
         column = column._replace(score=0.0, default=True)
     # One letter may be anything, as the B of limma.
@@ -172,7 +171,7 @@ def find_orientation(
         numbers = max(numbers, 0.0) if is_tall else numbers
     weights = [
         (line.score, "line names such as {}", names),
-        (-column.score, "column names such as {}", plain),
+        (-column.score, "column names such as {}", columns),
         (_weigh_heading(heading, line.score, column.score), "the heading {}", [heading]),
         (-2.0 * (not names), "lines without names", []),
         (about, "columns such as {}", of_features or of_samples),

@@ -74,9 +74,8 @@ class RawMatrix:
     """A checked float32 matrix of n samples and p features, and what is known of them.
 
     It is never held completely. `read` returns an iterator over consecutive rows, all arrays or all
-    sparse, in parts of any height; NaN is a missing value. `changes` are applied to each block,
-    given its rows: a change must treat every row by itself, so that values do not depend on the
-    blocks, and keep the number of stored values.
+    sparse, in parts of any height; NaN is a missing value. `changes` of each block, given its rows,
+    must treat every row by itself and keep the number of stored values.
     """
 
     shape: tuple[int, int]

@@ -32,8 +32,7 @@ class _Table(TextTable):
     """A table whose lines and columns are described, by index.
 
     `rows` and `numeric` hold measurements, `aside` are other lines, `text` other columns; `edge` is
-    the column with the names of all lines, if there is one, and `edges` these names. `transpose`
-    tells that lines hold features.
+    a column with the names of all lines, `edges`. `transpose` tells that lines hold features.
     """
 
     def __init__(self, file: Path, text: str | None, settings: Settings) -> None:
@@ -170,11 +169,9 @@ class _Table(TextTable):
             is_measured = n >= _FEWEST_IDS and (np.rint(others) != others).any()
             if is_measured if 0 in whole else is_large:
                 return 0
-        unique = [at for at in texts if size[at] == n]
-        if unique:
-            return unique[0]
         is_turned = settings.transpose is True and self.has_header
-        return min([*texts, *numbers], default=None) if is_turned else None
+        unique = [at for at in texts if size[at] == n]
+        return min(unique or [*texts, *numbers] * is_turned, default=None)
 
     def _find_orientation(self) -> bool:
         """Decide whether lines hold features, and say so."""

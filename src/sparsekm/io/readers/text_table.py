@@ -113,9 +113,8 @@ def find_decimal(cells: Iterable[str], separator: str) -> tuple[str, str | None]
     unsure = found[","] or (found["."] if separator == ";" else [])
     if unsure and not (found[","] and found["."]):
         mark, other = (",", ".") if found[","] else (".", ",")
-        one, thousand = unsure[0].replace(",", "."), re.sub("[.,]", "", unsure[0])
-        about = {"one": one, "thousand": thousand, "mark": mark, "other": other}
-        raise refusal("decimal", cell=unsure[0], **about)
+        about = {"one": unsure[0].replace(",", "."), "thousand": re.sub("[.,]", "", unsure[0])}
+        raise refusal("decimal", cell=unsure[0], mark=mark, other=other, **about)
     return ".", None
 
 
@@ -211,8 +210,7 @@ class TextTable:
         is_wide = sum(len(line) for _, line in lines[: n_above + 10]) > _WIDE_HEAD
         head = [line for _, line in lines[: n_above + (10 if is_wide else _LINES_LOOKED_AT)]]
         # Names such as #101 may follow the header.
-        is_plain = n_above or any(line[0] not in "#!" for line in head[1:])
-        marks = "#!" if is_plain else "!"
+        marks = "#!" if n_above or any(line[0] not in "#!" for line in head[1:]) else "!"
         plain = [line for line in head if line[0] not in marks]
         if len(plain) < 2:
             raise refusal("marked_lines", n=len(plain))
@@ -245,7 +243,6 @@ class TextTable:
         if not _is_data(self.header, below):
             return at + 1
         self.has_header = False
-        # Blank where the names of lines may be.
         first = "" if CellParser().numbers(names[:1]) == [None] else "column1"
         self.header = [first, *(f"column{k}" for k in range(2, len(names) + 1))]
         self.remarks.append(say("no_header", n=len(names)))
@@ -258,10 +255,10 @@ class TextTable:
             name, *values = [cell.strip().strip('"') for cell in cells]
             others += [] if mark else [" ".join(filter(None, [name, *values]))]
             if not mark and len(cells) == len(self.header) and sum(map(bool, values)) > 1:
-                self.above.setdefault(name or next(filter(None, values)), _spread(values))
+                values = [*accumulate(values, lambda previous, value: value or previous)]
+                self.above.setdefault(name or next(filter(None, values)), values)
             name = name.strip('"!')
             if mark == "!" and name.startswith("Sample_") and any(values):
-                # It may end early.
                 values += [""] * (len(self.header) - len(cells))
                 keys = {value.partition(": ")[0] for value in values if ": " in value}
                 keys = keys if len(keys) == 1 and "characteristics" in name else set()
@@ -271,11 +268,8 @@ class TextTable:
             self.remarks.append(say("above", n=len(others), first=others[0][:40]))
 
     def _join_headers(self, above: list[list[str]], below: list[list[str]]) -> int:
-        """Complete names that are blank or repeat, and return how many lines that took.
-
-        A cell that several lines share is blank in some of them; one that several columns share,
-        such as the name of a group, is blank after the first.
-        """
+        """Complete names that are blank or repeat by other lines, and return how many it took."""
+        # Cells that lines or columns share are blank but for the first.
         header = self.header
         used = [at for at, cells in enumerate(zip(header, *below, strict=False)) if any(cells)][1:]
 
@@ -283,7 +277,8 @@ class TextTable:
             return len({names[at] for at in used} - {""}) == len(used)
 
         def join(groups: list[str], cells: list[str]) -> list[str]:
-            pairs = zip(_spread(groups[1:]), cells[1:], strict=True)
+            groups = [*accumulate(groups[1:], lambda previous, name: name or previous)]
+            pairs = zip(groups, cells[1:], strict=True)
             return [cells[0] or header[0], *(" ".join(pair).strip() for pair in pairs)]
 
         found = [(0, header)]
@@ -368,11 +363,6 @@ class TextTable:
         n_numbers = np.isfinite(self.values[n - 1, 1:]).sum()
         is_value = n_filled == n_numbers == 1 and len(cells) < width
         return is_value or (not n_numbers and 2 * n_filled < width)
-
-
-def _spread(groups: list[str]) -> list[str]:
-    # Cells that were merged are blank after the first.
-    return [*accumulate(groups, lambda previous, name: name or previous)]
 
 
 def _split_lines(file: Path, text: str) -> Lines:
