@@ -210,7 +210,7 @@ class TextTable:
         is_wide = sum(len(line) for _, line in lines[: n_above + 10]) > _WIDE_HEAD
         head = [line for _, line in lines[: n_above + (10 if is_wide else _LINES_LOOKED_AT)]]
         # Names such as #101 may follow the header.
-        marks = "#!" if n_above or any(line[0] not in "#!" for line in head[1:]) else "!"
+        marks = "#!" if any(line[0] not in "#!" for line in head[n_above + 1 :]) else "!"
         plain = [line for line in head if line[0] not in marks]
         if len(plain) < 2:
             raise refusal("marked_lines", n=len(plain))
