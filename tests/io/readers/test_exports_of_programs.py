@@ -63,6 +63,11 @@ CONDITIONS = lines(
     ["gene", *["rep1", "rep2", "rep3"] * 2],
     *numbered(UNKNOWN, 6),
 )
+LIMITS = lines(
+    ["Material", "Sample ID", "C0", "C2", "C3"],
+    ["LOD", "", 0.1, 0.2, 0.1],
+    *(["Plasma", *row] for row in numbered(PEOPLE, 3)),
+)
 HEADING = ["id", "Name", "Description"]
 GCT, *_ = genes(HEADING, FOUR, range(6), UNKNOWN, "na", above="#1.2\n6\t4\n")
 MOTHUR, *_ = samples(["label", "Group", "numOtus"], ["Otu01", "Otu02"], [0.03] * 4, MOVING, 2)
@@ -91,6 +96,8 @@ READ = {
     "sequences of DADA2": samples([""], SEQUENCES, MOVING),
     "OTUs of mothur": (MOTHUR, MOVING, ["numOtus", "Otu01", "Otu02"]),
     "samples of two groups": genes(["Genes"], SIX, UNKNOWN),
+    "numbers of records": samples(["MRN"], ["BUN", "HCO3"], range(700, 706)),
+    "a line of limits without a name": (LIMITS, PEOPLE, ["C0", "C2", "C3"]),
     "names that begin like comments": samples(
         ["Animal"], ["Speed", "Entries"], ["#101", "#102", "#103"]
     ),
@@ -129,11 +136,11 @@ def test_utf_16_is_read_without_its_mark(put):
 
 
 WINE = lines(*([1 + at // 4, *row] for at, row in enumerate(values(12, 3))))
-SHEET = write(["MRN", "BUN", "HCO3"], range(700_123, 700_151, 3))
+SHEET = write(["Matrikel", "BUN", "HCO3"], range(700_123, 700_151, 3))
 MARKS = write(["Name", "Aufgabe 1", "Aufgabe 2", "Summe"], ["Ann A", "Bob B", "Cyd C", "Dan D"])
 NAMED = {
     "a class in the first column": (WINE, "set labels: column1 if 'column1' holds known classes"),
-    "numbers of patients": (SHEET, "Set ignore: [MRN] to leave them out"),
+    "numbers of patients": (SHEET, "Set ignore: [Matrikel] to leave them out"),
     "sums in German": (
         MARKS,
         "columns [Summe] describe the samples or are totals and are left out",
@@ -150,6 +157,9 @@ def test_what_may_be_no_feature_is_named(put, kind):
 CURED = {
     "a column behind others of annotation": genes(
         ["ID", "Evidence", "Note"], SIX, UNKNOWN, [2.5, 9, 4, 6, 3.5, 8], "x"
+    ),
+    "annotation of another size, with marks of footnotes": genes(
+        ["Gene name d", "Start f"], FOUR, UNKNOWN, range(40_000, 46_000, 1000)
     ),
     "a number that is always the same": genes(["gene", "reads"], SIX, UNKNOWN, 12.5),
 }

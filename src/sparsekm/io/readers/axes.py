@@ -1,7 +1,6 @@
 """What an axis of a table holds by its names and values: samples, features, or neither.
 
-`known_names.json` lists the words, headings and symbols that are known, and the forms of names that
-databases, instruments and laboratories use, as parts of a regular expression.
+`known_names.json` lists words and headings, and forms of names as parts of a regular expression.
 """
 
 from __future__ import annotations
@@ -162,6 +161,8 @@ def find_orientation(
     known = {*of_features, *of_samples}
     classes = [name for name in texts if name not in known and few_levels(texts[name])]
     levels = 0.0 if values is None else _weigh_levels(values[:500, :500])
+    # Numbers that annotate features differ in level, too.
+    levels *= levels > 0 or not any(is_a(name, "annotating") for name in columns[:_LOOKED_AT])
     n_lines = len(names) if values is None else len(values)
     is_tall, is_wide = n_lines >= _TALL * len(columns), len(columns) >= _WIDE * n_lines
     numbers = 0.0

@@ -21,7 +21,6 @@ from sparsekm.io.input_error import InputError, reason_of
 
 MOST_SHOWN = 10  # names in a message that only describes
 
-
 # Endings of formats that are not read, and the command that writes one that is; all messages.
 KNOWN_FORMATS, _TEXTS = (
     json.loads(Path(__file__).with_name(f"{name}.json").read_text(encoding="utf-8"))

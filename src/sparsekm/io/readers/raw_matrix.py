@@ -101,8 +101,7 @@ class RawMatrix:
     remarks: list[str] = field(default_factory=list)
     # Once it is normalised: what is to be subtracted from a sparse matrix, means and standard
     # deviations before z-scoring, all (p,); the median of the samples' totals of counts; the
-    # constant features, which cannot separate clusters and were dropped; and how many features
-    # `n_top_features` left out.
+    # constant features, which were dropped; and how many `n_top_features` left out.
     center: np.ndarray | None = None
     means: np.ndarray | None = None
     deviations: np.ndarray | None = None

@@ -133,12 +133,12 @@ class _Table(TextTable):
         n, cells = len(self.rows), {at: self.column(at) for at in [*texts, *ids]}
         size = {at: len({*cells[at]}) for at in cells}
         whole = [at for at in cells if size[at] == n and all(map(str.isdecimal, cells[at]))]
-        # An id of features gives way to their names.
-        is_name = is_called(0, "feature_heading") and not axes.tidy(header[0]).endswith("id")
-        is_name = is_name and not axes.is_row_numbers("id", cells.get(0, []))
-        is_name = (is_name and size.get(0) == n) or (is_called(0, "sample_heading") and 0 in whole)
-        if 0 in numbers and is_name:
-            return 0
+        if 0 in numbers and size[0] == n:
+            # An id of features gives way to their names.
+            is_id = axes.tidy(header[0]).endswith("id") or axes.is_row_numbers("id", cells[0])
+            is_name = is_called(0, "feature_heading") and not is_id
+            if is_name or (0 in whole and is_called(0, "sample_heading")):
+                return 0
         about = [at for at in texts if is_called(at, "feature_annotations", "sample_annotations")]
         about = [at for at in about if not is_called(at, "sample_heading", "numbering")]
         # Where the cells of one differ, others hold times of entry, say, or family names.
@@ -236,10 +236,6 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
         _say_text(table, dict.fromkeys(table.names(table.text), ()), "columns")
     left = axes.list_describing(features, X, settings.keep, remarks, lines=transpose)
     used = _without(table, features, left, f"described_by_{sides[1]}")
-    nameless = [at for at in used if features[at].strip("- ") in ("", "NA", "nan")]
-    if transpose and 0 < len(nameless) < len(used):
-        remarks.append(say("nameless", n=len(nameless)))
-        used = np.setdiff1d(used, nameless)
     about = {name: [cells[at] for at in chosen] for name, cells in about.items()}
     _say_text(table, about, sides[1])
     if len(table.aside) and not transpose:
@@ -364,7 +360,13 @@ def _without(table: _Table, names: Sequence, left: list[str], kind: str) -> np.n
     told = [name for name in left if name in gone and name and name != "Unnamed: 0"]
     if told:
         table.remarks.append(say(kind, names=told, most=told[:20]))
-    return np.array([at for at, name in enumerate(names) if name not in gone], dtype=np.intp)
+    found = [at for at, name in enumerate(names) if name not in gone]
+    # Lines of limits, or of probes without a gene, where others have a name.
+    blank = [at for at in found if str(names[at]).strip("- ") in ("", "NA", "nan")]
+    if kind.endswith("lines") and 0 < len(blank) < len(found):
+        table.remarks.append(say("nameless", n=len(blank)))
+        found = sorted({*found} - {*blank})
+    return np.array(found, dtype=np.intp)
 
 
 def _say_text(table: _Table, texts: Mapping[str, Sequence[str]], kind: str) -> None:

@@ -134,9 +134,8 @@ def split(line: str, separator: str) -> tuple[list[str], bool]:
 class TextTable:
     """The cells of a table, (lines, columns), from a file or from `text` that was made of one.
 
-    `values` are NaN where a cell is missing or, as `is_text` tells, text. `numbers` are those of
-    the `lines` in the file. `above` holds values above the header, by name. In GCT,
-    `n_annotations` columns after the first annotate, and `n_described` lines.
+    `values` are NaN where a cell is missing or, as `is_text` tells, text. `above` holds values by
+    name, above the header. In GCT, `n_annotations` columns and `n_described` lines annotate.
     """
 
     def __init__(
