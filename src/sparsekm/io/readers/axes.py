@@ -162,7 +162,7 @@ def find_orientation(
     classes = [name for name in texts if name not in known and few_levels(texts[name])]
     levels = 0.0 if values is None else _weigh_levels(values[:500, :500])
     # Numbers that annotate features differ in level, too.
-    levels *= levels > 0 or not any(is_a(name, "annotating") for name in columns[:_LOOKED_AT])
+    levels *= levels >= 0 or not any(is_a(name, "annotating") for name in columns[:_LOOKED_AT])
     n_lines = len(names) if values is None else len(values)
     is_tall, is_wide = n_lines >= _TALL * len(columns), len(columns) >= _WIDE * n_lines
     numbers = 0.0
@@ -312,11 +312,11 @@ def list_describing(
 
 def _list_levels(names: Sequence[str], X: np.ndarray, index: Mapping[str, int]) -> list[str]:
     """List the first and last feature if they alone are a few whole numbers, as of classes."""
-    whole = {name for name in names if (X[:, index[name]] % 1 == 0).all()}
-    ends = [name for name in dict.fromkeys([*names[:1], *names[-1:]]) if name in whole]
-    counts = [Counter(X[:, index[name]].tolist()) for name in ends if 2 * len(whole) < len(names)]
-    is_class = [2 <= len(of) <= _FEW_LEVELS and min(of.values()) > 1 for of in counts]
-    return [name for name, is_one in zip(ends, is_class, strict=False) if is_one]
+    ends = dict.fromkeys([*names[:1], *names[-1:]])
+    counts = {name: Counter(X[:, index[name]].tolist()) for name in ends}
+    few = [one for one, of in counts.items() if 1 < len(of) <= _FEW_LEVELS and min(of.values()) > 1]
+    n_whole = sum((X[:, index[name]] % 1 == 0).all() for name in names) if few else 0
+    return [name for name in few if (X[:, index[name]] % 1 == 0).all() and 2 * n_whole < len(names)]
 
 
 def _is_numbering(name: str, X: np.ndarray, at: int) -> bool:
