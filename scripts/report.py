@@ -33,5 +33,6 @@ def main(snakemake, progress):
         genes_of_interest=params.genes_of_interest,
         ages=ages,
         gene_sets=read_gene_sets(files.gene_sets) if files.gene_sets else None,
+        n_processes=snakemake.threads,
         progress=progress.counting("data sets"),
     )

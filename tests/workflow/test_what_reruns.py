@@ -184,6 +184,7 @@ def jobs_on_the_page(rules, row):
     """Read "scope: `rule`, `rule`; `rule` ..." as a set of jobs."""
     if rules == "nothing":
         return set()
+    fixed = [method for method in METHODS if method not in RESAMPLED]
     scopes = {
         "that age": ([row.age], METHODS),
         "that matrix": ([row.matrix], METHODS),
@@ -191,6 +192,7 @@ def jobs_on_the_page(rules, row):
         "ages": (AGES, METHODS),
         "tuned methods": (DATASETS, TUNED),
         "`sparse`": (DATASETS, RESAMPLED),
+        "all but `sparse`": (DATASETS, fixed),
         "sparse methods": (DATASETS, TUNED + RESAMPLED),
         "": (DATASETS, METHODS),
     }
@@ -198,7 +200,11 @@ def jobs_on_the_page(rules, row):
     for part in rules.split(";"):
         scope, _, listed = part.rpartition(":")
         for rule in re.findall(r"`(\w+)`", listed):
-            jobs |= expand(rule, *scopes[scope.strip()], row)
+            if scope.strip() == "all but `sparse` of ages":
+                of_ages = expand(rule, AGES, RESAMPLED, row)
+                jobs |= expand(rule, DATASETS, METHODS, row) - of_ages
+            else:
+                jobs |= expand(rule, *scopes[scope.strip()], row)
     return jobs
 
 

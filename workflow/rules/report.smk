@@ -16,6 +16,7 @@ rule report:
         "results/benchmarks/report.tsv"
     conda:
         "../../envs/sparsekm.yaml"
+    threads: max(1, min(4, len(DATASETS)))
     resources:
         **needs(memory=(1000, 0.5), minutes=(20, 0)),
     params:

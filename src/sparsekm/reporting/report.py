@@ -12,6 +12,7 @@ import yaml
 
 from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.io.atomic import write_bytes
+from sparsekm.pipeline.bounded_process import share_among_processes
 from sparsekm.pipeline.registry import METHODS, get_method
 from sparsekm.reporting import clusters, comparison_tables, gene_tables
 from sparsekm.reporting.figures import draw_figures
@@ -36,6 +37,7 @@ def write_report(
     genes_of_interest: Sequence[str] | str = "auto",
     ages: Mapping[str, Any] | None = None,
     gene_sets: GeneSets | None = None,
+    n_processes: int = 1,
     progress: Any = None,
 ) -> None:
     """Write the report on some data sets atomically, in the order of `results`.
@@ -44,17 +46,22 @@ def write_report(
     folder `figures` receives every figure as ``{dataset}_{figure}.svg``, ``.png`` and ``.pdf``, to
     which the page links; `record` is called with their paths before they are written. `ages` are of
     `view_ages`, `paper` of `read_paper_tables`, `genes_of_interest` those of `choose_genes`, and
-    `gene_sets` the tested ones.
+    `gene_sets` the tested ones. So many processes share the data sets.
     """
     configuration = dict(configuration or {})
-    drawn, views = {}, []
-    for done, result in enumerate(results, start=1):
+    matrices = configuration.get("matrices") or {}
+
+    def view(result: DatasetResult) -> dict[str, Any]:
         chosen = gene_tables.choose_genes(result, genes_of_interest)
-        drawn[result.name] = draw_figures(result, chosen)
-        settings = (configuration.get("matrices") or {}).get(result.name)
-        views.append(_view_dataset(result, drawn[result.name], chosen, settings))
+        figures = draw_figures(result, chosen)
+        return _view_dataset(result, figures, chosen, matrices.get(result.name))
+
+    views = []
+    for done, shown in enumerate(share_among_processes(view, results, n_processes), start=1):
+        views.append(shown)
         if progress is not None:
             progress(done, len(results))
+    drawn = {shown["name"]: shown["figures"] for shown in views}
     if ages is not None:
         drawn["genes"] = [ages["figure"]]
     if figures is not None:
