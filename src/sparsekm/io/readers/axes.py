@@ -1,7 +1,6 @@
 """What an axis of a table holds by its names and values: samples, features, or neither.
 
-`known_names.json` lists the words, headings and symbols that are known, and the forms of names that
-databases, instruments and laboratories use, as parts of a regular expression.
+`known_names.json` lists words and headings, and forms of names as parts of a regular expression.
 """
 
 from __future__ import annotations
@@ -147,13 +146,10 @@ def find_orientation(
 ) -> tuple[bool | None, str]:
     """Decide whether lines hold features, None if both readings are equally good, and say why.
 
-    Evidence is weighed: the names of lines, [] if they are only numbered, under their `heading`;
-    those of columns with numbers; and, of a table of text, its columns of text, the names of lines
-    of text that were set aside, the shape and the values.
+    Lines that are only numbered have names []. `texts` are columns, `aside` lines of text.
     """
     names, texts = [*(lines or ())], texts or {}
-    plain = [name for name in columns if not is_a(name, "feature_annotations")] or columns
-    line, column = weigh_names(names), weigh_names(plain)
+    line, column = weigh_names(names), weigh_names(columns)
     if not has_header:
         column = column._replace(score=0.0, default=True)
     # One letter may be anything, as the B of limma.
@@ -165,6 +161,8 @@ def find_orientation(
     known = {*of_features, *of_samples}
     classes = [name for name in texts if name not in known and few_levels(texts[name])]
     levels = 0.0 if values is None else _weigh_levels(values[:500, :500])
+    # Numbers that annotate features differ in level, too.
+    levels *= levels >= 0 or not any(is_a(name, "annotating") for name in columns[:_LOOKED_AT])
     n_lines = len(names) if values is None else len(values)
     is_tall, is_wide = n_lines >= _TALL * len(columns), len(columns) >= _WIDE * n_lines
     numbers = 0.0
@@ -174,7 +172,7 @@ def find_orientation(
         numbers = max(numbers, 0.0) if is_tall else numbers
     weights = [
         (line.score, "line names such as {}", names),
-        (-column.score, "column names such as {}", plain),
+        (-column.score, "column names such as {}", columns),
         (_weigh_heading(heading, line.score, column.score), "the heading {}", [heading]),
         (-2.0 * (not names), "lines without names", []),
         (about, "columns such as {}", of_features or of_samples),
@@ -247,38 +245,43 @@ def list_annotating(names: Sequence[str], *, lines: bool = False) -> list[str]:
     return left
 
 
-def list_doubtful(columns: Sequence[str], X: np.ndarray) -> list[str]:
-    """List the columns of numbers, (lines, columns), that may annotate features and not be samples.
+def list_doubtful(columns: Sequence[str], X: np.ndarray, parts: np.ndarray) -> list[str]:
+    """List the columns of numbers that may annotate features, in lines, and not be samples.
 
-    Their names differ from most others and contain a word for an annotation, or their values are
-    of another kind: the only whole numbers, or of another size by far.
+    Their values are all the same, or their names are unlike most and they are in another of the
+    `parts` of the table, their names contain a word for it, or their values are of another kind.
     """
     names = pd.Series([*columns], dtype=object)
     if len(names) < 3:
         return []
+    values = pd.DataFrame(np.where(np.isfinite(X), X, np.nan))
+    is_same = (values.nunique() == 1) & (values.max() > 0) & (len(values) > 2)
+    is_same &= 2 * is_same.sum() < len(names)
     annotates, shapes = names.map(lambda name: is_a(name, "annotating")), names.map(shape_of)
-    common, count = Counter(shapes).most_common(1)[0]
-    is_other = names.map(lambda name: is_a(name, "comparing") or weigh_names([name]).score >= 0)
-    is_other &= (shapes != common) | (2 * count <= len(names))
+    counts = shapes.map(Counter(shapes))
+    # A few samples of each group may have the same form.
+    is_few = (counts < 3) & ((counts < counts.max()) | (2 * counts <= len(names)))
+    is_other = is_few & names.map(lambda name: weigh_names([name]).score >= 0)
+    is_other |= names.map(lambda name: is_a(name, "comparing")) & (2 * counts <= len(names))
     is_other = annotates if is_other.all() else is_other
     if is_other.all():
-        return []
-    values = pd.DataFrame(np.where(np.isfinite(X), X, np.nan))
+        return names[is_same].tolist()
     whole = ((values == values.round()) | values.isna()).all()
     size = np.log10(1e-9 + values.abs().median().fillna(0))
     is_odd = abs(size - size[~is_other].median()) > 1.3
     if not whole[~is_other].any():
         is_odd |= whole
-    return names[is_other & (is_odd | annotates)].tolist()
+    part, n_there = Counter(parts).most_common(1)[0]
+    is_apart = (parts != part) & (2 * n_there > len(parts))
+    return names[is_same | (is_other & (is_odd | annotates | is_apart))].tolist()
 
 
 def list_describing(
     features: Sequence[str], X: np.ndarray, keep: Sequence[str], remarks: list[str], *, lines: bool
 ) -> list[str]:
-    """List the features of a matrix (samples, features) that describe the samples or sum them up.
+    """List features, which may be lines, that describe the samples (samples, features) or sum up.
 
-    Where a third or more are descriptions, as in clinical tables, they are kept with a remark, but
-    for classes. `lines` tells that the features are lines of the table.
+    Where a third or more are descriptions, as in clinical tables, only classes are listed.
     """
     index = {name: at for at, name in enumerate(features) if name not in keep}
     gone = {name for name in index if is_a(name, "special_lines", "totals")}
@@ -287,20 +290,33 @@ def list_describing(
     described = [name for name in index if is_a(name, *kinds)]
     rest = [name for name in features if name in index and name not in {*described, *gone}]
     classes = [name for name in described if is_a(name, "class_headings")]
-    if 2 * len(described) < len(rest):
+    left = []
+    if 2 * len(described) < len(rest) or (rest and weigh_names(rest).score > 1):
         gone |= {*described}
     elif rest:
-        values = {name: X[:, index[name]] for name in classes}
-        levels = {name: np.unique(x[np.isfinite(x)]) for name, x in values.items()}
-        gone |= {name for name in classes if len(levels[name]) <= _FEW_LEVELS}
+        levels = {name: pd.Series(X[:, index[name]]).nunique() for name in classes}
+        gone |= {name for name in classes if levels[name] <= _FEW_LEVELS}
         left = [name for name in described if name not in gone]
-        remarks += [say("may_describe", names=left)] * bool(left)
+    if not lines and rest[:1] == [*features[:1]] and _differ(first := X[:, 0]):
+        # Large numbers that are close to each other may be those of patients.
+        is_far = first.min() > 10 * np.nanmax(X[:, 1:], initial=1)
+        left = rest[:1] * bool(is_far and first.max() < 2 * first.min()) + left
+    remarks += [say("may_describe", names=left)] * bool(left)
     sums = [name for name in rest if len(name) > 1 and is_a(name, "summaries")]
     remarks += [say("may_sum_up", names=sums)] * (0 < len(sums) < len(rest))
-    found = [name for name in classes if name in gone]
+    found = [name for name in classes if name in gone] or _list_levels(rest, X, index)
     if found and not lines:
         remarks.append(say("may_be_classes", name=found[0]))
     return [name for name in features if name in gone]
+
+
+def _list_levels(names: Sequence[str], X: np.ndarray, index: Mapping[str, int]) -> list[str]:
+    """List the first and last feature if they alone are a few whole numbers, as of classes."""
+    ends = dict.fromkeys([*names[:1], *names[-1:]])
+    counts = {name: Counter(X[:, index[name]].tolist()) for name in ends}
+    few = [one for one, of in counts.items() if 1 < len(of) <= _FEW_LEVELS and min(of.values()) > 1]
+    n_whole = sum((X[:, index[name]] % 1 == 0).all() for name in names) if few else 0
+    return [name for name in few if (X[:, index[name]] % 1 == 0).all() and 2 * n_whole < len(names)]
 
 
 def _is_numbering(name: str, X: np.ndarray, at: int) -> bool:
@@ -308,6 +324,9 @@ def _is_numbering(name: str, X: np.ndarray, at: int) -> bool:
     values = X[:, at]
     if at == 0 and len(X) > _FEW_LEVELS and values[0] in (0, 1) and (np.diff(values) == 1).all():
         return True
+    return _differ(values) and is_a(name, "numbering") and (len(name) != 1 or name == "X")
+
+
+def _differ(values: np.ndarray) -> bool:
     steps = np.diff(np.sort(values))
-    is_whole = len(steps) > 1 and ((steps > 0) & (steps % 1 == 0)).all()
-    return bool(is_whole) and is_a(name, "numbering") and (len(name) != 1 or name == "X")
+    return len(steps) > 1 and bool(((steps > 0) & (steps % 1 == 0)).all())

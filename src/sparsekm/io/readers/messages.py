@@ -21,7 +21,6 @@ from sparsekm.io.input_error import InputError, reason_of
 
 MOST_SHOWN = 10  # names in a message that only describes
 
-
 # Endings of formats that are not read, and the command that writes one that is; all messages.
 KNOWN_FORMATS, _TEXTS = (
     json.loads(Path(__file__).with_name(f"{name}.json").read_text(encoding="utf-8"))
@@ -100,10 +99,7 @@ def need(package: str, what: str, extra: str) -> Any:
 
 @contextmanager
 def explain_damage(kind: str, cure: str) -> Iterator[None]:
-    """Turn any error inside the block into a `MatrixError`, except that memory ran out.
-
-    A damaged file can cause almost any error anywhere inside the library that reads it.
-    """
+    """Turn any error of a library that reads a damaged file into a `MatrixError`."""
     try:
         yield
     except (MatrixError, MemoryError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.input_error import is_storable
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
-from sparsekm.io.readers.axes import KNOWN
+from sparsekm.io.readers.axes import KNOWN, is_a
 from sparsekm.io.readers.messages import refusal, say, suggest
 from sparsekm.io.table_settings import TableDescription
 
@@ -31,10 +30,6 @@ MIN_SAMPLES = 3  # the fewest that can be clustered
 MIN_LABELS = 2  # samples with a known class: the comparison needs a pair
 DUPLICATES = ("mean", "sum", "max", "first")  # how features of the same name may be merged
 _SMALLEST_COUNT = 30
-_MONTH = "jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec"
-_DATE = re.compile(
-    rf"(?i)\d{{1,2}}[-./]({_MONTH})|({_MONTH})[-./]\d{{1,2}}|\d{{4}}-\d\d-\d\d( 00:00:00)?"
-)
 # Text that means a missing class or group, as do None and NaN.
 _MISSING_LABELS = {"", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"}
 # What stands for a missing class as often as it names one.
@@ -79,9 +74,8 @@ class RawMatrix:
     """A checked float32 matrix of n samples and p features, and what is known of them.
 
     It is never held completely. `read` returns an iterator over consecutive rows, all arrays or all
-    sparse, in parts of any height; NaN is a missing value. `changes` are applied to each block,
-    given its rows: a change must treat every row by itself, so that values do not depend on the
-    blocks, and keep the number of stored values.
+    sparse, in parts of any height; NaN is a missing value. `changes` of each block, given its rows,
+    must treat every row by itself and keep the number of stored values.
     """
 
     shape: tuple[int, int]
@@ -107,8 +101,7 @@ class RawMatrix:
     remarks: list[str] = field(default_factory=list)
     # Once it is normalised: what is to be subtracted from a sparse matrix, means and standard
     # deviations before z-scoring, all (p,); the median of the samples' totals of counts; the
-    # constant features, which cannot separate clusters and were dropped; and how many features
-    # `n_top_features` left out.
+    # constant features, which were dropped; and how many `n_top_features` left out.
     center: np.ndarray | None = None
     means: np.ndarray | None = None
     deviations: np.ndarray | None = None
@@ -202,10 +195,7 @@ def _join(blocks: list[Block]) -> Block:
 
 
 class SparseRows:
-    """Compressed rows in a group with ``data``, ``indices`` and ``indptr``, (n, p), as slices.
-
-    Rows that do not add up raise a ValueError; indices are checked when they are read.
-    """
+    """Compressed rows in a group, (n, p), as slices; a ValueError if they do not add up."""
 
     def __init__(self, node: Any, shape: tuple[int, int]) -> None:
         self.shape, self._name = shape, node.name
@@ -260,11 +250,7 @@ def check_named(
     other: str = "",
     others: Sequence[str] = (),
 ) -> None:
-    """Refuse a setting with a name that is not among those there are.
-
-    `others` are the names on the other axis: they may be ignored too, and otherwise suggest that
-    the table is transposed.
-    """
+    """Refuse a setting with a name that is not among those of an axis; `others` may be ignored."""
     for key, name in settings.named.items():
         if name in settings.ignore:
             raise refusal("also_ignored", key=key, name=name)
@@ -286,10 +272,7 @@ def check_named(
 def assemble(
     raw: RawMatrix, settings: Settings, about: Mapping[str, Any], label: str | None = None
 ) -> RawMatrix:
-    """Check names, and read classes, groups and annotations from the columns about the samples.
-
-    `label` is the column of known classes, unless a setting names one.
-    """
+    """Check names, and read what is known of the samples; `label` is a column of classes."""
     raw.features = _check_names(raw.features, "feature", raw.remarks)
     if raw.samples is not None:
         raw.samples = _check_names(raw.samples, "sample", raw.remarks)
@@ -364,10 +347,7 @@ def _check_storable(what: str, texts: Iterable[str]) -> None:
 def merge_features(
     X: np.ndarray, features: list[str], how: str | None, remarks: list[str]
 ) -> tuple[np.ndarray, list[str]]:
-    """Merge the columns of features of the same name, and return X and the names.
-
-    By default values are averaged; counts are added. Missing values are passed over.
-    """
+    """Merge the columns of features of the same name: by default a mean, or a sum of counts."""
     counts = Counter(features)
     repeated = [name for name, count in counts.items() if count > 1 and name.strip()]
     if not repeated:
@@ -394,7 +374,7 @@ def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> lis
         folded.setdefault(" ".join(word.casefold().split()), []).append(word)
     alike = (words for words in folded.values() if len(words) > 1)
     remarks += [say("case", words=words, name=labels, n=len(words)) for words in alike]
-    dates = [name for name in raw.features if _DATE.fullmatch(name)]
+    dates = [name for name in raw.features if is_a(name, "date")]
     if dates:
         remarks.append(say("dates", n=len(dates), example=dates[0], names=dates))
     return [*remarks, *_on_values(raw, missing)]

@@ -131,11 +131,7 @@ class ReadingSize(NamedTuple):
 
 
 def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
-    """Return what a matrix may take while it is read and normalised.
-
-    Nothing if the file does not declare a size; reading it will then report the problem. A matrix
-    above the size limit is refused.
-    """
+    """Return what reading and normalising may take; nothing if the file declares no size."""
     file = Path(file)
     try:
         n_bytes = _text_bytes(file)

@@ -1,8 +1,4 @@
-"""Reading a matrix from a table of text.
-
-The cells tell what lines and columns are. What is neither a name, a class nor a measurement is left
-out, which a remark says.
-"""
+"""Reading a matrix from a table of text, whose cells tell what lines and columns are."""
 
 from __future__ import annotations
 
@@ -36,8 +32,7 @@ class _Table(TextTable):
     """A table whose lines and columns are described, by index.
 
     `rows` and `numeric` hold measurements, `aside` are other lines, `text` other columns; `edge` is
-    the column with the names of all lines, if there is one, and `edges` these names. `transpose`
-    tells that lines hold features.
+    a column with the names of all lines, `edges`. `transpose` tells that lines hold features.
     """
 
     def __init__(self, file: Path, text: str | None, settings: Settings) -> None:
@@ -72,9 +67,9 @@ class _Table(TextTable):
             header[0] = "column1"
         self.text = [at for at in self.text if at != self.edge]
         self.numeric = [at for at in self.numeric if at != self.edge]
-        if self.numeric[:1] == [0] and self.edge and axes.is_row_numbers(header[0], self.column(0)):
-            # Software numbered the lines.
-            self.numeric = self.numeric[1:]
+        # Software numbered the lines, perhaps twice.
+        numbering = [at for at in ids if axes.is_row_numbers(header[at], self.column(at))]
+        self.numeric = [at for at in self.numeric if self.edge is None or at not in numbering]
         if not self.numeric:
             kind, row = "one_cell" if len(header) == 1 else "all_text", [*self.rows, 0][0]
             cell = self.cells(row)[[0, *self.text][-1]].strip()
@@ -125,8 +120,10 @@ class _Table(TextTable):
     def _find_edge(self, ids: list[int]) -> int | None:
         """Return the column with the names of the lines, if there is one."""
         header, settings = self.header, self.settings
-        if settings.samples in header or self.is_gct:
-            return header.index(settings.samples) if settings.samples in header else 0
+        if settings.samples in header:
+            return header.index(settings.samples)
+        if self.is_gct:
+            return int(axes.is_row_numbers(header[0], self.column(0)))
 
         def is_called(at: int, *kinds: str) -> bool:
             return axes.is_a(header[at], *kinds)
@@ -136,8 +133,12 @@ class _Table(TextTable):
         n, cells = len(self.rows), {at: self.column(at) for at in [*texts, *ids]}
         size = {at: len({*cells[at]}) for at in cells}
         whole = [at for at in cells if size[at] == n and all(map(str.isdecimal, cells[at]))]
-        if 0 in numbers and is_called(0, "sample_heading") and 0 in whole:
-            return 0
+        if 0 in numbers and size[0] == n:
+            # An id of features gives way to their names.
+            is_id = axes.tidy(header[0]).endswith("id") or axes.is_row_numbers("id", cells[0])
+            is_name = is_called(0, "feature_heading") and not is_id
+            if is_name or (0 in whole and is_called(0, "sample_heading")):
+                return 0
         about = [at for at in texts if is_called(at, "feature_annotations", "sample_annotations")]
         about = [at for at in about if not is_called(at, "sample_heading", "numbering")]
         # Where the cells of one differ, others hold times of entry, say, or family names.
@@ -152,7 +153,11 @@ class _Table(TextTable):
         for at in (at for at in ids if at in numbers):
             is_first = at == numbers[0]
             is_id = is_called(at, "numbering") and (is_first or header[at].lower() not in ("", "x"))
-            if is_id and at in whole:
+            # Masses ascend, and have as many decimals each.
+            n_decimals = {len(cell.partition(".")[2]) for cell in cells[at]}
+            ascends = (np.diff(self.values[self.rows, at]) > 0).all()
+            is_mass = ascends and len(n_decimals) == 1 and n_decimals != {0}
+            if is_id and (at in whole or is_mass):
                 return at
             is_named = is_called(at, "feature_heading") or (at == 0 and not header[0])
             if is_first and is_named and size[at] == n:
@@ -165,7 +170,8 @@ class _Table(TextTable):
             if is_measured if 0 in whole else is_large:
                 return 0
         is_turned = settings.transpose is True and self.has_header
-        return min([*texts, *numbers], default=None) if is_turned else None
+        unique = [at for at in texts if size[at] == n]
+        return min(unique or [*texts, *numbers] * is_turned, default=None)
 
     def _find_orientation(self) -> bool:
         """Decide whether lines hold features, and say so."""
@@ -206,10 +212,7 @@ class _Table(TextTable):
 
 
 def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMatrix:
-    """Read and check a matrix, whose remarks say what was guessed, changed and left out.
-
-    `text` is what another reader made of the file.
-    """
+    """Read and check a matrix from a file, or from the text that another reader made of it."""
     table = _Table(file, text, settings)
     remarks, transpose = table.remarks, table.transpose
     about, columns = _describe_samples(table), table.names(table.numeric)
@@ -233,10 +236,6 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
         _say_text(table, dict.fromkeys(table.names(table.text), ()), "columns")
     left = axes.list_describing(features, X, settings.keep, remarks, lines=transpose)
     used = _without(table, features, left, f"described_by_{sides[1]}")
-    nameless = [at for at in used if features[at].strip("- ") in ("", "NA", "nan")]
-    if transpose and 0 < len(nameless) < len(used):
-        remarks.append(say("nameless", n=len(nameless)))
-        used = np.setdiff1d(used, nameless)
     about = {name: [cells[at] for at in chosen] for name, cells in about.items()}
     _say_text(table, about, sides[1])
     if len(table.aside) and not transpose:
@@ -341,12 +340,16 @@ def _refuse_annotation(table: _Table, columns: list[str], X: np.ndarray) -> None
     keep = table.settings.keep
     left = {*axes.list_annotating(columns)} - {*keep}
     others = [at for at, name in enumerate(columns) if name not in left]
-    doubtful = axes.list_doubtful([columns[at] for at in others], X[:1000, others])
+    # What is apart from most columns, behind text or other annotation.
+    parts = np.array(table.numeric)[others] - range(len(others))
+    doubtful = axes.list_doubtful([columns[at] for at in others], X[:1000, others], parts)
     doubtful = [name for name in doubtful if name not in keep]
     if doubtful and len(left) + len(doubtful) < len(columns):
         about = {"ignore": [*table.settings.ignore, *doubtful], "keep": [*keep, *doubtful]}
         raise refusal("doubtful", names=doubtful, **about)
-    if not others or (left and len(others) < MIN_SAMPLES):
+    # Without names, as STAR writes the counts of one sample.
+    is_one = not table.has_header and len(others) <= MIN_SAMPLES
+    if not others or is_one or (left and len(others) < MIN_SAMPLES):
         raise refusal("no_samples", names=columns)
 
 
@@ -357,7 +360,13 @@ def _without(table: _Table, names: Sequence, left: list[str], kind: str) -> np.n
     told = [name for name in left if name in gone and name and name != "Unnamed: 0"]
     if told:
         table.remarks.append(say(kind, names=told, most=told[:20]))
-    return np.array([at for at, name in enumerate(names) if name not in gone], dtype=np.intp)
+    found = [at for at, name in enumerate(names) if name not in gone]
+    # Lines of limits, or of probes without a gene, where others have a name.
+    blank = [at for at in found if str(names[at]).strip("- ") in ("", "NA", "nan")]
+    if kind.endswith("lines") and 0 < len(blank) < len(found):
+        table.remarks.append(say("nameless", n=len(blank)))
+        found = sorted({*found} - {*blank})
+    return np.array(found, dtype=np.intp)
 
 
 def _say_text(table: _Table, texts: Mapping[str, Sequence[str]], kind: str) -> None:

@@ -1,7 +1,4 @@
-"""A text table, read once: numbers and text by line and column, and lines that are not data.
-
-This module does not know what a line or a column means.
-"""
+"""A text table, read once, whatever lines and columns mean: numbers and text, and other lines."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import accumulate, chain, takewhile
 from pathlib import Path
@@ -115,9 +113,8 @@ def find_decimal(cells: Iterable[str], separator: str) -> tuple[str, str | None]
     unsure = found[","] or (found["."] if separator == ";" else [])
     if unsure and not (found[","] and found["."]):
         mark, other = (",", ".") if found[","] else (".", ",")
-        one, thousand = unsure[0].replace(",", "."), re.sub("[.,]", "", unsure[0])
-        about = {"one": one, "thousand": thousand, "mark": mark, "other": other}
-        raise refusal("decimal", cell=unsure[0], **about)
+        about = {"one": unsure[0].replace(",", "."), "thousand": re.sub("[.,]", "", unsure[0])}
+        raise refusal("decimal", cell=unsure[0], mark=mark, other=other, **about)
     return ".", None
 
 
@@ -137,10 +134,8 @@ def split(line: str, separator: str) -> tuple[list[str], bool]:
 class TextTable:
     """The cells of a table, (lines, columns), from a file or from `text` that was made of one.
 
-    `header` is made up if the file has none. `values` are NaN where a cell is missing or, as
-    `is_text` tells, text. `lines` are those of data, `numbers` theirs in the file, from 1. `above`
-    holds values by sample that stand above the header, by name. In GCT, `n_annotations` columns
-    after the first annotate, and `n_described` lines.
+    `values` are NaN where a cell is missing or, as `is_text` tells, text. `above` holds values by
+    name, above the header. In GCT, `n_annotations` columns and `n_described` lines annotate.
     """
 
     def __init__(
@@ -196,16 +191,15 @@ class TextTable:
             for first, what in KNOWN_FORMATS["first bytes"].items():
                 if content.startswith(first.encode("latin-1")):
                     raise refusal("other_bytes", what=what)
-            if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+            # Not every program writes the mark at the beginning.
+            if content[:2] in (b"\xff\xfe", b"\xfe\xff") or content[1:4:2] == b"\0\0":
                 return content.decode("utf-16")
             if b"\0" in content:
                 raise refusal("no_text", reason="it contains NUL")
-            try:
+            with suppress(UnicodeError):
                 return content.decode("utf-8-sig")
-            except UnicodeError:
-                text = content.decode("cp1252")
-                self.remarks.append(say("windows"))
-                return text
+            self.remarks.append(say("windows"))
+            return content.decode("cp1252")
         except (UnicodeError, EOFError, OSError, zlib.error) as error:
             raise refusal("no_text", reason=error) from error
 
@@ -214,12 +208,14 @@ class TextTable:
         n_above = sum(1 for _ in takewhile(lambda line: line[1][0] in "#!", lines))
         is_wide = sum(len(line) for _, line in lines[: n_above + 10]) > _WIDE_HEAD
         head = [line for _, line in lines[: n_above + (10 if is_wide else _LINES_LOOKED_AT)]]
-        plain = [line for line in head if line[0] not in "#!"]
+        # Names such as #101 may follow the header.
+        marks = "#!" if any(line[0] not in "#!" for line in head[n_above + 1 :]) else "!"
+        plain = [line for line in head if line[0] not in marks]
         if len(plain) < 2:
             raise refusal("marked_lines", n=len(plain))
         self.separator, width = _find_separator(plain, usual)
         rows = [
-            (line[0] if line[0] in "#!" else "", split(line.lstrip("#"), self.separator)[0])
+            (line[0] if line[0] in marks else "", split(line.lstrip("#"), self.separator)[0])
             for line in head
         ]
         self.is_gct = head[0].startswith(("#1.2", "#1.3"))
@@ -240,27 +236,28 @@ class TextTable:
             sizes = [int(cell) for cell in rows[1][1] if cell.strip().isdecimal()]
             self.n_annotations, self.n_described = sizes[2:4] if len(sizes) == 4 else (1, 0)
             return at + 1
+        n_joined = self._join_headers([row for mark, row in rows[:at] if not mark], below)
+        at, below = at + n_joined, below[n_joined:]
         self._keep_above(rows[:at])
-        if below and self._join_headers(below[0]):
-            at += 1
         if not _is_data(self.header, below):
             return at + 1
         self.has_header = False
-        # Blank where the names of lines may be.
         first = "" if CellParser().numbers(names[:1]) == [None] else "column1"
         self.header = [first, *(f"column{k}" for k in range(2, len(names) + 1))]
         self.remarks.append(say("no_header", n=len(names)))
         return at
 
     def _keep_above(self, rows: Rows) -> None:
-        """Keep lines of GEO on samples, such as ``!Sample_characteristics_ch1``; name others."""
+        """Keep lines on samples, such as ``!Sample_characteristics_ch1`` of GEO; name others."""
         others = []
         for mark, cells in rows:
             name, *values = [cell.strip().strip('"') for cell in cells]
             others += [] if mark else [" ".join(filter(None, [name, *values]))]
+            if not mark and len(cells) == len(self.header) and sum(map(bool, values)) > 1:
+                values = [*accumulate(values, lambda previous, value: value or previous)]
+                self.above.setdefault(name or next(filter(None, values)), values)
             name = name.strip('"!')
             if mark == "!" and name.startswith("Sample_") and any(values):
-                # It may end early.
                 values += [""] * (len(self.header) - len(cells))
                 keys = {value.partition(": ")[0] for value in values if ": " in value}
                 keys = keys if len(keys) == 1 and "characteristics" in name else set()
@@ -269,21 +266,31 @@ class TextTable:
         if others:
             self.remarks.append(say("above", n=len(others), first=others[0][:40]))
 
-    def _join_headers(self, cells: list[str]) -> bool:
-        """Join the names of two lines, if the first names groups of columns."""
-        # Cells that were merged are blank after the first.
-        groups = [*accumulate(self.header[1:], lambda previous, name: name or previous)]
-        first, *names = [cell.strip() for cell in cells]
-        are_few = len(names) >= 2 * len({*groups}) or "" in self.header[1:]
-        is_text = {*CellParser().numbers(names)} <= {None}
-        if len({*names}) < len(names) == len(groups):
-            names = [f"{group} {name}" for group, name in zip(groups, names, strict=True)]
-        is_header = are_few and is_text and all(groups) and len(groups) == len(names)
-        if not is_header or len({*names}) < len(names):
-            return False
-        self.above.setdefault(self.header[0] or "group", groups)
-        self.header = [first or self.header[0], *names]
-        return True
+    def _join_headers(self, above: list[list[str]], below: list[list[str]]) -> int:
+        """Complete names that are blank or repeat by other lines, and return how many it took."""
+        # Cells that lines or columns share are blank but for the first.
+        header = self.header
+        used = [at for at, cells in enumerate(zip(header, *below, strict=False)) if any(cells)][1:]
+
+        def is_complete(names: list[str]) -> bool:
+            return len({names[at] for at in used} - {""}) == len(used)
+
+        def join(groups: list[str], cells: list[str]) -> list[str]:
+            groups = [*accumulate(groups[1:], lambda previous, name: name or previous)]
+            pairs = zip(groups, cells[1:], strict=True)
+            return [cells[0] or header[0], *(" ".join(pair).strip() for pair in pairs)]
+
+        found = [(0, header)]
+        found += [(0, join(row, header)) for row in reversed(above) if len(row) == len(header)]
+        for n_lines, row in enumerate([] if is_complete(header) else below, 1):
+            cells = [cell.strip() for cell in row]
+            is_text = {*CellParser().numbers([cell for cell in cells if cell])} <= {None}
+            if len(cells) != len(header) or not (is_text or cells[0] == header[0] == ""):
+                break
+            plain = [cell or name for cell, name in zip(cells, header, strict=True)]
+            found += [(n_lines, names) for names in (plain, join(header, cells)) if is_text]
+        n_lines, self.header = next((one for one in found if is_complete(one[1])), found[0])
+        return n_lines
 
     def _parse(self, lines: Lines, parser: CellParser) -> None:
         """Read the cells of all lines of data, and note which are of an unusual kind."""
@@ -365,8 +372,7 @@ def _split_lines(file: Path, text: str) -> Lines:
         # A name with a line break, as Excel writes it.
         (number, line), (_, more) = lines[:2]
         lines[:2] = [(number, f"{line.strip()} {more}")]
-    first = lines[0][1] if lines else ""
-    if re.match(r"\^(DATABASE|SERIES|PLATFORM|SAMPLE) *=", first):
+    if lines and re.match(r"\^(DATABASE|SERIES|PLATFORM|SAMPLE) *=", lines[0][1]):
         refuse_format(file, "SOFT of GEO", "".join(file.suffixes[-2:]))
     if len(lines) < 2:
         raise refusal("few_lines", n=len(lines))
@@ -409,9 +415,7 @@ def _find_header(rows: Rows, width: int) -> int:
             # Names, if numbers follow, as in tables of OTUs; classes may stand between.
             after = next((row for other, row in rows[at + 1 :] if not other), [])
             is_followed = 2 * np.isfinite(as_numbers(after)).sum() >= len(after)
-            below = [row for other, row in rows[at + 1 : at + 2] if other == "#"]
-            is_last = all(len({*row}) < len(row) for row in below)
-            if len(cells) not in (width, width - 1) or not is_followed or not is_last:
+            if len(cells) not in (width, width - 1) or not is_followed:
                 continue
         return at
     return next(at for at, (mark, _) in enumerate(rows) if not mark)

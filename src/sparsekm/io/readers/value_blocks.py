@@ -1,8 +1,7 @@
 """Files of named arrays (HDF5, Zarr, NumPy), opened safely, and their matrix in blocks of rows.
 
-Values are read as float32; what is missing or infinite becomes NaN. Nothing is read from other
-files, and nothing in a file is run: links, data sets with their values elsewhere, strange codecs
-and arrays of Python objects are refused.
+Nothing is read from other files, and nothing in a file is run: links, data sets with their values
+elsewhere, strange codecs and arrays of Python objects are refused.
 """
 
 from __future__ import annotations
@@ -111,10 +110,7 @@ def _find_external(opened: h5py.File, name: str, link: object) -> str | None:
 
 
 def check_rows(opened: Opened, remarks: list[str], missing: list[float]) -> RawMatrix:
-    """Read a matrix once, check it, and return it without names.
-
-    `opened` opens it, (n, p); sparse rows stay so if they take less memory and lack no value.
-    """
+    """Read a matrix (n, p) once, and check it; sparse rows stay so if that takes less memory."""
     with opened() as source:
         shape, n_stored = source.shape, getattr(source, "nnz", None)
     if not missing and held_bytes(*shape, n_stored) < held_bytes(*shape):
