@@ -54,6 +54,7 @@ OF_GENES = {
     "comments above and below": f"# by X\n# in 2020\n{PLAIN}# end\nSource: somewhere\n",
     "line ends of old Macs": PLAIN.replace("\n", "\r"),
     "UTF-16 of Excel": write(["gene", *GSM], SYMBOLS, separator="\t").encode("utf-16"),
+    "UTF-16 without its mark": write(["gene", *GSM], SYMBOLS, separator="\t").encode("utf-16-le"),
     "Windows-1252": write(["Gen für Gen", *GSM], SYMBOLS).encode("cp1252"),
     "GCT 1.3": "#1.3\n8\t8\t2\t1\n"
     + write(

@@ -29,6 +29,32 @@ WITH_IDS = [f"{name}|{100 + len(name)}" for name in ("TP53", "MYC", "A1BG", "EGF
 LEUKAEMIAS = ["ALL_1", "ALL_2", "AML_1", "AML_2"]
 PEOPLE = ["ann", "bob", "cyd", "dan", "eve"]
 FOUR = ["TP53", "MYC", "KRAS", "RB1"]
+KNOCKOUTS = ["WT_1", "WT_2", "KO_1", "KO_2"]
+SIX = ["C_01", "C_02", "C_03", "T_01", "T_02", "T_03"]
+MOUSE = ["Xkr4", "Mrpl15", "Lypla1", "Tcea1", "Rgs20", "Oprk1"]
+AREAS = [f"{name}.mzML Peak area" for name in SIX]
+NUMBERS = [*range(1, 7)]
+MASSES = [f"{100 + 17.25 * i:.4f}" for i in range(6)]
+CELLS = [f"AAACCTGAGAAACC{pair}-1" for pair in ("AT", "GC", "TA", "CG", "AC", "GT")]
+MOVING = [f"L{1 + i}S10{5 + i}" for i in range(4)]
+HASHES = [f"{16**31 + 16**30 * i:032x}" for i in range(1, 7)]
+SEQUENCES = ["ACGT" * 11 + pair * 3 for pair in ("AT", "GC", "TA", "CG", "AC", "GT")]
+OLINK = ["IL8", "VEGFA", "CD8A", "MCP-3", "GDNF"]
+APTAMERS = [f"{10000 + 7 * i}-{i}" for i in range(1, 6)]
+CASES = [f"A{i}_{kind}" for i, kind in enumerate(["CASE", "CTRL"] * 3)]
+FRACTIONS = ["B cells naive", "T cells CD8", "NK cells resting", "Monocytes"]
+
+
+def lines(*rows, separator=","):
+    return "".join(separator.join(map(str, row)) + "\n" for row in rows)
+
+
+def numbered(names, n_columns, *before):
+    """Give lines with a name, what stands before the values, and values."""
+    return [
+        [name, *before, *row]
+        for name, row in zip(names, values(len(names), n_columns), strict=True)
+    ]
 
 
 FEATURE_COUNTS = '# Program:featureCounts v1.6.4; Command:"featureCounts" "-p" "-a" "/data/a.gtf"\n'
@@ -36,6 +62,45 @@ UNKNOWN, NUMBERED = [f"TEST{i}" for i in range(5)], ["s1", "s2", "s3", "s4"]
 counted, measured = partial(genes, cells=ROWS), partial(genes, cells=DECIMALS)
 of_samples = partial(samples, cells=DECIMALS)
 SPECIAL = ["N_unmapped", "N_multimapping", "N_noFeature", "N_ambiguous"]
+NPX = lines(
+    ["NPX data", *[""] * 7],
+    ["Panel", *["Inflammation(v.3)"] * 5, "Plate ID", "QC"],
+    ["Assay", *OLINK, "", ""],
+    ["Uniprot ID", *(f"P0000{i}" for i in range(5)), "", ""],
+    [""] * 8,
+    *([*row, "P1", "Pass"] for row in numbered(CASES, 5)),
+    ["LOD", 1, 2, 1, 1, 3, "", ""],
+    ["Missing data freq.", *["0%"] * 5, "", ""],
+    separator=";",
+)
+ADAT = lines(
+    ["", "", "SeqId", *APTAMERS],
+    ["", "", "SomaId", *(f"SL00{i}" for i in range(5))],
+    ["PlateId", "SampleId", *[""] * 6],
+    *(["P1", *row[:1], "", *row[1:]] for row in numbered(CASES, 5)),
+    separator="\t",
+)
+MS_DIAL = lines(
+    ["", "", "Class", "A", "A", "B", "B"],
+    ["", "", "Injection order", 1, 2, 3, 4],
+    ["Alignment ID", "Average Mz", "Metabolite name", *KNOCKOUTS],
+    *([at, 200.1 + at, f"Met{at}", *row] for at, row in enumerate(values(6, 4))),
+    separator="\t",
+)
+CONDITIONS = lines(
+    ["", "Control", "", "", "Drug", "", ""],
+    ["gene", *["rep1", "rep2", "rep3"] * 2],
+    *numbered(MOUSE, 6),
+)
+LIMITS = lines(
+    ["Material", "Sample ID", "C0", "C2", "C3"],
+    ["LOD", "", 0.1, 0.2, 0.1],
+    *(["Plasma", *row] for row in numbered(CASES, 3)),
+)
+HEADING = ["id", "Name", "Description"]
+GCT, *_ = genes(HEADING, KNOCKOUTS, range(6), MOUSE, "na", above="#1.2\n6\t4\n")
+MOTHUR, *_ = samples(["label", "Group", "numOtus"], ["Otu01", "Otu02"], [0.03] * 4, MOVING, 2)
+TWICE, *_ = samples(["Unnamed: 0.1", "Unnamed: 0", "id"], MOUSE, range(4), range(4), KNOCKOUTS)
 READ = {
     "featureCounts with paths": counted(
         ["Geneid", "Chr", "Start", "End", "Strand", "Length"],
@@ -157,6 +222,46 @@ READ = {
         [str(8670 + i * i) for i in range(20)],
         ["column3", "column4"],
     ),
+    "masses under id": genes(["id"], KNOCKOUTS, MASSES),
+    "masses under Unnamed: 0, annotated": genes(["Unnamed: 0", "entrez_id"], KNOCKOUTS, MASSES, 7),
+    "masses before names": genes(["ID_REF", "GeneName"], KNOCKOUTS, MASSES, MOUSE),
+    "numbers of genes before names": genes(["Gene", "GeneName"], KNOCKOUTS, [*range(7, 13)], MOUSE),
+    "GCT with numbers of lines": (GCT, KNOCKOUTS, MOUSE),
+    "names in the third line, of Olink": (NPX, CASES, OLINK),
+    "names in two halves, of SomaScan": (ADAT, CASES, ["SeqId", *APTAMERS]),
+    "names below classes, of MS-DIAL": (MS_DIAL, KNOCKOUTS, [f"Met{at}" for at in range(6)]),
+    "replicates below conditions": (
+        CONDITIONS,
+        [f"{kind} rep{at}" for kind in ("Control", "Drug") for at in (1, 2, 3)],
+        MOUSE,
+    ),
+    "features of MZmine 3": genes(
+        ["row ID", "row m/z", "row retention time"], AREAS, NUMBERS, 101.5, 2.5
+    ),
+    "features of XCMS": genes(
+        ["", "mzmed", "mzmin", "rtmed", "npeaks"], SIX, [f"FT00{i}" for i in range(6)], 1.5, 1, 2, 6
+    ),
+    "hashes of QIIME, and samples like proteins": genes(["#OTU ID"], MOVING, HASHES),
+    "sequences of DADA2": samples([""], SEQUENCES, MOVING),
+    "OTUs of mothur": (MOTHUR, MOVING, ["numOtus", "Otu01", "Otu02"]),
+    "samples of two groups": genes(["Genes"], SIX, MOUSE),
+    "numbers of records": samples(["MRN"], ["BUN", "HCO3"], range(700, 706)),
+    "a line of limits without a name": (LIMITS, CASES, ["C0", "C2", "C3"]),
+    "names that begin like comments": samples(
+        ["Animal"], ["Speed", "Entries"], ["#101", "#102", "#103"]
+    ),
+    "numbers of lines, written twice": (TWICE, KNOCKOUTS, MOUSE),
+    "answers to a survey": samples(
+        ["ResponseId"], ["Q1_1", "Q1_2", "Q2_1"], [f"R_{i}xYz" for i in range(6)]
+    ),
+    "coordinates next to genes": samples(
+        ["barcode", "array_row", "pxl_col_in_fullres"],
+        ["Gfap", "Mbp", "Plp1"],
+        CELLS,
+        3,
+        range(40, 46),
+    ),
+    "shares of kinds of cells": samples(["Mixture"], FRACTIONS, [f"s{i}" for i in range(6)]),
 }
 
 
@@ -165,14 +270,37 @@ def test_a_table_of_a_known_program_is_read_as_it_is_meant(put, kind):
     content, samples, features = READ[kind]
     raw = read_matrix(put(content))
     assert raw.features == features
-    assert raw.shape[1] == len(features)
-    if samples is not None:
-        assert raw.samples == samples
+    assert samples in (None, raw.samples)
+
+
+def test_lines_above_the_names_describe_the_samples(put):
+    assert read_matrix(put(MS_DIAL), labels="Class").labels.tolist() == [*"AABB"]
+    kinds = read_matrix(put(CONDITIONS), labels="Control").labels.tolist()
+    assert kinds == ["Control"] * 3 + ["Drug"] * 3
 
 
 def test_numbers_of_patients_some_of_whom_came_twice_are_no_feature(put):
     lines = (f"{1_000_025 + 7 * (i % 19)},{i % 9 + 1},{i * 7 % 10 + 1}\n" for i in range(20))
     assert read_matrix(put("".join(lines)), transpose=False).features == ["column2", "column3"]
+
+
+WINE = lines(*([1 + at // 4, *row] for at, row in enumerate(values(12, 3))))
+SHEET = write(["Matrikel", "BUN", "HCO3"], range(700_123, 700_151, 3))
+MARKS = write(["Name", "Aufgabe 1", "Aufgabe 2", "Summe"], ["Ann A", "Bob B", "Cyd C", "Dan D"])
+NAMED = {
+    "a class in the first column": (WINE, "set labels: column1 if 'column1' holds known classes"),
+    "numbers of patients": (SHEET, "Set ignore: [Matrikel] to leave them out"),
+    "sums in German": (
+        MARKS,
+        "columns [Summe] describe the samples or are totals and are left out",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_what_may_be_no_feature_is_named(put, kind):
+    content, message = NAMED[kind]
+    assert message in " ".join(read_matrix(put(content), transpose=False).remarks)
 
 
 MEASURES = ["Peptides", "Intensity", "LFQ intensity", "MS/MS count"]
@@ -222,7 +350,7 @@ CURED = {
     ),
     "a number about each gene": genes(
         ["gene", "rank_no"],
-        ["WT_1", "WT_2", "KO_1", "KO_2"],
+        KNOCKOUTS,
         [f"G{i}" for i in range(40)],
         [1 + i % 7 for i in range(40)],
     ),
@@ -246,6 +374,13 @@ CURED = {
         PROTEINS,
     ),
     "features of MZmine": (MZMINE, [f"{run}:area" for run in FILES], [*map(str, MZ_IDS)]),
+    "a column behind others of annotation": genes(
+        ["ID", "Evidence", "Note"], SIX, MOUSE, [2.5, 9, 4, 6, 3.5, 8], "x"
+    ),
+    "annotation of another size, with marks of footnotes": genes(
+        ["Gene name d", "Start f"], KNOCKOUTS, MOUSE, range(40_000, 46_000, 1000)
+    ),
+    "a number that is always the same": genes(["gene", "reads"], SIX, MOUSE, 12.5),
 }
 
 
@@ -276,6 +411,12 @@ TIMES = [["ctrl", "4 hours"]] * 4
         ("^PLATFORM = GPL4133\n!Platform_title = x\nID\tROW\n1\t2\n3\t4\n", "GEOparse"),
         ("<!doctype html>\n<html>\n", "not text, but a web page. Download the file itself."),
         ("%%MatrixMarket matrix coordinate\n3 3 1\n1 1 5\n", "Rename it to end in .mtx"),
+        (
+            lines(
+                *numbered(["N_unmapped", "N_noFeature", *(f"ENSG{i:011d}" for i in range(6))], 3)
+            ),
+            "of one sample",
+        ),
         ("a^b^c\n1^2^3\n4^5^6\n", "Separate cells by commas, semicolons or tabs"),
         (
             "Well\tSample Name\tTarget Name\tCT\n" + "".join(QPCR),
@@ -286,10 +427,6 @@ TIMES = [["ctrl", "4 hours"]] * 4
             "pivot_table(index='subject', columns='gene', values='level')",
         ),
         ("id,TP53,MYC\na,1,2,3\nb,2,3,4\nc,3,5,1\n", "If a name is missing, add it"),
-        (
-            "id;TP53;MYC\na;1.234;2\nb;2,345;3.5\nc;3.5;1\n",
-            "'2,345' may have a decimal comma or thousands in groups",
-        ),
         (
             write(["bray", *WELLS], WELLS, cells=DISTANCES, separator="\t"),
             "these are distances or correlations",
