@@ -248,8 +248,7 @@ def test_integers_of_numpy_mean_the_same(name, X):
 def test_clusters_of_many_samples_are_counted_in_full():
     X = np.random.default_rng(0).normal(size=(320, 4))
     estimator = L0KMeans(16, min_cluster_size=16, n_init=1, sparsity=2, random_state=0)
-    fit = with_small_integers(estimator).fit(X)
-    assert np.bincount(fit.labels_).min() >= 16
+    assert np.bincount(with_small_integers(estimator).fit(X).labels_).min() >= 16
 
 
 def test_every_public_estimator_is_in_the_lists():

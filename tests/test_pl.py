@@ -100,8 +100,7 @@ def test_a_heat_map_names_few_samples_and_averages_many():
     assert ax.images[0].get_array().shape == (3, 600)
     assert ax.get_xlabel() == "100,000 samples, means in 600 columns"
     ax = heatmap(adata[:60], show=False)
-    shown = {label.get_text() for label in ax.get_xticklabels()}
-    assert shown == {f"{cell}" for cell in range(60)}
+    assert {label.get_text() for label in ax.get_xticklabels()} == {f"{cell}" for cell in range(60)}
     adata.obs["cell"] = adata.obs_names
     with pytest.raises(ValueError, match="groupby='cell' should have at most 100 values, has 1000"):
         heatmap(adata[:1000], groupby="cell")
@@ -122,8 +121,7 @@ def test_scores_are_drawn_largest_first_kept_genes_apart(clustered):
     kept, dropped = ax.lines
     assert (kept.get_label(), dropped.get_label()) == ("kept (9)", "dropped (21)")
     assert len(kept.get_xdata()) == 9
-    drawn = np.concatenate([kept.get_xdata(), dropped.get_xdata()])
-    assert (np.diff(drawn) <= 0).all()
+    assert (np.diff(np.concatenate([kept.get_xdata(), dropped.get_xdata()])) <= 0).all()
     assert {label.get_text() for label in ax.get_yticklabels()} >= {f"gene{j}" for j in range(9)}
 
 

@@ -134,8 +134,7 @@ def test_public_names_need_core_dependencies_only():
 
 
 def test_the_conda_environment_holds_what_the_package_imports_in_the_versions_of_the_lock():
-    environment = yaml.safe_load((ROOT / "envs" / "sparsekm.yaml").read_text())
-    conda = split(environment["dependencies"])
+    conda = split(yaml.safe_load((ROOT / "envs" / "sparsekm.yaml").read_text())["dependencies"])
     conda["matplotlib"] = conda.pop("matplotlib-base")
     assert undeclared(list((ROOT / "src" / "sparsekm").rglob("*.py")), conda) == set()
     assert conda.pop("python") == "=3.11"

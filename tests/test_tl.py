@@ -144,8 +144,7 @@ def test_scanpy_reads_the_markers(tmp_path):
         assert kept[rows["names"]][-6:].all()
     assert found[["pvals", "pvals_adj"]].isna().all(axis=None)
     scanpy.tl.rank_genes_groups(adata, KEY, method="t-test")
-    theirs = scanpy.get.rank_genes_groups_df(adata, None)
-    both = found.merge(theirs, on=["group", "names"])
+    both = found.merge(scanpy.get.rank_genes_groups_df(adata, None), on=["group", "names"])
     known = both["logfoldchanges_x"].notna()
     assert known.sum() == 3 * 29
     np.testing.assert_allclose(

@@ -99,8 +99,7 @@ def test_groups_follow_the_verdicts(weights, is_atlas, expected):
 
 
 def test_genes_without_a_term_are_no_background(sets):
-    features = var([*SYMBOLS, *(f"unknown{i}" for i in range(30))])
-    matched = match_features(features, sets)
+    matched = match_features(var([*SYMBOLS, *(f"unknown{i}" for i in range(30))]), sets)
     groups = {"kept": mask(0, 1, 2, 3, 10, 11, 20, 21, n=50)}
     with_others = find_enriched(sets, matched, groups, term_size=(5, 19))
     kept = {"kept": groups["kept"][:20]}
@@ -109,8 +108,7 @@ def test_genes_without_a_term_are_no_background(sets):
 
 
 def test_a_gene_measured_twice_counts_once_and_is_not_dropped_where_it_is_kept(sets):
-    twice = var(["g0", "g0", "g1", "g2", "g3", "g4"])
-    matched = match_features(twice, sets)
+    matched = match_features(var(["g0", "g0", "g1", "g2", "g3", "g4"]), sets)
     groups = {"kept": mask(0, n=6), "dropped": mask(1, 2, n=6)}
     table = find_enriched(sets, matched, groups, term_size=(1, 9)).set_index(["group", "term"])
     assert table.loc[("kept", "T:five"), "n_analysed"] == 5
@@ -154,8 +152,7 @@ def find_planted(tmp_path_factory):
 
 
 def test_what_is_planted_in_the_phantoms_terms_is_found(find_planted):
-    table = find_planted(3)
-    q = table.set_index(["group", "term"])["q_value"]
+    q = find_planted(3).set_index(["group", "term"])["q_value"]
     assert q["kept", term_id(PATTERN)] < 1e-6
     assert q["dropped", term_id(EVERYWHERE)] < 1e-4
     assert q["dropped", term_id(PATTERN)] > 0.99

@@ -60,8 +60,7 @@ def test_table_has_one_row_per_feature_in_order_of_l0_rank(var, fits):
 
 def test_entrez_ids_stay_whole_numbers_beside_missing_ones(tmp_path, var, fits):
     GENE_TABLE.write(tmp_path / "genes.csv", gene_table(var, fits))
-    text = (tmp_path / "genes.csv").read_text()
-    assert "33.0" not in text
+    assert "33.0" not in (tmp_path / "genes.csv").read_text()
     ids = GENE_TABLE.read(tmp_path / "genes.csv")["entrez_id"]
     assert ids.iloc[0] == 33
     assert pd.isna(ids.iloc[3])

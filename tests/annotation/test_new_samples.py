@@ -109,8 +109,7 @@ def test_it_is_said_where_no_clusters_stand_apart(tmp_path, frame, apart):
 def test_few_samples_of_the_same_clusters_are_none_of_them(tmp_path, frame, size):
     shares = []
     for number in range(8):
-        rng = np.random.default_rng(number)
-        X = rng.normal(size=(2 * size + 400, 6))
+        X = np.random.default_rng(number).normal(size=(2 * size + 400, 6))
         X[:size, :4] += 9
         X[-200:, :4] += 9
         table = pd.DataFrame(X, columns=list("abcdef"))
@@ -123,8 +122,7 @@ def test_few_samples_of_the_same_clusters_are_none_of_them(tmp_path, frame, size
 
 @pytest.mark.parametrize("how", ["zscore", "log2", "counts", "none"])
 def test_the_new_table_is_transformed_as_the_runs_was(tmp_path, how, seed):
-    rng = np.random.default_rng(seed)
-    X = rng.poisson(40, size=(60, 30)).astype(float)
+    X = np.random.default_rng(seed).poisson(40, size=(60, 30)).astype(float)
     X[30:, :8] *= 4
     # Libraries of other sizes, and further features in another order, are no difference.
     frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(30)])

@@ -156,18 +156,15 @@ def test_shares_of_the_fits_of_folds_stand_beside_samples_and_features(normalise
 def test_clusters_are_numbers_beside_names_and_classes_that_stay_strings(tmp_path):
     labels, shares = np.array([2, 1, 2], dtype=np.int32), np.array([0.75, 1.0, 0.5])
     l0, sparse = (SimpleNamespace(clustered=labels, reproducibility=r) for r in (None, shares))
-    found = {"sparse": sparse, "l0": l0}
-    table = tabulate_clusters(["NA", "1", "a,b"], ["x", "nan", "2"], found)
+    table = tabulate_clusters(["NA", "1", "a,b"], ["x", "nan", "2"], {"sparse": sparse, "l0": l0})
     CLUSTERS.write(tmp_path / "clusters.csv", table)
     read = CLUSTERS.read(tmp_path / "clusters.csv")
     assert read["sample"].tolist() == ["NA", "1", "a,b"]
     assert read["label"].tolist() == ["x", "nan", "2"]
     assert read["cluster_l0"].tolist() == [2, 1, 2]
     # That of a method that has it.
-    names = ["cluster_sparse", "reproducibility_sparse", "cluster_l0"]
-    assert read.columns.tolist()[2:] == names
+    assert read.columns.tolist()[2:] == ["cluster_sparse", "reproducibility_sparse", "cluster_l0"]
     assert read["reproducibility_sparse"].tolist() == shares.tolist()
     # Without known classes their column is empty.
     CLUSTERS.write(tmp_path / "c.csv", tabulate_clusters(["a", "b", "c"], None, {"l0": l0}))
-    text = "sample,label,cluster_l0\na,,2\nb,,1\nc,,2\n"
-    assert (tmp_path / "c.csv").read_text() == text
+    assert (tmp_path / "c.csv").read_text() == "sample,label,cluster_l0\na,,2\nb,,1\nc,,2\n"

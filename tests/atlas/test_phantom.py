@@ -93,8 +93,7 @@ def test_each_age_has_its_share_of_markers(default, age):
     truth = pd.read_csv(io.BytesIO(default.truth(age)), keep_default_na=False)
     share = float(AGE_ROWS[age]["planted_share"])
     # At P14, which has no spinal cord, a marker of the cord alone does not count.
-    usable = truth[truth["kind"].isin(USABLE)]
-    assert usable["relevant"].mean() == pytest.approx(share, abs=0.01)
+    assert truth[truth["kind"].isin(USABLE)]["relevant"].mean() == pytest.approx(share, abs=0.01)
     assert set(truth.loc[truth["relevant"], "kind"]) == {"marker"}
     if share > 0.05:
         regions = set(";".join(truth.loc[truth["relevant"], "regions"]).split(";"))

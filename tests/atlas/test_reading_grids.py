@@ -26,8 +26,7 @@ def test_x_runs_fastest_then_y_then_z():
     x, y, z = 2, 1, 1
     assert volume.values.ravel()[x + 4 * (y + 3 * z)] == 2 + 100 + 10000
     # Big endian values are swapped.
-    swapped = INDEXED.astype(">f4").tobytes()
-    volume = read_energy(energy_zip(swapped, BinaryDataByteOrderMSB="True"))
+    volume = read_energy(energy_zip(INDEXED.astype(">f4").tobytes(), BinaryDataByteOrderMSB="True"))
     np.testing.assert_array_equal(volume.values, INDEXED)
     assert volume.values.dtype == np.dtype("=f4")
 

@@ -47,8 +47,7 @@ def test_if_pca_has_its_published_error_rates(test_data, name, published, n_kept
 
 def test_sc_fs_finds_the_two_leukemias(test_data):
     X, classes = read(test_data, "leukemia_72x3571")
-    labels = SCFS(2, random_state=0).fit(X).labels_
-    assert matching_error_rate(classes, labels) < 5.5 / 72
+    assert matching_error_rate(classes, SCFS(2, random_state=0).fit(X).labels_) < 5.5 / 72
 
 
 def test_if_pca_keeps_what_higher_criticism_says(triangle_data):

@@ -44,8 +44,7 @@ def clear_data():
 @pytest.fixture(scope="session")
 def faint_data():
     """Three clusters of 10 hard to see, in 5 of 25 features (as Experiment 3, with mu = 0.8)."""
-    means = np.outer([0.8, -0.8, 0.0], np.ones(5))
-    data = gaussian_clusters(means, 10, 25, random_state=8)
+    data = gaussian_clusters(np.outer([0.8, -0.8, 0.0], np.ones(5)), 10, 25, random_state=8)
     data.X.setflags(write=False)
     return data
 

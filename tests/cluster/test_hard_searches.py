@@ -58,8 +58,7 @@ def test_fits_and_paths_find_the_optimum(method, make, n, p, n_clusters, try_eve
     grid = {"l0": [1, 2, 5, p], "l1": [1.0, 1.4, 2.5]}[method]
     optima = [try_every_partition(X, n_clusters, method, sparsity) for sparsity in grid]
     estimator = ESTIMATORS[method](n_clusters, search="global", random_state=0)
-    path = estimator.path(X, grid)
-    np.testing.assert_allclose(path.objectives, optima, rtol=TOLERANCES[method])
+    np.testing.assert_allclose(estimator.path(X, grid).objectives, optima, rtol=TOLERANCES[method])
     for sparsity, optimum in zip(grid, optima, strict=True):
         assert_finds(estimator.set_params(sparsity=sparsity), X, optimum, TOLERANCES[method])
 

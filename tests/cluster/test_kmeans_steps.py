@@ -61,8 +61,7 @@ def test_without_structure_it_goes_far_beyond_lloyd():
     found = partition.refine(matrix, np.ones(600), start)
     assert partition.scores(matrix, found).sum() > 1.05 * partition.scores(matrix, plain).sum()
     # The end is also an end of Lloyd's iteration.
-    exact = KMeansPartition(8, max_iter=100_000)
-    end = exact.refine(matrix, np.ones(600), found)
+    end = KMeansPartition(8, max_iter=100_000).refine(matrix, np.ones(600), found)
     np.testing.assert_array_equal(lloyd(X, end, 8), end)
 
 
@@ -103,21 +102,18 @@ def test_a_name_is_the_same_as_giving_the_labels_that_it_proposes(Estimator, nam
     X = draw(320)
     for sparsity in GRIDS[Estimator]:
         named = Estimator(4, sparsity=sparsity, init=name, n_init=3, random_state=5)
-        step = PENALTIES[named.penalty](sparsity)
-        proposed = proposals(X, name, step, n_init=3, seed=5)
+        proposed = proposals(X, name, PENALTIES[named.penalty](sparsity), n_init=3, seed=5)
         assert len(proposed) == {"random": 3, "screened": 1}[name]
         given = [Estimator(4, sparsity=sparsity, init=labels).fit(X) for labels in proposed]
         best = max(given, key=lambda fit: fit.objective_)
         assert named.fit(X).objective_ == best.objective_
         np.testing.assert_array_equal(named.labels_, best.labels_)
-        path = named.path(X, [sparsity])
-        np.testing.assert_array_equal(path.labels[0], best.labels_)
+        np.testing.assert_array_equal(named.path(X, [sparsity]).labels[0], best.labels_)
 
 
 def test_screened_features_are_those_of_the_highest_marginal_scores():
     # The loud cluster lies in Gaussian features, the two-pointed one in feature 0 alone.
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 6))
+    X = np.random.default_rng(0).normal(size=(80, 6))
     X[:, 1:] *= 10
     X[:40, 0] += 9
     found = proposals(X, "screened", PENALTIES[L0KMeans().penalty](1), 2, seed=0, n_clusters=2)[0]

@@ -50,8 +50,7 @@ def test_no_cluster_is_smaller_than_the_guard(make_estimator, n, search):
     parameters = {"n_init": 1, "random_state": 0}
     if "search" in make_estimator().get_params():
         parameters["search"] = search
-    unguarded = make_estimator(4, **parameters).fit(X)
-    assert np.bincount(unguarded.labels_).min() <= 3
+    assert np.bincount(make_estimator(4, **parameters).fit(X).labels_).min() <= 3
     for size in (5, n // 4):
         fit = make_estimator(4, min_cluster_size=size, **parameters).fit(X)
         assert np.bincount(fit.labels_, minlength=4).min() >= size
@@ -94,7 +93,6 @@ def test_names_of_the_labels_to_start_from_do_not_matter(make_sparse_estimator, 
     parameters = {"search": "alternate", "n_init": 1, "random_state": 0}
     fit = make_sparse_estimator(init=start, **parameters).fit(faint_data.X)
     assert classification_error_rate(start, fit.labels_) > 0, "the start should not be the end"
-    renamed = np.array([7, 2, 5])[start]
-    other = make_sparse_estimator(init=renamed, **parameters).fit(faint_data.X)
+    other = make_sparse_estimator(init=np.array([7, 2, 5])[start], **parameters).fit(faint_data.X)
     np.testing.assert_array_equal(other.labels_, fit.labels_)
     np.testing.assert_array_equal(other.feature_weights_, fit.feature_weights_)

@@ -33,8 +33,7 @@ def test_neither_order_nor_storage_nor_threads_change_a_bit_of_a_score(seed):
 @pytest.mark.parametrize("scale", [1e-200, -1e200])
 def test_location_scale_and_sign_of_a_feature_do_not_matter(scale, seed):
     X = np.random.default_rng(seed).gamma(2.0, size=(50, 30))
-    scores = marginal_scores(X)
-    np.testing.assert_allclose(marginal_scores(scale * (X + 7)), scores, rtol=1e-6)
+    np.testing.assert_allclose(marginal_scores(scale * (X + 7)), marginal_scores(X), rtol=1e-6)
 
 
 def test_a_constant_feature_scores_zero_and_ranks_last(seed):

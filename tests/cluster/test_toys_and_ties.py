@@ -99,8 +99,7 @@ def test_of_equal_features_l0_keeps_those_of_lowest_index(search, n_copies):
     X = copies_then_noise(n_copies)
     for sparsity in range(1, n_copies + 1):
         fit = L0KMeans(2, sparsity=sparsity, search=search, random_state=0).fit(X)
-        kept = np.flatnonzero(fit.get_support()).tolist()
-        assert kept == list(range(2, 2 + sparsity))
+        assert np.flatnonzero(fit.get_support()).tolist() == list(range(2, 2 + sparsity))
 
 
 @pytest.mark.parametrize("search", SEARCHES)

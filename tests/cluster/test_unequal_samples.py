@@ -195,8 +195,7 @@ def test_a_share_of_nothing_changes_no_bit(make_estimator, faint_data):
     plain = make_estimator(random_state=0).fit(faint_data.X)
     # A share of less than one sample.
     for trim in (0, 0.01):
-        fit = make_estimator(trim=trim, random_state=0).fit(faint_data.X)
-        assert_same(fit, plain, rtol=0)
+        assert_same(make_estimator(trim=trim, random_state=0).fit(faint_data.X), plain, rtol=0)
 
 
 def test_paths_set_aside_at_every_sparsity(contaminated):
@@ -235,8 +234,7 @@ def test_the_outliers_of_the_reference_data_are_found(test_data):
             fit = L0KMeans(3, sparsity=50, trim=0.05, random_state=0).fit(X)
             found += set(np.flatnonzero(fit.labels_ == -1)) == set(outliers)
             others = np.setdiff1d(np.arange(60), outliers)
-            labels = fit.predict(X)[others]
-            errors.append(classification_error_rate(data["y"][others], labels))
+            errors.append(classification_error_rate(data["y"][others], fit.predict(X)[others]))
     assert found >= 9
     assert np.mean(errors) <= 0.05
 

@@ -138,8 +138,7 @@ def test_what_a_message_advises_can_be_pasted_however_long(run, capsys):
     Path("t.csv").write_text("\n".join(lines))
     options = advised()
     assert options == ["--missing-values trace", "--ignore 'b b'"]
-    expected = [f"t.csv: 9 samples x {p} features" for p in (2, 1)]
-    assert list(map(shape, options)) == expected
+    assert list(map(shape, options)) == [f"t.csv: 9 samples x {p} features" for p in (2, 1)]
     ranks = [f"rank_of_the_gene_{'x' * i}" for i in range(60)]
     header = ["gene", *ranks, *(f"GSM{i}" for i in range(70))]
     rows = [[f"TP{i}", *range(60), *(f"{j / 7 + i:.2f}" for j in range(70))] for i in range(9)]

@@ -36,8 +36,7 @@ def test_a_file_that_no_run_made_is_named_and_nothing_is_written(here, run_kinds
         told = capsys.readouterr().err
         assert f"sparsekm: {name}: would be overwritten, but no run recorded having made it" in told
     assert contents(here) == before
-    other = re.search(r"--output (\S+)\.$", told, re.M)[1]
-    assert run_kinds("--output", other) == 0
+    assert run_kinds("--output", re.search(r"--output (\S+)\.$", told, re.M)[1]) == 0
     assert contents(here).items() > before.items()
 
 
@@ -68,8 +67,7 @@ def test_results_of_other_settings_are_replaced_only_with_force(here, run, capsy
     assert run(*three, "--output", output) == 0
     assert contents(here).items() >= before.items()
     assert run(*three, "--force") == 0
-    report = (here / "sparsekm-tumours" / "results" / "report.html").read_text()
-    assert "'n_clusters': 3" in report
+    assert "'n_clusters': 3" in (here / "sparsekm-tumours" / "results" / "report.html").read_text()
     # The same settings again, and a table of the same name.
     assert run(*three, "--quiet", "--cores", "1") == 0
     (here / "new").mkdir()

@@ -64,8 +64,7 @@ def _write_gene_sets(folder: Path) -> None:
 
 
 def _write_matrices(folder: Path) -> None:
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(8, 5)).astype(np.float32)
+    X = np.random.default_rng(1).normal(size=(8, 5)).astype(np.float32)
     names = [f"cell{i}" for i in range(8)]
     frame = pd.DataFrame(X, columns=GENES, index=names)
     frame.assign(kind=KINDS_OF_SAMPLES).to_csv(folder / "matrix.csv", index_label="")

@@ -50,8 +50,7 @@ def test_each_rate_is_what_counting_one_by_one_gives(labels):
     ids=["strings", "categories", "uint8", "mixed"],
 )
 def test_names_and_types_of_labels_do_not_matter(rate, as_labels):
-    rng = np.random.default_rng(0)
-    labels_true, labels_pred = rng.integers(0, 4, size=(2, 50))
+    labels_true, labels_pred = np.random.default_rng(0).integers(0, 4, size=(2, 50))
     expected = rate(labels_true, labels_pred)
     assert 0 < expected < 1
     assert rate(as_labels(labels_true.tolist()), labels_pred) == expected

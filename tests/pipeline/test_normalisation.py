@@ -21,8 +21,7 @@ def raw(X, offset=0.0):
     """Give a matrix as it is read: values in single precision, less an offset."""
     X = np.asarray(X, dtype=np.float64)
     shift = np.broadcast_to(offset, X.shape[1]).astype(np.float64)
-    features = [f"g{j}" for j in range(X.shape[1])]
-    return RawMatrix.of((X - shift).astype(np.float32), shift, features)
+    return RawMatrix.of((X - shift).astype(np.float32), shift, [f"g{j}" for j in range(X.shape[1])])
 
 
 def raw_sparse(X):
@@ -92,8 +91,7 @@ def test_sparse_data_are_normalised_as_dense_ones_but_for_their_centre(seed, how
     assert issparse(found.collect())
     assert found.dropped == dense.dropped
     assert found.features == dense.features
-    z = found.collect().toarray() - found.center
-    np.testing.assert_allclose(z, dense.collect(), atol=2e-5)
+    np.testing.assert_allclose(found.collect().toarray() - found.center, dense.collect(), atol=2e-5)
 
 
 def test_samples_without_counts_are_numbered_and_named():

@@ -171,8 +171,7 @@ def test_a_large_file_or_folder_is_read_once_until_it_changes(here, monkeypatch,
 
     monkeypatch.setattr(provenance, "_LARGE", 0)
     monkeypatch.setattr(provenance, "file_digest", count)
-    sha256 = "ba7816bf8f01cfea414140de5dae2223"
-    assert take(here / part).startswith(sha256)
+    assert take(here / part).startswith("ba7816bf8f01cfea414140de5dae2223")
     digests = [provenance.input_digest("matrix") for _ in range(2)]
     assert digests == [take("matrix")] * 2
     assert len(taken) == 1

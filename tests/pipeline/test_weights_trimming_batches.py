@@ -50,8 +50,7 @@ def test_a_weight_of_two_is_the_sample_twice_and_one_of_zero_gets_the_nearest_cl
     assert weighted.trimmed is None
     problem = pose(X, "l0", weight=weights)
     path = problem.estimator.path(problem.tuning.X, [8])
-    found = describe_fit(problem, path, problem.attributes, 3)
-    assert adjusted_rand_score(KIND, found.labels) == 1
+    assert adjusted_rand_score(KIND, describe_fit(problem, path, problem.attributes, 3).labels) == 1
 
 
 @pytest.mark.parametrize("method", ["l0", "sparse"])

@@ -145,8 +145,7 @@ def test_slice_shows_the_most_regions_nearest_the_middle(brain_result):
 
 
 def test_boundaries_surround_every_region_once():
-    image = np.array([[0, 0, 1], [0, 0, -1]])
-    lines = boundary_lines(image, (2.0, 1.0))
+    lines = boundary_lines(np.array([[0, 0, 1], [0, 0, -1]]), (2.0, 1.0))
     length = np.abs(lines[:, 1] - lines[:, 0]).sum()
     # Around the 2 x 2 block: 4 + 8, of which 2 shared; around the single pixel: 6.
     assert length == pytest.approx((4 + 8) + 6 - 2)
@@ -158,8 +157,7 @@ def test_slice_figure_has_a_panel_for_atlas_and_methods_and_a_scale_bar(brain_re
     assert titles == ["atlas regions", "k-means", "ℓ₁-k-means", "ℓ₀-k-means"]
     words = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert any(word.endswith(" mm") and "=" not in word for word in words)
-    legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert legend == ["RSP", "CSP", "r1"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["RSP", "CSP", "r1"]
 
 
 @pytest.mark.parametrize("shape", [(30, 5), (5, 30), (10, 1)])

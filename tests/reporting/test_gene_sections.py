@@ -137,8 +137,7 @@ def test_changes_between_ages_are_counted_and_named(ages, brain):
 @pytest.mark.parametrize("n_genes", [0, 200])
 def test_ages_are_drawn_for_any_number_of_genes(n_genes):
     genes = pd.DataFrame({"symbol": [f"g{i}" for i in range(n_genes)], "verdict": "only l1"})
-    table = tabulate_ages(dict.fromkeys(AGES, genes))
-    assert age_figure(table, AGES).get_size_inches()[1] < 12
+    assert age_figure(tabulate_ages(dict.fromkeys(AGES, genes)), AGES).get_size_inches()[1] < 12
 
 
 def test_expression_is_drawn_for_each_gene_in_three_planes_with_one_scale_bar(brain):
@@ -150,8 +149,7 @@ def test_expression_is_drawn_for_each_gene_in_three_planes_with_one_scale_bar(br
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
     assert titles == brain.genes["symbol"].iloc[[0, 3]].tolist()
     shown = figure.axes[0].images[0].get_array()
-    place = brain.var.index.get_loc(titles[0])
-    values = brain.read_features([place])[:, 0]
+    values = brain.read_features([brain.var.index.get_loc(titles[0])])[:, 0]
     # What is drawn are this gene's own values.
     assert np.isin(shown.compressed(), values.astype(np.float64)).all()
 

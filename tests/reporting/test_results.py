@@ -47,8 +47,7 @@ def test_every_method_has_its_title_and_a_look_of_its_own_the_same_in_the_simula
 def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, monkeypatch):
     monkeypatch.setattr(figures, "MOST_POINTS", 5)
     figure, _ = figures.answer_figure(matrix_result)
-    scatter = figure.axes[-1]
-    assert sum(len(points.get_offsets()) for points in scatter.collections) == 5
+    assert sum(len(points.get_offsets()) for points in figure.axes[-1].collections) == 5
     first, again = (figures.draw_figures(matrix_result) for _ in range(2))
     captions = {drawn.name: drawn.caption for drawn in first}
     assert "of the features kept, 5 drawn at random." in captions["answer"]
@@ -81,10 +80,8 @@ def test_samples_without_a_class_are_counted_where_there_are_any_and_grey(matrix
     assert "These counts, CER and ARI leave out 5 samples" in view_anatomy(partly)["sentence"]
     # They are grey, and so is a cluster of nothing else.
     assert class_colors(partly)[UNKNOWN] == DROPPED
-    grey = [cluster for cluster, color in cluster_colors(partly).items() if color == DROPPED]
-    assert grey == [2]
-    facts = dict(view_answer(partly)["facts"])
-    assert "5 samples have none" in facts["Known classes"]
+    assert [cluster for cluster, color in cluster_colors(partly).items() if color == DROPPED] == [2]
+    assert "5 samples have none" in dict(view_answer(partly)["facts"])["Known classes"]
 
 
 def test_statistics_count_genes_voxels_regions_and_what_was_excluded(brain_result):

@@ -128,8 +128,7 @@ def test_claims_are_counted_and_each_stands_with_its_verdict(view):
 
 def test_few_repetitions_flag_nothing():
     few = view_simulation(study(2))
-    text = " ".join(few["sentences"])
-    assert "from 2 repetitions" in text
+    assert "from 2 repetitions" in " ".join(few["sentences"])
     page = render_simulation_page(few)
     assert "paper 0.3 (0.002)" in page
     assert "<b>paper" not in page

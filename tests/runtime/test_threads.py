@@ -98,6 +98,5 @@ def test_linear_algebra_has_one_thread_inside_and_as_many_as_before_afterwards(t
     assert blas_threads() == {2}
     # Where the caller set a limit, too.
     with threadpool_limits(2, user_api="blas"):
-        found = run_side_by_side(lambda _: blas_threads(), range(3), 2, 0)
-        assert list(found) == [{1}, {1}, {1}]
+        assert list(run_side_by_side(lambda _: blas_threads(), range(3), 2, 0)) == [{1}, {1}, {1}]
     assert blas_threads() == {2}

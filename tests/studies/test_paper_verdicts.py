@@ -38,8 +38,7 @@ def repetitions(row, n=10, **metrics):
 def printed(*cells):
     """Make a table of the paper's from (method, metric, value, bracket)."""
     columns = ["table", "experiment", "setting", "method", "metric", "value", "bracket"]
-    lines = [[2, P25.experiment, P25.name, *cell] for cell in cells]
-    return pd.DataFrame(lines, columns=columns)
+    return pd.DataFrame([[2, P25.experiment, P25.name, *cell] for cell in cells], columns=columns)
 
 
 def judge(claims, tables, *cells):
@@ -76,8 +75,7 @@ def test_a_difference_is_measured_in_our_error_and_that_of_twenty_more():
     assert (line.row, line.difference) == ("l0_alternate", 7.0)
     # Ours has the variance s^2 / 10, theirs s^2 / 20.
     assert line.units == pytest.approx(7 / np.sqrt(1.5) / SE)
-    at_the_end = paper.assign(value=0.0)
-    (line,) = compare_rows(summarise(pd.concat(tables)), at_the_end).itertuples()
+    (line,) = compare_rows(summarise(pd.concat(tables)), paper.assign(value=0.0)).itertuples()
     assert line.units == pytest.approx(17 / SE)
 
 
@@ -112,8 +110,7 @@ def test_a_contrary_order_has_a_reason_where_it_vanishes_with_a_like_search():
         "Met by ℓ₀-k-means, Algorithm 1 as printed less ℓ₁, one start of Lloyd's k-means "
         "(-0.005 ± 0.005)."
     )
-    bare = judge([order("l0", "l1")], tables[:2])
-    assert bare["verdict"].item() == UNEXPLAINED
+    assert judge([order("l0", "l1")], tables[:2])["verdict"].item() == UNEXPLAINED
 
 
 @pytest.mark.parametrize(

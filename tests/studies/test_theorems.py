@@ -134,8 +134,7 @@ def test_the_panels_show_the_shares_of_the_table_and_the_condition_that_crosses_
         "support_recovery": simulate_recovery(1, SMALL, n_init=3, repetitions=4),
     }
     drawn = {name: draw(tables[name]) for name, (_, draw) in PICTURES.items()}
-    figure = drawn["support_recovery"][0]
-    panels = figure.axes[:8]
+    panels = drawn["support_recovery"][0].axes[:8]
     assert panels[0].get_title(loc="left").startswith("true labels")
     table = tables["support_recovery"]
     for panel, fit in zip(panels[4:], FITS, strict=True):

@@ -103,8 +103,7 @@ TABLE = pd.concat(
 
 
 def test_means_standard_deviations_and_median_seconds_are_those_worked_by_hand():
-    summary = summarise(TABLE).set_index(["data_set", "method"])
-    line = summary.loc[("first", "l0")]
+    line = summarise(TABLE).set_index(["data_set", "method"]).loc[("first", "l0")]
     assert line["seeds"] == 2
     assert line["error"] == pytest.approx(0.2)
     # Deviations of .1 to both sides: sqrt((.01 + .01) / 1).

@@ -51,8 +51,7 @@ def test_clear_groups_hang_on_no_choice_but_their_number(clear):
 def test_neither_order_nor_storage_of_the_features_makes_a_difference(clear):
     data, labels = clear
     last = ScaledData(data.X[:, ::-1], data.location[::-1], data.scale[::-1])
-    table = compare(last, labels, np.arange(228, 240))
-    pd.testing.assert_frame_equal(table, compare(data, labels))
+    pd.testing.assert_frame_equal(compare(last, labels, np.arange(228, 240)), compare(data, labels))
     X = data.X * (np.abs(data.X) > 0.5)
     dense, stored = (ScaledData.standardise(values) for values in (X, csr_array(X)))
     pd.testing.assert_frame_equal(compare(dense, labels), compare(stored, labels))

@@ -43,8 +43,7 @@ def test_identical_partitions_give_it_though_more_clusters_are_asked_for(sizes, 
 
 def test_names_order_and_repetition_of_partitions_do_not_matter(seed):
     rng = np.random.default_rng(seed)
-    truth = np.arange(42) % 3
-    labels = noisy_copies(truth, 4, 0.2, rng)
+    labels = noisy_copies(np.arange(42) % 3, 4, 0.2, rng)
     found = consensus_partition(labels, 3)
     rows = rng.permutation(42)
     renamed = np.array([rng.permutation(3)[copy] for copy in labels])
@@ -108,7 +107,5 @@ def test_clusters_are_matched_as_the_best_of_all_ways_does(n_own, n_theirs, seed
 
 
 def test_a_consensus_keeps_the_smallest_size_of_a_cluster(seed):
-    rng = np.random.default_rng(seed)
-    labels = noisy_copies(np.repeat([0, 1, 2], [3, 20, 27]), 30, 0.1, rng)
-    found = consensus_partition(labels, 3, min_cluster_size=9)
-    assert np.bincount(found).min() >= 9
+    labels = noisy_copies(np.repeat([0, 1, 2], [3, 20, 27]), 30, 0.1, np.random.default_rng(seed))
+    assert np.bincount(consensus_partition(labels, 3, min_cluster_size=9)).min() >= 9

@@ -87,8 +87,7 @@ def test_a_number_as_sparsity_counts_groups_and_constant_features_have_no_part(X
     wider = np.column_stack([np.ones(60), X, np.zeros((60, 2))])
     groups = np.r_[0, GROUPS, 99, 99]
     for sparsity, kept in ((2, 6), (0.05, 6), (41, 120)):
-        found = fit(wider, groups, sparsity=sparsity)
-        assert np.count_nonzero(found.feature_weights_) == kept
+        assert np.count_nonzero(fit(wider, groups, sparsity=sparsity).feature_weights_) == kept
     with pytest.raises(ValueError, match=r"sparsity=42 should be <= n_features=41"):
         fit(wider, groups, sparsity=42)
     with pytest.raises(ValueError, match=r"feature_groups: shape=\(120,\) should be"):

@@ -97,8 +97,7 @@ def test_a_start_looks_at_the_features_that_rank_first(X):
 
 def test_space_is_cut_across_its_longest_side_into_equal_blocks():
     positions = np.array([[x, y] for x in range(8) for y in range(2)], dtype=float)
-    blocks = space_blocks(positions, 4)
-    assert blocks.tolist() == np.repeat([0, 1, 2, 3], 4).tolist()
+    assert space_blocks(positions, 4).tolist() == np.repeat([0, 1, 2, 3], 4).tolist()
     # The power of two below, and no more than there are samples.
     assert space_blocks(positions, 7).max() == 3
     assert sorted(space_blocks(positions[:2], 16)) == [0, 1]

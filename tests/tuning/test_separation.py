@@ -59,8 +59,7 @@ def test_the_p_value_is_that_of_all_outcomes_that_show_as_deep_a_valley(counts):
 
 @pytest.mark.parametrize("shares", [(1, 1, 1), (1, 1, 2), (2, 2, 2.5)])
 def test_one_mode_is_seldom_taken_for_two(shares):
-    rng = np.random.default_rng(7)
-    drawn = rng.multinomial(40, np.array(shares) / sum(shares), size=2000)
+    drawn = np.random.default_rng(7).multinomial(40, np.array(shares) / sum(shares), size=2000)
     found = np.mean([one_mode_p(*map(int, counts)) <= LEVEL for counts in drawn])
     # How much fuller one end is has to be estimated: the worst is .07, for twice as full.
     assert found <= 0.08
@@ -98,10 +97,8 @@ def pairs_of(table):
 
 
 def test_of_three_centres_on_a_line_the_outer_two_are_no_neighbours():
-    on_a_line = separation(*clouds([[0, 0], [9, 0], [4, 0.5]], 0.1))
-    assert pairs_of(on_a_line) == {(0, 2), (1, 2)}
-    triangle = separation(*clouds([[0, 0], [9, 0], [4, 8]], 0.1))
-    assert pairs_of(triangle) == {(0, 1), (0, 2), (1, 2)}
+    assert pairs_of(separation(*clouds([[0, 0], [9, 0], [4, 0.5]], 0.1))) == {(0, 2), (1, 2)}
+    assert pairs_of(separation(*clouds([[0, 0], [9, 0], [4, 8]], 0.1))) == {(0, 1), (0, 2), (1, 2)}
 
 
 def test_far_clusters_are_apart_and_p_values_are_adjusted_as_by_holm():

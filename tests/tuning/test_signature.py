@@ -122,10 +122,8 @@ def test_features_that_differ_are_counted_by_their_effect_whatever_their_scale(s
     assert 25 <= found <= 36
     scales = 10.0 ** np.random.default_rng(seed).uniform(-3, 3, 200)
     assert count_of(X * scales + 5, TRUTH) == found
-    constant = np.column_stack([X, np.full((60, 50), 0.1)])
-    assert count_of(constant, TRUTH) <= found
-    noise = [count_of(draw(0, seed=number), TRUTH) for number in range(5)]
-    assert max(noise) <= 3
+    assert count_of(np.column_stack([X, np.full((60, 50), 0.1)]), TRUTH) <= found
+    assert max([count_of(draw(0, seed=number), TRUTH) for number in range(5)]) <= 3
     # Of many samples small effects are beyond chance, and are not counted.
     many = np.random.default_rng(seed).standard_normal((6000, 40))
     labels = np.arange(6000) % 3

@@ -55,8 +55,7 @@ def test_columns_of_a_group_are_permuted_together(kind):
 
 def test_a_gap_search_chooses_groups(data):
     X = np.column_stack([data.X, np.ones(45)])
-    groups = np.append(np.arange(40) // 2, 99)
-    estimator = L0KMeans(3, feature_groups=groups, n_init=2)
+    estimator = L0KMeans(3, feature_groups=np.append(np.arange(40) // 2, 99), n_init=2)
     search = GapSearch(estimator, sparsities=[1, 3, 20], n_references=3, random_state=0).fit(X)
     assert search.best_sparsity_ == 3
     assert search.get_support(indices=True).tolist() == [0, 1, 2, 3, 4, 5]

@@ -71,8 +71,7 @@ def test_h5ad_is_read_dense_sparse_and_by_layer(h5ad, X):
         assert raw.labels.tolist() == KINDS
         assert raw.samples[0] == "cell0"
         assert_same(read_matrix(h5ad(X * 0, layers={"counts": kind(X)}), layer="counts"), X)
-    message = r"there is no layer='raw'\. .*\['counts'\]"
-    refused(h5ad(layers={"counts": X}), message, layer="raw")
+    refused(h5ad(layers={"counts": X}), r"there is no layer='raw'\. .*\['counts'\]", layer="raw")
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_matrix])
@@ -270,8 +269,7 @@ def test_a_fault_of_the_reader_is_not_called_damage(put, monkeypatch):
 
 def test_the_shape_counts_in_every_format(tmp_path, npz, h5ad, X):
     small, X = X, np.zeros((600, 400))
-    names = np.arange(400).astype(str)
-    file = npz(X=X, genes=names, y=None)
+    file = npz(X=X, genes=np.arange(400).astype(str), y=None)
     least = 3 * 4 * X.size + 2 * X.nbytes
     assert least < measure_matrix(file).memory < 1.2 * least
     with h5py.File(tmp_path / "m.h5", "w") as opened:

@@ -74,8 +74,7 @@ def test_wrong_shapes_types_and_names_are_refused(arrays, X):
     refused(arrays(X=X[:, :0], genes=None), "n_features=0 should be >= 1")
     refused(arrays(genes=np.array(["a"])), r"genes has shape=\(1,\); it should be \(4,\)")
     refused(arrays(y=np.array(["a", "b"])), r"y has shape=\(2,\); it should be \(6,\)")
-    there = r"labels='kind' should be one of its arrays \[X, genes\]"
-    refused(arrays(), there, labels="kind")
+    refused(arrays(), r"labels='kind' should be one of its arrays \[X, genes\]", labels="kind")
     refused(arrays(genes=np.array(["a", "b", " ", "c"])), "1 features have no name")
 
 

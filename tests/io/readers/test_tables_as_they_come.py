@@ -58,8 +58,7 @@ class TestGenesInLines:
         )
         ignored = ["description", "chromosome", "ward", "age"]
         assert_read(read_matrix(save(lines), ignore=ignored, transpose=True), table)
-        kept = read_matrix(save(lines), keep=["age"])
-        assert kept.features == [*table.columns, "age"]
+        assert read_matrix(save(lines), keep=["age"]).features == [*table.columns, "age"]
         # A line may hold the names of the samples.
         lines = table.T
         lines.loc["code"] = [*"PQRSTU"]
@@ -99,8 +98,7 @@ class TestGenesInLines:
 
 class TestNamesOfSamples:
     def test_an_id_names_the_samples_wherever_it_stands(self, save, table):
-        plain = table.assign(patient_id=range(100, 106)).reset_index(drop=True)
-        file = save(plain, index=False)
+        file = save(table.assign(patient_id=range(100, 106)).reset_index(drop=True), index=False)
         for settings in ({}, {"samples": "patient_id"}):
             raw = read_matrix(file, **settings)
             assert_read(raw, table)
@@ -157,16 +155,14 @@ class TestSeparators:
     def test_semicolons_and_decimal_commas_are_found_and_said(self, tmp_path, table):
         file, comma = tmp_path / "m.csv", "numbers have a decimal comma"
         table.assign(kind=KINDS).to_csv(file, sep=";", decimal=",")
-        raw = read_matrix(file, labels="kind")
-        assert_read(raw, table, "separated by semicolons", comma)
+        assert_read(read_matrix(file, labels="kind"), table, "separated by semicolons", comma)
         table.T.to_csv(file, sep=";", decimal=",")
         assert_read(read_matrix(file), table, "semicolons", comma, "Set transpose: false")
         table.to_csv(file, sep=";")
         assert_read(read_matrix(file), table, "semicolons")
 
     def test_what_may_be_thousands_asks(self, put):
-        content = "who\tu\tv\nann\t1,234\t2,500\nbob\t1,777\t3,125\ncyd\t1,001\t9,999\n"
-        file = put(content, "m.tsv")
+        file = put("who\tu\tv\nann\t1,234\t2,500\nbob\t1,777\t3,125\ncyd\t1,001\t9,999\n", "m.tsv")
         message = refusal(file)
         assert "'1,234' may mean 1.234 or 1234" in message
         assert "Set decimal: ','" in message

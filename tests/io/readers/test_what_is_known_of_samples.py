@@ -87,8 +87,7 @@ def test_every_format_may_hold_what_is_known_of_samples(store, ending):
     ],
 )
 def test_classes_may_be_numbers_some_of_which_are_missing(store, kind, values, expected):
-    raw = read_matrix(store(kind, y=values))
-    assert raw.labels.tolist() == expected
+    assert read_matrix(store(kind, y=values)).labels.tolist() == expected
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,7 @@ class TestWorkbooks:
         raw = read_matrix(file, labels="kind")
         assert_read(raw, table)
         assert raw.samples == list(table.index)
-        message = refusal(file, labels="kinds")
-        assert last_sentence(message) == "Do you mean labels: kind?"
+        assert last_sentence(refusal(file, labels="kinds")) == "Do you mean labels: kind?"
 
     def test_another_sheet_is_named_by_layer_and_the_choice_is_said(self, tmp_path, table):
         file = tmp_path / "m.xlsx"
