@@ -19,14 +19,6 @@ pytestmark = pytest.mark.usefixtures("one_repeat")
 LEARNED = {"labels_", "feature_weights_", "feature_scores_", "objective_", "n_iter_"}
 
 
-@pytest.fixture(scope="module", name="X")
-def data():
-    rng = np.random.default_rng(5)
-    X = rng.standard_normal((400, 16))
-    X[:, :6] += rng.standard_normal((3, 6))[rng.integers(3, size=400)]
-    return X
-
-
 @pytest.fixture
 def started(monkeypatch):
     """Names of the threads that were started; all work that can be shared is worth it."""
@@ -44,7 +36,10 @@ def started(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_with_one_job_no_thread_is_started_and_results_are_those_of_any_number(name, X, started):
+def test_with_one_job_no_thread_is_started_and_results_are_those_of_any_number(name, started):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((400, 16))
+    X[:, :6] += rng.standard_normal((3, 6))[rng.integers(3, size=400)]
     estimator = clone(ESTIMATORS[name]).set_params(random_state=0, n_jobs=1)
     one = estimator.fit(X)
     assert one.predict(X).shape == (400,)

@@ -31,20 +31,15 @@ from sparsekm.atlas.phantom.anatomy import (
 from sparsekm.atlas.phantom.source import PhantomSource
 
 
-def count_regions(age, plan):
-    geometry = build_geometry(age, plan)
-    volume = np.zeros(plan.dims[::-1], dtype=np.uint32)
-    volume.flat[geometry.index] = label_voxels(age, geometry)
-    ontology = parse_ontology(*parse_rows(ontology_document(), "phantom"))
-    return geometry, map_regions(volume, ontology)
-
-
 @pytest.mark.parametrize(
     ("size", "age"), [("tiny", "P4"), ("default", "E11.5"), ("default", "P14"), ("full", "P28")]
 )
 def test_counts_are_exact_and_every_region_is_there_on_one_side_in_one_piece(size, age):
     plan = get_size(size).ages[age]
-    geometry, mapped = count_regions(age, plan)
+    geometry = build_geometry(age, plan)
+    labels = np.zeros(plan.dims[::-1], dtype=np.uint32)
+    labels.flat[geometry.index] = label_voxels(age, geometry)
+    mapped = map_regions(labels, parse_ontology(*parse_rows(ontology_document(), "phantom")))
     assert mapped.table.set_index("acronym")["n_voxels"].to_dict() == plan.region_voxels
     assert set(mapped.table["acronym"]) == set(REGIONS) - ({"SpC"} if age == "P14" else set())
     assert (geometry.kind == LUMEN).sum() == sum(plan.lumen_voxels.values())

@@ -80,20 +80,16 @@ def test_when_no_feature_scores_anything_the_weights_are_those_of_a_tie():
     np.testing.assert_allclose(weights, np.array([1, 1, 0, 0, 0]) / np.sqrt(2))
 
 
-def nearly_tied_scores(rng):
-    """Scores of which the largest differ in their last digits only, as those of copies do."""
-    scores = rng.exponential(size=rng.integers(2, 12))
-    n_tied = rng.integers(2, len(scores) + 1)
-    digits = rng.integers(-3, 4, size=n_tied) * 10.0 ** rng.uniform(-16.5, -7)
-    scores[:n_tied] = scores.max() * (1 + digits)
-    return rng.permutation(scores), n_tied
-
-
 def test_both_norms_hold_when_scores_differ_in_their_last_digits_only():
     rng = np.random.default_rng(0)
     broken = []
     for _ in range(3000):
-        scores, n_tied = nearly_tied_scores(rng)
+        # The largest differ in their last digits only, as those of copies do.
+        scores = rng.exponential(size=rng.integers(2, 12))
+        n_tied = rng.integers(2, len(scores) + 1)
+        digits = rng.integers(-3, 4, size=n_tied) * 10.0 ** rng.uniform(-16.5, -7)
+        scores[:n_tied] = scores.max() * (1 + digits)
+        scores = rng.permutation(scores)
         s = rng.choice([rng.uniform(1, 3.5), np.sqrt(rng.integers(1, 12))])
         weights = SoftThreshold(s).weigh(scores)
         too_long = weights.sum() > s * (1 + 1e-6) or abs(np.linalg.norm(weights) - 1) > 1e-9
@@ -182,14 +178,10 @@ def test_the_best_sparsity_fits_again_and_is_whole_for_l0(X, Estimator, grid, ki
     assert kind is float or again.get_support().sum() == best
 
 
-NAMES = ["a", "b", "a", "c", "b", "a"]
-SCORES = np.array([6.0, 4.0, 3.0, 5.0, 2.0, 0.0])  # means: a 3, b 3, c 5
-
-
 def weigh(penalty, bound):
     features = VaryingFeatures(np.ones(6, bool), np.zeros(6))
-    groups = FeatureGroups.of_labels(NAMES, features).groups
-    return make_step(penalty, bound, groups).weigh(SCORES)
+    groups = FeatureGroups.of_labels(["a", "b", "a", "c", "b", "a"], features).groups
+    return make_step(penalty, bound, groups).weigh(np.array([6.0, 4.0, 3.0, 5.0, 2.0, 0.0]))
 
 
 def test_l0_keeps_the_groups_of_largest_mean_and_shares_their_weight():

@@ -109,25 +109,18 @@ def run(folder, replicates=3, progress=lambda done, total: None):
     return [table.to_csv(index=False) for table in tables.values()]
 
 
-@pytest.fixture
-def counted(monkeypatch):
-    computed = []
+def test_a_run_cut_short_goes_on_and_ends_in_the_same_bits(tmp_path, monkeypatch):
+    whole, counted = run(tmp_path / "whole"), []
 
     def count(*study, root, replicate):
-        computed.append(replicate)
+        counted.append(replicate)
         return run_repetition(*study, root=root, replicate=replicate)
-
-    monkeypatch.setattr(paper_runs, "run_repetition", count)
-    return computed
-
-
-def test_a_run_cut_short_goes_on_and_ends_in_the_same_bits(tmp_path, counted):
-    whole = run(tmp_path / "whole")
 
     def cut(done, total):
         if done == 1:
             raise KeyboardInterrupt
 
+    monkeypatch.setattr(paper_runs, "run_repetition", count)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "cut", progress=cut)
     counted.clear()

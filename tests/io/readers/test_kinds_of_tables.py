@@ -9,7 +9,6 @@ from reading import CYTOKINES, GSM, PATIENTS, genes, refusal, samples, values, w
 from sparsekm.io.readers.reader import read_matrix
 
 SYMBOLS = ["TP53", "BRCA1", "MYC", "EGFR", "ABC1", "XYZ2", "KLM3", "QRS4"]
-WORDS = ["zork", "blim", "quax", "fnord", "grault", "waldo", "plugh", "xyzzy"]
 KINDS = {
     "lipids": ["PC 34:1", "PE 38:4", "SM 42:1", "TG 52:2", "Cer d18:1/16:0", "LPC 18:0"],
     "genes of E. coli": [f"b{i:04d}" for i in range(1, 9)],
@@ -23,7 +22,7 @@ KINDS = {
     "cytokines": CYTOKINES,
     "mouse": ["Slc17a7", "Gad2", "Pvalb", "Sst", "Vip", "Rorb", "Cux2", "Foxp2"],
     "metabolites": ["alanine", "glucose", "lactate", "pyruvate", "citrate"],
-    "words": WORDS,
+    "words": ["zork", "blim", "quax", "fnord", "grault", "waldo", "plugh", "xyzzy"],
 }
 SAMPLES = {
     "GEO": GSM,
@@ -74,8 +73,6 @@ OF_PATIENTS = {
     "a line of means": write(["sample", *CYTOKINES], [*PATIENTS, "Mean"]),
 }
 KNOCKOUTS = ["WT_1", "WT_2", "KO_1", "KO_2"]
-LFQ = [f"LFQ intensity {sample}" for sample in "ABC"]
-PROTEINS = ["P12345;Q11111", "Q9Y6K9", "O00141"]
 PROBES = [str(7_892_501 + 3 * i) for i in range(400)]
 STRANGE = ["A1", "B1", "C1", "D1"]
 READ = {
@@ -86,8 +83,8 @@ READ = {
     ),
     "scores and weights of MaxQuant": genes(
         ["Protein IDs", "Gene names", "Score", "Mol. weight [kDa]"],
-        LFQ,
-        PROTEINS,
+        [f"LFQ intensity {sample}" for sample in "ABC"],
+        ["P12345;Q11111", "Q9Y6K9", "O00141"],
         "ABC",
         12.5,
         30.2,

@@ -11,18 +11,14 @@ ROWS = [[1, 8, 3, 5], [70, 90, 20, 41], [400, 310, 260, 377], [9, 4, 0, 2], [55,
 DECIMALS = [[f"{value}.{at}5" for value in row] for at, row in enumerate(ROWS)]
 GENES = ["ENSG00000000003", "ENSG00000000419", "ENSG00000000457", "ENSG00000000460", "ENSG1"]
 PROTEINS = ["P12345;Q11111", "Q9Y6K9", "O00141", "CON__P00761", "P04637"]
-BAMS = [f"/data/run/{name}.Aligned.out.bam" for name in ("wt1", "wt2", "ko1", "ko2")]
 TCGA = [f"TCGA-02-000{i}-01A" for i in range(1, 5)]
 DOTTED = [name.replace("-", ".") for name in TCGA]
 GSM = [f"GSM90{i}" for i in range(1, 5)]
-RUNS = [rf"C:\data\plate\run_{i}.d" for i in range(1, 5)]
 SRR = [f"SRR10395{i}" for i in ("08", "09", 12, 13)]
 WELLS = ["A4D12", "A4D15", "A6D3", "B7D9"]
 L1000 = [f"LJP005_A375_24H_X1_B19:A0{i}" for i in range(1, 5)]
-PERTURBED = [f"CELL_{i}:BRD-K9{i}:10" for i in range(5)]
 SYMBOLS = ["MAPK3", "TIE1", "CYP2C19", "CXCR5", "EPO"]
 HUGO = ["AACS", "ELMO2", "TP53", "RPS11", "PNMA1"]
-PATHWAYS = ["1,1-DDT degradation", "ABC transporters", "Cell cycle", "p53 signaling", "RNA"]
 TAXA = ["Unassigned;Other", "k__Bacteria;p__AC1", "k__Bacteria;p__WPS", "k__A;p__"]
 REFSEQ = [f"NM_02312{i}" for i in range(5)]
 WITH_IDS = [f"{name}|{100 + len(name)}" for name in ("TP53", "MYC", "A1BG", "EGFR", "KRAS")]
@@ -33,9 +29,7 @@ KNOCKOUTS = ["WT_1", "WT_2", "KO_1", "KO_2"]
 SIX = ["C_01", "C_02", "C_03", "T_01", "T_02", "T_03"]
 MOUSE = ["Xkr4", "Mrpl15", "Lypla1", "Tcea1", "Rgs20", "Oprk1"]
 AREAS = [f"{name}.mzML Peak area" for name in SIX]
-NUMBERS = [*range(1, 7)]
 MASSES = [f"{100 + 17.25 * i:.4f}" for i in range(6)]
-CELLS = [f"AAACCTGAGAAACC{pair}-1" for pair in ("AT", "GC", "TA", "CG", "AC", "GT")]
 MOVING = [f"L{1 + i}S10{5 + i}" for i in range(4)]
 HASHES = [f"{16**31 + 16**30 * i:032x}" for i in range(1, 7)]
 SEQUENCES = ["ACGT" * 11 + pair * 3 for pair in ("AT", "GC", "TA", "CG", "AC", "GT")]
@@ -57,7 +51,6 @@ def numbered(names, n_columns, *before):
     ]
 
 
-FEATURE_COUNTS = '# Program:featureCounts v1.6.4; Command:"featureCounts" "-p" "-a" "/data/a.gtf"\n'
 UNKNOWN, NUMBERED = [f"TEST{i}" for i in range(5)], ["s1", "s2", "s3", "s4"]
 counted, measured = partial(genes, cells=ROWS), partial(genes, cells=DECIMALS)
 of_samples = partial(samples, cells=DECIMALS)
@@ -104,10 +97,10 @@ TWICE, *_ = samples(["Unnamed: 0.1", "Unnamed: 0", "id"], MOUSE, range(4), range
 READ = {
     "featureCounts with paths": counted(
         ["Geneid", "Chr", "Start", "End", "Strand", "Length"],
-        BAMS,
+        [f"/data/run/{name}.Aligned.out.bam" for name in ("wt1", "wt2", "ko1", "ko2")],
         GENES,
         *("1;1", "5;90", "40;99", "+;+", range(900, 905)),
-        above=FEATURE_COUNTS,
+        above='# Program:featureCounts v1.6.4; Command:"featureCounts" "-p" "-a" "/data/a.gtf"\n',
     ),
     "expression of cBioPortal": genes(
         ["Hugo_Symbol", "Entrez_Gene_Id"],
@@ -135,7 +128,7 @@ READ = {
         ["301", "302", "303", "304", "305"],
     ),
     "GCT 1.3 without metadata, connectivities": measured(
-        ["id"], L1000, PERTURBED, above="#1.3\n5\t4\t0\t0\n"
+        ["id"], L1000, [f"CELL_{i}:BRD-K9{i}:10" for i in range(5)], above="#1.3\n5\t4\t0\t0\n"
     ),
     "samples of GEO side by side, annotated": (
         measured(["ID_REF"], GSM, range(1, 6), behind=["GB_ACC"], after=[REFSEQ])[0],
@@ -147,7 +140,7 @@ READ = {
     ),
     "protein groups of DIA-NN": genes(
         ["Protein.Group", "Protein.Names", "Genes", "First.Protein.Description"],
-        RUNS,
+        [rf"C:\data\plate\run_{i}.d" for i in range(1, 5)],
         PROTEINS,
         *("A_BEE", ["Abc", "Def", "", "Ghi", "Jkl"], "x y"),
         cells=[*DECIMALS[:4], [12.5, "", 8.25, 3.5]],
@@ -155,7 +148,7 @@ READ = {
     "pathways of PICRUSt, from BIOM": counted(
         ["#OTU ID"],
         WELLS,
-        PATHWAYS,
+        ["1,1-DDT degradation", "ABC transporters", "Cell cycle", "p53 signaling", "RNA"],
         above="# Constructed from biom file\n",
         behind=["KEGG_Pathways"],
         after=["Metabolism; Xenobiotics"],
@@ -236,7 +229,7 @@ READ = {
         MOUSE,
     ),
     "features of MZmine 3": genes(
-        ["row ID", "row m/z", "row retention time"], AREAS, NUMBERS, 101.5, 2.5
+        ["row ID", "row m/z", "row retention time"], AREAS, [*range(1, 7)], 101.5, 2.5
     ),
     "features of XCMS": genes(
         ["", "mzmed", "mzmin", "rtmed", "npeaks"], SIX, [f"FT00{i}" for i in range(6)], 1.5, 1, 2, 6
@@ -257,7 +250,7 @@ READ = {
     "coordinates next to genes": samples(
         ["barcode", "array_row", "pxl_col_in_fullres"],
         ["Gfap", "Mbp", "Plp1"],
-        CELLS,
+        [f"AAACCTGAGAAACC{pair}-1" for pair in ("AT", "GC", "TA", "CG", "AC", "GT")],
         3,
         range(40, 46),
     ),
@@ -286,12 +279,11 @@ def test_numbers_of_patients_some_of_whom_came_twice_are_no_feature(put):
 
 WINE = lines(*([1 + at // 4, *row] for at, row in enumerate(values(12, 3))))
 SHEET = write(["Matrikel", "BUN", "HCO3"], range(700_123, 700_151, 3))
-MARKS = write(["Name", "Aufgabe 1", "Aufgabe 2", "Summe"], ["Ann A", "Bob B", "Cyd C", "Dan D"])
 NAMED = {
     "a class in the first column": (WINE, "set labels: column1 if 'column1' holds known classes"),
     "numbers of patients": (SHEET, "Set ignore: [Matrikel] to leave them out"),
     "sums in German": (
-        MARKS,
+        write(["Name", "Aufgabe 1", "Aufgabe 2", "Summe"], ["Ann A", "Bob B", "Cyd C", "Dan D"]),
         "columns [Summe] describe the samples or are totals and are left out",
     ),
 }
@@ -330,9 +322,6 @@ MZMINE = write(
     *(101.5, 101.4, 2.5, 9e5, 8e4, 1),
     cells=[[at * 7 + i * i + 0.5 for i in range(9)] for at in range(5)],
 )
-CHANNELS = [f"Abundance: F1: {at}, Sample" for at in (126, 127, 128)]
-UNIPROT = [f"P1234{i}" for i in range(5)]
-CUSTOMERS = [f"C1000{i}" for i in range(5)]
 BALANCES = ["BALANCE", "PURCHASES", "CASH", "TENURE"]
 TRACES = [["trace", *row[1:]] if row[0] < 9 else row for row in values(8, 8)]
 RANKS = [f"rank_{letter}" for letter in "abcdefghijkl"]
@@ -357,15 +346,15 @@ CURED = {
     "more columns than ten to leave out": genes(["gene", *RANKS], GSM, HUGO, *range(12)),
     "a ratio next to what it was made of": measured(
         ["Accession"],
-        CHANNELS,
-        UNIPROT,
+        [f"Abundance: F1: {at}, Sample" for at in (126, 127, 128)],
+        [f"P1234{i}" for i in range(5)],
         behind=["Abundance Ratio: (127) / (126)"],
     ),
     "a mean next to the samples": measured(
         ["gene_id"], GSM, GENES, behind=["mean_tpm"], after=[[1.5, 2, 4, 1, 3]]
     ),
     "customers with numbers like those of KEGG": samples(
-        ["CUST_ID"], BALANCES, CUSTOMERS, cells=BILLS
+        ["CUST_ID"], BALANCES, [f"C1000{i}" for i in range(5)], cells=BILLS
     ),
     "numbers on both axes": of_samples([""], range(4), range(5)),
     "protein groups of MaxQuant": (
@@ -402,7 +391,6 @@ def test_what_is_refused_is_read_after_the_advice(put, kind):
 QPCR = [f"A{4 * i + j}\tS{i}\tG{j}\t{i + 25.5}\n" for i in range(4) for j in range(3)]
 VISITS = [f"{at // 3},2,G{at % 3},{at * at}.5\n" for at in range(12)]
 DISTANCES = [[abs(i - j) / 9 for i in range(4)] for j in range(4)]
-TIMES = [["ctrl", "4 hours"]] * 4
 
 
 @pytest.mark.parametrize(
@@ -432,7 +420,7 @@ TIMES = [["ctrl", "4 hours"]] * 4
             "these are distances or correlations",
         ),
         (
-            write(["Experiment", "Type", "Time"], GSM, cells=TIMES),
+            write(["Experiment", "Type", "Time"], GSM, cells=[["ctrl", "4 hours"]] * 4),
             "hold text, such as '4 hours' in line 2; there should be numbers alone",
         ),
     ],

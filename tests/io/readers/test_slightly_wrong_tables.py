@@ -50,10 +50,8 @@ PATIENTS = [f"P{i}" for i in range(12)]
 BLOOD = ["glucose", "lactate", "urate"]
 NUMBERS = [[i + 0.25, 9.5 - i, round(i * i / 7, 3)] for i in range(12)]
 PLAIN = write(["id", *BLOOD], PATIENTS, cells=NUMBERS)
-WELLS = [f"A{i}" for i in range(1, 13)]
 TIMES = [f"2023/01/{i + 1} 10:00" for i in range(12)]
 UPPER = [["a", "", ""], [1, "b", ""], [0.5, 0.2, "c"]]
-SUMMED = "Mean,5.5,4,6\nSD,1.5,1,2\nn,12,12,12\nMean of cases,1,2,3\n"
 READ = {
     "statistics": (f"{PLAIN}p-value,0.1,0.2,0.5\n", "lines [p-value] annotate the features or"),
     "masses": (
@@ -65,7 +63,7 @@ READ = {
         "columns [Timestamp] hold text",
     ),
     "wells of samples": (
-        write(["Well", "Sample", *BLOOD], WELLS, PATIENTS, cells=NUMBERS),
+        write(["Well", "Sample", *BLOOD], [f"A{i}" for i in range(1, 13)], PATIENTS, cells=NUMBERS),
         "columns [Well] hold text",
     ),
     "family names": (
@@ -88,7 +86,7 @@ READ = {
     "counts below an empty line": (f"{PLAIN}\n\nid,N\na,1\nb,2\n", "(the first is line 16)"),
     "sources": (f"{PLAIN}Source: our lab,2020\nby: J. Doe\n", "(the first is line 14)"),
     "the number of samples below their mean": (
-        PLAIN + SUMMED,
+        PLAIN + "Mean,5.5,4,6\nSD,1.5,1,2\nn,12,12,12\nMean of cases,1,2,3\n",
         "lines [Mean, SD, n, Mean of cases] annotate the features or summarise",
     ),
 }

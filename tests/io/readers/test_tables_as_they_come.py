@@ -169,8 +169,8 @@ class TestSeparators:
         assert read_matrix(file, decimal=",").offset.tolist() == [1.234, 2.5]
         assert read_matrix(file, decimal=".").offset.tolist() == [1234, 2500]
 
-    @pytest.mark.parametrize("name", ["m.tsv.gz", "m.txt.gz", "m.txt", "m.TSV"])
-    def test_tabs_are_read_compressed_or_not(self, save, table, name):
+    @pytest.mark.parametrize("name", ["m.tsv.gz", "m.txt.gz", "m.txt", "m.TSV", "m.csv.gz"])
+    def test_tabs_and_commas_are_read_compressed_or_not(self, save, table, name):
         assert_read(read_matrix(save(table, name)), table)
 
     def test_tabs_in_a_csv_and_blanks_as_r_writes_them_are_found_and_said(self, tmp_path, table):
