@@ -263,6 +263,7 @@ def test_a_table_of_a_known_program_is_read_as_it_is_meant(put, kind):
     content, samples, features = READ[kind]
     raw = read_matrix(put(content))
     assert raw.features == features
+    assert raw.shape[1] == len(features)
     assert samples in (None, raw.samples)
 
 
@@ -415,6 +416,10 @@ DISTANCES = [[abs(i - j) / 9 for i in range(4)] for j in range(4)]
             "pivot_table(index='subject', columns='gene', values='level')",
         ),
         ("id,TP53,MYC\na,1,2,3\nb,2,3,4\nc,3,5,1\n", "If a name is missing, add it"),
+        (
+            "id;TP53;MYC\na;1.234;2\nb;2,345;3.5\nc;3.5;1\n",
+            "'2,345' may have a decimal comma or thousands in groups",
+        ),
         (
             write(["bray", *WELLS], WELLS, cells=DISTANCES, separator="\t"),
             "these are distances or correlations",

@@ -107,9 +107,8 @@ def test_a_column_that_counts_the_lines_is_left_out_and_those_that_sum_up_are_na
 
 
 def test_a_mean_of_the_others_among_the_features_is_named(put):
-    raw = read_matrix(
-        put(write(["id", *BLOOD, "Mean"], PATIENTS, cells=NUMBERS, after=[range(12)]))
-    )
+    file = put(write(["id", *BLOOD, "Mean"], PATIENTS, cells=NUMBERS, after=[range(12)]))
+    raw = read_matrix(file)
     assert "features [Mean] seem to sum up the others. Set ignore: [Mean]" in raw.remarks[-1]
 
 

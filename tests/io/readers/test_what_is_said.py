@@ -59,10 +59,8 @@ class TestWhatIsSaid:
     def test_samples_that_are_the_same(self, put):
         cells = values(6, 8)
         cells[4] = cells[1]
-        raw = read_matrix(
-            put(write(["sample", *CYTOKINES], [f"d{i}" for i in range(6)], cells=cells))
-        )
-        assert "(d1 = d4)" in raw.remarks[0]
+        file = put(write(["sample", *CYTOKINES], [f"d{i}" for i in range(6)], cells=cells))
+        assert "(d1 = d4)" in read_matrix(file).remarks[0]
 
     def test_what_is_left_out_and_the_setting_that_keeps_it(self, put):
         file = put(write(["patient", "age", "sex", *CYTOKINES], PATIENTS, 40, 1))
