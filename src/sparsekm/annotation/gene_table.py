@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.store import TunedFit
@@ -28,7 +27,8 @@ GENE_TABLE = TABLES["genes.csv"]
 
 def rank_scores(scores: np.ndarray) -> np.ndarray:
     """Rank features by descending score from 1; ties go to the lowest index, as in selection."""
-    return rankdata(-np.asarray(scores, dtype=np.float64), method="ordinal")
+    order = np.argsort(-np.asarray(scores, dtype=np.float64), kind="stable")
+    return np.argsort(order) + 1
 
 
 def judge_features(l0_weights: np.ndarray, l1_weights: np.ndarray) -> np.ndarray:
