@@ -1,5 +1,8 @@
 """From all results to the report."""
 
+# Processes that share the data sets; Slurm counts the memory of each.
+N_DRAWING = max(1, min(4, len(DATASETS)))
+
 
 rule report:
     """Write one self-contained page with all results."""
@@ -16,9 +19,9 @@ rule report:
         "results/benchmarks/report.tsv"
     conda:
         "../../envs/sparsekm.yaml"
-    threads: max(1, min(4, len(DATASETS)))
+    threads: N_DRAWING
     resources:
-        **needs(memory=(1000, 0.5), minutes=(20, 0)),
+        **needs(memory=(500 + 500 * N_DRAWING, 0.5), minutes=(20, 0)),
     params:
         # No output: which figures there are depends on the results, and files of yours may be there.
         figures="results/figures",
