@@ -230,14 +230,6 @@ rule score_clustering:
         "../../scripts/score_clustering.py"
 
 
-def n_seeds(wildcards):
-    """Return how many seeds to fit from: of a consensus two, or one where it is not the answer."""
-    if wildcards.method not in RESAMPLED:
-        return config["n_seeds"]
-    is_answer = wildcards.dataset in MATRICES or "l0" not in config["methods"]
-    return min(config["n_seeds"], 2 if is_answer else 1)
-
-
 rule refit_other_seeds:
     """Fit the chosen model again from other seeds, score every fit, and select the one to show."""
     input:
