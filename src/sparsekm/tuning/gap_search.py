@@ -262,24 +262,22 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         return sparsities, path, first, table
 
     def _fit_paths(self, estimator, X, sparsities, made) -> tuple[SparsityPath, np.ndarray]:
-        """Fit the data with all threads, since many samples keep them busy, then the references."""
+        """Fit the data and the references side by side; the data, which take longest, first."""
         shared: dict[str, Any] = {"reference": self.reference, **made}
 
-        def tell(what):
+        def fit(index):
+            if index is None:
+                found, what = estimator.path(X, sparsities), "data"
+            else:
+                found = reference_objectives(estimator, X, sparsities, index=index, **shared)
+                what = f"reference {index + 1} of {self.n_references}"
             if self.verbose:
                 print(f"GapSearch: {what} done", flush=True)  # noqa: T201 (asked for by `verbose`)
-
-        def fit(index):
-            found = reference_objectives(estimator, X, sparsities, index=index, **shared)
-            tell(f"reference {index + 1} of {self.n_references}")
             return found
 
-        with grant_threads(self.n_jobs):
-            path = estimator.path(X, sparsities)
-        tell("data")
-        references = range(self.n_references)
-        found = run_side_by_side(fit, references, self.n_jobs, stored_bytes(X))
-        return path, np.array([*found])
+        data_first = [None, *range(self.n_references)]
+        path, *references = run_side_by_side(fit, data_first, self.n_jobs, stored_bytes(X))
+        return path, np.array(references)
 
     @available_if(lambda self: hasattr(self.estimator, "predict"))
     def predict(self, X: Data) -> np.ndarray:
