@@ -46,7 +46,7 @@ def write_report(
     folder `figures` receives every figure as ``{dataset}_{figure}.svg``, ``.png`` and ``.pdf``, to
     which the page links; `record` is called with their paths before they are written. `ages` are of
     `view_ages`, `paper` of `read_paper_tables`, `genes_of_interest` those of `choose_genes`, and
-    `gene_sets` the tested ones. So many processes share the data sets.
+    `gene_sets` the tested ones. `n_processes` share the data sets.
     """
     configuration = dict(configuration or {})
     matrices = configuration.get("matrices") or {}
