@@ -174,8 +174,13 @@ def _project(X, pairs, n_clusters, folds) -> list[np.ndarray]:
 
     They are NaN where a sample is never nearest to one of the two.
     """
-    found: list[list[pd.Series]] = [[] for _ in pairs]
+    n_samples = X.shape[0]
+    times = np.zeros(n_samples, np.intp)
+    for fold in folds:
+        times[fold.left_out] += 1
+    found = np.full((len(pairs), times.max(initial=1), n_samples), np.nan)
     for fold in folds if pairs else []:
+        times[fold.left_out] -= 1
         values = as_dense(X[:, fold.kept]).astype(np.float64)
         own = fold.labels[fold.drawn]
         known = own >= 0
@@ -186,20 +191,19 @@ def _project(X, pairs, n_clusters, folds) -> list[np.ndarray]:
         covariance, _ = ledoit_wolf(part - centers[own], assume_centered=True)
         differences = np.nan_to_num([centers[b] - centers[a] for a, b in pairs])
         axes = np.linalg.lstsq(covariance, differences.T, rcond=None)[0].T
+        put = fold.labels[fold.left_out]
         for row, (a, b) in enumerate(pairs):
-            near = fold.left_out[np.isin(fold.labels[fold.left_out], (a, b))]
+            near = fold.left_out[(put == a) | (put == b)]
             length = differences[row] @ axes[row]
             # The fold may lack one of the two.
             if length > 0 and len(near):
                 positions = (values[near] - centers[a]) @ axes[row] / length
-                found[row].append(pd.Series(positions, index=near))
-    everyone = range(X.shape[0])
-    return [
-        pd.concat(each).groupby(level=0).median().reindex(everyone).to_numpy()
-        if each
-        else np.full(X.shape[0], np.nan)
-        for each in found
-    ]
+                found[row, times[near], near] = positions
+    # NaN comes last.
+    found.sort(axis=1)
+    n_known = np.isfinite(found).sum(axis=1, keepdims=True)
+    middle = [np.maximum(n_known - 1, 0) // 2, np.minimum(n_known // 2, found.shape[1] - 1)]
+    return [*np.mean([np.take_along_axis(found, at, 1)[:, 0] for at in middle], axis=0)]
 
 
 def _count(positions, blocks) -> list[tuple[int, int, int]]:

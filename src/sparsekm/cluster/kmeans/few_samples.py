@@ -24,6 +24,7 @@ from sparsekm.cluster.matrices.sample_rows import (
     replace_features,
     set_norm,
     square_distance,
+    swap_terms,
 )
 from sparsekm.runtime.compiled import compiled
 
@@ -90,16 +91,17 @@ def exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed)
                 if b != a and join < best:
                     best = join
                     target = b
+            if target == a:
+                continue
             if moved[a] or moved[target]:
                 leave = distance(packed, i, centers[a]) * sizes[a] / (sizes[a] - 1.0)
                 join = distance(packed, i, centers[target]) * sizes[target] / (sizes[target] + 1.0)
                 if join >= leave * enough:
                     continue
-            if target != a:
-                move(packed, i, centers, sizes, a, target)
-                labels[i] = target
-                moved[a] = moved[target] = True
-                moves += 1
+            move(packed, i, centers, sizes, a, target)
+            labels[i] = target
+            moved[a] = moved[target] = True
+            moves += 1
     for k in range(n_clusters):
         changed[k] |= moved[k]
     return moves
@@ -131,9 +133,8 @@ def swap(packed, labels, centers, sizes, i):
     for j in range(packed.shape[0]):
         b = labels[j]
         if b != a:
-            along = distance(packed, j, centers[b]) - distance(packed, j, centers[a])
-            along += here[a] - here[b]
-            spread = distance(packed, j, point) * (1.0 / sizes[a] + 1.0 / sizes[b])
+            along, square = swap_terms(packed, j, point, centers[a], centers[b], here[a] - here[b])
+            spread = square * (1.0 / sizes[a] + 1.0 / sizes[b])
             gain = along + spread
             if gain > best and gain > least_gain(packed) * spread:
                 best = gain

@@ -145,26 +145,45 @@ def move_mean(rows, i, mean, size, sign):
 
 @compiled_loosely
 def _measure_array(rows, first, last, centers, distances, unknown):
-    for k in np.flatnonzero(unknown):
-        center = centers[k]
-        whole = last - (last - first) % 4
-        # Of the dtype of the data: several values are then added at once.
-        zero = rows.dtype.type(0)
-        for i in range(first, whole, 4):
-            x0, x1, x2, x3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+    # Four samples and two centres at once: every value that is loaded counts several times.
+    asked = np.flatnonzero(unknown)
+    pairs = asked.shape[0] - asked.shape[0] % 2
+    whole = last - (last - first) % 4
+    # Of the dtype of the data: several values are then added at once.
+    zero = rows.dtype.type(0)
+    for i in range(first, whole, 4):
+        x0, x1, x2, x3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+        row = i - first
+        d0, d1, d2, d3 = distances[row], distances[row + 1], distances[row + 2], distances[row + 3]
+        for at in range(0, pairs, 2):
+            k, m = asked[at], asked[at + 1]
+            one, other = centers[k], centers[m]
+            a = b = c = d = e = f = g = h = zero
+            for q in range(one.shape[0]):
+                u, v = one[q], other[q]
+                a += (x0[q] - u) * (x0[q] - u)
+                b += (x1[q] - u) * (x1[q] - u)
+                c += (x2[q] - u) * (x2[q] - u)
+                d += (x3[q] - u) * (x3[q] - u)
+                e += (x0[q] - v) * (x0[q] - v)
+                f += (x1[q] - v) * (x1[q] - v)
+                g += (x2[q] - v) * (x2[q] - v)
+                h += (x3[q] - v) * (x3[q] - v)
+            d0[k], d1[k], d2[k], d3[k] = a, b, c, d
+            d0[m], d1[m], d2[m], d3[m] = e, f, g, h
+        for k in asked[pairs:]:
+            one = centers[k]
             a = b = c = d = zero
-            for q in range(center.shape[0]):
-                value = center[q]
-                a += (x0[q] - value) * (x0[q] - value)
-                b += (x1[q] - value) * (x1[q] - value)
-                c += (x2[q] - value) * (x2[q] - value)
-                d += (x3[q] - value) * (x3[q] - value)
-            distances[i - first, k] = a
-            distances[i - first + 1, k] = b
-            distances[i - first + 2, k] = c
-            distances[i - first + 3, k] = d
-        for i in range(whole, last):
-            distances[i - first, k] = square_distance(rows[i], center)
+            for q in range(one.shape[0]):
+                u = one[q]
+                a += (x0[q] - u) * (x0[q] - u)
+                b += (x1[q] - u) * (x1[q] - u)
+                c += (x2[q] - u) * (x2[q] - u)
+                d += (x3[q] - u) * (x3[q] - u)
+            d0[k], d1[k], d2[k], d3[k] = a, b, c, d
+    for i in range(whole, last):
+        for k in asked:
+            distances[i - first, k] = square_distance(rows[i], centers[k])
 
 
 @_either(lambda rows, *others: _measure_array(rows, *others))
@@ -173,6 +192,27 @@ def measure_block(rows, first, last, centers, out, unknown):
     for i in range(first, last):
         for k in np.flatnonzero(unknown):
             out[i - first, k] = distance(rows, i, centers[k])
+
+
+@compiled_loosely
+def _swap_terms(rows, j, point, own, other, offset):
+    along = square = rows.dtype.type(0)
+    row = rows[j]
+    for q in range(row.shape[0]):
+        difference = row[q] - point[q]
+        along += (own[q] - other[q]) * difference
+        square += difference * difference
+    return 2.0 * along, square
+
+
+@_either(lambda rows, *others: _swap_terms(rows, *others))
+def swap_terms(rows, j, point, own, other, offset):
+    """Twice the product of (own - other) and (sample j - point), and the latter's square.
+
+    `offset` is the squared distance of the point to `own`, less that to `other`.
+    """
+    along = distance(rows, j, other) - distance(rows, j, own) + offset
+    return along, distance(rows, j, point)
 
 
 def _pack(rows, support, factors):
