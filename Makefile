@@ -131,4 +131,6 @@ $(STAMP): requirements.lock pyproject.toml
 	test -x "$(BIN)/python" || "$(PYTHON)" -m venv .venv
 	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	"$(BIN)/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@echo "Compiling the kernels (a minute, once)"
+	"$(BIN)/python" -m sparsekm.pipeline.warm_imports
 	touch $(STAMP)
