@@ -4,9 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.cluster.kmeans.few_samples import centre, exchange_sweep, swap
 from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.sample_rows import new_points
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.partition_step import KMeansPartition, propose_starts
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.metrics import classification_error_rate
@@ -133,3 +137,34 @@ def test_data_whose_sample_is_constant_still_start(Estimator, name):
     fit = Estimator(2, sparsity=GRIDS[Estimator][0], init=name, n_init=2, random_state=0).fit(X)
     assert np.isfinite(fit.feature_weights_).all()
     assert np.isfinite(fit.objective_)
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3, 5])
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_a_sweep_measures_every_distance_and_a_swap_is_the_best(kind, n_clusters):
+    X = np.random.default_rng(1).standard_normal((38, 6)) - 0.5
+    rows, labels = as_matrix(kind(X)).rows, np.arange(38, dtype=np.int32) % n_clusters
+    centers, sizes = new_points(rows, n_clusters), np.zeros(n_clusters, np.int64)
+    centre(rows, labels, centers, sizes, np.ones(n_clusters, bool))
+    distances, changed = np.zeros((38, n_clusters)), np.ones(n_clusters, bool)
+    # No cluster may become smaller, and nothing is left to swap in the last block.
+    while exchange_sweep(rows, labels, centers, sizes, 38, distances, changed):
+        pass
+    means = np.array([X[labels == k].mean(axis=0) for k in range(n_clusters)])
+    expected = ((X[:, None] - means) ** 2).sum(axis=2)
+    exchange_sweep(rows, labels, centers, sizes, 38, distances, np.ones(n_clusters, bool))
+    np.testing.assert_allclose(distances, expected, rtol=1e-5)
+
+    def within(labels):
+        return sum(((own - own.mean(axis=0)) ** 2).sum() for own in map(X.__getitem__, labels))
+
+    given = np.arange(38, dtype=np.int32) % n_clusters
+    centre(rows, given, centers, sizes, np.ones(n_clusters, bool))
+    values = {}
+    for j in np.flatnonzero(given != given[0]):
+        other = given.copy()
+        other[[0, j]] = given[[j, 0]]
+        values[j] = within([other == k for k in range(n_clusters)])
+    best = min(values, key=values.get)
+    swap(rows, given, centers, sizes, 0)
+    assert np.flatnonzero(given != np.arange(38) % n_clusters).tolist() == [0, best]
