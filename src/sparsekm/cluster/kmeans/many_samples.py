@@ -4,7 +4,9 @@ A sample's weighted distance to centre k, less what all centres share, is
 :math:`\sum_j w_j c_{kj}^2 - 2 \sum_j (w_j c_{kj}) x_{ij}`: dropped features are never read, and the
 order of a sum depends on neither blocks nor threads. Moves are judged by what they gain; a sweep
 that does not gain is undone and a plainer one tried. The centres drift the same way from sweep to
-sweep, so distances are taken to centres carried on by their last step.
+sweep, so distances are taken to centres carried on by their last step. Of samples that no centre
+can have come near enough to since they were measured, none are taken (Hamerly 2010,
+doi:10.1137/1.9781611972801.12).
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import run_in_slices, worth_a_thread
 
 ROW_BLOCK = 512
+# Distances are known to this share of the squared norms of samples and centres, in float32 too.
+MEASURED_WITHIN = 1e-4
 
 
 def label_samples(X, weights, means, centers, n_threads=1) -> np.ndarray:
@@ -43,16 +47,18 @@ def label_samples(X, weights, means, centers, n_threads=1) -> np.ndarray:
 
 
 def nearest_centers(
-    columns, values, centers, labels, n_threads=1, squares=None, factors=None
+    columns, values, centers, labels, n_threads=1, squares=None, factors=None, near=None
 ) -> np.ndarray:
     """Label every sample by the centre, (n_features, n_clusters), of least cost.
 
     That is the squared distance, with `values` as weights, times a factor. A sample leaves its
     cluster in `labels` only for a strictly lower cost; other ties go to the lowest index. `factors`
-    (2, n_clusters), for staying and for joining, need the weighted squared norms, `squares`.
+    (2, n_clusters), for staying and for joining, need the weighted squared norms, `squares`. The
+    squared distances to the own centre and the nearest other are written to `near`, (2, n_samples).
     """
     stay, join = np.ones((2, centers.shape[1])) if factors is None else factors
     squares = np.zeros(columns.shape[1]) if squares is None else squares
+    near = np.empty((2, columns.shape[1])) if near is None else near
     weighted = centers * values[:, None]
     offsets = (weighted * centers).sum(axis=0)
     slopes = -2.0 * weighted
@@ -69,7 +75,7 @@ def nearest_centers(
         data = (columns, slopes.astype(columns.dtype), offsets.astype(columns.dtype))
         smallest = ROW_BLOCK * -(-worth_a_thread(centers.size) // ROW_BLOCK)
     run_in_slices(
-        lambda start, stop: assign(*data, labels, squares, stay, join, start, stop, cheapest),
+        lambda start, stop: assign(*data, labels, squares, stay, join, start, stop, cheapest, near),
         columns.shape[1],
         n_threads,
         smallest,
@@ -78,7 +84,7 @@ def nearest_centers(
 
 
 @compiled
-def _assign(columns, slopes, offsets, labels, squares, stay, join, start, stop, cheapest):
+def _assign(columns, slopes, offsets, labels, squares, stay, join, start, stop, cheapest, near):
     n_clusters = slopes.shape[1]
     block = np.empty((n_clusters, ROW_BLOCK), columns.dtype)
     least = np.empty(ROW_BLOCK)
@@ -89,9 +95,12 @@ def _assign(columns, slopes, offsets, labels, squares, stay, join, start, stop, 
         add_products(columns, slopes, first, size, block)
         square = squares[first : first + size]
         chosen = cheapest[first : first + size]
+        apart, other = near[0, first : first + size], near[1, first : first + size]
         for i in range(size):
             own = labels[first + i]
-            least[i] = (square[i] + block[own, i]) * stay[own]
+            apart[i] = square[i] + block[own, i]
+            other[i] = np.inf
+            least[i] = apart[i] * stay[own]
             chosen[i] = own
             # Staying is the price of the own centre; it cannot also be joined.
             block[own, i] = np.inf
@@ -100,7 +109,9 @@ def _assign(columns, slopes, offsets, labels, squares, stay, join, start, stop, 
             row = block[k]
             factor = join[k]
             for i in range(size):
-                cost = (square[i] + row[i]) * factor
+                distance = square[i] + row[i]
+                other[i] = distance if distance < other[i] else other[i]
+                cost = distance * factor
                 cheaper = cost < least[i]
                 least[i] = cost if cheaper else least[i]
                 chosen[i] = k if cheaper else chosen[i]
@@ -108,7 +119,7 @@ def _assign(columns, slopes, offsets, labels, squares, stay, join, start, stop, 
 
 @compiled
 def _assign_stored(
-    data, indices, indptr, slopes, offsets, labels, squares, stay, join, start, stop, cheapest
+    data, indices, indptr, slopes, offsets, labels, squares, stay, join, start, stop, cheapest, near
 ):
     n_clusters = slopes.shape[1]
     block = np.empty(n_clusters)
@@ -120,13 +131,17 @@ def _assign_stored(
             for k in range(n_clusters):
                 block[k] += x * row[k]
         own = labels[i]
-        least = (squares[i] + block[own]) * stay[own]
+        near[0, i] = squares[i] + block[own]
+        near[1, i] = np.inf
+        least = near[0, i] * stay[own]
         cheapest[i] = own
         for k in range(n_clusters):
-            cost = (squares[i] + block[k]) * join[k]
-            if k != own and cost < least:
-                least = cost
-                cheapest[i] = k
+            distance = squares[i] + block[k]
+            if k != own:
+                near[1, i] = min(near[1, i], distance)
+                if distance * join[k] < least:
+                    least = distance * join[k]
+                    cheapest[i] = k
 
 
 @compiled
@@ -192,6 +207,7 @@ def exchange_in_batches(
     origin = np.zeros((len(support), 1))
     squares = square_distances(kept, values, origin, np.zeros(kept.n_samples, np.int32))
     objective = _between(values, sums, sizes)
+    bounds = _Bounds(values, squares)
     previous = None
     further, fair = False, True
     sweeps = 0
@@ -202,7 +218,7 @@ def exchange_in_batches(
         # To stay in a cluster costs n / (n - 1) times the squared distance (nothing for a sample
         # alone), to join one n / (n + 1) times.
         factors = np.array([sizes / np.maximum(sizes - 1, 1), sizes / (sizes + 1)])
-        rest = n_threads, squares, factors if fair else None
+        rest = n_threads, bounds, factors if fair else None
         moved, changed = _sweep(kept, values, ahead, labels, sums, *rest)
         counts = cluster_sizes(moved, n_clusters)
         if counts.min() < max(min_size, 1):
@@ -216,6 +232,7 @@ def exchange_in_batches(
         plain = not further
         if gained > objective:
             previous = centers
+            bounds.own[moved != labels] = np.inf
             labels, sums, sizes, objective = moved, changed, counts, gained
         further = not little
         if little and plain:
@@ -225,14 +242,53 @@ def exchange_in_batches(
     return labels, sweeps
 
 
-def _sweep(kept, values, centers, labels, sums, n_threads, squares, factors):
+class _Bounds:
+    """The most that a sample is from its own centre, and the least from any other.
+
+    Samples of which it is not known are infinitely far from their own.
+    """
+
+    def __init__(self, values, squares) -> None:
+        self.values, self.squares = values, squares
+        self.own, self.other = np.full(len(squares), np.inf), np.zeros(len(squares))
+        self._centers = None
+
+    def find_unsure(self, centers, labels, factors) -> np.ndarray:
+        """Return the samples that may leave their clusters for one of these centres, ascending."""
+        if self._centers is not None:
+            drift = np.sqrt(self.values @ np.square(centers - self._centers))
+            self.own += drift[labels]
+            self.other -= drift.max()
+        self._centers = centers
+        stay, join = np.ones((2, centers.shape[1])) if factors is None else factors
+        norms = self.squares + (self.values @ np.square(centers)).max()
+        stays = np.square(self.own) * stay[labels] + MEASURED_WITHIN * norms
+        return np.flatnonzero(stays >= np.square(np.maximum(self.other, 0.0)) * join.min())
+
+    def measure(self, samples, near) -> None:
+        """Take in squared distances, (2, n), to the own and to the nearest other centre."""
+        self.own[samples], self.other[samples] = np.sqrt(np.maximum(near, 0.0))
+
+
+def _sweep(kept, values, centers, labels, sums, n_threads, bounds, factors):
     """Move every sample where it costs least; return the labels and their cluster sums."""
-    moved = np.empty_like(labels)
-    changed = sums.copy()
+    moved, changed = labels.copy(), sums.copy()
+    unsure = bounds.find_unsure(centers, labels, factors)
     for start, columns in kept.blocks():
-        here = slice(start, start + columns.shape[1])
-        own = labels[here], n_threads, squares[here], factors
-        moved[here] = nearest_centers(columns, values, centers, *own)
+        stop = start + columns.shape[1]
+        some = unsure[slice(*np.searchsorted(unsure, (start, stop)))]
+        if 2 * len(some) > columns.shape[1]:
+            some, part = np.arange(start, stop), columns
+        elif isinstance(columns, SparseBlock):
+            part = columns[:, some - start]
+        else:
+            part = columns.take(some - start, axis=1)
+        if len(some):
+            near = np.empty((2, len(some)))
+            asked = n_threads, bounds.squares[some], factors, near
+            moved[some] = nearest_centers(part, values, centers, labels[some], *asked)
+            bounds.measure(some, near)
+        here = slice(start, stop)
         move_between_sums(columns, labels[here], moved[here], changed, n_threads)
     return moved, changed
 
