@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
-from sparsekm.cluster.kmeans.few_samples import centre, exchange_sweep, swap
+from sparsekm.cluster.kmeans.few_samples import centre, exchange_sweep, new_points, swap
+from sparsekm.cluster.kmeans.many_samples import _Bounds
 from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.matrices.sample_rows import new_points
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.partition_step import KMeansPartition, propose_starts
 from sparsekm.cluster.weight_step import PENALTIES
@@ -145,26 +145,32 @@ def test_a_sweep_measures_every_distance_and_a_swap_is_the_best(kind, n_clusters
     X = np.random.default_rng(1).standard_normal((38, 6)) - 0.5
     rows, labels = as_matrix(kind(X)).rows, np.arange(38, dtype=np.int32) % n_clusters
     centers, sizes = new_points(rows, n_clusters), np.zeros(n_clusters, np.int64)
-    centre(rows, labels, centers, sizes, np.ones(n_clusters, bool))
-    distances, changed = np.zeros((38, n_clusters)), np.ones(n_clusters, bool)
-    # No cluster may become smaller, and nothing is left to swap in the last block.
-    while exchange_sweep(rows, labels, centers, sizes, 38, distances, changed):
-        pass
+    distances, everyone = np.zeros((38, n_clusters)), np.ones(n_clusters, bool)
+    centre(rows, labels, centers, sizes, everyone)
+    # No cluster may become smaller: samples are swapped until none gains.
+    while exchange_sweep(rows, labels, centers, sizes, 38, distances, everyone.copy()):
+        centre(rows, labels, centers, sizes, everyone)
     means = np.array([X[labels == k].mean(axis=0) for k in range(n_clusters)])
-    expected = ((X[:, None] - means) ** 2).sum(axis=2)
-    exchange_sweep(rows, labels, centers, sizes, 38, distances, np.ones(n_clusters, bool))
-    np.testing.assert_allclose(distances, expected, rtol=1e-5)
+    np.testing.assert_allclose(distances, ((X[:, None] - means) ** 2).sum(axis=2), rtol=1e-5)
 
     def within(labels):
-        return sum(((own - own.mean(axis=0)) ** 2).sum() for own in map(X.__getitem__, labels))
+        return sum(X[labels == k].var(axis=0).sum() * sum(labels == k) for k in range(n_clusters))
 
     given = np.arange(38, dtype=np.int32) % n_clusters
-    centre(rows, given, centers, sizes, np.ones(n_clusters, bool))
-    values = {}
-    for j in np.flatnonzero(given != given[0]):
-        other = given.copy()
-        other[[0, j]] = given[[j, 0]]
-        values[j] = within([other == k for k in range(n_clusters)])
-    best = min(values, key=values.get)
+    centre(rows, given, centers, sizes, everyone)
+    others = np.flatnonzero(given != given[0])
+    order = np.tile(np.arange(38), (len(others), 1))
+    order[:, 0], order[range(len(others)), others] = others, 0
+    best = others[np.argmin([within(given[each]) for each in order])]
     swap(rows, given, centers, sizes, 0)
     assert np.flatnonzero(given != np.arange(38) % n_clusters).tolist() == [0, best]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_many_samples_that_are_not_measured_again_would_not_have_moved(kind, monkeypatch):
+    X, find, unsure = kind(draw(6000, 1.0)), _Bounds.find_unsure, []
+    monkeypatch.setattr(_Bounds, "find_unsure", lambda *a: unsure.append(find(*a)) or unsure[-1])
+    found = KMeans(9, random_state=0).fit(X)
+    assert min(map(len, unsure)) < 3000
+    monkeypatch.setattr(_Bounds, "find_unsure", lambda bounds, *_: np.arange(len(bounds.own)))
+    np.testing.assert_array_equal(KMeans(9, random_state=0).fit(X).labels_, found.labels_)
