@@ -58,7 +58,7 @@ def nearest_centers(
     """
     stay, join = np.ones((2, centers.shape[1])) if factors is None else factors
     squares = np.zeros(columns.shape[1]) if squares is None else squares
-    near = np.empty((2, columns.shape[1])) if near is None else near
+    near = np.empty((2, columns.shape[1]), np.float32) if near is None else near
     weighted = centers * values[:, None]
     offsets = (weighted * centers).sum(axis=0)
     slopes = -2.0 * weighted
@@ -98,9 +98,10 @@ def _assign(columns, slopes, offsets, labels, squares, stay, join, start, stop, 
         apart, other = near[0, first : first + size], near[1, first : first + size]
         for i in range(size):
             own = labels[first + i]
-            apart[i] = square[i] + block[own, i]
+            distance = square[i] + block[own, i]
+            apart[i] = distance
             other[i] = np.inf
-            least[i] = apart[i] * stay[own]
+            least[i] = distance * stay[own]
             chosen[i] = own
             # Staying is the price of the own centre; it cannot also be joined.
             block[own, i] = np.inf
@@ -133,7 +134,7 @@ def _assign_stored(
         own = labels[i]
         near[0, i] = squares[i] + block[own]
         near[1, i] = np.inf
-        least = near[0, i] * stay[own]
+        least = (squares[i] + block[own]) * stay[own]
         cheapest[i] = own
         for k in range(n_clusters):
             distance = squares[i] + block[k]
@@ -250,20 +251,25 @@ class _Bounds:
 
     def __init__(self, values, squares) -> None:
         self.values, self.squares = values, squares
-        self.own, self.other = np.full(len(squares), np.inf), np.zeros(len(squares))
+        self.own = np.full(len(squares), np.inf, np.float32)
+        self.other = np.zeros(len(squares), np.float32)
         self._centers = None
 
-    def find_unsure(self, centers, labels, factors) -> np.ndarray:
-        """Return the samples that may leave their clusters for one of these centres, ascending."""
-        if self._centers is not None:
-            drift = np.sqrt(self.values @ np.square(centers - self._centers))
-            self.own += drift[labels]
-            self.other -= drift.max()
+    def move(self, centers) -> np.ndarray:
+        """Take in where centres are now; return how far each has moved."""
+        before = centers if self._centers is None else self._centers
         self._centers = centers
-        stay, join = np.ones((2, centers.shape[1])) if factors is None else factors
-        norms = self.squares + (self.values @ np.square(centers)).max()
-        stays = np.square(self.own) * stay[labels] + MEASURED_WITHIN * norms
-        return np.flatnonzero(stays >= np.square(np.maximum(self.other, 0.0)) * join.min())
+        return np.sqrt(self.values @ np.square(centers - before))
+
+    def find_unsure(self, here, drift, labels, factors) -> np.ndarray:
+        """Return which samples of a slice may leave their clusters for another centre."""
+        own, other = self.own[here], self.other[here]
+        own += drift[labels]
+        other -= drift.max()
+        stay, join = np.ones((2, len(drift))) if factors is None else factors
+        norms = self.squares[here] + (self.values @ np.square(self._centers)).max()
+        stays = np.square(own) * stay[labels] + MEASURED_WITHIN * norms
+        return np.flatnonzero(stays >= np.square(np.maximum(other, 0)) * join.min())
 
     def measure(self, samples, near) -> None:
         """Take in squared distances, (2, n), to the own and to the nearest other centre."""
@@ -273,22 +279,21 @@ class _Bounds:
 def _sweep(kept, values, centers, labels, sums, n_threads, bounds, factors):
     """Move every sample where it costs least; return the labels and their cluster sums."""
     moved, changed = labels.copy(), sums.copy()
-    unsure = bounds.find_unsure(centers, labels, factors)
+    drift = bounds.move(centers)
     for start, columns in kept.blocks():
-        stop = start + columns.shape[1]
-        some = unsure[slice(*np.searchsorted(unsure, (start, stop)))]
+        here = slice(start, start + columns.shape[1])
+        some = bounds.find_unsure(here, drift, labels[here], factors)
         if 2 * len(some) > columns.shape[1]:
-            some, part = np.arange(start, stop), columns
+            some, part = np.arange(columns.shape[1]), columns
         elif isinstance(columns, SparseBlock):
-            part = columns[:, some - start]
+            part = columns[:, some]
         else:
-            part = columns.take(some - start, axis=1)
+            part = columns.take(some, axis=1)
         if len(some):
-            near = np.empty((2, len(some)))
+            some, near = some + start, np.empty((2, len(some)), np.float32)
             asked = n_threads, bounds.squares[some], factors, near
             moved[some] = nearest_centers(part, values, centers, labels[some], *asked)
             bounds.measure(some, near)
-        here = slice(start, stop)
         move_between_sums(columns, labels[here], moved[here], changed, n_threads)
     return moved, changed
 
