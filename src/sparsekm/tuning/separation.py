@@ -178,7 +178,8 @@ def _project(X, pairs, n_clusters, folds) -> list[np.ndarray]:
     times = np.zeros(n_samples, np.intp)
     for fold in folds:
         times[fold.left_out] += 1
-    found = np.full((len(pairs), times.max(initial=1), n_samples), np.nan)
+    shape = int(times.max(initial=1)), n_samples
+    found: list[list[tuple[np.ndarray, ...]]] = [[] for _ in pairs]
     for fold in folds if pairs else []:
         times[fold.left_out] -= 1
         values = as_dense(X[:, fold.kept]).astype(np.float64)
@@ -198,12 +199,20 @@ def _project(X, pairs, n_clusters, folds) -> list[np.ndarray]:
             # The fold may lack one of the two.
             if length > 0 and len(near):
                 positions = (values[near] - centers[a]) @ axes[row] / length
-                found[row, times[near], near] = positions
+                found[row].append((times[near], near, positions))
+    return [_take_medians(each, shape) for each in found]
+
+
+def _take_medians(found, shape) -> np.ndarray:
+    """Return the median of what was found of each sample, (n,), NaN if nothing was."""
+    values = np.full(shape, np.nan)
+    for time, samples, positions in found:
+        values[time, samples] = positions
     # NaN comes last.
-    found.sort(axis=1)
-    n_known = np.isfinite(found).sum(axis=1, keepdims=True)
-    middle = [np.maximum(n_known - 1, 0) // 2, np.minimum(n_known // 2, found.shape[1] - 1)]
-    return [*np.mean([np.take_along_axis(found, at, 1)[:, 0] for at in middle], axis=0)]
+    values.sort(axis=0)
+    n_known, everyone = np.isfinite(values).sum(axis=0), np.arange(shape[1])
+    low, high = np.maximum(n_known - 1, 0) // 2, np.minimum(n_known // 2, shape[0] - 1)
+    return (values[low, everyone] + values[high, everyone]) / 2
 
 
 def _count(positions, blocks) -> list[tuple[int, int, int]]:

@@ -262,7 +262,7 @@ class _Bounds:
         return np.sqrt(self.values @ np.square(centers - before))
 
     def find_unsure(self, here, drift, labels, factors) -> np.ndarray:
-        """Return which samples of a slice may leave their clusters for another centre."""
+        """Widen the bounds of a slice by the drift; return which of its samples may now leave."""
         own, other = self.own[here], self.other[here]
         own += drift[labels]
         other -= drift.max()

@@ -29,7 +29,6 @@ _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _PLAIN = re.compile(rf"{_NUMBER}|(?i:[+-]?inf(inity)?)")
 _BEYOND = re.compile(r"[<>≤≥]=?\s*[\d.,]+")
 _BLANKS = str.maketrans(dict.fromkeys("\u00a0\u202f\u2009", ""))
-_DIGITS = str.maketrans("23456789", "1" * 8)
 # Unusual ways of writing a number: the form, what is read, and how that is said.
 _WAYS = [
     (re.compile(form.replace("@NUMBER@", _NUMBER)), read, what)
@@ -99,11 +98,7 @@ def as_numbers(cells: Iterable[str]) -> np.ndarray:
 
 def find_decimal(cells: Iterable[str], separator: str) -> tuple[str, str | None]:
     """Return the decimal separator of some cells, and an example if it is not the point."""
-    forms: dict[str, str] = {}
-    for cell in cells:
-        # Of cells that differ by digits other than 0 alone, the first stands for all.
-        forms.setdefault(cell.translate(_DIGITS), cell.translate(_BLANKS))
-    plain = [re.sub("[−–‐‑]", "-", cell).strip("% ") for cell in forms.values()]
+    plain = [re.sub("[−–‐‑]", "-", cell.translate(_BLANKS)).strip("% ") for cell in cells]
     found, sure, grouped = {}, {}, {}
     for mark, other in ((".", ","), (",", ".")):
         form = rf"[+-]?(\d*\{mark}\d+([eE][+-]?\d+)?|\d{{1,3}}(\{other}\d{{3}})+\{mark}\d*)"
