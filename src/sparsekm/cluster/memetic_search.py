@@ -169,8 +169,8 @@ class Search:
         # Where all features count alike, the samples are climbed in as few dimensions as they are.
         wide = self.n_samples < p and isinstance(rows, np.ndarray)
         alike = [wide and step.keeps_all(p) for step in weight_steps]
-        embedded = embed_samples(rows) if any(alike) else rows
         columns = X.block if isinstance(rows, np.ndarray) else rows
+        embedded = embed_samples(columns) if any(alike) else rows
         everything = embedded, columns, TopFeatures(embedded.shape[1])
         self._spaces = [
             everything if same else (rows, columns, step)

@@ -183,7 +183,7 @@ def nearest_seeds(packed, n_clusters, draws, labels):
     """Choose seeds by k-means++, by uniform `draws` (n_clusters,), and label by the nearest."""
     n = packed.shape[0]
     distances = np.full(n, np.inf)
-    point = new_points(packed, 1)[0]
+    point = new_points(packed, 1)
     seed = int(draws[0] * n)
     for k in range(n_clusters):
         if k > 0:
@@ -196,10 +196,10 @@ def nearest_seeds(packed, n_clusters, draws, labels):
                     seed = i
                     break
         point[:] = 0.0
-        add_row(packed, seed, point, 1.0)
-        set_norm(packed, point)
+        add_row(packed, seed, point, 0, 1.0)
+        set_norm(packed, point, 0)
         for i in range(n):
-            d = distance(packed, i, point)
+            d = distance(packed, i, point, 0)
             if d < distances[i]:
                 distances[i] = d
                 labels[i] = k
@@ -232,7 +232,7 @@ def label_everyone(X: FeatureMatrix, values, centers, n_threads: int) -> np.ndar
 def _pack(X: FeatureMatrix, weights: np.ndarray) -> Rows:
     """Return the weighted features of all samples, (n_samples, n_kept), float64 where dense."""
     if (weights == 1.0).all():
-        return X.rows
+        return X.exact_rows
     support = np.flatnonzero(weights)
     return pack_rows(X.rows, support, np.sqrt(weights[support]))
 

@@ -44,12 +44,12 @@ def centre(packed, labels, centers, sizes, changed):
         k = labels[i]
         if changed[k]:
             sizes[k] += 1
-            add_row(packed, i, centers[k], 1.0)
+            add_row(packed, i, centers, k, 1.0)
     for k in np.flatnonzero(changed):
         if sizes[k] > 0:
             for q in range(centers.shape[1]):
                 centers[k, q] /= sizes[k]
-        set_norm(packed, centers[k])
+        set_norm(packed, centers, k)
 
 
 @compiled
@@ -67,6 +67,8 @@ def exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed)
     moved = np.zeros(n_clusters, np.bool_)
     enough = 1.0 - least_gain(packed)
     moves = 0
+    leaves, joins = np.empty((2, n_clusters))
+    set_prices(sizes, leaves, joins)
     for first in range(0, n, BLOCK):
         last = min(n, first + BLOCK)
         for k in range(n_clusters):
@@ -83,28 +85,43 @@ def exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed)
                     moves += 1
                 continue
             here = distances[i]
-            leave = here[a] * sizes[a] / (sizes[a] - 1.0)
-            best = leave * enough
+            own = here[a]
+            best = own * leaves[a] * enough
             target = a
+            here[a] = np.inf
+            cheaper = 0
             for b in range(n_clusters):
-                join = here[b] * sizes[b] / (sizes[b] + 1.0)
-                if b != a and join < best:
-                    best = join
-                    target = b
+                cheaper += here[b] * joins[b] < best
+            if cheaper > 0:
+                for b in range(n_clusters):
+                    join = here[b] * joins[b]
+                    if join < best:
+                        best = join
+                        target = b
+            here[a] = own
             if target == a:
                 continue
             if moved[a] or moved[target]:
-                leave = distance(packed, i, centers[a]) * sizes[a] / (sizes[a] - 1.0)
-                join = distance(packed, i, centers[target]) * sizes[target] / (sizes[target] + 1.0)
+                leave = distance(packed, i, centers, a) * leaves[a]
+                join = distance(packed, i, centers, target) * joins[target]
                 if join >= leave * enough:
                     continue
             move(packed, i, centers, sizes, a, target)
             labels[i] = target
             moved[a] = moved[target] = True
             moves += 1
+            set_prices(sizes, leaves, joins)
     for k in range(n_clusters):
         changed[k] |= moved[k]
     return moves
+
+
+@compiled
+def set_prices(sizes, leaves, joins):
+    """Write what leaving and joining each cluster costs, in squared distances to its centre."""
+    for k in range(sizes.shape[0]):
+        leaves[k] = sizes[k] / max(sizes[k] - 1.0, 1.0)
+        joins[k] = sizes[k] / (sizes[k] + 1.0)
 
 
 @compiled
@@ -112,8 +129,8 @@ def move(packed, i, centers, sizes, a, b):
     """Take a sample out of the mean of cluster a and into that of cluster b."""
     sizes[a] -= 1
     sizes[b] += 1
-    move_mean(packed, i, centers[a], sizes[a], -1.0)
-    move_mean(packed, i, centers[b], sizes[b], 1.0)
+    move_mean(packed, i, centers, a, sizes[a], -1.0)
+    move_mean(packed, i, centers, b, sizes[b], 1.0)
 
 
 @compiled
@@ -124,21 +141,21 @@ def swap(packed, labels, centers, sizes, i):
     between-cluster sum of squares grows by 2 (c_a - c_b) d + (1 / n_a + 1 / n_b) |d|^2.
     """
     a = labels[i]
-    here = np.array([distance(packed, i, centers[k]) for k in range(sizes.shape[0])])
-    point = new_points(packed, 1)[0]
-    add_row(packed, i, point, 1.0)
-    set_norm(packed, point)
+    here = np.array([distance(packed, i, centers, k) for k in range(sizes.shape[0])])
+    point = new_points(packed, 1)
+    add_row(packed, i, point, 0, 1.0)
+    set_norm(packed, point, 0)
+    alongs, squares = np.zeros((2, packed.shape[0]))
+    swap_terms(packed, labels, point, centers, a, here, alongs, squares)
+    shares = 1.0 / sizes[a] + 1.0 / sizes
     best = 0.0
     partner = i
     for j in range(packed.shape[0]):
-        b = labels[j]
-        if b != a:
-            along, square = swap_terms(packed, j, point, centers[a], centers[b], here[a] - here[b])
-            spread = square * (1.0 / sizes[a] + 1.0 / sizes[b])
-            gain = along + spread
-            if gain > best and gain > least_gain(packed) * spread:
-                best = gain
-                partner = j
+        spread = squares[j] * shares[labels[j]]
+        gain = alongs[j] + spread
+        if gain > best and gain > least_gain(packed) * spread:
+            best = gain
+            partner = j
     b = labels[partner]
     if b != a:
         move(packed, i, centers, sizes, a, b)
@@ -198,7 +215,7 @@ def repair_sizes(packed, labels, centers, sizes, min_size):
             for i in range(n):
                 a = labels[i]
                 if a != k and sizes[a] > max(min_size, 1):
-                    d = distance(packed, i, centers[a])
+                    d = distance(packed, i, centers, a)
                     if d > largest:
                         chosen = i
                         largest = d
@@ -269,26 +286,29 @@ def split_each(packed, labels, centers, sizes, min_size, halves):
             continue
         members = order[start:stop]
         for half in range(2):
-            seed = farthest(packed, members, centers[k] if half == 0 else pair[0])
+            if half == 0:
+                seed = farthest(packed, members, centers, k)
+            else:
+                seed = farthest(packed, members, pair, 0)
             pair[half] = 0.0
-            add_row(packed, seed, pair[half], 1.0)
-            set_norm(packed, pair[half])
+            add_row(packed, seed, pair, half, 1.0)
+            set_norm(packed, pair, half)
         for _ in range(FEW_SWEEPS):
             sums[:] = 0.0
             counts[:] = 0
             changed = 0
             for i in members:
-                half = 1 if distance(packed, i, pair[1]) < distance(packed, i, pair[0]) else 0
+                half = 1 if distance(packed, i, pair, 1) < distance(packed, i, pair, 0) else 0
                 if half != halves[i]:
                     changed += 1
                 halves[i] = half
                 counts[half] += 1
-                add_row(packed, i, sums[half], 1.0)
+                add_row(packed, i, sums, half, 1.0)
             if counts.min() == 0:
                 break
             for half in range(2):
                 pair[half] = sums[half] / counts[half]
-                set_norm(packed, pair[half])
+                set_norm(packed, pair, half)
             if changed == 0:
                 break
         if counts.min() >= max(min_size, 1):
@@ -298,12 +318,12 @@ def split_each(packed, labels, centers, sizes, min_size, halves):
 
 
 @compiled
-def farthest(packed, members, point):
+def farthest(packed, members, points, k):
     """Return which of the members is farthest from a point."""
     chosen = members[0]
     largest = -1.0
     for i in members:
-        away = distance(packed, i, point)
+        away = distance(packed, i, points, k)
         if away > largest:
             largest = away
             chosen = i
@@ -315,11 +335,14 @@ def best_move(centers, sizes, gains):
     """Return the pair to merge and the cluster to split that gain most, or -1 where none gains."""
     n_clusters = centers.shape[0]
     best = 0.0
+    largest = gains.max()
     first = second = third = -1
     for a in range(n_clusters):
         for b in range(a + 1, n_clusters):
             apart = square_distance(centers[a], centers[b])
             loss = apart * sizes[a] * sizes[b] / (sizes[a] + sizes[b])
+            if largest - loss <= best:
+                continue
             for k in range(n_clusters):
                 if k not in (a, b) and gains[k] - loss > best:
                     best = gains[k] - loss
@@ -392,7 +415,7 @@ def sum_clusters(rows, labels, n_clusters, min_size):
         repair_sizes(rows, labels, new_points(rows, n_clusters), sizes, min_size)
     sums = np.zeros((n_clusters, rows.shape[1]))
     for i in range(rows.shape[0]):
-        add_row(rows, i, sums[labels[i]], 1.0)
+        add_row(rows, i, sums, labels[i], 1.0)
     return sums, sizes
 
 
@@ -406,7 +429,7 @@ def means_of(packed, sums, sizes, held, factors):
     for k in range(sizes.shape[0]):
         for q in range(held.shape[0]):
             centers[k, q] = sums[k, held[q]] / sizes[k] * factors[q]
-        set_norm(packed, centers[k])
+        set_norm(packed, centers, k)
     return centers
 
 
@@ -415,8 +438,8 @@ def shift(rows, before, after, sums):
     """Update the cluster sums for the samples whose label changed."""
     for i in range(rows.shape[0]):
         if before[i] != after[i]:
-            add_row(rows, i, sums[before[i]], -1.0)
-            add_row(rows, i, sums[after[i]], 1.0)
+            add_row(rows, i, sums, before[i], -1.0)
+            add_row(rows, i, sums, after[i], 1.0)
 
 
 @compiled

@@ -45,6 +45,11 @@ class FeatureMatrix:
         """Numbers of samples and features."""
         return self.n_samples, self.n_features
 
+    @property
+    def exact_rows(self) -> Any:
+        """The same as `rows`, float64 where dense."""
+        return self.rows
+
     def blocks(self) -> Iterator[tuple[int, Any]]:
         """Yield the first sample and the columns of each block of samples."""
         yield 0, self.block
@@ -93,8 +98,13 @@ class CentredMatrix(FeatureMatrix):
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """The same data as float64, sample after sample; made when first asked for."""
-        return np.ascontiguousarray(self.columns.T, dtype=np.float64)
+        """The same data, sample after sample; made when first asked for."""
+        return np.ascontiguousarray(self.columns.T)
+
+    @cached_property
+    def exact_rows(self) -> np.ndarray:
+        """The same as float64."""
+        return self.rows.astype(np.float64, copy=False)
 
     @cached_property
     def squares(self) -> np.ndarray:
@@ -167,16 +177,17 @@ def subtract_means(columns, means):
 ROUNDING = 1e-13
 
 
-def embed_samples(rows: np.ndarray) -> np.ndarray:
+def embed_samples(columns: np.ndarray) -> np.ndarray:
     """Embed samples isometrically in (n_samples, rank): the pivoted Cholesky factor of products.
 
     Where every feature counts alike only the inner products of the samples matter.
     """
+    exact = np.asarray(columns, dtype=np.float64)
     with one_blas_thread:
-        products = rows @ rows.T
+        products = exact.T @ exact
         least = ROUNDING * products.diagonal().max()
         factor, pivots, rank, _ = dpstrf(products, tol=least, lower=1)
-    embedded = np.empty((len(rows), rank))
+    embedded = np.empty((len(products), rank), columns.dtype)
     # LAPACK counts from 1, and leaves what it was given above the diagonal and beyond the rank.
     embedded[pivots - 1] = np.tril(factor)[:, :rank]
     return embedded

@@ -80,11 +80,24 @@ def _product(rows, i, point):
     return point[-2] * _inner(rows.data[start:stop], rows.indices[start:stop], point)
 
 
-@_either(lambda rows, i, point: square_distance(rows[i], point))
-def distance(rows, i, point):
+# Rows are named by their numbers: a slice counts its references, which takes longer than what is
+# done with a short row.
+
+
+@compiled_loosely
+def _distance(rows, i, points, k):
+    total = rows.dtype.type(0)
+    for q in range(rows.shape[1]):
+        difference = rows[i, q] - points[k, q]
+        total += difference * difference
+    return total
+
+
+@_either(lambda rows, i, points, k: _distance(rows, i, points, k))
+def distance(rows, i, points, k):
     """Squared distance of a sample to a point."""
-    norms = rows.squares[i] + point[-1]
-    square = norms - 2.0 * _product(rows, i, point)
+    norms = rows.squares[i] + points[k, -1]
+    square = norms - 2.0 * _product(rows, i, points[k])
     return square if square > ROUNDING * norms else 0.0
 
 
@@ -100,46 +113,45 @@ def least_gain(rows):
     return 1e-10
 
 
-@_either(lambda rows, point: None)
-def set_norm(rows, point):
+@_either(lambda rows, points, k: None)
+def set_norm(rows, points, k):
     """Tell a point that its numbers were set, and have the factor 1."""
-    point[-2:] = 0.0
-    point[-1] = _sum_squares(point)
-    point[-2] = 1.0
+    points[k, -2:] = 0.0
+    points[k, -1] = _sum_squares(points[k])
+    points[k, -2] = 1.0
 
 
-def _add(rows, i, point, sign):
-    row = rows[i]
+def _add(rows, i, points, k, sign):
     factor = rows.dtype.type(sign)
-    for q in range(row.shape[0]):
-        point[q] += factor * row[q]
+    for q in range(rows.shape[1]):
+        points[k, q] += factor * rows[i, q]
 
 
 @_either(_add)
-def add_row(rows, i, point, sign):
+def add_row(rows, i, points, k, sign):
     """Add a sample to a sum, or subtract it; its norm is not set."""
     for q in range(rows.indptr[i], rows.indptr[i + 1]):
-        point[rows.indices[q]] += sign * rows.data[q]
+        points[k, rows.indices[q]] += sign * rows.data[q]
 
 
-def _move(rows, i, mean, size, sign):
-    row = rows[i]
-    for q in range(row.shape[0]):
-        mean[q] += sign * ((row[q] - mean[q]) / size)
+def _move(rows, i, means, k, size, sign):
+    for q in range(rows.shape[1]):
+        means[k, q] += sign * ((rows[i, q] - means[k, q]) / size)
 
 
 @_either(_move)
-def move_mean(rows, i, mean, size, sign):
+def move_mean(rows, i, means, k, size, sign):
     """Add a sample to a mean, or take it out: the mean is then that of `size` samples."""
     share = sign / size
     rest = 1.0 - share
+    mean = means[k]
     if rest <= 0.0:
         mean[:] = 0.0
         mean[-2] = rest = 1.0
     along = _product(rows, i, mean)
     norm = rest * rest * mean[-1] + 2.0 * share * rest * along + share * share * rows.squares[i]
     mean[-2] *= rest
-    add_row(rows, i, mean, share / mean[-2])
+    add_row(rows, i, means, k, share / mean[-2])
     mean[-1] = norm
 
 
@@ -183,7 +195,7 @@ def _measure_array(rows, first, last, centers, distances, unknown):
             d0[k], d1[k], d2[k], d3[k] = a, b, c, d
     for i in range(whole, last):
         for k in asked:
-            distances[i - first, k] = square_distance(rows[i], centers[k])
+            distances[i - first, k] = _distance(rows, i, centers, k)
 
 
 @_either(lambda rows, *others: _measure_array(rows, *others))
@@ -191,36 +203,43 @@ def measure_block(rows, first, last, centers, out, unknown):
     """Write the distances of the samples first to last to the centres that are `unknown`."""
     for i in range(first, last):
         for k in np.flatnonzero(unknown):
-            out[i - first, k] = distance(rows, i, centers[k])
+            out[i - first, k] = distance(rows, i, centers, k)
 
 
 @compiled_loosely
-def _swap_terms(rows, j, point, own, other, offset):
-    along = square = rows.dtype.type(0)
-    row = rows[j]
-    for q in range(row.shape[0]):
-        difference = row[q] - point[q]
-        along += (own[q] - other[q]) * difference
-        square += difference * difference
-    return 2.0 * along, square
+def _swap_terms(rows, labels, point, centers, a, here, alongs, squares):
+    for j in range(rows.shape[0]):
+        b = labels[j]
+        if b != a:
+            along = square = rows.dtype.type(0)
+            for q in range(rows.shape[1]):
+                difference = rows[j, q] - point[0, q]
+                along += (centers[a, q] - centers[b, q]) * difference
+                square += difference * difference
+            alongs[j], squares[j] = 2.0 * along, square
 
 
 @_either(lambda rows, *others: _swap_terms(rows, *others))
-def swap_terms(rows, j, point, own, other, offset):
-    """Twice the product of (own - other) and (sample j - point), and the latter's square.
+def swap_terms(rows, labels, point, centers, a, here, alongs, squares):
+    """Write, for each sample of another cluster b than a, what a swap with a point of a needs.
 
-    `offset` is the squared distance of the point to `own`, less that to `other`.
+    Twice the product of (centre a - centre b) and (sample - point), and the latter's square. `here`
+    are the squared distances of the point to the centres.
     """
-    along = distance(rows, j, other) - distance(rows, j, own) + offset
-    return along, distance(rows, j, point)
+    for j in range(rows.shape[0]):
+        b = labels[j]
+        if b != a:
+            along = distance(rows, j, centers, b) - distance(rows, j, centers, a)
+            alongs[j], squares[j] = along + here[a] - here[b], distance(rows, j, point, 0)
 
 
 def _pack(rows, support, factors):
     packed = np.empty((rows.shape[0], support.shape[0]), factors.dtype)
+    # Numba looks whether a signed index counts from the end.
+    places = support.astype(np.uint64)
     for i in range(rows.shape[0]):
-        row = rows[i]
-        for q in range(support.shape[0]):
-            packed[i, q] = row[support[q]] * factors[q]
+        for q in range(places.shape[0]):
+            packed[i, q] = rows[i, places[q]] * factors[q]
     return packed
 
 
