@@ -7,6 +7,8 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
+    from functools import partial
+
     from sparsekm.annotation.gene_sets import read_gene_sets
     from sparsekm.annotation.gene_table import CHANGES, read_ages
     from sparsekm.pipeline.workflow_files import replace_recorded
@@ -21,7 +23,8 @@ def main(snakemake, progress):
     if files.get("kept_by_age"):
         simulated = any(result.is_simulated for result in results if result.is_atlas)
         kept = read_ages(files.kept_by_age)
-        ages = view_ages(*kept, CHANGES.read(files.changes), simulated=simulated)
+        changes = CHANGES.read(files.changes)
+        ages = partial(view_ages, *kept, changes, simulated=simulated)
     write_report(
         results,
         snakemake.output.report,
@@ -34,5 +37,5 @@ def main(snakemake, progress):
         ages=ages,
         gene_sets=read_gene_sets(files.gene_sets) if files.gene_sets else None,
         n_processes=snakemake.threads,
-        progress=progress.counting("data sets"),
+        progress=progress.counting("sections"),
     )

@@ -158,7 +158,7 @@ def test_every_section_stands_on_the_page_and_its_figures_in_the_folder(tmp_path
     page, figures = tmp_path / "report.html", tmp_path / "figures"
     sets = build_gene_sets("symbol", {"T:1": ["Inv1"]}, {})
     asked = {"genes_of_interest": ["Inv2", "Scn4b"], "gene_sets": sets}
-    write_report([brain], page, figures=figures, ages=ages, **asked)
+    write_report([brain], page, figures=figures, ages=lambda: ages, **asked)
     html = page.read_text(encoding="utf-8")
     said = ("Over-represented terms", "Clusters against regions", "contain 1 terms and 1 genes.")
     for words in (*said, 'id="ages"', 'href="#ages"', "Benjamini"):

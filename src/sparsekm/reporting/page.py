@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ WORDS = json.loads((TEMPLATES / "words.json").read_text("utf-8"))
 """Captions, and what the values of settings mean, where braces hold keys of the literature."""
 
 
+# Templates are compiled once.
+@cache
 def _environment(autoescape: bool) -> Environment:
     environment = Environment(
         loader=PackageLoader("sparsekm.reporting"),

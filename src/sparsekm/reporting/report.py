@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def write_report(
     record: Callable[[Iterable[Path]], object] = list,
     paper: pd.DataFrame | None = None,
     genes_of_interest: Sequence[str] | str = "auto",
-    ages: Mapping[str, Any] | None = None,
+    ages: Callable[[], Mapping[str, Any]] | None = None,
     gene_sets: GeneSets | None = None,
     n_processes: int = 1,
     progress: Any = None,
@@ -44,9 +45,9 @@ def write_report(
 
     The HTML file `output` needs no other file and no network. `configuration` is shown as YAML. The
     folder `figures` receives every figure as ``{dataset}_{figure}.svg``, ``.png`` and ``.pdf``, to
-    which the page links; `record` is called with their paths before they are written. `ages` are of
+    which the page links; `record` is called with their paths before they are written. `ages` calls
     `view_ages`, `paper` of `read_paper_tables`, `genes_of_interest` those of `choose_genes`, and
-    `gene_sets` the tested ones. `n_processes` share the data sets.
+    `gene_sets` the tested ones. `n_processes` share the data sets and ages.
     """
     configuration = dict(configuration or {})
     matrices = configuration.get("matrices") or {}
@@ -56,14 +57,17 @@ def write_report(
         figures = draw_figures(result, chosen)
         return _view_dataset(result, figures, chosen, matrices.get(result.name))
 
+    parts: list[Callable[[], Any]] = [partial(view, result) for result in results]
+    parts += [] if ages is None else [ages]
     views = []
-    for done, shown in enumerate(share_among_processes(view, results, n_processes), start=1):
+    for shown in share_among_processes(lambda make: make(), parts, n_processes):
         views.append(shown)
         if progress is not None:
-            progress(done, len(results))
+            progress(len(views), len(parts))
+    of_ages = None if ages is None else views.pop()
     drawn = {shown["name"]: shown["figures"] for shown in views}
-    if ages is not None:
-        drawn["genes"] = [ages["figure"]]
+    if of_ages is not None:
+        drawn["genes"] = [of_ages["figure"]]
     if figures is not None:
         files = {
             file: content
@@ -86,7 +90,7 @@ def write_report(
         "scores": comparison_tables.compare_methods(results),
         "versus_paper": comparison_tables.compare_with_paper(results, paper),
         "datasets": views,
-        "ages": ages,
+        "ages": of_ages,
         "methods": write_methods(results, citations, gene_sets),
         "references": citations.cited,
         "figures": Path(figures).name if figures is not None else "",

@@ -45,11 +45,6 @@ class FeatureMatrix:
         """Numbers of samples and features."""
         return self.n_samples, self.n_features
 
-    @property
-    def exact_rows(self) -> Any:
-        """The same as `rows`, float64 where dense."""
-        return self.rows
-
     def blocks(self) -> Iterator[tuple[int, Any]]:
         """Yield the first sample and the columns of each block of samples."""
         yield 0, self.block
@@ -100,11 +95,6 @@ class CentredMatrix(FeatureMatrix):
     def rows(self) -> np.ndarray:
         """The same data, sample after sample; made when first asked for."""
         return np.ascontiguousarray(self.columns.T)
-
-    @cached_property
-    def exact_rows(self) -> np.ndarray:
-        """The same as float64."""
-        return self.rows.astype(np.float64, copy=False)
 
     @cached_property
     def squares(self) -> np.ndarray:
