@@ -185,11 +185,8 @@ class Search:
         self.climbed = 0
         starts = np.empty((max(2, self.n_children), self.n_samples), np.int32)
         draws = self.rng.random((len(starts), self.n_clusters))
-        take_turns(
-            lambda b: nearest_seeds(rows, self.n_clusters, draws[b], starts[b]),
-            len(starts),
-            self.partition.n_threads,
-        )
+        turns = len(starts), self.partition.n_threads
+        take_turns(lambda b: nearest_seeds(rows, self.n_clusters, draws[b], starts[b]), *turns)
         # Spread over the path; where they are fewer than sparsities, evenly.
         places = np.arange(len(starts)) * max(1, self.n_places // len(starts)) % self.n_places
         self.climb(starts, places)
@@ -343,20 +340,15 @@ def search_path(
     hidden = X.n_features > len(chosen)
     continued = with_denser if hidden else weight_steps
     sample = X.take(chosen)
-    search, n_iter, report = evolve(
-        sample,
-        partition.for_sample(len(chosen), X.n_samples),
-        with_denser,
-        [labels[chosen] for labels in proposed],
-        len(continued),
-    )
+    own = partition.for_sample(len(chosen), X.n_samples)
+    drawn = [labels[chosen] for labels in proposed]
+    search, n_iter, report = evolve(sample, own, with_denser, drawn, len(continued))
     objectives = np.maximum.accumulate(search.best_objectives)[: len(weight_steps)]
     if objectives_only and not hidden:
         return [], objectives
     restarts = rng if hidden else None
     given = partition, continued, search, proposed, n_iter, restarts
-    fits = _go_on_with_all(X, sample, *given)
-    fits = fits[: len(weight_steps)]
+    fits = _go_on_with_all(X, sample, *given)[: len(weight_steps)]
     report(len(continued))
     if hidden:
         objectives = np.array([fit.objective for fit in fits])

@@ -22,7 +22,6 @@ WORDS = json.loads((TEMPLATES / "words.json").read_text("utf-8"))
 """Captions, and what the values of settings mean, where braces hold keys of the literature."""
 
 
-# Templates are compiled once.
 @cache
 def _environment(autoescape: bool) -> Environment:
     environment = Environment(

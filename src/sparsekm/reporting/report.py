@@ -57,8 +57,7 @@ def write_report(
         figures = draw_figures(result, chosen)
         return _view_dataset(result, figures, chosen, matrices.get(result.name))
 
-    parts: list[Callable[[], Any]] = [partial(view, result) for result in results]
-    parts += [] if ages is None else [ages]
+    parts: list[Any] = [partial(view, result) for result in results] + [ages] * (ages is not None)
     views = []
     for shown in share_among_processes(lambda make: make(), parts, n_processes):
         views.append(shown)

@@ -195,16 +195,10 @@ def fit_consensus(
         tried.append(search.fit(n_clusters))
         if progress is not None:
             progress(len(tried), most - 1)
-    rows = [
-        (
-            len(trial.group),
-            int(trial.group.max()) + 1,
-            trial.reproducibility,
-            "-".join(map(str, trial.group)),
-        )
-        for trial in tried
-    ]
-    table = pd.DataFrame(rows, columns=["n_clusters", "n_groups", "reproducibility", "groups"])
+    groups = [trial.group for trial in tried]
+    rows = [(len(of), int(of.max()) + 1, "-".join(map(str, of))) for of in groups]
+    table = pd.DataFrame(rows, columns=["n_clusters", "n_groups", "groups"])
+    table.insert(2, "reproducibility", [trial.reproducibility for trial in tried])
     worst = [trial.separation["p_adjusted"].max() for trial in tried]
     chosen = _choose_trial(table, np.array(worst))
     table["chosen"] = table.index == chosen

@@ -67,8 +67,7 @@ def exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed)
     moved = np.zeros(n_clusters, np.bool_)
     enough = 1.0 - least_gain(packed)
     moves = 0
-    leaves, joins = np.empty((2, n_clusters))
-    set_prices(sizes, leaves, joins)
+    leaves, joins = prices(sizes)
     for first in range(0, n, BLOCK):
         last = min(n, first + BLOCK)
         for k in range(n_clusters):
@@ -110,18 +109,16 @@ def exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed)
             labels[i] = target
             moved[a] = moved[target] = True
             moves += 1
-            set_prices(sizes, leaves, joins)
+            leaves, joins = prices(sizes)
     for k in range(n_clusters):
         changed[k] |= moved[k]
     return moves
 
 
 @compiled
-def set_prices(sizes, leaves, joins):
-    """Write what leaving and joining each cluster costs, in squared distances to its centre."""
-    for k in range(sizes.shape[0]):
-        leaves[k] = sizes[k] / max(sizes[k] - 1.0, 1.0)
-        joins[k] = sizes[k] / (sizes[k] + 1.0)
+def prices(sizes):
+    """Return what leaving and joining each cluster costs, in squared distances to its centre."""
+    return sizes / np.maximum(sizes - 1.0, 1.0), sizes / (sizes + 1.0)
 
 
 @compiled
@@ -286,10 +283,8 @@ def split_each(packed, labels, centers, sizes, min_size, halves):
             continue
         members = order[start:stop]
         for half in range(2):
-            if half == 0:
-                seed = farthest(packed, members, centers, k)
-            else:
-                seed = farthest(packed, members, pair, 0)
+            far_from, at = (centers, k) if half == 0 else (pair, 0)
+            seed = farthest(packed, members, far_from, at)
             pair[half] = 0.0
             add_row(packed, seed, pair, half, 1.0)
             set_norm(packed, pair, half)
@@ -312,7 +307,7 @@ def split_each(packed, labels, centers, sizes, min_size, halves):
             if changed == 0:
                 break
         if counts.min() >= max(min_size, 1):
-            apart = square_distance(pair[0, :own], pair[1, :own])
+            apart = square_distance(pair[:, :own], 0, pair[:, :own], 1)
             gains[k] = apart * counts[0] * counts[1] / sizes[k]
     return gains
 
@@ -339,7 +334,7 @@ def best_move(centers, sizes, gains):
     first = second = third = -1
     for a in range(n_clusters):
         for b in range(a + 1, n_clusters):
-            apart = square_distance(centers[a], centers[b])
+            apart = square_distance(centers, a, centers, b)
             loss = apart * sizes[a] * sizes[b] / (sizes[a] + sizes[b])
             if largest - loss <= best:
                 continue

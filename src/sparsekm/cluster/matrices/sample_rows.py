@@ -48,12 +48,15 @@ def _either(of_array: Callable) -> Callable[[Callable], Any]:
     return pair
 
 
+# Rows go by their numbers: to count the references of a slice takes longer than a short row.
+
+
 @compiled_loosely
-def square_distance(x, y):
-    """Squared Euclidean distance of two vectors."""
-    total = x.dtype.type(0)
-    for q in range(x.shape[0]):
-        difference = x[q] - y[q]
+def square_distance(rows, i, points, k):
+    """Squared Euclidean distance of two rows of arrays."""
+    total = rows.dtype.type(0)
+    for q in range(rows.shape[1]):
+        difference = rows[i, q] - points[k, q]
         total += difference * difference
     return total
 
@@ -80,20 +83,7 @@ def _product(rows, i, point):
     return point[-2] * _inner(rows.data[start:stop], rows.indices[start:stop], point)
 
 
-# Rows are named by their numbers: a slice counts its references, which takes longer than what is
-# done with a short row.
-
-
-@compiled_loosely
-def _distance(rows, i, points, k):
-    total = rows.dtype.type(0)
-    for q in range(rows.shape[1]):
-        difference = rows[i, q] - points[k, q]
-        total += difference * difference
-    return total
-
-
-@_either(lambda rows, i, points, k: _distance(rows, i, points, k))
+@_either(lambda rows, i, points, k: square_distance(rows, i, points, k))
 def distance(rows, i, points, k):
     """Squared distance of a sample to a point."""
     norms = rows.squares[i] + points[k, -1]
@@ -195,7 +185,7 @@ def _measure_array(rows, first, last, centers, distances, unknown):
             d0[k], d1[k], d2[k], d3[k] = a, b, c, d
     for i in range(whole, last):
         for k in asked:
-            distances[i - first, k] = _distance(rows, i, centers, k)
+            distances[i - first, k] = square_distance(rows, i, centers, k)
 
 
 @_either(lambda rows, *others: _measure_array(rows, *others))
