@@ -27,7 +27,7 @@ METHODS = {"kmeans": 1.0, "l0": 0.01}
 N_CLUSTERS, N_SPARSITIES, SEED = 10, 10, 1
 RULE_FILES = sorted(Path("workflow/rules").glob("*.smk"))
 RULES = ["annotate_genes", "match_clusters", "report"]
-ASKED = re.compile(r"needs\(memory=\((\d+), ([\d.]+)")
+ASKED = re.compile(r"needs\(memory=\((\d+)(?: \+ (\d+) \* N_DRAWING)?, ([\d.]+)")
 
 
 class Named(dict):
@@ -124,10 +124,12 @@ def run_script(rule: str, folder: Path) -> tuple[float, float]:
 def asked_megabytes(rule: str, folder: Path) -> float:
     """Compute what a rule asks for on its first attempt, from its own line."""
     text = next(text for file in RULE_FILES if f"rule {rule}:" in (text := file.read_text()))
-    base, per_megabyte = map(float, ASKED.search(text, text.index(f"rule {rule}:")).groups())
+    found = ASKED.search(text, text.index(f"rule {rule}:")).groups()
+    # One process draws one data set.
+    base, drawing, per_megabyte = (float(part or 0) for part in found)
     names = ["normalised.h5ad", "*/tuned.h5", *(["*/path.h5", "*.csv"] if rule == "report" else [])]
     found = [file.stat().st_size for name in names for file in folder.glob(name)]
-    return base + per_megabyte * sum(found) / 2**20
+    return base + drawing + per_megabyte * sum(found) / 2**20
 
 
 def benchmark(shapes: list[tuple[int, int]] = SHAPES) -> pd.DataFrame:
