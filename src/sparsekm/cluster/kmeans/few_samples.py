@@ -145,8 +145,7 @@ def swap(packed, labels, centers, sizes, i):
     alongs, squares = np.zeros((2, packed.shape[0]))
     swap_terms(packed, labels, point, centers, a, here, alongs, squares)
     shares = 1.0 / sizes[a] + 1.0 / sizes
-    best = 0.0
-    partner = i
+    best, partner = 0.0, i
     for j in range(packed.shape[0]):
         spread = squares[j] * shares[labels[j]]
         gain = alongs[j] + spread
@@ -329,8 +328,7 @@ def farthest(packed, members, points, k):
 def best_move(centers, sizes, gains):
     """Return the pair to merge and the cluster to split that gain most, or -1 where none gains."""
     n_clusters = centers.shape[0]
-    best = 0.0
-    largest = gains.max()
+    best, largest = 0.0, gains.max()
     first = second = third = -1
     for a in range(n_clusters):
         for b in range(a + 1, n_clusters):
