@@ -1,6 +1,5 @@
 """Write what every method found about a data set, for other programs."""
 
-from rule_problem import most_bytes
 from workflow_job import job
 
 
@@ -12,17 +11,16 @@ def main(snakemake, progress):
     from sparsekm.annotation.clusters import add_clusters, tabulate_clusters
     from sparsekm.annotation.gene_table import GENE_TABLE, primary_method
     from sparsekm.io import exchange_files
-    from sparsekm.io.hdf5_format import write_anndata
-    from sparsekm.io.normalised_file import read_anndata, read_features
+    from sparsekm.io.normalised_file import read_anndata, read_features, write_with_matrix
     from sparsekm.io.store import read_fits
     from sparsekm.io.tables import CLUSTERS
 
     files, output, params = snakemake.input, snakemake.output, snakemake.params
     fits = read_fits(params.methods, files.fits)
-    data = read_anndata(files.normalised, most_bytes(snakemake))
+    data = read_anndata(files.normalised)
     samples, features = list(data.obs_names), np.array(data.var_names)
     add_clusters(data, fits)
-    write_anndata(output.data, data, compression="gzip", compression_opts=1)
+    write_with_matrix(output.data, data, files.normalised)
     table = tabulate_clusters(samples, data.obs.get("label"), fits)
     CLUSTERS.write(output.table, table)
     answer = fits[primary_method(fits, is_atlas="regions" in data.uns)]

@@ -18,7 +18,7 @@ from sparsekm.io import normalised_file
 def test_effect_is_cohens_d_by_its_definition(seed):
     X = np.random.default_rng(seed).normal(size=(30, 5))
     codes = np.repeat([0, 1, 2], [5, 10, 15])
-    groups, effects, leads = find_highest(X, codes, 3)
+    [(groups, effects, leads)] = find_highest(X, codes)
     for j in range(5):
         means = [X[codes == k, j].mean() for k in range(3)]
         assert groups[j] == np.argmax(means)
@@ -42,10 +42,21 @@ def test_a_file_gives_what_its_matrix_gives_with_samples_of_no_class(tmp_path, s
 def test_lead_is_the_distance_to_the_next_group_that_has_samples():
     # Means of groups 0, 1 and 3: 1, 7 and 4; group 2 is empty, and -1 is no group.
     X = np.array([[0.0], [2.0], [7.0], [4.0], [99.0]])
-    assert find_highest(X, [0, 0, 1, 3, -1], 4).lead.tolist() == [3]
+    some, same = find_highest(X, [0, 0, 1, 3, -1], [1, 1, 1, 1, 1])
+    assert some.lead.tolist() == [3]
+    assert np.isnan(same.lead[0])
     # Two groups share the highest mean: the feature leads in neither.
-    assert find_highest(X[[0, 2, 2]], [0, 1, 2], 3).lead.tolist() == [0]
-    assert np.isnan(find_highest(X, [1, 1, 1, 1, 1], 3).lead[0])
+    assert find_highest(X[[0, 2, 2]], [0, 1, 2])[0].lead.tolist() == [0]
+
+
+def test_effects_far_from_zero_are_exact_and_those_of_equal_values_unknown():
+    codes = np.repeat([0, 1, 2], 40)
+    noise = np.random.default_rng(0).choice([-1.0, 1.0], (120, 1))
+    X = np.hstack([noise, 1e9 + noise, np.full((120, 1), 0.3), np.where(codes, 0.1, 0.7)[:, None]])
+    [found] = find_highest(X, codes)
+    assert found.effect[1] == found.effect[0]
+    assert np.isnan(found.effect[2:]).all()
+    assert found.lead[3] == pytest.approx(0.6)
 
 
 def test_table_names_classes_and_leaves_them_out_where_there_are_none():

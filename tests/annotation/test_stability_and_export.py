@@ -14,8 +14,7 @@ from sparsekm.annotation.clusters import add_clusters, tabulate_clusters
 from sparsekm.annotation.stability import count_kept, draw_half, read_stability, write_stability
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
 from sparsekm.cluster.matrices.scaled_data import ScaledData
-from sparsekm.io.hdf5_format import write_anndata
-from sparsekm.io.normalised_file import read_anndata, write_normalised
+from sparsekm.io.normalised_file import read_anndata, write_normalised, write_with_matrix
 from sparsekm.io.store import TunedFit
 from sparsekm.io.tables import CLUSTERS
 
@@ -115,7 +114,7 @@ def test_the_file_holds_data_clusters_weights_and_settings(normalised, fits, X):
     data = read_anndata(normalised)
     add_clusters(data, fits)
     file = normalised.with_name("clusters.h5ad")
-    write_anndata(file, data)
+    write_with_matrix(file, data, normalised)
     read = anndata.read_h5ad(file)
     np.testing.assert_array_equal(read.X, X)
     assert read.X.dtype == np.float32

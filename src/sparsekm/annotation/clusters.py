@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import anndata
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array, hstack
 from scipy.stats import chi2_contingency, false_discovery_control, kruskal
 from scipy.stats.contingency import association
 
@@ -74,63 +75,70 @@ class Highest(NamedTuple):
     lead: np.ndarray
 
 
-def find_highest(X: Source, codes: np.ndarray, n_groups: int) -> Highest:
-    """Find the group in which each feature has its largest mean, its effect size and lead there.
+def find_highest(X: Source, *codings: np.ndarray) -> list[Highest]:
+    """Find, for each coding of groups, where each feature has its largest mean, and how clearly.
 
     The effect is Cohen's d against all other samples; the lead is how far the mean exceeds that of
-    the next group; both are NaN where they are not defined. `X` (n, p) is read twice, in blocks;
+    the next group; both are NaN where they are not defined. `X` (n, p) is read once, in blocks;
     samples with code -1 are left out. Ties go to the lowest group.
     """
-    codes = np.asarray(codes, dtype=np.intp)
-    sizes = np.bincount(codes[codes >= 0], minlength=n_groups)
-    sums, scale = np.zeros((n_groups, 1)), np.zeros(1)
-    for groups, block in _grouped_blocks(X, codes):
-        sums = sums + [block[groups == group].sum(axis=0) for group in range(n_groups)]
-        scale = np.maximum(scale, np.abs(block).max(axis=0, initial=0))
+    indicators = [_indicate(np.asarray(codes)) for codes in codings]
+    members = hstack(indicators, format="csr")
+    sums, squares, scale, origin = np.zeros(1), np.zeros(1), np.zeros(1), None
+    for rows, block in row_blocks(X):
+        # Around a value that occurs, squares of nearly equal values do not cancel.
+        origin = block[0].copy() if origin is None else origin
+        block -= origin
+        own = members[rows].T
+        sums = sums + own @ block
+        scale = np.maximum(scale, np.maximum(block.max(axis=0), -block.min(axis=0)))
+        squares = squares + own @ np.square(block, out=block)
+    ends = np.cumsum([indicator.shape[1] for indicator in indicators])[:-1]
+    parts = (np.split(values, ends) for values in (members.sum(axis=0), sums, squares))
+    return [_compare(*of_groups, scale) for of_groups in zip(*parts, strict=True)]
+
+
+def _indicate(codes: np.ndarray) -> csr_array:
+    """Return a matrix (n, K) with a one where a sample has a group."""
+    at = np.flatnonzero(codes >= 0)
+    return csr_array((np.ones(len(at)), (at, codes[at])), (len(codes), codes.max() + 1))
+
+
+def _compare(
+    sizes: np.ndarray, sums: np.ndarray, squares: np.ndarray, scale: np.ndarray
+) -> Highest:
+    """Compare groups of samples, (K,), by the sums of their values and squares, (K, p)."""
+    n, sizes = sizes.sum(), sizes[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.where(sizes[:, None] > 0, sums / sizes[:, None], -np.inf)
+        means = np.where(sizes > 0, sums / sizes, -np.inf)
         best = means.argmax(axis=0)
-        inside = np.take_along_axis(means, best[None], axis=0)[0]
-        other_sums = sums.sum(axis=0) - np.take_along_axis(sums, best[None], axis=0)[0]
-        outside = other_sums / (sizes.sum() - sizes[best])
-        squares = np.zeros(len(best))
-        for groups, block in _grouped_blocks(X, codes):
-            block -= np.where(groups[:, None] == best, inside, outside)
-            squares += np.square(block, out=block).sum(axis=0)
-        pooled = np.sqrt(squares / (sizes.sum() - 2))
+        inside, n_inside = np.take_along_axis(means, best[None], axis=0)[0], sizes[best, 0]
+        outside = (sums.sum(axis=0) - n_inside * inside) / (n - n_inside)
+        within = n_inside * inside**2 + (n - n_inside) * outside**2
+        pooled = np.sqrt(np.maximum(squares.sum(axis=0) - within, 0) / (n - 2))
         effect = (inside - outside) / pooled
-    # For a constant feature, rounding can leave a small nonzero divisor.
-    effect[~(pooled > 1e-12 * np.maximum(scale, np.finfo(float).tiny))] = np.nan
+    # Where values are equal in both parts, rounding can leave a small nonzero divisor.
+    effect[~(pooled > 1e-6 * scale)] = np.nan
     np.put_along_axis(means, best[None], -np.inf, axis=0)
     second = means.max(axis=0)
     return Highest(best, effect, np.where(np.isfinite(second), inside - second, np.nan))
-
-
-def _grouped_blocks(X: Source, codes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the groups and values, copied, of the samples that have a group, block by block."""
-    for rows, block in row_blocks(X):
-        grouped = codes[rows] >= 0
-        yield codes[rows][grouped], block[grouped]
 
 
 def locate_features(
     X: Source, clusters: np.ndarray, labels: np.ndarray | None = None
 ) -> pd.DataFrame:
     """Tabulate the cluster and the known class in which each feature is highest."""
-    clusters = np.asarray(clusters)
-    found = {"cluster": find_highest(X, clusters, int(clusters.max()) + 1)}
+    codings = {"cluster": np.asarray(clusters)}
     if labels is not None:
         known, codes = is_known(labels), np.full(len(labels), -1)
         names, codes[known] = np.unique(labels[known].astype(str), return_inverse=True)
-        highest = find_highest(X, codes, len(names))
-        found["label"] = highest._replace(group=names[highest.group].astype(object))
-    return pd.DataFrame(
-        {
-            f"{measure}_{what}": values
-            for what, where in found.items()
-            for measure, values in zip(("highest", "effect", "lead"), where, strict=True)
-        }
-    )
+        codings["label"] = codes
+    columns: dict[str, np.ndarray] = {}
+    for what, where in zip(codings, find_highest(X, *codings.values()), strict=True):
+        group = names[where.group].astype(object) if what == "label" else where.group
+        columns[f"highest_{what}"] = group
+        columns |= {f"effect_{what}": where.effect, f"lead_{what}": where.lead}
+    return pd.DataFrame(columns)
 
 
 def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:

@@ -90,10 +90,10 @@ def find_array(
     return dataset
 
 
-def write_anndata(file: str | Path, data: anndata.AnnData, **options: Any) -> None:
+def write_anndata(file: str | Path, data: anndata.AnnData) -> None:
     """Write AnnData atomically, and piece by piece: a second X would take too much memory."""
     with atomic_path(file, stored_bytes(data.X)) as temporary:
-        data.write_h5ad(temporary, **options)
+        data.write_h5ad(temporary)
 
 
 def read_part(opened: h5py.File, name: str, kind: type = object) -> Any:

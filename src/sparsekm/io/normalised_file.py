@@ -21,7 +21,7 @@ import anndata
 import h5py
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.scaled_data import ScaledData
@@ -148,13 +148,24 @@ def _check_parts(X: Any, obs: pd.DataFrame, var: pd.DataFrame, obsm: dict, uns: 
     )
 
 
-def read_anndata(file: str | Path, most_bytes: int | None = None) -> anndata.AnnData:
-    """Read the whole data set; `most_bytes` is that of `read_normalised`."""
+def read_anndata(file: str | Path) -> anndata.AnnData:
+    """Read a data set without its matrix."""
     with open_checked(file, RULE) as opened:
-        parts = read_parts(opened)
-        X = _read_matrix(opened, parts, most_bytes)
-        # AnnData does not write the type memmap, only what it maps.
-        return anndata.AnnData(X=X if issparse(X) else np.asarray(X), **parts)
+        # Refuses links to other files, which a copy would follow.
+        _open_rows(opened)
+        return anndata.AnnData(**read_parts(opened))
+
+
+def write_with_matrix(file: str | Path, data: anndata.AnnData, source: str | Path) -> None:
+    """Write a data set from `read_anndata`, atomically, with the matrix of its source.
+
+    The matrix is copied as it is stored, not through memory.
+    """
+    with atomic_path(file, Path(source).stat().st_size) as temporary:
+        data.write_h5ad(temporary)
+        with h5py.File(temporary, "a") as written, h5py.File(source) as given:
+            written.pop("X", None)
+            given.copy("X", written)
 
 
 def _read_matrix(

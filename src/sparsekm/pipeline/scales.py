@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice, pairwise
+from itertools import islice
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -139,8 +139,7 @@ def _without_negative(raw: RawMatrix, refusal: str) -> RawMatrix:
 def _totals(block: Block) -> np.ndarray:
     if isinstance(block, np.ndarray):
         return np.nansum(block, axis=1, dtype=np.float64)
-    rows = pairwise(block.indptr)
-    return np.array([block.data[start:stop].sum(dtype=np.float64) for start, stop in rows])
+    return block.astype(np.float64).sum(axis=1)
 
 
 def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:

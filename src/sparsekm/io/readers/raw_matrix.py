@@ -383,16 +383,22 @@ def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> lis
 def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
     """List remarks on sentinels, and on samples that are the same."""
     (n, p), seen, same = raw.shape, {}, []
-    # The smallest and largest number of each feature, with sentinels and without.
-    low, high, inner_low, inner_high = np.array([[np.inf], [-np.inf]] * 2) * np.ones(p)
+    low, high = np.array([[np.inf], [-np.inf]]) * np.ones(p)
     for rows, block in raw.blocks():
         dense = as_dense(block)
         for at, row in enumerate(dense, rows.start):
             other = seen.setdefault(hash(row.tobytes()), at)
             same += [(other, at)] * (other != at)
-        # As in the file, up to the rounding to single precision.
-        values = np.round(dense.astype(np.float64) + raw.offset, 4)
-        low, high = np.fmin(low, np.fmin.reduce(values)), np.fmax(high, np.fmax.reduce(values))
+        low, high = np.fmin(low, np.fmin.reduce(dense)), np.fmax(high, np.fmax.reduce(dense))
+
+    # As in the file, up to the rounding to single precision.
+    low, high = np.round(low + raw.offset, 4), np.round(high + raw.offset, 4)
+    asked = np.flatnonzero(np.isin(low, _SENTINELS) | np.isin(high, _SENTINELS))
+    low, high = low[asked], high[asked]
+    # The smallest and largest number of each feature that is no sentinel.
+    inner_low, inner_high = np.array([[np.inf], [-np.inf]]) * np.ones(len(asked))
+    for _, block in raw.blocks() if len(asked) else ():
+        values = np.round(as_dense(block[:, asked]) + raw.offset[asked], 4)
         values[np.isin(values, _SENTINELS)] = np.nan
         inner_low = np.fmin(inner_low, np.fmin.reduce(values))
         inner_high = np.fmax(inner_high, np.fmax.reduce(values))
