@@ -185,8 +185,9 @@ def _read_matrix(
             part = stored[rows]
             require(part.has_canonical_format, "X has columns out of order")
             _check_values(part.data)
-        data = _map(stored.data).astype(np.float32, copy=False)
-        return csr_array((data, _map(stored.indices), stored.indptr), shape=shape)
+        data, indices = _map(stored.data).astype(np.float32, copy=False), _map(stored.indices)
+        # Starts of another type would make a copy of the indices.
+        return csr_array((data, indices, stored.indptr.astype(indices.dtype)), shape=shape)
     if most_bytes is not None and stored.nbytes > most_bytes:
         return _map(stored)
     X = stored[()].astype(np.float32, copy=False)

@@ -81,6 +81,23 @@ def add_distances(data, indices, indptr, points, values, labels, distances):
         distances[i] = total
 
 
+@compiled
+def copy_columns(data, indices, indptr, places, new_data, new_indices, new_indptr):
+    """Copy the stored values of features that have a new place; that of the others is negative.
+
+    The arrays of values and indices are one longer than what is copied.
+    """
+    end = new_indptr[0]
+    for i in range(len(indptr) - 1):
+        for q in range(indptr[i], indptr[i + 1]):
+            place = places[indices[q]]
+            new_data[end] = data[q]
+            new_indices[end] = place
+            # Without a branch, which would be mispredicted.
+            end += place >= 0
+        new_indptr[i + 1] = end
+
+
 # Features with at least this share of stored values are faster to read dense.
 DENSE_SHARE = 0.4
 # Searches of few samples read them dense if there are few values, or if this share is stored and
@@ -235,16 +252,15 @@ class SparseMatrix(FeatureMatrix):
     def _copy_columns(self, features: np.ndarray) -> csr_array:
         """Copy the stored values of some features, a block of samples after the other."""
         rows, n_stored = self._rows, int(self._counts[features].sum())
-        data, indices = (np.empty(n_stored, part.dtype) for part in (rows.data, rows.indices))
-        indptr = np.zeros_like(rows.indptr)
+        data, indices = (np.empty(n_stored + 1, part.dtype) for part in (rows.data, rows.indices))
+        indptr, places = np.zeros_like(rows.indptr), np.full(self.n_features, -1, np.int32)
+        places[features] = np.arange(len(features))
         for start in range(0, self.n_samples, SAMPLES_AT_ONCE):
-            part = rows[start : start + SAMPLES_AT_ONCE][:, features]
-            first = indptr[start]
-            last = first + part.nnz
-            data[first:last], indices[first:last] = part.data, part.indices
-            indptr[start + 1 : start + 1 + part.shape[0]] = first + part.indptr[1:]
+            these = slice(start, start + SAMPLES_AT_ONCE + 1)
+            old = rows.data, rows.indices, rows.indptr[these]
+            copy_columns(*old, places, data, indices, indptr[these])
             self._release()
-        return csr_array((data, indices, indptr), (self.n_samples, len(features)))
+        return csr_array((data[:-1], indices[:-1], indptr), (self.n_samples, len(features)))
 
     def _release(self) -> None:
         """Let go of the pages of a mapped file, which are read again where they are needed."""
