@@ -55,6 +55,13 @@ def noise(n_samples):
     return np.random.default_rng(0).normal(size=(n_samples, 12))
 
 
+def test_the_unit_of_the_data_does_not_matter(make_estimator):
+    fits = [make_estimator(4, random_state=0).fit(noise(90) * unit) for unit in (1, 2.0**400)]
+    fits.append(make_estimator(4, random_state=0).fit(noise(90) * 2.0**-400))
+    for fit in fits:
+        np.testing.assert_array_equal(fit.labels_, fits[0].labels_)
+
+
 @pytest.mark.parametrize(
     ("estimator", "n_samples"),
     [(KMeans(6), 100), (KMeans(6), 2500), (PCAKMeans(6, n_components=6), 800)],

@@ -163,6 +163,8 @@ class Search:
     """
 
     def __init__(self, X: FeatureMatrix, partition: KMeansPartition, weight_steps, n_init, rng):
+        # Kernels compute in float32.
+        self._unit, X = X.unit, X.in_unit()
         self.partition, self.rng, rows = partition, rng, X.rows
         self.n_clusters, self.n_places = partition.n_clusters, len(weight_steps)
         self.n_samples, p = X.shape
@@ -248,7 +250,7 @@ class Search:
     @property
     def best_objectives(self) -> np.ndarray:
         """Their objectives."""
-        return np.array([-pool.ranked[0][0] for pool in self.pools])
+        return self._unit**2 * np.array([-pool.ranked[0][0] for pool in self.pools])
 
     def _climb_pairs(self, pairs) -> None:
         pairs = list(pairs)

@@ -111,7 +111,8 @@ class KMeansPartition:
         return self.refine(X, weights, labels)
 
     def _seed(self, X, weights, draws) -> np.ndarray:
-        packed = _pack(X, weights)
+        # Seeds need no more precision.
+        packed = _pack(X.in_unit(), weights, np.float32)
         labels = np.zeros(X.n_samples, np.int32)
         nearest_seeds(packed, self.n_clusters, draws, labels)
         exchange_until_stable(packed, labels, self.n_clusters, 1, FEW_SWEEPS, 0.0)
@@ -130,7 +131,7 @@ class KMeansPartition:
         else:
             labels = labels.copy()
             limits = self.n_clusters, self.min_size, self.max_iter, self.tol
-            sweeps = exchange_until_stable(_pack(X, weights), labels, *limits)
+            sweeps = exchange_until_stable(_pack(X, weights, np.float64), labels, *limits)
         return canonical_labels(labels, self.n_clusters), sweeps
 
     def run(self, X: FeatureMatrix, n_init: int, seeds) -> tuple[np.ndarray, int, bool]:
@@ -229,13 +230,14 @@ def label_everyone(X: FeatureMatrix, values, centers, n_threads: int) -> np.ndar
     return labels
 
 
-def _pack(X: FeatureMatrix, weights: np.ndarray) -> Rows:
-    """Return the weighted features of all samples, (n_samples, n_kept), float64 where dense."""
-    rows = X.rows
+def _pack(X: FeatureMatrix, weights: np.ndarray, dtype: type) -> Rows:
+    """Return the weighted features of all samples, (n_samples, n_kept), where dense of a dtype."""
+    rows, dense = X.rows, isinstance(X.rows, np.ndarray)
     if (weights == 1.0).all():
-        return rows.astype(np.float64, copy=False) if isinstance(rows, np.ndarray) else rows
+        return rows.astype(dtype, copy=False) if dense else rows
     support = np.flatnonzero(weights)
-    return pack_rows(rows, support, np.sqrt(weights[support]))
+    factors = np.sqrt(weights[support])
+    return pack_rows(rows, support, factors.astype(dtype) if dense else factors)
 
 
 def dense_if_few(matrix: FeatureMatrix) -> FeatureMatrix:

@@ -22,6 +22,9 @@ from sparsekm.cluster.matrices.dense_parts import feature_variances
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import one_blas_thread, run_in_slices, worth_a_thread
 
+# Powers of two: sums of squares of values within them are within the range of float32.
+MOST_POWER = 30
+
 
 class FeatureMatrix:
     """What is asked of the matrices of this room: dense in memory, sparse, and streamed."""
@@ -39,6 +42,7 @@ class FeatureMatrix:
     block: Any  # all samples as one block, where they are in memory
     select: Any  # (features): the matrix of some, ascending; this one where those are all
     take: Any  # (samples): the matrix of some, centred as they are
+    multiply: Any  # (factor): the matrix in another unit
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -48,6 +52,16 @@ class FeatureMatrix:
     def blocks(self) -> Iterator[tuple[int, Any]]:
         """Yield the first sample and the columns of each block of samples."""
         yield 0, self.block
+
+    @property
+    def unit(self) -> float:
+        """A power of two; 1 if float32 holds squares of the values, or else to be divided by."""
+        power = int(np.frexp(self.largest)[1])
+        return 2.0**power if abs(power) > MOST_POWER else 1.0
+
+    def in_unit(self) -> Any:
+        """Return the matrix divided by its `unit`, which changes no bits."""
+        return self if self.unit == 1 else self.multiply(1 / self.unit)
 
     def keep(self, features: np.ndarray) -> Any:
         """Return the matrix of some features as if only those had been given."""
@@ -86,7 +100,7 @@ class CentredMatrix(FeatureMatrix):
         """Which features are 0 everywhere."""
         return ~self.columns.any(axis=1)
 
-    @property
+    @cached_property
     def largest(self) -> float:
         """Largest absolute value, NaN where the means were beyond the range of the dtype."""
         return float(np.maximum(self.columns.max(), -self.columns.min()))
@@ -117,6 +131,10 @@ class CentredMatrix(FeatureMatrix):
         columns = np.empty((self.n_features, len(samples)), self.dtype)
         np.take(self.columns, samples, axis=1, out=columns, mode="clip")
         return self.from_columns(columns, self.means)
+
+    def multiply(self, factor: float) -> CentredMatrix:
+        """Copy the data in another unit."""
+        return self.from_columns(self.columns * self.dtype.type(factor), self.means * factor)
 
 
 def average_features(
