@@ -45,13 +45,9 @@ def write_workbook(file: str | Path, sheets: Mapping[str, pd.DataFrame]) -> None
             shown = table.head(MOST_ROWS).astype(object)
             shown = shown.where(shown.notna(), None)
             for number, row in enumerate(chain([shown.columns], shown.itertuples(index=False))):
-                cells = [_plain_text(cell) if isinstance(cell, str) else cell for cell in row]
+                cells = [_word(x)[:_LONGEST_CELL] if isinstance(x, str) else x for x in row]
                 sheet.write_row(number, 0, cells)
     write_bytes(stream.getvalue(), file)
-
-
-def _plain_text(text: str) -> str:
-    return escape_unprintable(text)[:_LONGEST_CELL]
 
 
 def write_gct(
