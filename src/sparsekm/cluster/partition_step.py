@@ -230,14 +230,20 @@ def label_everyone(X: FeatureMatrix, values, centers, n_threads: int) -> np.ndar
     return labels
 
 
+# Of so many features one is few.
+FEW_OF = 8
+
+
 def _pack(X: FeatureMatrix, weights: np.ndarray, dtype: type) -> Rows:
     """Return the weighted features of all samples, (n_samples, n_kept), where dense of a dtype."""
-    rows, dense = X.rows, isinstance(X.rows, np.ndarray)
+    dense, support = isinstance(X, CentredMatrix), np.flatnonzero(weights)
     if (weights == 1.0).all():
-        return rows.astype(dtype, copy=False) if dense else rows
-    support = np.flatnonzero(weights)
-    factors = np.sqrt(weights[support])
-    return pack_rows(rows, support, factors.astype(dtype) if dense else factors)
+        return X.rows.astype(dtype, copy=False) if dense else X.rows
+    factors = np.sqrt(weights[support]).astype(dtype if dense else np.float64)
+    if dense and FEW_OF * len(support) <= X.n_features:
+        # All features of a sample at once are not needed, perhaps never.
+        return np.ascontiguousarray((X.columns[support] * factors[:, None]).T, dtype)
+    return pack_rows(X.rows, support, factors)
 
 
 def dense_if_few(matrix: FeatureMatrix) -> FeatureMatrix:

@@ -7,19 +7,23 @@ Higher Criticism says how many stand out, as in IF-PCA (Jin & Wang 2016, doi:10.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtr
 from sklearn.utils.validation import check_array
 
 from sparsekm.cluster.matrices.containers import Data, as_readable
 from sparsekm.cluster.validation import check_count, check_numbers
 from sparsekm.metrics import mark_missing
+from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import count_threads, run_in_slices
 
 # Values that are sorted at once.
 BLOCK_VALUES = 1_000_000
+# Of so many sorted values one is looked at first.
+STRIDE = 8
+LEAST = float(np.finfo(np.float64).tiny)
 
 # The most values, columns and samples that a null distribution is simulated from.
 NULL_VALUES = 20_000_000
@@ -77,24 +81,46 @@ def marginal_scores(X: Data, *, n_jobs: int | None = None) -> np.ndarray:
 
 def _score_columns(columns: np.ndarray) -> np.ndarray:
     """Score each column of an array (n_columns, n_samples): positive, 0 for a constant one."""
+    scores = np.zeros(len(columns))
     # Sorted first: sums then do not depend on the order of the samples.
-    columns = np.sort(columns, axis=1).astype(np.float64)
-    columns -= columns[:, :1]
-    ranges = columns[:, -1].copy()
-    varies = ranges > 0
-    # From 0 to 1, so that the squares of very large and very small values stay finite.
-    columns = columns[varies] / ranges[varies, None]
-    columns -= columns.mean(axis=1, keepdims=True)
-    columns /= np.sqrt((columns**2).mean(axis=1, keepdims=True))
-    n_samples = columns.shape[1]
-    probabilities = ndtr(columns)
-    steps = np.arange(n_samples + 1) / n_samples
-    above = (steps[1:] - probabilities).max(axis=1)
-    below = (probabilities - steps[:-1]).max(axis=1)
-    scores = np.zeros(len(ranges))
-    distances = np.sqrt(n_samples) * np.maximum(above, below)
-    scores[varies] = np.maximum(distances, np.finfo(np.float64).tiny)
-    return scores
+    measure_distances(np.sort(columns, axis=1), scores)
+    return np.sqrt(columns.shape[1]) * scores
+
+
+@compiled
+def measure_distances(columns, distances):
+    """Write the Kolmogorov-Smirnov distance of each sorted column that is not constant."""
+    n = columns.shape[1]
+    last = (n - 2) // STRIDE + 1
+    shares = np.empty(last + 1)
+    for j in range(columns.shape[0]):
+        column = columns[j]
+        low = np.float64(column[0])
+        span = np.float64(column[n - 1]) - low
+        if not span > 0.0:
+            continue
+        # From 0 to 1, so that the squares of very large and very small values stay finite.
+        mean = 0.0
+        for x in column:
+            mean += (x - low) / span
+        mean /= n
+        square = 0.0
+        for x in column:
+            square += ((x - low) / span - mean) ** 2
+        scale = math.sqrt(0.5 * n / square)
+        largest = LEAST
+        for q in range(last + 1):
+            i = min(q * STRIDE, n - 1)
+            shares[q] = 0.5 * math.erfc((mean - (column[i] - low) / span) * scale)
+            largest = max(largest, (i + 1) / n - shares[q], shares[q] - i / n)
+        # Between two of these values, both functions grow from one to the other.
+        for q in range(last):
+            first, end = q * STRIDE, min((q + 1) * STRIDE, n - 1)
+            if max(end / n - shares[q], shares[q + 1] - (first + 1) / n) > largest:
+                for i in range(first + 1, end):
+                    share = 0.5 * math.erfc((mean - (column[i] - low) / span) * scale)
+                    largest = max(largest, (i + 1) / n - share, share - i / n)
+        distances[j] = largest
 
 
 def marginal_p_values(scores: np.ndarray, n_samples: int) -> np.ndarray:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse import issparse
 from sklearn.base import clone
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans
@@ -135,7 +136,7 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start,
     # All samples, or at last all features, where those drawn could not be clustered.
     for samples, limit in ((drawn, most), (everyone, most), (everyone, data.n_units)):
         top = _first_features(data, screening, samples, limit)
-        matrix = CentredMatrix(as_dense(data.X[:, top])[samples])
+        matrix = _take(data, top, samples)
         if _can_cluster(matrix, n_clusters):
             break
     seeds = np.random.SeedSequence(seed, spawn_key=(index, 7)).generate_state(1)
@@ -151,6 +152,15 @@ def _fit_fold(data, n_clusters, screening, min_cluster_size, seed, folds, start,
         starts.append(name)
     left_out = np.setdiff1d(everyone, samples)
     return FoldFit(samples, left_out, np.array(labels, np.int16), kept, starts)
+
+
+def _take(data: ScaledData, features: np.ndarray, samples: np.ndarray) -> CentredMatrix:
+    """Copy some features of some samples, centred anew."""
+    if issparse(data.X):
+        return CentredMatrix(as_dense(data.X[:, features])[samples])
+    # Feature after feature, which is how they are wanted.
+    columns = np.take(data.matrix.columns[features], samples, axis=1, mode="clip")
+    return CentredMatrix(columns.T, copy=False)
 
 
 def _first_features(data, screening, samples, most) -> np.ndarray:
