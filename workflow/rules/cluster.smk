@@ -272,7 +272,7 @@ rule export_clusters:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 4), minutes=(10, 0)),
+        **needs(memory=(700, 0.5), minutes=(10, 0)),
     params:
         methods=config["methods"],
         settings=lambda wildcards: exported_settings(wildcards.dataset),
