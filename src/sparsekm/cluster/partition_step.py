@@ -230,7 +230,7 @@ def label_everyone(X: FeatureMatrix, values, centers, n_threads: int) -> np.ndar
     return labels
 
 
-# Of so many features one is few.
+# A set of features is few where there are so many times as many.
 FEW_OF = 8
 
 

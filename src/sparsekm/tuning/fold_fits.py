@@ -105,6 +105,7 @@ def fit_folds(
     folds = draw_folds(data.X.shape[0], seed=seed, blocks=blocks)
     work = partial(_fit_fold, data, n_clusters, screening, min_cluster_size, seed, folds, start)
     found: list[FoldFit] = []
+    _ = data.matrix  # Made here, not by every thread.
     most = MOST_FEATURES if start == "optimum" else SCREENS[-1]
     size = data.X.shape[0] * min(most, data.X.shape[1]) * 8
     for one in run_side_by_side(work, range(len(folds)), n_jobs, size):

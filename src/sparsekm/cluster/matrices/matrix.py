@@ -22,7 +22,7 @@ from sparsekm.cluster.matrices.dense_parts import feature_variances
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import one_blas_thread, run_in_slices, worth_a_thread
 
-# Powers of two: sums of squares of values within them are within the range of float32.
+# Sums of squares of values up to this power of two, or down to its inverse, fit into float32.
 MOST_POWER = 30
 
 
