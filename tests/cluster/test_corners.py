@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import random_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -56,10 +57,12 @@ def noise(n_samples):
 
 
 def test_the_unit_of_the_data_does_not_matter(make_estimator):
-    fits = [make_estimator(4, random_state=0).fit(noise(90) * unit) for unit in (1, 2.0**400)]
-    fits.append(make_estimator(4, random_state=0).fit(noise(90) * 2.0**-400))
-    for fit in fits:
-        np.testing.assert_array_equal(fit.labels_, fits[0].labels_)
+    dense = noise(90)
+    wide = random_array((90, 20_000), density=0.01, rng=np.random.default_rng(0), format="csr")
+    for X, estimator in ((dense, make_estimator(4)), (wide, L0KMeans(4, sparsity=50))):
+        fits = [clone(estimator).set_params(random_state=0).fit(X * 2.0**e) for e in (0, 400, -400)]
+        for fit in fits:
+            np.testing.assert_array_equal(fit.labels_, fits[0].labels_)
 
 
 @pytest.mark.parametrize(

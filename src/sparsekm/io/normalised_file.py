@@ -151,9 +151,10 @@ def _check_parts(X: Any, obs: pd.DataFrame, var: pd.DataFrame, obsm: dict, uns: 
 def read_anndata(file: str | Path) -> anndata.AnnData:
     """Read a data set without its matrix."""
     with open_checked(file, RULE) as opened:
-        # Refuses links to other files, which a copy would follow.
-        _open_rows(opened)
-        return anndata.AnnData(**read_parts(opened))
+        parts = read_parts(opened)
+        # The matrix may be copied: no link to another file, and of the right shape.
+        _open_matrix(opened, parts)
+        return anndata.AnnData(**parts)
 
 
 def write_with_matrix(file: str | Path, data: anndata.AnnData, source: str | Path) -> None:
@@ -177,9 +178,8 @@ def _read_matrix(
     a sample of its rows, and the system keeps in memory what is used again. Values are checked;
     those of a mapped array are checked when they are first used.
     """
-    stored, shape = _open_rows(opened), (len(parts["obs"]), len(parts["var"]))
-    is_right = stored.shape == shape and min(shape) > 0
-    require(is_right, f"X: shape={stored.shape} should be {shape}, at least 1 x 1")
+    stored = _open_matrix(opened, parts)
+    shape = stored.shape
     if isinstance(stored, SparseRows):
         for rows in _cut(shape):
             part = stored[rows]
@@ -193,6 +193,14 @@ def _read_matrix(
     X = stored[()].astype(np.float32, copy=False)
     _check_values(X)
     return X
+
+
+def _open_matrix(opened: h5py.File, parts: Mapping[str, Any]) -> Any:
+    """Return X, not yet read, which has the shape of its names."""
+    stored, shape = _open_rows(opened), (len(parts["obs"]), len(parts["var"]))
+    is_right = stored.shape == shape and min(shape) > 0
+    require(is_right, f"X: shape={stored.shape} should be {shape}, at least 1 x 1")
+    return stored
 
 
 def _open_rows(opened: h5py.File) -> Any:
