@@ -42,7 +42,7 @@ class FeatureMatrix:
     block: Any  # all samples as one block, where they are in memory
     select: Any  # (features): the matrix of some, ascending; this one where those are all
     take: Any  # (samples): the matrix of some, centred as they are
-    multiply: Any  # (factor): the matrix in another unit
+    unit = 1.0  # a power of two, by which float32 kernels want the values divided
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -53,15 +53,9 @@ class FeatureMatrix:
         """Yield the first sample and the columns of each block of samples."""
         yield 0, self.block
 
-    @property
-    def unit(self) -> float:
-        """A power of two; 1 if float32 holds squares of the values, or else to be divided by."""
-        power = int(np.frexp(self.largest)[1])
-        return 2.0**power if abs(power) > MOST_POWER else 1.0
-
     def in_unit(self) -> Any:
-        """Return the matrix divided by its `unit`, which changes no bits."""
-        return self if self.unit == 1 else self.multiply(1 / self.unit)
+        """Return the matrix in that unit. Kernels of sparse rows compute in float64."""
+        return self
 
     def keep(self, features: np.ndarray) -> Any:
         """Return the matrix of some features as if only those had been given."""
@@ -132,9 +126,17 @@ class CentredMatrix(FeatureMatrix):
         np.take(self.columns, samples, axis=1, out=columns, mode="clip")
         return self.from_columns(columns, self.means)
 
-    def multiply(self, factor: float) -> CentredMatrix:
-        """Copy the data in another unit."""
-        return self.from_columns(self.columns * self.dtype.type(factor), self.means * factor)
+    @property
+    def unit(self) -> float:
+        """A power of two; 1 if float32 holds squares of the values."""
+        power = int(np.frexp(self.largest)[1])
+        return 2.0**power if abs(power) > MOST_POWER else 1.0
+
+    def in_unit(self) -> CentredMatrix:
+        """Return the matrix divided by its `unit`, which changes no bits."""
+        if self.unit == 1:
+            return self
+        return self.from_columns(self.columns / self.dtype.type(self.unit), self.means / self.unit)
 
 
 def average_features(

@@ -229,13 +229,6 @@ class SparseMatrix(FeatureMatrix):
         counts = np.bincount(rows.indices, minlength=self.n_features)
         return self._derive(n_samples=len(samples), _rows=rows, _counts=counts)
 
-    def multiply(self, factor: float) -> SparseMatrix:
-        """Copy the stored values in another unit."""
-        X, factor = self._rows, self.dtype.type(factor)
-        rows = csr_array((X.data * factor, X.indices, X.indptr), X.shape)
-        parts = {name: factor * getattr(self, name) for name in ("means", "_shift", "largest")}
-        return self._derive(_rows=rows, **parts)
-
     def _derive(self, **others: Any) -> SparseMatrix:
         derived = copy(self)
         derived.__dict__.update(others)
