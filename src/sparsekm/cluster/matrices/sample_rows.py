@@ -288,3 +288,41 @@ def sparse_rows(data, indices, indptr, shape):
 def pack_rows(rows, support, factors):
     """Pack, called from Python."""
     return pack(rows, support, factors)
+
+
+@compiled
+def means_of(packed, sums, sizes, held, factors):
+    """Return the means of clusters, as packed, from the sums of all features.
+
+    What is packed at q is the feature `held` there, times its factor.
+    """
+    centers = new_points(packed, sizes.shape[0])
+    for k in range(sizes.shape[0]):
+        for q in range(held.shape[0]):
+            centers[k, q] = sums[k, held[q]] / sizes[k] * factors[q]
+        set_norm(packed, centers, k)
+    return centers
+
+
+@compiled
+def shift(rows, before, after, sums):
+    """Update the cluster sums for the samples whose label changed."""
+    for i in range(rows.shape[0]):
+        if before[i] != after[i]:
+            add_row(rows, i, sums, before[i], -1.0)
+            add_row(rows, i, sums, after[i], 1.0)
+
+
+@compiled
+def score(sums, sizes, n, scores):
+    """Write the scores a_j from cluster sums (n_clusters, n_features)."""
+    scores[:] = 0.0
+    everyone = np.zeros_like(scores)
+    for k in range(sizes.shape[0]):
+        inverse = 1.0 / sizes[k]
+        total = sums[k]
+        for j in range(scores.shape[0]):
+            scores[j] += total[j] * total[j] * inverse
+            everyone[j] += total[j]
+    for j in range(scores.shape[0]):
+        scores[j] = max(scores[j] - everyone[j] * everyone[j] / n, 0.0)
