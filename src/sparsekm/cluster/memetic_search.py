@@ -88,15 +88,15 @@ def cross(mother, father, n_clusters, draws, child):
 
 
 @compiled
-def restart(rows, labels, sums, weight_step, min_size, draws):
+def restart(rows, labels, n_clusters, weight_step, min_size, draws):
     """Run k-means on the features that tell two clusters apart: a climb rarely leaves its own.
 
     `draws` (2 * n_clusters,) choose the two clusters and the seeds.
     """
-    n_clusters, p = sums.shape
+    p = rows.shape[1]
     support = np.empty(p, np.int64)
     values = np.empty(p)
-    sizes = np.bincount(labels, minlength=n_clusters)
+    sums, sizes = sum_clusters(rows, labels, n_clusters, min_size)
     order = np.argsort(draws[:n_clusters])
     a, b = order[0], order[min(1, n_clusters - 1)]
     apart = sums[a] / sizes[a] - sums[b] / sizes[b]
@@ -149,8 +149,6 @@ EFFORT = 32_000
 GENERATIONS = 20
 # Partitions kept at every sparsity.
 CAPACITY = 5
-# Sums of clusters that are made at once: numbers that fit in a core's cache.
-SUMMED = 2**17
 # The share of children that start afresh on other features, in place of being crossed.
 RESTARTED = 0.5
 # The share of these that do so from a random partition, in place of a pool's.
@@ -172,15 +170,14 @@ class Search:
         self.n_samples, p = X.shape
         # Where all features count alike, the samples are climbed in as few dimensions as they are.
         wide = self.n_samples < p and isinstance(rows, np.ndarray)
-        self._alike = np.array([wide and step.keeps_all(p) for step in weight_steps])
+        alike = [wide and step.keeps_all(p) for step in weight_steps]
         columns = X.block if isinstance(rows, np.ndarray) else rows
-        embedded = embed_samples(columns) if self._alike.any() else rows
+        embedded = embed_samples(columns) if any(alike) else rows
         everything = embedded, columns, TopFeatures(embedded.shape[1])
         self._spaces = [
             everything if same else (rows, columns, step)
-            for same, step in zip(self._alike, weight_steps, strict=True)
+            for same, step in zip(alike, weight_steps, strict=True)
         ]
-        self._n_summed = max(1, SUMMED // (self.n_clusters * p))
         per_init = min(
             EFFORT / np.sqrt(float(self.n_samples) * p * self.n_clusters), GENERATIONS**2
         )
@@ -207,36 +204,25 @@ class Search:
         if not len(starts):
             return
         objectives = np.empty(len(starts))
-        min_size = self.partition.min_size
+        k, min_size = self.n_clusters, self.partition.min_size
 
-        def work(rows, columns, weight_step, labels, sums, b) -> None:
-            objectives[b] = climb(rows, columns, labels, sums, weight_step, min_size, SMALL_GAIN)
+        def work(rows, columns, weight_step, labels, b) -> None:
+            objectives[b] = climb(rows, columns, labels, k, weight_step, min_size, SMALL_GAIN)
 
         ends = self._each(work, starts, places)
         for labels, place, objective in zip(ends, places, objectives, strict=True):
             self.pools[place].add(labels, objective)
 
     def _each(self, work, labels, places) -> np.ndarray:
-        """Return what `work` makes of each partition and its sums, at the sparsity of its place."""
-        done, n_threads = labels.astype(np.int32), self.partition.n_threads
-        sums = [np.empty(0)] * len(done)
-        # Samples are read once for several partitions, which must be of one space.
-        at_once = min(self._n_summed, len(done) // n_threads + 1)
-        spaces = [np.flatnonzero(self._alike[places] == same) for same in (False, True)]
-        parts = [own[i : i + at_once] for own in spaces for i in range(0, len(own), at_once)]
-
-        def add_up(at: int) -> None:
-            together, (rows, *_) = done[parts[at]], self._spaces[places[parts[at][0]]]
-            added = sum_clusters(rows, together, self.n_clusters, self.partition.min_size)
-            done[parts[at]] = together
-            for b, own in zip(parts[at], added, strict=True):
-                sums[b] = own
+        """Return what `work` makes of each partition, at the sparsity of its place."""
+        done = np.empty_like(labels)
 
         def work_on(b: int) -> None:
-            work(*self._spaces[places[b]], done[b], sums[b], b)
+            changed = labels[b].astype(np.int32)
+            work(*self._spaces[places[b]], changed, b)
+            done[b] = changed
 
-        take_turns(add_up, len(parts), n_threads)
-        take_turns(work_on, len(done), n_threads)
+        take_turns(work_on, len(labels), self.partition.n_threads)
         return done
 
     def evolve(self, max_generations: int, report: Callable[[int], None]) -> int:
@@ -294,10 +280,10 @@ class Search:
         size = np.count_nonzero(at_random), children.shape[1]
         children[at_random] = self.rng.integers(self.n_clusters, size=size, dtype=np.int32)
         draws = self.rng.random((np.count_nonzero(restarted), 2 * self.n_clusters))
-        min_size = self.partition.min_size
+        k, min_size = self.n_clusters, self.partition.min_size
 
-        def work(rows, _, weight_step, started, sums, b) -> None:
-            restart(rows, started, sums, weight_step, min_size, draws[b])
+        def work(rows, _, weight_step, started, b) -> None:
+            restart(rows, started, k, weight_step, min_size, draws[b])
 
         children[restarted] = self._each(work, children[restarted], places[restarted])
         yield from zip(children, places, strict=True)

@@ -17,15 +17,12 @@ from sparsekm.cluster.matrices.sample_rows import (
     add_row,
     distance,
     least_gain,
-    means_of,
     measure_block,
     move_mean,
     new_points,
     pack,
     replace_features,
-    score,
     set_norm,
-    shift,
     square_distance,
     swap_terms,
 )
@@ -347,15 +344,13 @@ def best_move(centers, sizes, gains):
 
 
 @compiled
-def climb(rows, columns, labels, sums, weight_step, min_size, gain):
+def climb(rows, columns, labels, n_clusters, weight_step, min_size, gain):
     """Improve `labels` in place, by a weight step and one sweep in turn; return the objective.
 
-    Where sweeps gain no more than the share `gain`, clusters merge and split. `sums` are those of
-    the clusters, `columns` the same data feature after feature, or `rows` again where sparse.
+    Where sweeps gain no more than the share `gain`, clusters merge and split. `columns` are the
+    same data, feature after feature, or `rows` again where those are sparse.
     """
     n, p = rows.shape
-    n_clusters = sums.shape[0]
-    sizes = np.bincount(labels, minlength=n_clusters)
     scores = np.empty(p)
     support = np.empty(p, np.int64)
     values = np.empty(p)
@@ -363,6 +358,7 @@ def climb(rows, columns, labels, sums, weight_step, min_size, gain):
     held = support[:0]
     factor = np.float32(np.nan)
     packed = pack(rows, held, values[:0].astype(np.float32))
+    sums, sizes = sum_clusters(rows, labels, n_clusters, min_size)
     score(sums, sizes, n, scores)
     distances = np.empty((n, n_clusters))
     changed = np.empty(n_clusters, np.bool_)
@@ -405,19 +401,50 @@ def climb(rows, columns, labels, sums, weight_step, min_size, gain):
 
 
 @compiled
-def sum_clusters(rows, partitions, n_clusters, min_size):
-    """Sum the clusters of partitions (m, n_samples), which are filled where they are too small.
+def sum_clusters(rows, labels, n_clusters, min_size):
+    """Fill clusters that are too small, by all features; return sums of all clusters and sizes."""
+    sizes = np.bincount(labels, minlength=n_clusters)
+    if sizes.min() < max(min_size, 1):
+        repair_sizes(rows, labels, new_points(rows, n_clusters), sizes, min_size)
+    sums = np.zeros((n_clusters, rows.shape[1]))
+    for i in range(rows.shape[0]):
+        add_row(rows, i, sums, labels[i], 1.0)
+    return sums, sizes
 
-    Samples are read once for all partitions: (m, n_clusters, n_features).
+
+@compiled
+def means_of(packed, sums, sizes, held, factors):
+    """Return the means of clusters, as packed, from the sums of all features.
+
+    What is packed at q is the feature `held` there, times its factor.
     """
-    m, n = partitions.shape
-    sums = np.zeros((m * n_clusters, rows.shape[1]))
-    for b in range(m):
-        sizes = np.bincount(partitions[b], minlength=n_clusters)
-        if sizes.min() < max(min_size, 1):
-            points = new_points(rows, n_clusters)
-            repair_sizes(rows, partitions[b], points, sizes, min_size)
-    for i in range(n):
-        for b in range(m):
-            add_row(rows, i, sums, b * n_clusters + partitions[b, i], 1.0)
-    return sums.reshape(m, n_clusters, rows.shape[1])
+    centers = new_points(packed, sizes.shape[0])
+    for k in range(sizes.shape[0]):
+        for q in range(held.shape[0]):
+            centers[k, q] = sums[k, held[q]] / sizes[k] * factors[q]
+        set_norm(packed, centers, k)
+    return centers
+
+
+@compiled
+def shift(rows, before, after, sums):
+    """Update the cluster sums for the samples whose label changed."""
+    for i in range(rows.shape[0]):
+        if before[i] != after[i]:
+            add_row(rows, i, sums, before[i], -1.0)
+            add_row(rows, i, sums, after[i], 1.0)
+
+
+@compiled
+def score(sums, sizes, n, scores):
+    """Write the scores a_j from cluster sums (n_clusters, n_features)."""
+    scores[:] = 0.0
+    everyone = np.zeros_like(scores)
+    for k in range(sizes.shape[0]):
+        inverse = 1.0 / sizes[k]
+        total = sums[k]
+        for j in range(scores.shape[0]):
+            scores[j] += total[j] * total[j] * inverse
+            everyone[j] += total[j]
+    for j in range(scores.shape[0]):
+        scores[j] = max(scores[j] - everyone[j] * everyone[j] / n, 0.0)
