@@ -24,13 +24,14 @@ def test_the_gap_of_a_hand_worked_path_ascends_in_sparsity():
     path = SimpleNamespace(
         sparsities=np.array([7.0, 2.0]),
         n_selected=np.array([7, 2]),
+        objectives=np.array([150.0, 21.0]),
         first_objectives=np.exp([5.0, 3.0]),
     )
     table = gap_curve(path, np.exp([[4.0, 1.0], [4.0, 2.0], [4.0, 3.0]]))
     expected = {
         "sparsity": [2, 7],
         "n_selected": [2, 7],
-        "objective": np.exp([3.0, 5.0]),
+        "objective": [21, 150],
         "log_objective": [3, 5],
         "reference_mean": [2, 4],
         "reference_sd": [1, 0],

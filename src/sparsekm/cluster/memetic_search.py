@@ -314,8 +314,8 @@ def search_path(
 ) -> tuple[list[Fit], np.ndarray]:
     """Search every sparsity of a path, in ascending order: all samples, or a sample of many.
 
-    Partitions `proposed`, one per sparsity, join the search's own. Returns the fits, of many
-    samples none with `objectives_only`, and what the search came to at its stated effort.
+    Partitions `proposed`, one per sparsity, join the search's own. Returns the fits, none with
+    `objectives_only`, and what the search came to at its stated effort.
     """
 
     def evolve(X, partition, weight_steps, proposed, more_steps=0):
@@ -330,10 +330,12 @@ def search_path(
     # More than half of the samples are no sample.
     if X.n_samples <= 2 * partition.sample_size:
         search, n_iter, _ = evolve(X, partition, weight_steps, proposed)
+        objectives = np.maximum.accumulate(search.best_objectives)
+        if objectives_only:
+            return [], objectives
         pairs = zip(weight_steps, search.best, strict=True)
         fits = [weigh_partition(X, partition, *pair, n_iter) for pair in pairs]
-        fits = _refine(X, partition.exact, weight_steps, fits, search.ended)
-        return fits, np.array([fit.objective for fit in fits])
+        return _refine(X, partition.exact, weight_steps, fits, search.ended), objectives
     chosen = draw_samples(X.n_samples, partition.sample_size, rng)
     # The search on a sample, which is cheap, goes beyond the sparsities asked for.
     with_denser = [*weight_steps, *weight_steps[-1].denser(X.n_features)]

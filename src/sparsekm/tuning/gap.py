@@ -23,15 +23,16 @@ from sparsekm.tuning.feature_ranking import NoiseCorrelation, noise_correlation
 def gap_curve(path: SparsityPath, reference_objectives: np.ndarray) -> pd.DataFrame:
     """Compare the first objectives of a path with those (n_references, n_sparsities) of references.
 
-    The table ascends in sparsity; reference_mean and reference_sd (ddof = 1) are of the log
-    objective of B references, and se = sd * sqrt(1 + 1 / B).
+    The table ascends in sparsity. The objective is that of the fit; log_objective is of the first
+    one, before the fit was refined, as reference_mean and reference_sd (ddof = 1) are of the log
+    objective of B references; se = sd * sqrt(1 + 1 / B).
     """
     logs = np.log(reference_objectives)
     table = pd.DataFrame(
         {
             "sparsity": path.sparsities,
             "n_selected": path.n_selected,
-            "objective": path.first_objectives,
+            "objective": path.objectives,
             "log_objective": np.log(path.first_objectives),
             "reference_mean": logs.mean(axis=0),
             "reference_sd": logs.std(axis=0, ddof=1),
