@@ -51,6 +51,14 @@ def test_the_best_estimator_is_the_paths_own_fit(fitted_gap, data):
     np.testing.assert_array_equal(fitted_gap.transform(data.X), best.transform(data.X))
 
 
+def test_of_many_samples_too_the_table_has_the_objective_of_the_fit():
+    X = np.random.default_rng(0).standard_normal((4500, 12))
+    search = GapSearch(L0KMeans(2, n_init=1), sparsities=[3, 12], n_references=2, random_state=0)
+    assert search.fit(X).best_estimator_.objective_ in search.results_["objective"].to_numpy()
+    # References are compared with the search on a sample.
+    assert (search.results_["log_objective"] < np.log(search.results_["objective"])).all()
+
+
 def test_of_two_stages_the_better_fit_is_taken():
     sparsities, gains = [3, 10, 25], []
     for seed in (10, 11):
