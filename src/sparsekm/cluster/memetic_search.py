@@ -41,7 +41,7 @@ from sparsekm.cluster.path_estimator import SearchEffort
 from sparsekm.cluster.weight_step import TopFeatures, WeightStep
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.random_state import draw_samples
-from sparsekm.runtime.threads import take_turns
+from sparsekm.runtime.threads import MOST_BYTES_OF_COPIES, count_at_once, take_turns
 
 
 @compiled
@@ -363,11 +363,23 @@ def search_path(
 
 def _refine(X, partition, weight_steps, fits, ended) -> list[Fit]:
     """Alternate from fits to fixed points, and share these along the path."""
-    refined = []
-    for weight_step, fit, has_ended in zip(weight_steps, fits, ended, strict=False):
-        fit = refine_until_fixed_point(X, partition, weight_step, fit)
-        refined.append(replace(fit, converged=fit.converged and bool(has_ended)))
+    n_workers, alone = _divide(X, partition, len(weight_steps))
+    refined = list(fits)
+
+    def refine(place: int) -> None:
+        fit = refine_until_fixed_point(X, alone, weight_steps[place], fits[place])
+        refined[place] = replace(fit, converged=fit.converged and bool(ended[place]))
+
+    take_turns(refine, len(weight_steps), n_workers)
     return share_partitions(X, partition, weight_steps, refined)
+
+
+def _divide(X, partition, n_places) -> tuple[int, KMeansPartition]:
+    """Return how many sparsities are refined at the same time, and the partition of each."""
+    # Fits of a matrix larger than memory would hold its blocks several times.
+    copy_bytes = X.columns.nbytes if isinstance(X, CentredMatrix) else MOST_BYTES_OF_COPIES
+    n_workers = count_at_once(partition.n_threads, n_places, copy_bytes)
+    return n_workers, replace(partition, n_threads=max(1, partition.n_threads // n_workers))
 
 
 def _go_on_with_all(
@@ -380,10 +392,7 @@ def _go_on_with_all(
     """
     in_turn = rng is not None
     scores = search.partition.scores
-    # Side by side, fits of a matrix larger than memory would hold twice its blocks.
-    together = isinstance(X, CentredMatrix) and not in_turn
-    n_workers = min(partition.n_threads if together else 1, len(weight_steps))
-    alone = replace(partition, n_threads=max(1, partition.n_threads // n_workers))
+    n_workers, alone = _divide(X, partition, 1 if in_turn else len(weight_steps))
     fits: dict[int, Fit] = {}
 
     def improve(place: int) -> None:

@@ -100,6 +100,11 @@ def grant_threads(n_jobs: int | None) -> parallel_config:
     return parallel_config(n_jobs=count_threads(n_jobs))
 
 
+def count_at_once(n_threads: int, n_items: int, copy_bytes: int) -> int:
+    """Return how many items, each of which holds `copy_bytes`, run at the same time."""
+    return max(1, min(n_threads, n_items, MOST_BYTES_OF_COPIES // max(1, copy_bytes)))
+
+
 def run_side_by_side(
     work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int | None, copy_bytes: int
 ) -> Iterator[Result]:
@@ -108,7 +113,7 @@ def run_side_by_side(
     `work` is granted its share of the threads of `n_jobs`, and holds `copy_bytes`.
     """
     n_threads = count_threads(n_jobs)
-    at_once = max(1, min(n_threads, len(items), MOST_BYTES_OF_COPIES // max(1, copy_bytes)))
+    at_once = count_at_once(n_threads, len(items), copy_bytes)
 
     def work_with_share(item):
         with parallel_config(n_jobs=n_threads // at_once):

@@ -31,7 +31,7 @@ from sparsekm.cluster.unequal_samples import refuse_counted, repeat_samples
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.cluster.weight_step import FeatureGroups
 from sparsekm.runtime.random_state import seed_sequence
-from sparsekm.runtime.threads import grant_threads, run_side_by_side
+from sparsekm.runtime.threads import grant_threads, one_blas_thread, run_side_by_side
 from sparsekm.tuning.fold_fits import check_groups, draw_folds, tuning_sample
 from sparsekm.tuning.gap import (
     RULES,
@@ -79,8 +79,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         If there are more samples, this many are drawn at random to choose the sparsity, with their
         own path and references. All samples are then fitted at this sparsity. None uses all.
     n_jobs : int, default=None
-        As in `L0KMeans`. Data and references are fitted in parallel, at most as many at once as
-        hold 512 MB of copies together.
+        As in `L0KMeans`. References are searched in parallel, at most as many at once as hold
+        512 MB of copies together.
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness of references and searches. Reference b depends only on (seed, b).
     verbose : int, default=0
@@ -262,22 +262,24 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         return sparsities, path, first, table
 
     def _fit_paths(self, estimator, X, sparsities, made) -> tuple[SparsityPath, np.ndarray]:
-        """Fit the data and the references side by side; the data, which take longest, first."""
+        """Search the references side by side, and then fit the data with all threads."""
         shared: dict[str, Any] = {"reference": self.reference, **made}
 
-        def fit(index):
-            if index is None:
-                found, what = estimator.path(X, sparsities), "data"
-            else:
-                found = reference_objectives(estimator, X, sparsities, index=index, **shared)
-                what = f"reference {index + 1} of {self.n_references}"
+        def say(what: str) -> None:
             if self.verbose:
                 print(f"GapSearch: {what} done", flush=True)  # noqa: T201 (asked for by `verbose`)
+
+        def search(index: int) -> np.ndarray:
+            found = reference_objectives(estimator, X, sparsities, index=index, **shared)
+            say(f"reference {index + 1} of {self.n_references}")
             return found
 
-        data_first = [None, *range(self.n_references)]
-        path, *references = run_side_by_side(fit, data_first, self.n_jobs, stored_bytes(X))
-        return path, np.array(references)
+        asked = range(self.n_references), self.n_jobs, stored_bytes(X)
+        references = np.array(list(run_side_by_side(search, *asked)))
+        with grant_threads(self.n_jobs), one_blas_thread:
+            path = estimator.path(X, sparsities)
+        say("data")
+        return path, references
 
     @available_if(lambda self: hasattr(self.estimator, "predict"))
     def predict(self, X: Data) -> np.ndarray:
