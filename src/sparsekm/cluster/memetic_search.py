@@ -165,13 +165,17 @@ class Search:
     def __init__(self, X: FeatureMatrix, partition: KMeansPartition, weight_steps, n_init, rng):
         # Kernels compute in float32.
         self._unit, X = X.unit, X.in_unit()
-        self.partition, self.rng, rows = partition, rng, X.rows
+        self.partition, self.rng = partition, rng
         self.n_clusters, self.n_places = partition.n_clusters, len(weight_steps)
         self.n_samples, p = X.shape
+        dense = isinstance(X, CentredMatrix)
+        if dense and X.dtype != np.float32:
+            X = X.from_columns(X.columns.astype(np.float32), X.means)
+        rows = X.rows
+        columns = X.block if dense else rows
         # Where all features count alike, the samples are climbed in as few dimensions as they are.
-        wide = self.n_samples < p and isinstance(rows, np.ndarray)
+        wide = dense and self.n_samples < p
         alike = [wide and step.keeps_all(p) for step in weight_steps]
-        columns = X.block if isinstance(rows, np.ndarray) else rows
         embedded = embed_samples(columns) if any(alike) else rows
         everything = embedded, columns, TopFeatures(embedded.shape[1])
         self._spaces = [
