@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 from sklearn.cluster import KMeans as ScikitKMeans
 
 from benchmarks.measure import measure
@@ -47,7 +46,7 @@ def benchmark(n_samples: int = 28_455, n_features: int = 1_724) -> pd.DataFrame:
         estimator.path(few, grid)
         estimator.set_params(n_jobs=-1, random_state=SEED)
         calls[f"{name}.path, {N_SPARSITIES} sparsities"] = partial(estimator.path, X, grid)
-        search = GapSearch(clone(estimator).set_params(n_jobs=None), sparsities=grid, **tuning)
+        search = GapSearch(type(estimator)(N_CLUSTERS), sparsities=grid, **tuning)
         calls[f"GapSearch({name}), {N_SPARSITIES} x {N_REFERENCES}"] = partial(search.fit, X)
     rows = []
     for name, call in calls.items():

@@ -31,7 +31,7 @@ from sparsekm.cluster.unequal_samples import refuse_counted, repeat_samples
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.cluster.weight_step import FeatureGroups
 from sparsekm.runtime.random_state import seed_sequence
-from sparsekm.runtime.threads import grant_threads, one_blas_thread, run_side_by_side
+from sparsekm.runtime.threads import grant_threads, run_side_by_side
 from sparsekm.tuning.fold_fits import check_groups, draw_folds, tuning_sample
 from sparsekm.tuning.gap import (
     RULES,
@@ -276,7 +276,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
 
         asked = range(self.n_references), self.n_jobs, stored_bytes(X)
         references = np.array(list(run_side_by_side(search, *asked)))
-        with grant_threads(self.n_jobs), one_blas_thread:
+        with grant_threads(self.n_jobs):
             path = estimator.path(X, sparsities)
         say("data")
         return path, references
