@@ -50,6 +50,14 @@ def test_labels_of_a_path_are_of_the_nearest_centres_and_weights_the_best_for_th
         np.testing.assert_array_equal(weight_step.weigh(path.scores[index]), path.weights[index])
 
 
+@pytest.mark.parametrize("kind", [L0KMeans, L1KMeans])
+def test_fits_of_a_path_side_by_side_are_those_one_after_the_other(kind):
+    X, estimator = draw(5000), kind(6, n_init=1, random_state=0)
+    one, several = (clone(estimator).set_params(n_jobs=n).path(X, GRIDS[kind]) for n in (1, 3))
+    for attribute in ("labels", "weights", "objectives", "first_objectives"):
+        assert getattr(one, attribute).tobytes() == getattr(several, attribute).tobytes()
+
+
 @pytest.mark.parametrize("n_samples", [250, 5000])
 def test_a_fit_is_about_as_good_as_the_path(n_samples):
     X = draw(n_samples)
