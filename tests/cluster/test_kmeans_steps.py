@@ -63,6 +63,21 @@ def test_without_structure_it_goes_far_beyond_lloyd():
     np.testing.assert_array_equal(lloyd(X, end, 8), end)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
+def test_a_start_needs_no_further_move_but_for_single_precision(scale):
+    rng = np.random.default_rng(8)
+    matrix = CentredMatrix(rng.standard_normal((400, 30)) * scale)
+    partition, weights = KMeansPartition(7, min_size=30), rng.uniform(size=30)
+    start = partition.start(matrix, weights, rng)
+    assert np.bincount(start).min() >= 30
+    before, after = (
+        partition.scores(matrix.in_unit(), labels) @ weights
+        for labels in (start, partition.refine(matrix, weights, start))
+    )
+    assert before <= after * (1 + 1e-12)
+    assert after <= before * (1 + 1e-5)
+
+
 GRIDS = {L0KMeans: [3, 8, 20], L1KMeans: [1.3, 2.2, 4.0]}
 METHODS = pytest.mark.parametrize("Estimator", GRIDS)
 NAMES = pytest.mark.parametrize("name", ["random", "screened"])

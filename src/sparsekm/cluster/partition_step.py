@@ -101,22 +101,21 @@ class KMeansPartition:
         """Run k-means from k-means++ seeds, drawn from a sample where there are many samples."""
         draws = rng.random(self.n_clusters)
         size = self.sample_size
-        if X.n_samples > size:
-            sample = X.take(draw_samples(X.n_samples, size, rng))
-            own = self.for_sample(size, X.n_samples)
-            found = own.refine(sample, weights, self._seed(sample, weights, draws))
-            labels = self.extend(X, weights, sample, found)
-        else:
-            labels = self._seed(X, weights, draws)
-        return self.refine(X, weights, labels)
+        if X.n_samples <= size:
+            return self._from_seeds(X, weights, draws)
+        sample = X.take(draw_samples(X.n_samples, size, rng))
+        found = self.for_sample(size, X.n_samples)._from_seeds(sample, weights, draws)
+        return self.refine(X, weights, self.extend(X, weights, sample, found))
 
-    def _seed(self, X, weights, draws) -> np.ndarray:
-        # Seeds need no more precision.
+    def _from_seeds(self, X, weights, draws) -> np.ndarray:
+        # What a start finds is refined later on, so it needs no more precision.
         packed = _pack(X.in_unit(), weights, np.float32)
         labels = np.zeros(X.n_samples, np.int32)
         nearest_seeds(packed, self.n_clusters, draws, labels)
-        exchange_until_stable(packed, labels, self.n_clusters, 1, FEW_SWEEPS, 0.0)
-        return labels
+        # No cluster needs to be filled before the seeds have settled.
+        for limits in (1, FEW_SWEEPS, 0.0), (self.min_size, self.max_iter, self.tol):
+            exchange_until_stable(packed, labels, self.n_clusters, *limits)
+        return canonical_labels(labels, self.n_clusters)
 
     def refine(self, X: FeatureMatrix, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Run k-means from `labels`; small data end where no exchange gains."""
