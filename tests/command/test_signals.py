@@ -1,11 +1,14 @@
 """A signal to the command stops all that it started, and the status says which signal it was."""
 
+import os
 import signal
 import subprocess
 import sys
 
 import psutil
 import pytest
+
+from sparsekm.command.signals import Stopped, run_group, stoppable
 
 # Starts a program that starts another, as Snakemake starts jobs; both print their numbers.
 COMMAND = """
@@ -74,6 +77,22 @@ def test_in_the_background_of_a_script_where_interrupts_are_ignored_it_is_the_sa
     assert all(process.is_running() for process in started)
     command.send_signal(signal.SIGTERM)
     assert_all_ended(command, started, signal.SIGTERM)
+
+
+def test_a_signal_while_something_is_being_started_leaves_nothing_behind(monkeypatch):
+    started = []
+
+    class Interrupted(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            started.append(psutil.Process(self.pid))
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    with stoppable(), pytest.raises(Stopped) as told:
+        run_group([sys.executable, "-c", "import time; time.sleep(60)"])
+    assert told.value.signal == signal.SIGTERM
+    assert not started[0].is_running()
 
 
 def test_a_second_signal_ends_what_the_first_did_not():

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -21,6 +21,14 @@ class Stopped(BaseException):
         self.signal = signal.Signals(number)
 
 
+def _stop(number: int, frame: object) -> NoReturn:
+    raise Stopped(number)
+
+
+def _ignore(number: int, frame: object) -> None:
+    pass
+
+
 @contextmanager
 def stoppable() -> Iterator[None]:
     """Raise `Stopped` for the signals that stop a command, unless its starter had them ignored.
@@ -28,13 +36,14 @@ def stoppable() -> Iterator[None]:
     Ignored signals, as under nohup, are still ignored here, but by a function: what the command
     starts would inherit the ignoring itself, and could not be interrupted.
     """
-
-    def stop(number: int, frame: object) -> NoReturn:
-        raise Stopped(number)
-
     before = {number: signal.getsignal(number) for number in _STOPS}
-    for number, handler in before.items():
-        signal.signal(number, (lambda *_: None) if handler == signal.SIG_IGN else stop)
+    with _handled({n: _ignore if old == signal.SIG_IGN else _stop for n, old in before.items()}):
+        yield
+
+
+@contextmanager
+def _handled(handlers: Mapping[int, Callable[[int, object], None]]) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
     finally:
@@ -49,20 +58,20 @@ def run_group(command: Sequence[str], **options: Any) -> int:
     its own gets each signal once, whoever sends it: the terminal sends Ctrl-C to a whole group,
     and Snakemake alone would wait for its jobs.
     """
-    with subprocess.Popen(command, process_group=0, **options) as process:
-        try:
-            return _wait(process)
-        except Stopped:
-            os.killpg(process.pid, signal.SIGINT)
-            try:
-                _wait(process)
-            except Stopped:
-                os.killpg(process.pid, signal.SIGKILL)
-            raise
-
-
-def _wait(process: subprocess.Popen) -> int:
-    # Of two signals in quick succession, Python would not notice the second in Popen.wait.
-    while (status := process.poll()) is None:
-        time.sleep(0.1)
+    # Noted, and `Stopped` raised at the end: raised while the group is being started or waited
+    # for, it could leave what nobody knows of.
+    told: list[int] = []
+    noted = [number for number in _STOPS if signal.getsignal(number) is _stop]
+    with (
+        _handled(dict.fromkeys(noted, lambda number, _: told.append(number))),
+        subprocess.Popen(command, process_group=0, **options) as process,
+    ):
+        sent = 0
+        while (status := process.poll()) is None:
+            if len(told) > sent:
+                os.killpg(process.pid, signal.SIGKILL if sent else signal.SIGINT)
+                sent = len(told)
+            time.sleep(0.1)
+    if told:
+        raise Stopped(told[0])
     return status
