@@ -35,6 +35,7 @@ from sparsekm.cluster.partition_step import (
     SMALL_GAIN,
     KMeansPartition,
     canonical_labels,
+    dense_if_few,
     nearest_seeds,
 )
 from sparsekm.cluster.path_estimator import SearchEffort
@@ -322,18 +323,18 @@ def search_path(
     `objectives_only`, and what the search came to at its stated effort.
     """
 
-    def evolve(X, partition, weight_steps, proposed, more_steps=0):
+    def evolve(X, partition, weight_steps, proposed, report):
         search = Search(X, partition, weight_steps, effort.n_init, rng)
         if len(proposed):
             # At sparsities beyond those asked for, what was proposed for the densest of these.
             places = np.arange(len(weight_steps))
             search.climb(np.array(proposed)[np.minimum(places, len(proposed) - 1)], places)
-        report = _count_steps(progress, effort.max_iter + more_steps)
-        return search, search.evolve(effort.max_iter, report), report
+        return search, search.evolve(effort.max_iter, report)
 
     # More than half of the samples are no sample.
     if X.n_samples <= 2 * partition.sample_size:
-        search, n_iter, _ = evolve(X, partition, weight_steps, proposed)
+        report = _count_steps(progress, effort.max_iter)
+        search, n_iter = evolve(X, partition, weight_steps, proposed, report)
         objectives = np.maximum.accumulate(search.best_objectives)
         if objectives_only:
             return [], objectives
@@ -350,12 +351,18 @@ def search_path(
     sample = X.take(chosen)
     own = partition.for_sample(len(chosen), X.n_samples)
     drawn = [labels[chosen] for labels in proposed]
-    search, n_iter, report = evolve(sample, own, with_denser, drawn, len(continued))
+    report = _count_steps(progress, effort.max_iter + len(continued))
+    search, n_iter = evolve(sample, own, with_denser, drawn, report)
     objectives = np.maximum.accumulate(search.best_objectives)[: len(weight_steps)]
     if objectives_only and not hidden:
         return [], objectives
-    restarts = rng if hidden else None
-    given = partition, continued, search, proposed, n_iter, restarts
+
+    def search_among(features, weight_step, labels):
+        narrow = dense_if_few(sample.select(features))
+        found, _ = evolve(narrow, own, [weight_step], [labels[chosen]], lambda steps: None)
+        return found.best[0], weight_step.weigh(own.scores(narrow, found.best[0]))
+
+    given = partition, continued, search, proposed, n_iter, search_among if hidden else None
     fits = _go_on_with_all(X, sample, *given)[: len(weight_steps)]
     report(len(continued))
     if hidden:
@@ -387,17 +394,23 @@ def _divide(X, partition, n_places) -> tuple[int, KMeansPartition]:
 
 
 def _go_on_with_all(
-    X, sample, partition, weight_steps, search, proposed, n_iter, rng=None
+    X, sample, partition, weight_steps, search, proposed, n_iter, search_among=None
 ) -> list[Fit]:
     """Extend what a sample's pools hold to all samples, and improve the best at every sparsity.
 
-    With a generator they take turns: each also goes on from the fit at the next denser sparsity,
-    and from k-means of the sample on the features that it has come to keep.
+    With `search_among` they take turns: each also goes on from the fit at the next denser sparsity,
+    and from a search of the sample among the features that its own fit would keep a stride denser.
+    What all samples show is many features for a climb of few samples, and little among few.
     """
-    in_turn = rng is not None
+    in_turn = search_among is not None
     scores = search.partition.scores
     n_workers, alone = _divide(X, partition, 1 if in_turn else len(weight_steps))
     fits: dict[int, Fit] = {}
+
+    def go_on(weight_step, starts) -> Fit:
+        admitted = (alone.admit(X, start) for start in starts)
+        start = best_fit([weigh_partition(X, alone, weight_step, one, n_iter) for one in admitted])
+        return refine_until_fixed_point(X, alone, weight_step, start, SMALL_GAIN)
 
     def improve(place: int) -> None:
         weight_step = weight_steps[place]
@@ -407,16 +420,15 @@ def _go_on_with_all(
             starts.append(alone.extend(X, weight_step.weigh(scores(sample, found)), sample, found))
         if in_turn and place + 1 in fits:
             starts.append(fits[place + 1].labels)
-        admitted = (alone.admit(X, start) for start in starts)
-        start = best_fit([weigh_partition(X, alone, weight_step, one, n_iter) for one in admitted])
-        fits[place] = refine_until_fixed_point(X, alone, weight_step, start, SMALL_GAIN)
-        if in_turn:
-            kept = fits[place].weights
-            found = search.partition.start(sample, kept, rng)
-            anew = alone.extend(X, kept, sample, found)
-            anew = weigh_partition(X, alone, weight_step, alone.admit(X, anew), n_iter)
-            anew = refine_until_fixed_point(X, alone, weight_step, anew, SMALL_GAIN)
-            fits[place] = best_fit([fits[place], anew])
+        fits[place] = go_on(weight_step, starts)
+        for denser in weight_step.denser(X.n_features)[:1] if in_turn else []:
+            among = np.flatnonzero(denser.weigh(fits[place].scores))
+            # More than half of the features are no choice.
+            if 2 * len(among) <= X.n_features:
+                step, weights = weight_step.among(among), np.zeros(X.n_features)
+                found, weights[among] = search_among(among, step, fits[place].labels)
+                again = go_on(weight_step, [alone.extend(X, weights, sample, found)])
+                fits[place] = best_fit([fits[place], again])
 
     take_turns(improve, len(weight_steps), n_workers)
     in_order = [fits[place] for place in range(len(weight_steps))]

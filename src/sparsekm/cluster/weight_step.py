@@ -63,6 +63,10 @@ class WeightStep:
         """Return the same penalty at looser sparsities, which help the search for this one."""
         return []
 
+    def among(self, features: np.ndarray) -> WeightStep:
+        """Return the same penalty for some of the features."""
+        return self
+
     def weigh(self, scores: np.ndarray) -> np.ndarray:
         """Return the best weights, shape (n_features,), for the scores a_j >= 0."""
         scores = np.ascontiguousarray(scores, dtype=np.float64)
@@ -262,6 +266,10 @@ class WeighedGroups(
     def denser(self, n_features):
         """Return the same groups at sparsities that let more of them in."""
         return [self._replace(step=step) for step in self.step.denser(len(self.sizes))]
+
+    def among(self, features):
+        """Return the same groups; of those left out no feature has a score."""
+        return self._replace(groups=self.groups[features])
 
 
 @dataclass(frozen=True)
