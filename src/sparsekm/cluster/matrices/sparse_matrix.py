@@ -49,10 +49,13 @@ def summarise_columns(data, indices, indptr, totals, counts, first, same):
 @compiled
 def sum_samples(data, indices, indptr, labels, sums):
     """Add every sample to the sums (n_features, n_clusters) of its cluster."""
+    # Of one cluster, the sums of the features that a sample stores are near in memory.
+    by_cluster = np.ascontiguousarray(sums.T)
     for i in range(len(labels)):
-        k = labels[i]
+        own = by_cluster[labels[i]]
         for q in range(indptr[i], indptr[i + 1]):
-            sums[indices[q], k] += data[q]
+            own[indices[q]] += data[q]
+    sums[:] = by_cluster.T
 
 
 @compiled
