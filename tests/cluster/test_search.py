@@ -98,14 +98,19 @@ def test_a_factor_that_many_features_share_hides_clusters_neither_from_fits_nor_
     assert path.objectives[2] >= known * (1 - 1e-9)
 
 
-def test_the_gap_finds_clusters_hidden_in_a_sample_of_fewer_samples_than_features(monkeypatch):
-    # As 2,048 samples of 16,000 features, in a 250th of the time: twenty clusters, each two
-    # standard deviations from the others in three of 1,000 features.
-    monkeypatch.setattr(partition_step, "SEEDING_SAMPLE", 128)
+def draw_hidden(n_features, apart):
+    """Twenty clusters of 3,000 samples, each far from the others in three features."""
     rng = np.random.default_rng(0)
     labels = rng.integers(20, size=3000)
-    X = rng.normal(size=(3000, 1000))
-    X[:, :60] += 2.0 * (labels[:, None] == np.arange(60) % 20)
+    X = rng.normal(size=(3000, n_features))
+    X[:, :60] += apart * (labels[:, None] == np.arange(60) % 20)
+    return X, labels
+
+
+def test_the_gap_finds_clusters_hidden_in_a_sample_of_fewer_samples_than_features(monkeypatch):
+    # As 2,048 samples of 16,000 features, in a 250th of the time.
+    monkeypatch.setattr(partition_step, "SEEDING_SAMPLE", 128)
+    X, labels = draw_hidden(1000, 2.0)
     estimator, grid = L0KMeans(20, n_init=1, random_state=0), [30, 60, 120, 240, 1000]
     path = estimator.path(X, grid)
     reference = permuted_reference(X, index=0, seed=0)
@@ -114,3 +119,15 @@ def test_the_gap_finds_clusters_hidden_in_a_sample_of_fewer_samples_than_feature
     assert gap.argmax() == 1
     assert gap[1] > 0.4
     assert classification_error_rate(labels, path.labels[1]) < 0.03
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(4000) % 20 + 20 * (np.arange(4000) // 60)])
+def test_clusters_that_a_sample_hides_it_shows_among_the_leading_features(monkeypatch, groups):
+    monkeypatch.setattr(partition_step, "SEEDING_SAMPLE", 128)
+    X, labels = draw_hidden(4000, 2.5)
+    sparsity = 60 if groups is None else 20
+    estimator = L0KMeans(20, sparsity=sparsity, feature_groups=groups, n_init=1, random_state=0)
+    known = clone(estimator).set_params(init=labels, search="alternate").fit(X)
+    found = estimator.fit(X)
+    assert found.objective_ >= known.objective_ * (1 - 1e-3)
+    np.testing.assert_array_equal(found.get_support(indices=True), np.arange(60))

@@ -249,3 +249,21 @@ def test_constant_features_and_groups_have_no_weight(clear_data):
 def test_groups_that_cannot_be_are_refused(clear_data, groups, sparsity, message):
     with pytest.raises(ValueError, match=message):
         L0KMeans(3, sparsity=sparsity, feature_groups=groups).fit(clear_data.X)
+
+
+@pytest.mark.parametrize("penalty", ["l0", "l1"])
+def test_the_leading_are_three_times_what_equal_weights_let_in_and_groups_stay_whole(penalty):
+    scores = np.array([1.0, 9, 8, 2, 7, 3, 6, 4])
+    step = make_step(penalty, {"l0": 2, "l1": np.sqrt(2)}[penalty])
+    assert step.leading(scores).tolist() == [1, 2, 4, 5, 6, 7]
+    # Means of 5, 5.5, 4.5 and 4: the first three, all three from room for one.
+    groups = np.array([0, 0, 1, 3, 2, 1, 3, 2])
+    means = np.bincount(groups, scores) / 2
+    grouped = make_step(penalty, 1, groups)
+    last = int(means.argmin())
+    leading = grouped.leading(scores)
+    assert leading.tolist() == np.flatnonzero(groups != last).tolist()
+    # Among the leading, groups are weighed as among all.
+    np.testing.assert_array_equal(
+        grouped.among(leading).weigh(scores[leading]), grouped.weigh(scores)[leading]
+    )

@@ -399,7 +399,7 @@ def _go_on_with_all(
     """Extend what a sample's pools hold to all samples, and improve the best at every sparsity.
 
     With `search_among` they take turns: each also goes on from the fit at the next denser sparsity,
-    and from a search of the sample among the features that its own fit would keep a stride denser.
+    and from a search of the sample among the features that lead under its own fit.
     What all samples show is many features for a climb of few samples, and little among few.
     """
     in_turn = search_among is not None
@@ -421,14 +421,13 @@ def _go_on_with_all(
         if in_turn and place + 1 in fits:
             starts.append(fits[place + 1].labels)
         fits[place] = go_on(weight_step, starts)
-        for denser in weight_step.denser(X.n_features)[:1] if in_turn else []:
-            among = np.flatnonzero(denser.weigh(fits[place].scores))
-            # More than half of the features are no choice.
-            if 2 * len(among) <= X.n_features:
-                step, weights = weight_step.among(among), np.zeros(X.n_features)
-                found, weights[among] = search_among(among, step, fits[place].labels)
-                again = go_on(weight_step, [alone.extend(X, weights, sample, found)])
-                fits[place] = best_fit([fits[place], again])
+        leading = weight_step.leading(fits[place].scores)
+        # More than half of the features are no choice.
+        if in_turn and 2 * len(leading) <= X.n_features:
+            step, weights = weight_step.among(leading), np.zeros(X.n_features)
+            found, weights[leading] = search_among(leading, step, fits[place].labels)
+            again = go_on(weight_step, [alone.extend(X, weights, sample, found)])
+            fits[place] = best_fit([fits[place], again])
 
     take_turns(improve, len(weight_steps), n_workers)
     in_order = [fits[place] for place in range(len(weight_steps))]

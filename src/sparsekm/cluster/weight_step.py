@@ -63,6 +63,15 @@ class WeightStep:
         """Return the same penalty at looser sparsities, which help the search for this one."""
         return []
 
+    @property
+    def n_equal(self) -> int:
+        """How many features of equal weight the bound lets in."""
+        return int(self.bound)
+
+    def leading(self, scores: np.ndarray) -> np.ndarray:
+        """Return the features of largest score, ascending: a stride more than `n_equal`."""
+        return np.flatnonzero(TopFeatures(STRIDE * self.n_equal).weigh(scores))
+
     def among(self, features: np.ndarray) -> WeightStep:
         """Return the same penalty for some of the features."""
         return self
@@ -178,6 +187,11 @@ class SoftThreshold(WeightStep, NamedTuple("SoftThreshold", [("bound", float)]))
         """Return the l1 norm of equal weights of unit l2 norm."""
         return float(np.sqrt(count))
 
+    @property
+    def n_equal(self):
+        """The square of the bound, which may be a rounded root."""
+        return int(self.bound**2 * (1.0 + ROUNDING))
+
     @classmethod
     def bound_for(cls, scores, count):
         """Return the bound whose threshold is the first score dropped."""
@@ -266,6 +280,13 @@ class WeighedGroups(
     def denser(self, n_features):
         """Return the same groups at sparsities that let more of them in."""
         return [self._replace(step=step) for step in self.step.denser(len(self.sizes))]
+
+    def leading(self, scores):
+        """Return the features of the groups of largest mean score."""
+        means = np.bincount(self.groups, scores) / self.sizes
+        chosen = np.zeros(len(means), np.bool_)
+        chosen[self.step.leading(means)] = True
+        return np.flatnonzero(chosen[self.groups])
 
     def among(self, features):
         """Return the same groups; of those left out no feature has a score."""
