@@ -399,8 +399,8 @@ def _go_on_with_all(
     """Extend what a sample's pools hold to all samples, and improve the best at every sparsity.
 
     With `search_among` they take turns: each also goes on from the fit at the next denser sparsity,
-    and from a search of the sample among the features that lead under its own fit.
-    What all samples show is many features for a climb of few samples, and little among few.
+    and from a search of the sample among the features that lead by the scores of all samples. Among
+    so few, climbs are cheap, and many.
     """
     in_turn = search_among is not None
     scores = search.partition.scores
@@ -421,9 +421,9 @@ def _go_on_with_all(
         if in_turn and place + 1 in fits:
             starts.append(fits[place + 1].labels)
         fits[place] = go_on(weight_step, starts)
-        leading = weight_step.leading(fits[place].scores)
+        leading = weight_step.leading(fits[place].scores) if in_turn else ()
         # More than half of the features are no choice.
-        if in_turn and 2 * len(leading) <= X.n_features:
+        if 0 < 2 * len(leading) <= X.n_features:
             step, weights = weight_step.among(leading), np.zeros(X.n_features)
             found, weights[leading] = search_among(leading, step, fits[place].labels)
             again = go_on(weight_step, [alone.extend(X, weights, sample, found)])
