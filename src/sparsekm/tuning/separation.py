@@ -1,14 +1,13 @@
-"""What left-out samples tell: which clusters stand apart, and how few features tell them apart.
+"""Which clusters are separated: those with a valley between them on samples that made neither.
 
-Clusters stand apart where there is a valley between them: on the axis between two clusters, fewer
-left-out samples are in the middle than a density with one mode can explain (see `one_mode_p`). The
-test cannot distinguish batches from classes.
+On the axis between two clusters, fewer left-out samples are in the middle than a density with one
+mode can explain (see `one_mode_p`). The test cannot distinguish batches from classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations, pairwise
+from collections.abc import Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,58 +18,23 @@ from scipy.stats import binom, nbinom
 from sklearn.base import clone
 from sklearn.covariance import ledoit_wolf
 
-from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.runtime.threads import one_blas_thread
-from sparsekm.tuning.feature_ranking import (
-    count_units,
-    first_features,
-    number_units,
-    order_features,
-)
-from sparsekm.tuning.fold_fits import FoldFit, agreement, match_clusters
+from sparsekm.tuning.partitions import MatchedFold, match_clusters
 
-# Chance, at most, that clusters without a valley between them are said to stand apart.
+# Chance, at most, that clusters without a valley between them are called separated.
 LEVEL = 0.05
 # Half the width of the middle, and of the ends that it is compared with; the medians of the two
 # sides are at 0 and 1. With a third as the width, one sample that crosses a border can double p, so
 # the mean over widths about it is taken.
 HALF_WIDTHS = (2 / 15, 3 / 20, 1 / 6, 11 / 60, 1 / 5)
-
-
-class MatchedFold(NamedTuple):
-    """A partition found without some samples, its clusters named as those of the answer."""
-
-    drawn: np.ndarray
-    left_out: np.ndarray
-    labels: np.ndarray  # (n,): those of the answer; -1 where a cluster has no match
-    kept: np.ndarray  # (n_kept,): features of non-zero weight
-
-    def join(self, group: np.ndarray) -> MatchedFold:
-        """Return the fold with each cluster renamed after its group."""
-        return self._replace(labels=np.where(self.labels < 0, -1, group[self.labels]))
-
-
-def match_folds(labels: np.ndarray, folds: Sequence[FoldFit]) -> list[MatchedFold]:
-    """Take of each fold the partition that agrees most with `labels` on the samples it fitted.
-
-    A cluster that shares no more than half of its samples with one of the answer is none of them.
-    """
-    matched = []
-    for drawn, left_out, partitions, kept, _ in folds:
-        best = int(agreement(labels[drawn], partitions[:, drawn]).argmax())
-        own = match_clusters(labels, partitions[best], drawn, mostly=True)
-        matched.append(MatchedFold(drawn, left_out, own, kept[best]))
-    return matched
-
-
-def place_left_out(folds: Sequence[MatchedFold], n_samples: int, n_clusters: int) -> np.ndarray:
-    """Return the cluster that each sample is in most often where it is left out, -1 if in none."""
-    counts = np.zeros((n_samples, n_clusters), np.int64)
-    for fold in folds:
-        own = fold.labels[fold.left_out]
-        np.add.at(counts, (fold.left_out[own >= 0], own[own >= 0]), 1)
-    return np.where(counts.any(axis=1), counts.argmax(axis=1), -1).astype(np.int32)
+# Ties are spread in features with at least so many samples for each distinct value.
+SAMPLES_PER_VALUE = 2
+# Features that correlate so far within clusters are one.
+ALIKE = 0.7
+# Of sums of shares.
+ROUNDING = 1e-9
 
 
 def refit_folds(
@@ -86,33 +50,128 @@ def refit_folds(
     return matched
 
 
+class SpreadValues:
+    """Features whose ties are spread evenly, since rounded values leave gaps that are no valleys.
+
+    That is done for features with few distinct values: each value's samples lie, in random order,
+    between the midpoints to the neighbouring values. Features are on one scale.
+    """
+
+    def __init__(self, X: np.ndarray | csr_array, seed: int) -> None:
+        self.X, self.seed = X, seed
+        self.known: dict[int, np.ndarray] = {}
+
+    def columns(self, features: np.ndarray) -> np.ndarray:
+        """Return some features, (n_samples, m), float64."""
+        new = np.array([j for j in features if j not in self.known], np.intp)
+        values = as_dense(self.X[:, new]).astype(np.float64)
+        for place, j in enumerate(new):
+            self.known[j] = self._spread(values[:, place], j)
+        return np.array([self.known[j] for j in features]).T
+
+    def _spread(self, column: np.ndarray, feature: int) -> np.ndarray:
+        values, places, counts = np.unique(column, return_inverse=True, return_counts=True)
+        n_samples = len(column)
+        if len(values) == 1 or len(values) * SAMPLES_PER_VALUE > n_samples:
+            return column
+        middles = (values[1:] + values[:-1]) / 2
+        low = np.append(2 * values[0] - middles[0], middles)
+        high = np.append(middles, 2 * values[-1] - middles[-1])
+        seed = np.random.SeedSequence(self.seed, spawn_key=(int(feature), 9))
+        order = np.lexsort([np.random.default_rng(seed).random(n_samples), places])
+        rank = np.empty(n_samples)
+        rank[order] = np.arange(n_samples) - np.repeat(counts.cumsum() - counts, counts)
+        return low[places] + (high - low)[places] * (rank + 0.5) / counts[places]
+
+
 def separation(
-    X: np.ndarray,
+    values: SpreadValues,
     labels: np.ndarray,
     kept: np.ndarray,
     folds: Sequence[MatchedFold],
     blocks: np.ndarray | None = None,
+    *,
+    aside: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Test for a valley between every two neighbouring clusters.
 
-    `X` holds features on one scale. Neighbours are clusters such that no other centre lies, in the
-    features `kept`, in the ball whose diameter joins theirs. Samples with the same number in
-    `blocks` count once. The table has a row per pair: cluster_a, cluster_b, p (of a single mode),
-    p_adjusted (by Holm's method), and the numbers of samples in the middle third and about either
-    median: n_middle, n_a, n_b.
+    Neighbours are clusters such that no other centre lies, in the features `kept`, in the ball
+    whose diameter joins theirs. Samples with the same number in `blocks` are shares of one; those
+    set `aside` are left out in every fold. The table has a row per pair: cluster_a, cluster_b, p
+    (of a single mode), p_adjusted (by Holm's method), and the numbers of samples in the middle
+    third and about either median: n_middle, n_a, n_b.
     """
     n_clusters = int(labels.max()) + 1
-    pairs = _neighbours(cluster_centers(X[:, kept], labels, n_clusters))
-    rows = []
-    for pair, positions in zip(pairs, _project(X, pairs, n_clusters, folds), strict=True):
-        counts = _count(positions, blocks)
-        p = np.mean([one_mode_p(*count) for count in counts])
-        rows.append((*pair, p, *counts[len(counts) // 2]))
+    pairs = _neighbours(cluster_centers(values.columns(kept), labels, n_clusters))
+    projected = _project(values, pairs, n_clusters, folds, aside)
+    rows = [(*pair, *_test(x, blocks)) for pair, x in zip(pairs, projected, strict=True)]
     columns = ["cluster_a", "cluster_b", "p", "n_middle", "n_a", "n_b"]
     table = pd.DataFrame(rows, columns=columns)
     table = table.astype({name: np.float64 if name == "p" else np.int64 for name in columns})
     table.insert(3, "p_adjusted", _adjust(table["p"].to_numpy()))
     return table
+
+
+def pay_for(table: pd.DataFrame, factor: float) -> pd.DataFrame:
+    """Return a table whose adjusted p count as many more tests."""
+    return table.assign(p_adjusted=np.minimum(1.0, factor * table["p_adjusted"]))
+
+
+class Leading(NamedTuple):
+    """The feature in which two neighbouring clusters differ most, in units of its spread within."""
+
+    pair: tuple[int, int]
+    feature: int
+    is_separated: bool  # whether the pair is
+    is_alone: bool  # whether there is no valley without it and the features that correlate with it
+
+
+def leading_features(
+    values: SpreadValues,
+    labels: np.ndarray,
+    kept: np.ndarray,
+    table: pd.DataFrame,
+    folds: Sequence[MatchedFold],
+    blocks: np.ndarray | None = None,
+    *,
+    aside: np.ndarray | None = None,
+) -> list[Leading]:
+    """Find the leading feature of each pair of a table, and whether the pair needs it.
+
+    With it those are left out whose pooled correlation with it within the clusters is `ALIKE` or
+    more.
+    """
+    found = []
+    X = values.columns(kept)
+    centers = cluster_centers(X, labels, int(labels.max()) + 1)
+    within = X - centers[labels]
+    # A feature that is constant within the clusters has the least spread, not none.
+    norms = np.maximum(np.linalg.norm(within, axis=0), 1e-9 * np.linalg.norm(X, axis=0))
+    for row in table.itertuples():
+        a, b = row.cluster_a, row.cluster_b
+        first = int((np.abs(centers[a] - centers[b]) / norms).argmax())
+        is_separated, is_alone = row.p_adjusted <= LEVEL, False
+        if is_separated:
+            alike = np.abs(within.T @ within[:, first]) >= ALIKE * norms * norms[first]
+            alike[first] = True
+            rest = [fold._replace(kept=np.setdiff1d(fold.kept, kept[alike])) for fold in folds]
+            positions = _project(values, [(a, b)], len(centers), rest, aside)[0]
+            is_alone = _test(positions, blocks)[0] > LEVEL
+        found.append(Leading((a, b), int(kept[first]), is_separated, is_alone))
+    return found
+
+
+def could_tell(
+    table: pd.DataFrame, labels: np.ndarray, blocks: np.ndarray | None, factor: float
+) -> bool:
+    """Say whether an empty middle would have given any pair an adjusted p of at most `LEVEL`."""
+    own = np.arange(len(labels)) if blocks is None else blocks
+    sizes = [len(np.unique(own[labels == k])) for k in range(int(labels.max()) + 1)]
+    least = [
+        one_mode_p(0, sizes[a], sizes[b])
+        for a, b in zip(table["cluster_a"], table["cluster_b"], strict=True)
+    ]
+    return any(p * len(table) * factor <= LEVEL for p in least)
 
 
 def one_mode_p(n_middle: int, n_a: int, n_b: int) -> float:
@@ -145,16 +204,16 @@ def one_mode_p(n_middle: int, n_a: int, n_b: int) -> float:
     return float(binom.pmf(middle, total, 1 / (2 + ratio)) @ np.maximum(both, 0.0))
 
 
-def are_apart(table: pd.DataFrame) -> bool:
-    """Tell whether any two neighbours stand apart."""
+def any_separated(table: pd.DataFrame) -> bool:
+    """Say whether any two neighbours are separated."""
     return bool((table["p_adjusted"] <= LEVEL).any())
 
 
-def join_touching(table: pd.DataFrame, n_clusters: int) -> np.ndarray:
-    """Join neighbours without a valley between them; return the group of each, (n_clusters,)."""
+def join_overlapping(table: pd.DataFrame, n_clusters: int) -> np.ndarray:
+    """Join neighbours that are not separated; return the group of each cluster, (n_clusters,)."""
     joined = np.zeros((n_clusters, n_clusters))
-    touching = table[table["p"] > LEVEL]
-    joined[touching["cluster_a"], touching["cluster_b"]] = 1
+    overlapping = table[table["p_adjusted"] > LEVEL]
+    joined[overlapping["cluster_a"], overlapping["cluster_b"]] = 1
     return connected_components(joined, directed=False)[1]
 
 
@@ -169,38 +228,46 @@ def _neighbours(centers: np.ndarray) -> list[tuple[int, int]]:
 
 
 @one_blas_thread
-def _project(X, pairs, n_clusters, folds) -> list[np.ndarray]:
+def _project(values, pairs, n_clusters, folds, aside) -> list[np.ndarray]:
     """Return the median positions of left-out samples, (n,) a pair: 0 and 1 are the centres.
 
     They are NaN where a sample is never nearest to one of the two.
     """
-    n_samples = X.shape[0]
-    times = np.zeros(n_samples, np.intp)
-    for fold in folds:
-        times[fold.left_out] += 1
-    shape = int(times.max(initial=1)), n_samples
+    folds = [fold for fold in folds if len(fold.kept)] if pairs else []
+    everyone = np.concatenate([fold.kept for fold in folds]) if folds else np.zeros(0, np.intp)
+    features = np.unique(everyone)
+    X = values.columns(features)
+    left_out = [_add(fold.left_out, aside) for fold in folds]
+    times = np.zeros(values.X.shape[0], np.intp)
+    for samples in left_out:
+        times[samples] += 1
+    shape = int(times.max(initial=1)), len(times)
     found: list[list[tuple[np.ndarray, ...]]] = [[] for _ in pairs]
-    for fold in folds if pairs else []:
-        times[fold.left_out] -= 1
-        values = as_dense(X[:, fold.kept]).astype(np.float64)
+    for fold, samples in zip(folds, left_out, strict=True):
+        times[samples] -= 1
+        part = X[:, np.searchsorted(features, fold.kept)]
         own = fold.labels[fold.drawn]
         known = own >= 0
         if len(np.unique(own[known])) < 2:
             continue
-        part, own = values[fold.drawn][known], own[known]
-        centers = cluster_centers(part, own, n_clusters)
-        covariance, _ = ledoit_wolf(part - centers[own], assume_centered=True)
+        drawn, own = part[fold.drawn][known], own[known]
+        centers = cluster_centers(drawn, own, n_clusters)
+        covariance, _ = ledoit_wolf(drawn - centers[own], assume_centered=True)
         differences = np.nan_to_num([centers[b] - centers[a] for a, b in pairs])
         axes = np.linalg.lstsq(covariance, differences.T, rcond=None)[0].T
-        put = fold.labels[fold.left_out]
+        put = fold.labels[samples]
         for row, (a, b) in enumerate(pairs):
-            near = fold.left_out[(put == a) | (put == b)]
+            near = samples[(put == a) | (put == b)]
             length = differences[row] @ axes[row]
             # The fold may lack one of the two.
             if length > 0 and len(near):
-                positions = (values[near] - centers[a]) @ axes[row] / length
+                positions = (part[near] - centers[a]) @ axes[row] / length
                 found[row].append((times[near], near, positions))
     return [_take_medians(each, shape) for each in found]
+
+
+def _add(samples: np.ndarray, others: np.ndarray | None) -> np.ndarray:
+    return samples if others is None else np.append(samples, others)
 
 
 def _take_medians(found, shape) -> np.ndarray:
@@ -215,23 +282,54 @@ def _take_medians(found, shape) -> np.ndarray:
     return (values[low, everyone] + values[high, everyone]) / 2
 
 
+def _test(positions, blocks) -> tuple[float, int, int, int]:
+    """Return the p of one mode, the mean over widths, and the counts at the width of a third."""
+    counts = _count(positions, blocks)
+    return float(np.mean([one_mode_p(*count) for count in counts])), *counts[len(counts) // 2]
+
+
 def _count(positions, blocks) -> list[tuple[int, int, int]]:
-    """Count samples in the middle and about the median of either side, for each width."""
+    """Count samples in the middle and about the median of either side, for each width.
+
+    The samples of a block are shares: of those counted on one side, each is an equal part of one.
+    Totals are rounded against a valley, that of the middle up, those of the ends down.
+    """
     seen = np.isfinite(positions)
     positions = positions[seen]
-    if blocks is not None:
-        # The samples of a block on one side count once, at their mean.
-        _, block = np.unique(2 * blocks[seen] + (positions >= 0.5), return_inverse=True)
-        positions = np.bincount(block, positions) / np.bincount(block)
-    is_left = positions < 0.5
-    if is_left.all() or not is_left.any():
+    is_right = positions >= 0.5
+    if is_right.all() or not is_right.any():
         return [(0, 0, 0)] * len(HALF_WIDTHS)
-    low, high = np.median(positions[is_left]), np.median(positions[~is_left])
-    middle, left, right = np.abs((positions - low) / (high - low) - [[0.5], [0], [1]])
-    return [
-        tuple(int(np.count_nonzero(part <= width)) for part in (middle, left, right))
-        for width in HALF_WIDTHS
-    ]
+    own = np.arange(len(positions)) if blocks is None else blocks[seen]
+    side = np.unique(2 * own + is_right, return_inverse=True)[1]
+    share = 1 / np.bincount(side)[side]
+    low = weighted_median(positions[~is_right], share[~is_right])
+    high = weighted_median(positions[is_right], share[is_right])
+    distances = np.abs((positions - low) / (high - low) - [[0.5], [0], [1]])
+    counts = []
+    for width in HALF_WIDTHS:
+        near = distances <= width
+        n_counted = np.bincount(side, near.any(axis=0))
+        middle, left, right = near @ (1 / np.maximum(n_counted, 1)[side])
+        ends = int(left + ROUNDING), int(right + ROUNDING)
+        counts.append((int(np.ceil(middle - ROUNDING)), *ends))
+    return counts
+
+
+def weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
+    """Return the median of values with weights: the mean of two neighbours if both are medians.
+
+    Examples
+    --------
+    >>> weighted_median(np.array([3.0, 1.0, 2.0, 9.0]), np.ones(4))
+    2.5
+    >>> weighted_median(np.array([1.0, 2.0, 9.0]), np.array([1.0, 1.0, 3.0]))
+    9.0
+    """
+    order = np.argsort(values, kind="stable")
+    total = weights[order].cumsum()
+    half = total[-1] / 2
+    first, last = np.searchsorted(total, [half * (1 - ROUNDING), half * (1 + ROUNDING)])
+    return float((values[order[first]] + values[order[last]]) / 2)
 
 
 def _adjust(p_values: np.ndarray) -> np.ndarray:
@@ -239,94 +337,3 @@ def _adjust(p_values: np.ndarray) -> np.ndarray:
     order = np.argsort(p_values, kind="stable")
     scaled = np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1))
     return np.minimum(1.0, scaled)[np.argsort(order)]
-
-
-# The smallest set that does nearly as well as the best is taken: within this difference.
-AS_GOOD = 0.05
-# Sets that agree less with the clusters are no signature of them.
-LEAST_AGREEMENT = 0.5
-# Sets of up to so many features are tried, each a quarter larger than the one before.
-MOST_FEATURES = 2000
-STEP = 1.25
-
-
-class Signature(NamedTuple):
-    """The smallest set of features that puts left-out samples where the answer puts them."""
-
-    features: np.ndarray | None  # ascending; None if no set agrees well enough
-    agreement: float  # mean adjusted Rand index of left-out samples by this set, or the best
-
-
-def find_signatures(
-    X: np.ndarray | csr_array,
-    labels: np.ndarray,
-    folds: Sequence[MatchedFold],
-    n_repeats: int,
-    groups: np.ndarray | None = None,
-) -> list[Signature]:
-    """Find the smallest sets of features that reproduce clusters on samples that did not choose.
-
-    For each fold, features, or groups by their means, are ordered by a_j on the samples drawn, in
-    the clusters found without the others, and the left-out samples are put to the nearest centroid
-    in the first few. For one cluster, features are ordered by the terms of a_j that involve it, and
-    only whether a sample is put into it counts. Features of `X` are on one scale; `folds` come
-    repeat after repeat. The first signature is that of all clusters, the others those of each.
-    """
-    n_samples = X.shape[0]
-    n_clusters = int(labels.max()) + 1
-    most = min(count_units(np.arange(X.shape[1]), groups), MOST_FEATURES)
-    steps = STEP ** np.arange(np.log(most) / np.log(STEP))
-    sizes = np.unique(np.append(np.rint(steps), most)).astype(int)
-    per_repeat = len(folds) // n_repeats
-    placed = np.zeros((1 + n_clusters, n_repeats, len(sizes), n_samples), np.int16)
-    for number, fold in enumerate(folds):
-        known = fold.drawn[fold.labels[fold.drawn] >= 0]
-        if len(fold.left_out) and len(known):
-            part, own = X[known], fold.labels[known]
-            left_out, centers = X[fold.left_out], cluster_centers(part, own, n_clusters)
-            for target, order in enumerate(_orders(part, own, centers, groups)):
-                first = first_features(order, most, groups)
-                ends = np.searchsorted(number_units(first, groups), sizes)
-                place = _place(as_dense(left_out[:, first]), centers[:, first], ends)
-                placed[target, number // per_repeat][:, fold.left_out] = place
-    orders = _orders(X, labels, cluster_centers(X, labels, n_clusters), groups)
-    found = [_smallest(labels, placed[0], sizes, next(orders), groups)]
-    for cluster, order in enumerate(orders):
-        is_own, is_put = labels == cluster, placed[1 + cluster] == cluster
-        found.append(_smallest(is_own.astype(int), is_put.astype(int), sizes, order, groups))
-    return found
-
-
-def _smallest(labels, placed, sizes, order, groups) -> Signature:
-    """Take the smallest of the sets that does nearly as well as the best."""
-    agreements = np.mean([agreement(labels, repeat) for repeat in placed], axis=0)
-    best = agreements.max()
-    if best < LEAST_AGREEMENT:
-        return Signature(None, float(best))
-    smallest = int((agreements >= best - AS_GOOD).argmax())
-    found = float(agreements[smallest])
-    features = np.sort(first_features(order, sizes[smallest], groups))
-    return Signature(features if found >= LEAST_AGREEMENT else None, found)
-
-
-def _orders(X, labels, centers, groups) -> Iterator[np.ndarray]:
-    """Yield the features by a_j, then for each cluster k by the sum over l of n_l (c_k - c_l)^2."""
-    sizes = np.bincount(labels, minlength=len(centers))
-    squares = np.where(sizes[:, None] > 0, centers - feature_means(X), 0.0) ** 2
-    scores = (sizes[:, None] * squares).sum(axis=0)
-    yield order_features(scores, groups)
-    for own in squares:
-        yield order_features(scores + len(labels) * own, groups)
-
-
-@one_blas_thread
-def _place(values, centers, sizes) -> np.ndarray:
-    """Put samples to the nearest centroid in sets of growing size: (n_sizes, n_samples)."""
-    # Squared distances, less the square of the sample, which is the same for all clusters.
-    distances = np.zeros((len(sizes), len(values), len(centers)))
-    for step, (start, stop) in enumerate(pairwise([0, *sizes])):
-        own = centers[:, start:stop]
-        distances[step] = np.square(own).sum(axis=1) - 2 * (values[:, start:stop] @ own.T)
-    distances = distances.cumsum(axis=0)
-    # A cluster without any sample among the others is nearest to none.
-    return np.where(np.isnan(distances), np.inf, distances).argmin(axis=2)

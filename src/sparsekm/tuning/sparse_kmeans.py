@@ -38,9 +38,10 @@ from sparsekm.cluster.validation import check_choice, check_count, check_searcha
 from sparsekm.cluster.weight_step import PENALTIES, FeatureGroups, check_sparsity
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads, grant_threads
-from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus, most_clusters
+from sparsekm.tuning.chosen_fit import ChosenFit, choose_fit, most_clusters
 from sparsekm.tuning.feature_ranking import SCREENINGS
-from sparsekm.tuning.fold_fits import check_groups, coassociation, tuning_sample
+from sparsekm.tuning.fold_fits import check_groups, tuning_sample
+from sparsekm.tuning.partitions import coassociation
 
 CHOICES = {
     "penalty": ESTIMATORS,
@@ -268,7 +269,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             rows = kept
             self._fit(values, blocks, rows)
             weights = self.feature_weights_ / self._scale**2
-            kept = keep_nearest(as_matrix(values), self.cluster_centers_, weights, n_trimmed)
+            kept = keep_nearest(as_matrix(values), self._fitted_centers, weights, n_trimmed)
             if np.array_equal(kept, rows):
                 break
         return rows
@@ -288,8 +289,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
 
     def _fit(self, values, blocks, rows=None, sample_weight=None):
         """Fit some of the samples, None is all; learn of these."""
+        given, given_blocks = values, blocks
         values, blocks = take_rows(rows, values, blocks)
-        blocks = check_groups(blocks, values.shape[0])
+        check_groups(blocks, values.shape[0])
         estimator = self.make_estimator()
         # A number, which make_estimator drew.
         seed: Any = estimator.random_state
@@ -307,31 +309,48 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         samples = tuning_sample(X.shape[0], most, seed, estimator)
         drawn, blocks = take_rows(samples, X, blocks)
         check_matrix(as_matrix(drawn), estimator.n_clusters, estimator.min_cluster_size)
-        data = replace(ScaledData.standardise(X), feature_groups=estimator.feature_groups)
+        whole = replace(ScaledData.standardise(X), feature_groups=estimator.feature_groups)
+        data = whole if samples is None else whole.take(samples)
+        fitted = np.arange(data.X.shape[0])
+        if self.trim:
+            # The test counts those set aside, as large a share of them as of the others.
+            aside = np.setdiff1d(np.arange(given.shape[0]), rows)[:: max(1, len(X) // len(fitted))]
+            data = data.append(features.select(given[aside]))
+            blocks = None if blocks is None else np.append(blocks, given_blocks[aside])
         with grant_threads(self.n_jobs):
-            found = fit_consensus(
+            found = choose_fit(
                 estimator,
-                data if samples is None else data.take(samples),
+                data,
                 choose=self.n_clusters == "auto",
                 screening=self.screening,
                 sparsity=sparsity,
                 selection=self.selection,
                 seed=seed,
-                blocks=None if blocks is None else np.unique(blocks, return_inverse=True)[1],
+                blocks=blocks,
+                fitted=fitted,
                 progress=self._print_progress,
             )
             if samples is not None:
-                found = found.extend(estimator, data.X, samples)
+                found = found.extend(estimator, whole.X, samples)
             if sample_weight is not None:
-                found = found.refit(estimator, data.X, found.labels, sample_weight)
+                found = found.refit(estimator, whole.X, found.fit.labels[0], sample_weight)
         self._learn(features, found)
         # Of each feature on its own scale; constant features have no weight.
-        self._scale = features.put_back(data.scale, 1.0)
-        centers = cluster_centers(X, self.labels_, self.n_clusters_)
-        if sample_weight is not None:
-            matrix = with_weights(as_matrix(X), sample_weight)
-            centers = describe_weighted(matrix, self.labels_, self.n_clusters_)[0].T + matrix.means
-        self.cluster_centers_ = features.put_back(centers.astype(X.dtype), features.constants)
+        self._scale = features.put_back(whole.scale, 1.0)
+        self._cluster_of = found.group
+
+        def average(labels, n_clusters):
+            centers = cluster_centers(X, labels, n_clusters)
+            if sample_weight is not None:
+                matrix = with_weights(as_matrix(X), sample_weight)
+                centers = describe_weighted(matrix, labels, n_clusters)[0].T + matrix.means
+            return features.put_back(centers.astype(X.dtype), features.constants)
+
+        self._fitted_centers = average(found.fit.labels[0], len(found.group))
+        self.cluster_centers_ = average(self.labels_, self.n_clusters_)
+        if sample_weight is None and self.min_cluster_size == 1:
+            # Samples between two centres are placed as `predict` rounds.
+            self.labels_ = self._label(values)
         self.coassociation_ = coassociation(found.partitions) if samples is None else None
 
     def _check_parameters(self) -> None:
@@ -353,10 +372,11 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     def _label(self, values) -> np.ndarray:
         # Distances between z-scores are distances on X's own scale with these weights.
         weights = self.feature_weights_ / self._scale**2
-        centers = self.cluster_centers_[:, weights > 0]
+        centers = self._fitted_centers[:, weights > 0]
         shift = centers.mean(axis=0)
         label = label_observed if imputes(self) else label_samples
-        return label(values, weights, shift, (centers - shift).T)
+        fitted = label(values, weights, shift, (centers - shift).T)
+        return self._cluster_of[fitted].astype(np.int32)
 
     def make_estimator(self) -> L0KMeans | L1KMeans:
         """Make the estimator that is fitted, whose seed is that of folds.
@@ -375,13 +395,13 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             feature_groups=self.feature_groups,
         )
 
-    def _learn(self, features: VaryingFeatures, found: ConsensusFit) -> None:
+    def _learn(self, features: VaryingFeatures, found: ChosenFit) -> None:
         fit = found.fit.put_back(features)
-        self.labels_ = fit.labels[0]
+        self.labels_ = found.labels
         self.feature_weights_, self.feature_scores_ = fit.weights[0], fit.scores[0]
         self.objective_, self.n_iter_ = float(fit.objectives[0]), int(fit.n_iter[0])
         self.search_, self.screening_ = fit.search, found.screening
-        self.n_clusters_ = int(self.labels_.max()) + 1
+        self.n_clusters_ = found.n_clusters
         bound = fit.sparsities[0]
         self.sparsity_ = int(bound) if PENALTIES[self.penalty].counts_features else float(bound)
         varying = np.flatnonzero(features.varies)
@@ -392,7 +412,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         self.cluster_signature_agreements_ = np.array(of_clusters)
         self.separation_, self.has_clusters_ = found.separation, found.has_clusters
         self.search_results_, self.cluster_counts_ = found.table, found.counts
-        self.conclusion_ = found.sentence()
+        self.conclusion_ = found.sentence(varying)
         self.sample_reproducibility_ = found.reproducibility
         self.left_out_labels_ = found.left_out_labels
         self.selection_frequency_ = features.put_back(found.selection_frequency)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
 
@@ -111,6 +111,17 @@ class ScaledData:
         of_samples = ("X", "labels", "groups", "batch", "weights", "positions")
         known = {name: getattr(self, name) for name in of_samples}
         return replace(self, **{n: of[samples] for n, of in known.items() if of is not None})
+
+    def append(self, values: np.ndarray | csr_array) -> ScaledData:
+        """Return these and other samples, given as they came; what else is known is left out."""
+        scaled: Any
+        if isinstance(self.X, csr_array):
+            scaled = csr_array(vstack([self.X, values.multiply(1 / self.scale)]), dtype=self.X.dtype)
+        else:
+            others = (values - self.location) / self.scale
+            scaled = np.concatenate([self.X, others.astype(self.X.dtype)])
+        of_samples = ("labels", "groups", "batch", "weights", "positions")
+        return replace(self, X=scaled, **dict.fromkeys(of_samples))
 
     def select(self, features: np.ndarray) -> ScaledData:
         """Return some of the features, given by a mask."""

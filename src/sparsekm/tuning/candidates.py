@@ -1,0 +1,263 @@
+"""The candidates for the result at one number of clusters: starts, and numbers of features.
+
+A candidate is a start and a number of features; Algorithm 1 runs from that start at that number.
+The list is fixed before any result is seen, and `fold_fits` repeats every candidate without the
+samples of each fold. All starts are k-means on clipped z-scores with a guard on the smallest
+cluster, so that no single sample makes a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.cluster.matrices.containers import count_distinct
+from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix
+from sparsekm.cluster.screening import marginal_scores
+from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.weight_step import PENALTIES, group_means
+from sparsekm.runtime.threads import one_blas_thread
+from sparsekm.tuning.feature_ranking import (
+    count_differing,
+    count_units,
+    first_features,
+    number_units,
+    order_features,
+)
+
+# The z-scores that starts see are clipped here: a value that one sample alone has is near sqrt(n).
+CLIP = 3.0
+# A start has no cluster of fewer samples, or of fewer than a quarter of the mean size.
+SMALLEST_CLUSTER = 5
+# Components are those of so many features that rank first, and other starts look at so many.
+N_FIRST, N_SCREENED = 200, 500
+# Principal components: at most so many, and so many samples for each.
+MOST_COMPONENTS, SAMPLES_PER_COMPONENT = 10, 5
+# k-means on so many features that are farthest from a Gaussian, no two of which correlate so far.
+MARGINAL_SIZES, ALIKE = (1, 2, 4), 0.7
+# Up to so many features, all of them are a candidate's number.
+FEW_FEATURES = 100
+# Features kept for each cluster but the first; the same number for two clusters as for three.
+FEATURES_PER_CLUSTER = 25
+# Rounds of Algorithm 1, each at the number of features that differ after the one before.
+MOST_ROUNDS = 10
+N_INIT, N_INIT_OPTIMUM = 20, 1
+
+
+class Candidate(NamedTuple):
+    """A start, by its name in `STARTS`, and how many features are kept from there."""
+
+    start: str
+    n_features: int  # or groups of features
+    settled: bool = False  # whether Algorithm 1 goes on at the number of features that differ
+
+
+def kept_features(n_clusters: int, n_features: int) -> int:
+    """Return how many features fits keep: 25 a cluster but the first, at least 50, at most half."""
+    return min(-(-n_features // 2), FEATURES_PER_CLUSTER * max(2, n_clusters - 1))
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples that are clustered: the matrix of Algorithm 1, and the features that rank first."""
+
+    matrix: FeatureMatrix  # z-scores, centred
+    screened: CentredMatrix  # those of the features that rank first, best first
+    estimator: L0KMeans | L1KMeans  # with its number of clusters, groups of features and seed
+    screened_groups: np.ndarray | None  # the group of each feature in `screened`
+    n_kept: int  # `kept_features` of all features, or groups
+    sparsity: float | None = None  # if it is given: all fits have it
+    n_init: int = N_INIT
+
+    @property
+    def n_clusters(self) -> int:
+        """K."""
+        return self.estimator.n_clusters
+
+    @property
+    def n_units(self) -> int:
+        """How many features, or groups of features, there are."""
+        return count_units(np.arange(self.matrix.n_features), self.estimator.feature_groups)
+
+    @property
+    def smallest_cluster(self) -> int:
+        """The guard of the starts."""
+        quarter = self.matrix.n_samples // (4 * self.n_clusters)
+        return max(self.estimator.min_cluster_size, min(SMALLEST_CLUSTER, quarter))
+
+    def clipped(self, count: int) -> np.ndarray:
+        """Return clipped z-scores of the first `count` features, or groups: (n_samples, m)."""
+        first = number_units(np.arange(self.screened.n_features), self.screened_groups) < count
+        return np.clip(self.screened.columns[first].T.astype(np.float64), -CLIP, CLIP)
+
+    def cluster(self, values: np.ndarray) -> np.ndarray | None:
+        """Label the samples by k-means; None where fewer than K samples are distinct."""
+        matrix = CentredMatrix(np.ascontiguousarray(values - values.mean(axis=0)))
+        if count_distinct(matrix, self.n_clusters) < self.n_clusters:
+            return None
+        return self.means().fit(matrix).labels_
+
+    def means(self) -> KMeans:
+        """Return the k-means of the starts."""
+        return KMeans(
+            self.n_clusters,
+            n_init=self.n_init,
+            min_cluster_size=self.smallest_cluster,
+            tol=1e-10,
+            random_state=self.estimator.random_state,
+            n_jobs=1,
+        )
+
+    def fit(self, labels: np.ndarray, count: int) -> SparsityPath:
+        """Run Algorithm 1 from labels at a number of features, or at the given sparsity."""
+        bound = PENALTIES[self.estimator.penalty].bound_of(min(count, self.n_units))
+        bound = bound if self.sparsity is None else self.sparsity
+        return fit_from(self.estimator, self.matrix, labels, bound)
+
+    def settle(self, fit: SparsityPath) -> SparsityPath:
+        """Run Algorithm 1 at the number of features that differ, until that number stays."""
+        groups: Any = self.estimator.feature_groups
+        penalty = PENALTIES[self.estimator.penalty]
+        for _ in range(MOST_ROUNDS if self.sparsity is None else 0):
+            labels, scores = fit.labels[0], fit.scores[0]
+            count = count_differing(self.matrix, labels, scores, groups)
+            if count == count_units(np.flatnonzero(fit.weights[0]), groups):
+                break
+            bound = penalty.bound_for(group_means(scores, groups), count)
+            fit = fit_from(self.estimator, self.matrix, labels, bound)
+        return fit
+
+
+def fit_from(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> SparsityPath:
+    """Run Algorithm 1 from a partition at one sparsity."""
+    own = clone(estimator).set_params(init=labels, search="alternate", n_init=1)
+    return own.path(X, [sparsity])
+
+
+Fits = Iterator[tuple[Candidate, SparsityPath]]
+
+
+def _fit_components(samples: Samples) -> Fits:
+    """Start from principal components, each scaled to the root of its deviation, and go down.
+
+    A module of q copies of one feature then counts as much as sqrt(q) features.
+    """
+    labels = first_start(samples)
+    kept, n_units = samples.n_kept, samples.n_units
+    fit = samples.fit(labels, kept)
+    yield Candidate("components", kept), fit
+    if samples.sparsity is not None:
+        return
+    if kept < n_units <= FEW_FEATURES:
+        yield Candidate("components", n_units), samples.fit(labels, n_units)
+    # Each number from the fit before.
+    for divisor in (4, 8, 16) if kept >= 16 else (2, 4):
+        if kept // divisor:
+            fit = samples.fit(fit.labels[0], kept // divisor)
+            yield Candidate("components", kept // divisor), fit
+
+
+def first_start(samples: Samples) -> np.ndarray:
+    """Label samples by k-means on components of the features that rank first."""
+    values = samples.clipped(N_FIRST)
+    most = max(samples.n_clusters - 1, min(MOST_COMPONENTS, len(values) // SAMPLES_PER_COMPONENT))
+    for start in (principal_components(values, most, 0.5), values):
+        labels = samples.cluster(start)
+        if labels is not None:
+            return labels
+    return samples.means().fit(samples.matrix).labels_
+
+
+def _fit_marginals(samples: Samples) -> Fits:
+    """Start from k-means on the few features that are farthest from a Gaussian."""
+    values = samples.clipped(N_SCREENED)
+    groups = samples.screened_groups
+    groups = None if groups is None else groups[: values.shape[1]]
+    order = _unlike(values, groups)
+    for size in MARGINAL_SIZES:
+        if size > max(1, samples.n_units // 2):
+            return
+        labels = samples.cluster(values[:, first_features(order, size, groups)])
+        if labels is not None:
+            fit = samples.fit(labels, size)
+            if size < MARGINAL_SIZES[-1] or samples.sparsity is not None:
+                yield Candidate("marginals", size), fit
+            if samples.sparsity is None:
+                yield Candidate("marginals", size, settled=True), samples.settle(fit)
+
+
+def _unlike(values: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
+    """Order features by how far they are from a Gaussian, of those that correlate the first."""
+    order = order_features(marginal_scores(values, n_jobs=1), groups)
+    numbers = number_units(order, groups)
+    norms = np.linalg.norm(values, axis=0)
+    directions = (values - values.mean(axis=0)) / np.where(norms > 0, norms, 1.0)
+    chosen: list[int] = []
+    n_chosen = 0
+    for number in range(int(numbers.max()) + 1):
+        own = order[numbers == number]
+        if n_chosen == MARGINAL_SIZES[-1]:
+            break
+        alike = np.abs(directions[:, chosen].T @ directions[:, own])
+        if not chosen or alike.max() < ALIKE:
+            chosen.extend(own)
+            n_chosen += 1
+    return np.array(chosen)
+
+
+def _fit_equal_components(samples: Samples) -> Fits:
+    """Start from principal components of equal variance: a factor counts once, however many follow.
+
+    They are those beyond noise (Gavish & Donoho 2014, doi:10.1109/TIT.2014.2323359), K - 1 more.
+    """
+    values = samples.clipped(N_SCREENED)
+    deviations = np.linalg.svd(values - values.mean(axis=0), compute_uv=False)
+    ratio = min(values.shape) / max(values.shape)
+    multiple = ((0.56 * ratio - 0.95) * ratio + 1.82) * ratio + 1.43
+    beyond = int(np.count_nonzero(deviations > multiple * np.median(deviations)))
+    most = max(samples.n_clusters - 1, min(20, len(values) // SAMPLES_PER_COMPONENT))
+    count = min(beyond + samples.n_clusters - 1, most)
+    labels = samples.cluster(principal_components(values, count, 0.0))
+    if labels is not None:
+        fit = samples.fit(labels, samples.n_kept)
+        settled = samples.sparsity is None
+        yield Candidate("equal components", samples.n_kept, settled), samples.settle(fit)
+
+
+@one_blas_thread
+def principal_components(values: np.ndarray, most: int, power: float) -> np.ndarray:
+    """Compute the leading components, their deviations raised to a power: (n_samples, d)."""
+    values = values - values.mean(axis=0)
+    left, deviations, _ = np.linalg.svd(values, full_matrices=False)
+    count = min(most, max(1, int(np.count_nonzero(deviations > 1e-9 * deviations[0]))))
+    return left[:, :count] * deviations[:count] ** power
+
+
+def fit_optima(samples: Samples) -> Iterator[SparsityPath]:
+    """Yield the optimum at half, once and twice the number of features that fits keep."""
+    n_units = count_units(np.arange(samples.screened.n_features), samples.screened_groups)
+    kept = kept_features(samples.n_clusters, n_units)
+    grid = np.unique(np.clip([kept // 2, kept, 2 * kept], 1, n_units))
+    estimator = L0KMeans(
+        samples.n_clusters,
+        n_init=N_INIT_OPTIMUM,
+        feature_groups=samples.screened_groups,
+        min_cluster_size=samples.smallest_cluster,
+        random_state=samples.estimator.random_state,
+        n_jobs=1,
+    )
+    path = estimator.path(samples.screened, grid)
+    for place in range(len(grid)):
+        yield path.take([place])
+
+
+STARTS: dict[str, Callable[[Samples], Fits]] = {
+    "components": _fit_components,
+    "marginals": _fit_marginals,
+    "equal components": _fit_equal_components,
+}

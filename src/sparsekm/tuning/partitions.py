@@ -1,0 +1,145 @@
+"""Partitions of the same samples: how far they agree, which clusters match, their consensus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
+
+from sparsekm.cluster.estimators import KMeans
+from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
+from sparsekm.runtime.threads import one_blas_thread
+
+if TYPE_CHECKING:
+    from sparsekm.tuning.fold_fits import FoldFit
+
+
+@one_blas_thread
+def coassociation(labels: np.ndarray) -> np.ndarray:
+    """Compute in which share of partitions, (n_partitions, n_samples), two samples are together."""
+    n_partitions, n_samples = labels.shape
+    width = int(labels.max()) + 1
+    places = labels + width * np.arange(n_partitions)[:, None]
+    # Numbers of partitions are exact in float32, in which the product takes half the time.
+    indicators = np.zeros((n_samples, width * n_partitions), np.float32)
+    indicators[np.arange(n_samples), places] = 1
+    return (indicators @ indicators.T).astype(np.float64) / len(labels)
+
+
+def consensus_partition(
+    labels: np.ndarray, n_clusters: int, *, seed: int = 0, min_cluster_size: int = 1
+) -> np.ndarray:
+    """Cluster the rows of the co-association; return int32 labels (n_samples,).
+
+    There are fewer clusters where the partitions, counted from 0, tell fewer groups apart.
+    """
+    groups, group = np.unique(labels, axis=1, return_inverse=True)
+    if groups.shape[1] <= n_clusters:
+        return group.astype(np.int32)
+    estimator = KMeans(n_clusters, min_cluster_size=min_cluster_size, random_state=seed)
+    return estimator.fit(coassociation(labels)).labels_
+
+
+def agreement(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Compute the adjusted Rand index of a partition with each of `others` (n_others, n_samples).
+
+    Of partitions of the same shape as `others`, each is compared with its own.
+
+    Examples
+    --------
+    >>> agreement(np.array([0, 0, 1, 1]), np.array([[1, 1, 0, 0], [0, 1, 0, 1]])).round(2).tolist()
+    [1.0, -0.5]
+    """
+    labels, others = np.asarray(labels), np.asarray(others)
+    n_others, n_samples = others.shape
+    n_theirs, n_own = int(others.max()) + 1, int(labels.max()) + 1
+    codes = (np.arange(n_others)[:, None] * n_theirs + others) * n_own + labels
+    tables = np.bincount(codes.ravel(), minlength=n_others * n_theirs * n_own)
+    tables = tables.reshape(n_others, n_theirs, n_own).astype(np.float64)
+
+    def pairs(counts, axis):
+        return (counts * (counts - 1)).sum(axis=axis) / 2
+
+    both = pairs(tables, (1, 2))
+    theirs, mine = pairs(tables.sum(axis=2), 1), pairs(tables.sum(axis=1), 1)
+    total = max(1.0, n_samples * (n_samples - 1) / 2)
+    chance, largest = theirs * mine / total, (theirs + mine) / 2
+    same = largest == chance
+    return np.where(same, 1.0, (both - chance) / np.where(same, 1.0, largest - chance))
+
+
+def sample_reproducibility(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Compute, for each sample, the share of matched partitions that put it into its cluster."""
+    everyone = np.arange(len(labels))
+    return np.mean([match_clusters(labels, other, everyone) == labels for other in others], axis=0)
+
+
+def match_clusters(
+    labels: np.ndarray, other: np.ndarray, samples: np.ndarray, *, mostly: bool = False
+) -> np.ndarray:
+    """Rename the clusters of another partition after those they match; -1 where they match none.
+
+    With `mostly`, two clusters match only if they share more than half of the samples of each.
+    """
+    n_own, n_theirs = int(labels.max()) + 1, int(other.max()) + 1
+    samples = samples[other[samples] >= 0]
+    codes = labels[samples].astype(np.int64) * n_theirs + other[samples]
+    counts = np.bincount(codes, minlength=n_own * n_theirs).reshape(n_own, n_theirs)
+    own, theirs = linear_sum_assignment(-counts)
+    # The last is that of no cluster.
+    match = np.full(n_theirs + 1, -1)
+    match[theirs] = own
+    if mostly:
+        larger = np.maximum(counts.sum(axis=1)[own], counts.sum(axis=0)[theirs])
+        match[theirs[2 * counts[own, theirs] <= larger]] = -1
+    return match[other]
+
+
+class MatchedFold(NamedTuple):
+    """A partition found without some samples, its clusters named as those of the result."""
+
+    drawn: np.ndarray
+    left_out: np.ndarray
+    labels: np.ndarray  # (n,): those of the result; -1 where a cluster has no match
+    kept: np.ndarray  # (n_kept,): features of non-zero weight
+
+    def join(self, group: np.ndarray) -> MatchedFold:
+        """Return the fold with each cluster renamed after its group."""
+        return self._replace(labels=np.where(self.labels < 0, -1, group[self.labels]))
+
+    def complete(self, X: np.ndarray | csr_array) -> np.ndarray:
+        """Return the clusters of the samples drawn, the nearest where there was no match."""
+        own = self.labels[self.drawn]
+        if (own >= 0).all():
+            return own
+        part = as_dense(X[:, self.kept])[self.drawn]
+        known = own >= 0
+        centers = cluster_centers(part[known], own[known], int(own.max()) + 1)
+        distances = np.square(part[:, None] - centers).sum(axis=2)
+        return np.where(known, own, np.nan_to_num(distances, nan=np.inf).argmin(axis=1))
+
+
+def match_folds(labels: np.ndarray, folds: Sequence[FoldFit]) -> list[MatchedFold]:
+    """Take of each fold the partition that agrees most with `labels` on the samples it fitted.
+
+    A cluster that shares no more than half of its samples with one of the result is none of them.
+    """
+    matched = []
+    for drawn, left_out, partitions, kept, _ in folds:
+        best = int(agreement(labels[drawn], partitions[:, drawn]).argmax())
+        own = match_clusters(labels, partitions[best], drawn, mostly=True)
+        matched.append(MatchedFold(drawn, left_out, own, kept[best]))
+    return matched
+
+
+def place_left_out(folds: Sequence[MatchedFold], n_samples: int, n_clusters: int) -> np.ndarray:
+    """Return the cluster that each sample is in most often where it is left out, -1 if in none."""
+    counts = np.zeros((n_samples, n_clusters), np.int64)
+    for fold in folds:
+        own = fold.labels[fold.left_out]
+        np.add.at(counts, (fold.left_out[own >= 0], own[own >= 0]), 1)
+    return np.where(counts.any(axis=1), counts.argmax(axis=1), -1).astype(np.int32)

@@ -1,0 +1,115 @@
+"""The smallest sets of features that put left-out samples into the clusters of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
+from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
+from sparsekm.runtime.threads import one_blas_thread
+from sparsekm.tuning.feature_ranking import (
+    count_units,
+    first_features,
+    number_units,
+    order_features,
+)
+from sparsekm.tuning.partitions import MatchedFold, agreement
+
+# The smallest set that does nearly as well as the best is taken: within this difference.
+AS_GOOD = 0.05
+# Sets that agree less with the clusters are no signature of them.
+LEAST_AGREEMENT = 0.5
+# Sets of up to so many features are tried, each a quarter larger than the one before.
+MOST_FEATURES = 2000
+STEP = 1.25
+
+
+class Signature(NamedTuple):
+    """The smallest set of features that puts left-out samples where the answer puts them."""
+
+    features: np.ndarray | None  # ascending; None if no set agrees well enough
+    agreement: float  # mean adjusted Rand index of left-out samples by this set, or the best
+
+
+def find_signatures(
+    X: np.ndarray | csr_array,
+    labels: np.ndarray,
+    folds: Sequence[MatchedFold],
+    n_repeats: int,
+    groups: np.ndarray | None = None,
+) -> list[Signature]:
+    """Find the smallest sets of features that reproduce clusters on samples that did not choose.
+
+    For each fold, features, or groups by their means, are ordered by a_j on the samples drawn, in
+    the clusters found without the others, and the left-out samples are put to the nearest centroid
+    in the first few. For one cluster, features are ordered by the terms of a_j that involve it, and
+    only whether a sample is put into it counts. Features of `X` are on one scale; `folds` come
+    repeat after repeat. The first signature is that of all clusters, the others those of each.
+    """
+    n_samples = X.shape[0]
+    n_clusters = int(labels.max()) + 1
+    most = min(count_units(np.arange(X.shape[1]), groups), MOST_FEATURES)
+    steps = STEP ** np.arange(np.log(most) / np.log(STEP))
+    sizes = np.unique(np.append(np.rint(steps), most)).astype(int)
+    per_repeat = len(folds) // n_repeats
+    placed = np.zeros((1 + n_clusters, n_repeats, len(sizes), n_samples), np.int16)
+    for number, fold in enumerate(folds):
+        known = fold.drawn[fold.labels[fold.drawn] >= 0]
+        if len(fold.left_out) and len(known):
+            part, own = X[known], fold.labels[known]
+            left_out, centers = X[fold.left_out], cluster_centers(part, own, n_clusters)
+            for target, order in enumerate(_orders(part, own, centers, groups)):
+                first = first_features(order, most, groups)
+                ends = np.searchsorted(number_units(first, groups), sizes)
+                place = _place(as_dense(left_out[:, first]), centers[:, first], ends)
+                placed[target, number // per_repeat][:, fold.left_out] = place
+    # Samples that are set aside are in no fold.
+    judged = np.unique(np.concatenate([fold.left_out for fold in folds]))
+    if len(judged) < n_samples:
+        X, labels, placed = X[judged], labels[judged], placed[..., judged]
+    orders = _orders(X, labels, cluster_centers(X, labels, n_clusters), groups)
+    found = [_smallest(labels, placed[0], sizes, next(orders), groups)]
+    for cluster, order in enumerate(orders):
+        is_own, is_put = labels == cluster, placed[1 + cluster] == cluster
+        found.append(_smallest(is_own.astype(int), is_put.astype(int), sizes, order, groups))
+    return found
+
+
+def _smallest(labels, placed, sizes, order, groups) -> Signature:
+    """Take the smallest of the sets that does nearly as well as the best."""
+    agreements = np.mean([agreement(labels, repeat) for repeat in placed], axis=0)
+    best = agreements.max()
+    if best < LEAST_AGREEMENT:
+        return Signature(None, float(best))
+    smallest = int((agreements >= best - AS_GOOD).argmax())
+    found = float(agreements[smallest])
+    features = np.sort(first_features(order, sizes[smallest], groups))
+    return Signature(features if found >= LEAST_AGREEMENT else None, found)
+
+
+def _orders(X, labels, centers, groups) -> Iterator[np.ndarray]:
+    """Yield the features by a_j, then for each cluster k by the sum over l of n_l (c_k - c_l)^2."""
+    sizes = np.bincount(labels, minlength=len(centers))
+    squares = np.where(sizes[:, None] > 0, centers - feature_means(X), 0.0) ** 2
+    scores = (sizes[:, None] * squares).sum(axis=0)
+    yield order_features(scores, groups)
+    for own in squares:
+        yield order_features(scores + len(labels) * own, groups)
+
+
+@one_blas_thread
+def _place(values, centers, sizes) -> np.ndarray:
+    """Put samples to the nearest centroid in sets of growing size: (n_sizes, n_samples)."""
+    # Squared distances, less the square of the sample, which is the same for all clusters.
+    distances = np.zeros((len(sizes), len(values), len(centers)))
+    for step, (start, stop) in enumerate(pairwise([0, *sizes])):
+        own = centers[:, start:stop]
+        distances[step] = np.square(own).sum(axis=1) - 2 * (values[:, start:stop] @ own.T)
+    distances = distances.cumsum(axis=0)
+    # A cluster without any sample among the others is nearest to none.
+    return np.where(np.isnan(distances), np.inf, distances).argmin(axis=2)
