@@ -12,8 +12,9 @@ def main(snakemake, progress):
 
     from sparsekm.io.store import read_fit
     from sparsekm.io.tables import CHOICES, COUNTS
+    from sparsekm.pipeline.problem import find_clusters
     from sparsekm.tuning.choices import compare_choices
-    from sparsekm.tuning.consensus_fit import describe_counts, fit_consensus, most_clusters
+    from sparsekm.tuning.chosen_fit import describe_counts, most_clusters
 
     fit = read_fit(snakemake.input.fit) if snakemake.input.get("fit") else None
     settings = {} if fit is None else {"n_clusters": len(np.unique(fit.labels))}
@@ -22,16 +23,17 @@ def main(snakemake, progress):
         # So many clusters that none is taken for outliers.
         most = most_clusters(problem.whole.X.shape[0])
         problem = read_problem(snakemake, n_clusters=most)
-    given = problem.estimator, problem.tuning
-    asked = {"seed": problem.estimator.random_state, "blocks": problem.tuning_blocks}
     if fit is None:
         count = progress.counting("numbers of clusters")
-        found = fit_consensus(*given, **asked, choose=True, progress=count)
+        found = find_clusters(problem, choose=True, progress=count)
         COUNTS.write(snakemake.output.counts, found.counts)
         logging.info("%s.", describe_counts(found.counts))
         return
     labels = fit.labels[problem.rows]
     labels = labels if problem.samples is None else labels[problem.samples]
     kept, count = np.flatnonzero(fit.weights), progress.counting("choices")
-    table = compare_choices(*given, labels, kept, seed=asked["seed"], progress=count)
+    seed = problem.estimator.random_state
+    table = compare_choices(
+        problem.estimator, problem.tuning, labels, kept, seed=seed, progress=count
+    )
     CHOICES.write(snakemake.output.choices, table)

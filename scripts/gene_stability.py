@@ -16,7 +16,7 @@ def main(snakemake, progress):
     counts = count_kept(
         *(problem.tuning, problem.estimator, fit.sparsity, params.subsamples, problem.seed),
         screening=fit.attributes.get("screening"),
-        blocks=problem.tuning_blocks,
+        blocks=problem.blocks_of(problem.tuning),
         progress=progress.counting("subsamples"),
     )
     write_stability(snakemake.output.stability, problem.data.features, counts, params.subsamples)

@@ -12,15 +12,18 @@ def most_bytes(snakemake):
 
 
 def read_count(snakemake):
-    """Return the number of clusters that the data suggest, and how many were joined, or None."""
+    """Return the number of clusters that the data suggest, and how it was chosen, or None."""
     from sparsekm.io.tables import COUNTS
+    from sparsekm.tuning.chosen_fit import price_of_numbers
 
     if not snakemake.input.get("counts"):
-        return None, None
+        return None, {}
     table = COUNTS.read(snakemake.input.counts)
     chosen = table[table["chosen"]].iloc[0]
-    n_clusters, n_groups = int(chosen["n_clusters"]), int(chosen["n_groups"])
-    return (n_groups, n_clusters) if 1 < n_groups < n_clusters else (n_clusters, None)
+    n_fitted, n_groups = int(chosen["n_clusters"]), int(chosen["n_groups"])
+    price = price_of_numbers(table)
+    numbers = {"n_fitted": n_fitted, "n_numbers": len(table), "price": float(price)}
+    return n_groups if n_groups > 1 else n_fitted, numbers
 
 
 def read_problem(snakemake, **settings):

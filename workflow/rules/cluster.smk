@@ -151,12 +151,12 @@ use rule reference_path as refine_references with:
 
 
 rule find_consensus:
-    """Find the clusters by a consensus, their features, and which of them stand apart."""
+    """Choose the clusters among the candidates, their features, and which are separated."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         counts=counts_file,
     output:
-        consensus="results/{dataset}/{method}/consensus.csv",
+        candidates="results/{dataset}/{method}/candidates.csv",
         separation="results/{dataset}/{method}/separation.csv",
         fit="results/{dataset}/{method}/chosen.h5",
     log:

@@ -27,7 +27,8 @@ from sparsekm.io.hdf5_format import checked, require
 from sparsekm.io.tables import TABLES
 from sparsekm.metrics import label_codes
 from sparsekm.pipeline.provenance import derive_seed
-from sparsekm.tuning.fold_fits import screened_start
+from sparsekm.tuning.candidates import first_start
+from sparsekm.tuning.fold_fits import Folds
 
 # Enough of a search for one of many fits.
 N_INIT = 2
@@ -86,11 +87,13 @@ def _keeps(data, estimator: Any, sparsity: float, screening: str | None, seed: i
     smallest = -(-estimator.min_cluster_size // 2)
     search = clone(estimator).set_params(
         n_clusters=n_clusters,
-        init=screening and screened_start(data, n_clusters, screening, seed),
         n_init=N_INIT,
         min_cluster_size=max(1, min(smallest, X.shape[0] // n_clusters)),
         random_state=seed,
     )
+    if screening:
+        whole = Folds(data, search, screening, None, np.arange(X.shape[0]), []).whole
+        search.set_params(init=first_start(whole))
     most, groups = X.shape[1], getattr(estimator, "feature_groups", None)
     if groups is not None:
         groups = np.asarray(groups)[features.varies]

@@ -31,9 +31,12 @@ from sparsekm.io.store import TunedFit, pick_fit
 from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
 from sparsekm.pipeline.registry import Method, get_method
 from sparsekm.tuning import fold_fits
-from sparsekm.tuning.consensus_fit import ConsensusFit, fit_consensus
+from sparsekm.tuning.chosen_fit import ChosenFit, choose_fit
 from sparsekm.tuning.gap import default_sparsities
 from sparsekm.tuning.sparse_kmeans import MOST_SAMPLES
+
+# What is known of a number of clusters that was chosen, see `find_clusters`.
+NUMBERS = ("n_fitted", "n_numbers", "price")
 
 
 @dataclass(frozen=True)
@@ -60,15 +63,23 @@ class ClusteringProblem:
         is_ready = get_tags(self.estimator).input_tags.sparse or isinstance(found.X, np.ndarray)
         return found if is_ready else replace(found, X=as_dense(found.X))
 
-    @property
-    def tuning_blocks(self) -> np.ndarray | None:
-        """The user's groups of these samples, (n,), or else blocks of space, if either is known."""
-        if self.tuning.groups is not None:
-            return np.unique(self.tuning.groups, return_inverse=True)[1]
-        if self.tuning.positions is None:
+    @cached_property
+    def tested(self) -> ScaledData:
+        """The same samples, and after them as large a share of those that were trimmed."""
+        aside = np.setdiff1d(np.arange(self.whole.X.shape[0]), self.rows)
+        if not self.attributes["parameters"].get("trim") or not len(aside):
+            return self.tuning
+        step = max(1, len(self.rows) // self.tuning.X.shape[0])
+        return self.tuning.append(self.whole.take(aside[::step]))
+
+    def blocks_of(self, data: ScaledData) -> np.ndarray | None:
+        """Return the user's groups of samples, (n,), or else blocks of space, if any are known."""
+        if data.groups is not None:
+            return np.unique(data.groups, return_inverse=True)[1]
+        if data.positions is None:
             return None
         n_blocks = fold_fits.BLOCKS_PER_CLUSTER * self.estimator.n_clusters
-        return fold_fits.space_blocks(self.tuning.positions, n_blocks)
+        return fold_fits.space_blocks(data.positions, n_blocks)
 
     def of_all(self, values: np.ndarray, unknown: float) -> np.ndarray:
         """Return the values of all samples, (n,), from those of the samples that are clustered."""
@@ -268,38 +279,51 @@ def _sparsities(
 def find_clusters(
     problem: ClusteringProblem,
     *,
-    n_joined: int | None = None,
+    numbers: Mapping[str, Any] | None = None,
     seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> ConsensusFit:
-    """Fit the consensus of a problem, from its own seed by default.
+    **choosing: Any,
+) -> ChosenFit:
+    """Choose the fit of a problem, from its own seed by default.
 
-    With `n_joined`, so many clusters are fitted, and joined where they touch.
+    `numbers` say how the number of clusters was chosen before: n_fitted, the number that was
+    fitted, and n_numbers and price as in `choose_fit`, which gets all of `choosing`.
     """
-    estimator = problem.estimator
-    if n_joined is not None:
-        estimator = clone(estimator).set_params(n_clusters=n_joined)
-    found = fit_consensus(
+    own = dict(numbers or {})
+    estimator = clone(problem.estimator)
+    estimator.set_params(n_clusters=own.pop("n_fitted", estimator.n_clusters))
+    found = choose_fit(
         estimator,
-        problem.tuning,
-        join=n_joined is not None,
+        problem.tested,
         seed=estimator.random_state if seed is None else seed,
-        blocks=problem.tuning_blocks,
+        blocks=problem.blocks_of(problem.tested),
+        fitted=np.arange(problem.tuning.X.shape[0]),
         progress=progress,
+        **own,
+        **choosing,
     )
     if problem.samples is not None:
         found = found.extend(estimator, problem.data.X, problem.samples)
     return found
 
 
+def describe_found(
+    problem: ClusteringProblem, found: ChosenFit, attributes: Mapping[str, Any]
+) -> TunedFit:
+    """Return a chosen fit, for all samples."""
+    path = replace(found.fit, labels=found.labels[None])
+    return describe_fit(problem, path, attributes, found.n_clusters)
+
+
 def refit(problem: ClusteringProblem, fit: TunedFit, number: int) -> TunedFit:
     """Fit a problem again as its chosen fit, from the seed of this number."""
     seed = derive_seed(problem.seed, "refit", number)
     if get_method(fit.attributes["method"]).tuning == "resampling":
-        path = find_clusters(problem, n_joined=fit.attributes.get("n_joined"), seed=seed).fit
-    else:
-        estimator = clone(problem.estimator).set_params(random_state=seed)
-        path = estimator.path(in_blocks(problem.tuning.X), [fit.sparsity])
+        numbers = {name: fit.attributes[name] for name in NUMBERS if name in fit.attributes}
+        found = find_clusters(problem, numbers=numbers, seed=seed)
+        return describe_found(problem, found, fit.attributes)
+    estimator = clone(problem.estimator).set_params(random_state=seed)
+    path = estimator.path(in_blocks(problem.tuning.X), [fit.sparsity])
     return describe_fit(problem, path, fit.attributes, int(path.labels.max()) + 1)
 
 

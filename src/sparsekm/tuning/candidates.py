@@ -162,9 +162,9 @@ def _fit_components(samples: Samples) -> Fits:
             yield Candidate("components", kept // divisor), fit
 
 
-def first_start(samples: Samples) -> np.ndarray:
+def first_start(samples: Samples, count: int = N_FIRST) -> np.ndarray:
     """Label samples by k-means on components of the features that rank first."""
-    values = samples.clipped(N_FIRST)
+    values = samples.clipped(count)
     most = max(samples.n_clusters - 1, min(MOST_COMPONENTS, len(values) // SAMPLES_PER_COMPONENT))
     for start in (principal_components(values, most, 0.5), values):
         labels = samples.cluster(start)

@@ -1,6 +1,6 @@
-"""How much the answer hangs on choices: what other numbers, features and samples would find.
+"""How much the result depends on choices: what other numbers, features and samples would find.
 
-Each choice is one fit of all samples, without the folds of the answer; the first is no other.
+Each choice is one fit of all samples, without folds.
 """
 
 from __future__ import annotations
@@ -12,31 +12,13 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from sparsekm.cluster.estimators import KMeans
-from sparsekm.cluster.matrices.containers import count_distinct
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.scaled_data import ScaledData
-from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.runtime.random_state import draw_samples
-from sparsekm.tuning.feature_ranking import (
-    SCREENS,
-    choose_screening,
-    first_features,
-    noise_correlation,
-    number_units,
-    rank_features,
-)
-from sparsekm.tuning.fold_fits import (
-    MOST_FEATURES,
-    N_INIT,
-    STARTS,
-    agreement,
-    cluster_top,
-    consensus_partition,
-    fit_few,
-    kept_features,
-)
+from sparsekm.tuning.candidates import N_FIRST, N_SCREENED, first_start, fit_optima
+from sparsekm.tuning.feature_ranking import choose_screening, noise_correlation
+from sparsekm.tuning.fold_fits import MOST_FEATURES, Folds
+from sparsekm.tuning.partitions import agreement, consensus_partition
 
 # Of more samples, so many are drawn: each choice is a fit of its own.
 MOST_SAMPLES = 500
@@ -54,7 +36,7 @@ def compare_choices(
     seed: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
-    """Fit data again by an L0KMeans or L1KMeans with other choices, and compare with the answer.
+    """Fit data again by an L0KMeans or L1KMeans with other choices; compare with the result.
 
     That is `labels`, (n_samples,), with the features `kept`. ``progress(done, total)`` is called
     after each choice. `agreement` is the adjusted Rand index on the samples that were fitted.
@@ -66,14 +48,16 @@ def compare_choices(
     screening = choose_screening(data)
     weights = np.zeros(data.X.shape[1])
     weights[kept] = 1.0
-    # Where features are independent, the answer has the votes of the optimum as well.
-    has_optimum = not noise_correlation(data.X, labels, weights, data.unit_numbers).is_beyond_chance
+    # Where features are independent, the result starts from optima.
+    is_independent = not noise_correlation(
+        data.X, labels, weights, data.unit_numbers
+    ).is_beyond_chance
     asked = list(_choices(data, labels, kept, rng))
     rows = []
     for done, (name, value, n_clusters, samples, n_screened) in enumerate(asked, start=1):
         part, own = data.take(samples), clone(estimator).set_params(n_clusters=n_clusters)
         own.set_params(feature_groups=data.unit_numbers)
-        found = _fit(own, part, screening, n_screened, has_optimum, seed)
+        found = _fit(own, part, screening, n_screened, is_independent, seed)
         same = float(agreement(labels[samples], found[None])[0])
         n_features = n_screened or data.n_units
         rows.append((name, value, len(found), n_features, n_clusters, same))
@@ -87,7 +71,6 @@ def _choices(data: ScaledData, labels, kept, rng: np.random.Generator) -> Iterat
     n_samples, n_features = data.X.shape[0], data.n_units
     own, everyone = np.unique(labels, return_inverse=True)[1], slice(None)
     k = int(own.max()) + 1
-    yield "one fit instead of a consensus of folds", "", k, everyone, 0
     for number in (k - 1, k + 1):
         if 2 <= number <= n_samples // 4:
             yield "number of clusters", str(number), number, everyone, 0
@@ -104,21 +87,16 @@ def _choices(data: ScaledData, labels, kept, rng: np.random.Generator) -> Iterat
     yield "half of the samples", "", k, draw_samples(n_samples, n_samples // 2, rng), 0
 
 
-def _fit(estimator, data, screening, n_screened, has_optimum, seed) -> np.ndarray:
-    """Label all samples by Algorithm 1 from the consensus of the answer's kinds of starts."""
-    n_clusters, guard = int(estimator.n_clusters), int(estimator.min_cluster_size)
-    ranked, groups = rank_features(data, screening), data.unit_numbers
-    means = KMeans(n_clusters, n_init=N_INIT, min_cluster_size=guard, random_state=seed)
-    sizes = [n_screened] if n_screened else SCREENS
-    partitions = [cluster_top(data, first_features(ranked, size, groups), means) for size in sizes]
-    if has_optimum:
-        most = min(n_screened or MOST_FEATURES, MOST_FEATURES)
-        top = first_features(ranked, most, groups)
-        own_groups = None if groups is None else number_units(top, groups)
-        matrix = as_matrix(as_dense(data.X[:, top]))
-        if count_distinct(matrix, n_clusters) == n_clusters:
-            found = STARTS["optimum"](matrix, n_clusters, guard, seed, own_groups)
-            partitions += [labels for _, labels, _ in found]
-    start = consensus_partition(np.array(partitions), n_clusters, seed=seed, min_cluster_size=guard)
-    few = PENALTIES[estimator.penalty].bound_of(kept_features(n_clusters, data.n_units))
-    return fit_few(estimator, data.matrix, start, few).labels[0]
+def _fit(estimator, data, screening, n_screened, is_independent, seed) -> np.ndarray:
+    """Label all samples by Algorithm 1 from one start of the kind that the result has."""
+    own = clone(estimator).set_params(random_state=seed)
+    folds = Folds(data, own, screening, None, np.arange(data.X.shape[0]), [])
+    if is_independent:
+        samples = folds.take_whole(min(n_screened or MOST_FEATURES, MOST_FEATURES))
+        optima = np.array([path.labels[0] for path in fit_optima(samples)])
+        guard = int(own.min_cluster_size)
+        start = consensus_partition(optima, samples.n_clusters, seed=seed, min_cluster_size=guard)
+    else:
+        samples = folds.take_whole(n_screened or N_SCREENED)
+        start = first_start(samples, n_screened or N_FIRST)
+    return samples.settle(samples.fit(start, samples.n_kept)).labels[0]

@@ -126,7 +126,7 @@ class ChosenFit:
         labels = match_clusters(fitted, fit.labels[0], everyone).astype(np.int32)
         return replace(self, fit=replace(fit, labels=labels[None]))
 
-    def sentence(self, names: Sequence[object] | None = None) -> str:
+    def sentence(self, names: Sequence | np.ndarray | None = None) -> str:
         """Say what was found, and how sure it is; `names` are those of the features."""
         counted = "" if self.counts is None else f"{describe_counts(self.counts)}. "
         features, agrees = self.signatures[0]
@@ -140,7 +140,7 @@ class ChosenFit:
             f"{np.nanmean(self.reproducibility):.0%} of refits to 90% of the data."
         )
 
-    def _verdict(self, names: Sequence[object] | None) -> str:
+    def _verdict(self, names: Sequence | np.ndarray | None) -> str:
         n_pairs = len(self.separation)
         apart = int((self.separation["p_adjusted"] <= LEVEL).sum())
         if not apart and not self.could_tell:
@@ -196,7 +196,7 @@ def choose_fit(
     data: ScaledData,
     *,
     choose: bool = False,
-    join: bool = False,
+    n_numbers: int = 1,
     price: float = 1.0,
     screening: str = "auto",
     sparsity: float | None = None,
@@ -211,11 +211,11 @@ def choose_fit(
     The `estimator` is an L0KMeans or L1KMeans. With `choose` the number of clusters is how many
     groups are separated: the largest number that two numbers tried reach, or that one reaches with
     all of its clusters separated at the price of all numbers. Where none are separated, the most
-    reproducible number is shown. Neighbours that are not separated are joined, if more than one
-    group remains, with `choose` or `join`. p-values are multiplied by `price`, see
-    `price_of_numbers`. Samples with the same number in `blocks` are left out together. Those that
-    are not in `fitted`, ascending, are set aside: the test alone places and counts them, and the
-    result is of the others.
+    reproducible number is shown. If the estimator's number was so chosen before, it is one of
+    `n_numbers` at the `price_of_numbers`. Then, too, neighbours that are not separated are joined,
+    if more than one group remains. Samples with the same number in `blocks` are left out together.
+    Those that are not in `fitted`, ascending, are set aside: the test alone places and counts them,
+    and the result is of the others.
     `progress` is called after each fold, or number of clusters.
     """
     screening = choose_screening(data) if screening == "auto" else screening
@@ -226,8 +226,8 @@ def choose_fit(
     folds = Folds(data, estimator, screening, sparsity, fitted, left_out)
     judge = _Judge(folds, SpreadValues(data.X, seed), blocks)
     if not choose:
-        trials = judge.fit(int(estimator.n_clusters), price, progress)
-        return judge.describe(trials, price, join, selection)
+        trials = judge.fit(int(estimator.n_clusters), max(1.0, n_numbers / 2), progress)
+        return judge.describe(trials, price, n_numbers > 1, selection)
     numbers = range(2, most_clusters(len(fitted), int(estimator.min_cluster_size)) + 1)
     half = max(1.0, len(numbers) / 2)
     tried = []

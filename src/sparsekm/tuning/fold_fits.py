@@ -97,9 +97,13 @@ class Folds:
     @cached_property
     def whole(self) -> Samples:
         """All samples that are clustered."""
+        return self.take_whole(N_SCREENED)
+
+    def take_whole(self, n_screened: int) -> Samples:
+        """Return all samples that are clustered, with so many features for their starts."""
         data, fitted = self.data, self.fitted
         matrix = data.matrix if len(fitted) == data.X.shape[0] else data.matrix.take(fitted)
-        screened = self._screen(fitted, N_SCREENED)
+        screened = self._screen(fitted, n_screened)
         return Samples(
             matrix,
             take_features(data, screened, fitted),

@@ -315,7 +315,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         if self.trim:
             # The test counts those set aside, as large a share of them as of the others.
             aside = np.setdiff1d(np.arange(given.shape[0]), rows)[:: max(1, len(X) // len(fitted))]
-            data = data.append(features.select(given[aside]))
+            data = data.append(ScaledData(features.select(given[aside])))
             blocks = None if blocks is None else np.append(blocks, given_blocks[aside])
         with grant_threads(self.n_jobs):
             found = choose_fit(

@@ -32,6 +32,8 @@ from sparsekm.runtime.compiled import compiled
 FEW_SWEEPS = 4
 # Samples whose distances are taken at once.
 BLOCK = 16
+# A sweep that gains a smaller share of the objective may have gained nothing.
+ROUNDING = 1e-12
 
 
 @compiled
@@ -162,7 +164,7 @@ def swap(packed, labels, centers, sizes, i):
 
 @compiled
 def exchange_until_stable(packed, labels, n_clusters, min_size, max_sweeps, tol):
-    """Sweep until nothing moves, or no more than the share `tol` is gained; return the sweeps."""
+    """Sweep until a sweep gains no more than the share `tol` or rounding; return the sweeps."""
     centers = new_points(packed, n_clusters)
     sizes = np.empty(n_clusters, np.int64)
     repair_sizes(packed, labels, centers, sizes, min_size)
@@ -174,11 +176,11 @@ def exchange_until_stable(packed, labels, n_clusters, min_size, max_sweeps, tol)
             return sweep + 1
         # Fresh means each sweep, so that rounding does not build up.
         centre(packed, labels, centers, sizes, changed)
-        if tol > 0.0:
-            gained = between_clusters(packed, centers, sizes)
-            if gained <= objective * (1.0 + tol):
-                return sweep + 1
-            objective = gained
+        # Moves among copies gain nothing but rounding, back and forth.
+        gained = between_clusters(packed, centers, sizes)
+        if gained <= objective * (1.0 + max(tol, ROUNDING)):
+            return sweep + 1
+        objective = gained
     return max_sweeps
 
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from sparsekm.cluster.matrices.matrix import FeatureMatrix
 
 
+# What is known of samples besides their values.
+OF_SAMPLES = ("labels", "groups", "batch", "weights", "positions")
+
+
 @dataclass(frozen=True)
 class ScaledData:
     """Features of n samples brought to one scale, that scale, and what else is known of them.
@@ -108,20 +112,20 @@ class ScaledData:
 
     def take(self, samples: np.ndarray) -> ScaledData:
         """Return some of the samples, or some repeatedly, on the same scale."""
-        of_samples = ("X", "labels", "groups", "batch", "weights", "positions")
-        known = {name: getattr(self, name) for name in of_samples}
+        known = {name: getattr(self, name) for name in ("X", *OF_SAMPLES)}
         return replace(self, **{n: of[samples] for n, of in known.items() if of is not None})
 
-    def append(self, values: np.ndarray | csr_array) -> ScaledData:
-        """Return these and other samples, given as they came; what else is known is left out."""
-        scaled: Any
+    def append(self, others: ScaledData) -> ScaledData:
+        """Return these samples and others, which are brought to the same scale."""
+        X: Any
         if isinstance(self.X, csr_array):
-            scaled = csr_array(vstack([self.X, values.multiply(1 / self.scale)]), dtype=self.X.dtype)
+            X = csr_array(vstack([self.X, others.X.multiply(others.scale / self.scale)]))
         else:
-            others = (values - self.location) / self.scale
-            scaled = np.concatenate([self.X, others.astype(self.X.dtype)])
-        of_samples = ("labels", "groups", "batch", "weights", "positions")
-        return replace(self, X=scaled, **dict.fromkeys(of_samples))
+            values = (others.X * others.scale + others.location - self.location) / self.scale
+            X = np.concatenate([self.X, values])
+        pairs = {name: (getattr(self, name), getattr(others, name)) for name in OF_SAMPLES}
+        known = {n: np.concatenate(of) for n, of in pairs.items() if of[0] is not None}
+        return replace(self, X=X.astype(self.X.dtype), **known)
 
     def select(self, features: np.ndarray) -> ScaledData:
         """Return some of the features, given by a mask."""
