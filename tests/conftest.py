@@ -170,10 +170,10 @@ def copied(finished, tmp_path):
 @pytest.fixture(scope="module")
 def one_repeat():
     """Folds are drawn once instead of five times: most claims hang on no number of them."""
-    from sparsekm.tuning import consensus_fit, fold_fits
+    from sparsekm.tuning import chosen_fit, fold_fits
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (consensus_fit, fold_fits):
+        for module in (chosen_fit, fold_fits):
             patch.setattr(module, "N_REPEATS", 1)
         yield
 
