@@ -1,4 +1,4 @@
-"""Which clusters stand apart: counts by hand, what they may not depend on, and hard data."""
+"""Which clusters are separated: counts by hand, what they may not depend on, and hard data."""
 
 import numpy as np
 import pandas as pd
@@ -8,13 +8,15 @@ from scipy.stats import binomtest, multinomial
 from sparsekm import KMeans, L0KMeans, SparseKMeans, classification_error_rate
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.metrics import matching_error_rate
-from sparsekm.tuning.consensus_fit import fit_consensus
+from sparsekm.tuning.chosen_fit import choose_fit
+from sparsekm.tuning.partitions import MatchedFold
 from sparsekm.tuning.separation import (
     LEVEL,
-    MatchedFold,
-    are_apart,
-    join_touching,
+    SpreadValues,
+    any_separated,
+    join_overlapping,
     one_mode_p,
+    pay_for,
     separation,
 )
 
@@ -29,7 +31,8 @@ def table_of(left_out, blocks=None, move=lambda x: x):
     labels, everyone = (values >= 0.5).astype(int), np.arange(len(values))
     fold = MatchedFold(everyone[:4], everyone[4:], labels, np.array([0]))
     blocks = None if blocks is None else np.concatenate([-1 - np.arange(4), blocks]) + 4
-    return separation(move(values)[:, None], labels, np.array([0]), [fold], blocks)
+    values = SpreadValues(move(values)[:, None], 0)
+    return separation(values, labels, np.array([0]), [fold], blocks)
 
 
 def test_counts_worked_by_hand():
@@ -75,10 +78,35 @@ def test_neither_scale_of_the_axis_nor_the_centres_fitted_matter_but_medians_of_
 
 
 def test_a_block_counts_once_on_a_side():
-    repeated = np.repeat(LEFT_OUT, 3)
+    # Not ties, which are spread.
+    repeated = np.repeat(LEFT_OUT, 3) + 1e-9 * np.arange(30)
     blocks = np.repeat(np.arange(10), 3)
     pd.testing.assert_frame_equal(table_of(repeated, blocks), table_of(LEFT_OUT))
     assert table_of(repeated)["n_middle"].tolist() == [6]
+
+
+def test_the_samples_of_a_donor_are_shares_that_are_not_averaged_worked_by_hand():
+    # Donor, and positions: one is in no count, and those of a side share what is counted of it.
+    told = {0: [0, 0, 0.45, 1], 1: [0, 0.55, 1], 2: [0, 0.25, 1], 3: [0, 1, 1]}
+    positions = np.concatenate([*told.values()])
+    blocks = np.repeat(list(told), [len(of) for of in told.values()])
+    (row,) = table_of(positions, blocks).to_dict("records")
+    # 1/3 and 1/2 in the middle, 2/3 + 3 about 0 and 1/2 + 3 about 1: rounded against a valley.
+    assert (row["n_middle"], row["n_a"], row["n_b"]) == (1, 3, 3)
+    assert row["p"] == pytest.approx(one_mode_p(1, 3, 3))
+    assert table_of(positions)[["n_middle", "n_a", "n_b"]].to_numpy().tolist() == [[2, 5, 5]]
+
+
+def test_ties_are_spread_evenly_between_the_midpoints_to_their_neighbours():
+    column = np.repeat([0.0, 1.0, 4.0], [6, 4, 2])
+    X = np.column_stack([column, np.full(12, 7.0), np.arange(12) // 1.5])
+    values = SpreadValues(X[::-1], 0)
+    spread = np.sort(values.columns(np.array([0]))[:, 0])
+    of_0, of_1, of_4 = (np.arange(n) + 0.5 for n in (6, 4, 2))
+    expected = [*(-0.5 + of_0 / 6), *(0.5 + 2 * of_1 / 4), *(2.5 + 3 * of_4 / 2)]
+    np.testing.assert_allclose(spread, expected)
+    # Neither a constant nor more distinct values than half of the samples.
+    np.testing.assert_array_equal(values.columns(np.array([1, 2])), X[::-1, 1:])
 
 
 def clouds(centers, scale, seed=0):
@@ -89,7 +117,7 @@ def clouds(centers, scale, seed=0):
     left_out = [np.flatnonzero(np.arange(len(X)) // 6 % 5 == number) for number in range(5)]
     everyone, kept = np.arange(len(X)), np.arange(2)
     folds = [MatchedFold(np.setdiff1d(everyone, out), out, labels, kept) for out in left_out]
-    return X, labels, kept, folds
+    return SpreadValues(X, 0), labels, kept, folds
 
 
 def pairs_of(table):
@@ -101,7 +129,7 @@ def test_of_three_centres_on_a_line_the_outer_two_are_no_neighbours():
     assert pairs_of(separation(*clouds([[0, 0], [9, 0], [4, 8]], 0.1))) == {(0, 1), (0, 2), (1, 2)}
 
 
-def test_far_clusters_are_apart_and_p_values_are_adjusted_as_by_holm():
+def test_far_clusters_are_separated_and_p_values_are_adjusted_as_by_holm():
     table = separation(*clouds([[0, 0], [3.2, 0], [1.6, 9]], 1.0))
     p = table["p"].to_numpy()
     assert p[1:].max() < 1e-6 < p[0]
@@ -110,7 +138,10 @@ def test_far_clusters_are_apart_and_p_values_are_adjusted_as_by_holm():
         largest = max(largest, (len(p) - tested) * p[index])
         adjusted[index] = min(1.0, largest)
     assert table["p_adjusted"].tolist() == [adjusted[index] for index in range(len(p))]
-    assert are_apart(table)
+    assert any_separated(table)
+    np.testing.assert_array_equal(
+        pay_for(table, 4)["p_adjusted"], np.minimum(1, 4 * table["p_adjusted"])
+    )
 
 
 def test_clusters_that_match_none_and_single_ones_are_not_counted():
@@ -119,39 +150,28 @@ def test_clusters_that_match_none_and_single_ones_are_not_counted():
     assert separation(X, labels, kept, unmatched)[["n_middle", "n_a", "n_b"]].max(axis=None) == 0
     alone = separation(X, np.zeros_like(labels), kept, folds)
     assert len(alone) == 0
-    assert not are_apart(alone)
+    assert not any_separated(alone)
 
 
-def test_neighbours_that_touch_are_joined_and_what_these_touch():
+def test_neighbours_that_overlap_are_joined_and_what_these_overlap():
     table = pd.DataFrame({"cluster_a": [0, 1, 2, 3], "cluster_b": [1, 2, 3, 4]})
-    table["p"] = [0.5, 2 * LEVEL, LEVEL / 2, 0.9]
-    assert join_touching(table, 6).tolist() == [0, 0, 0, 1, 1, 2]
+    table["p_adjusted"] = [0.5, 2 * LEVEL, LEVEL / 2, 0.9]
+    group = join_overlapping(table, 6)
+    assert group.tolist() == [0, 0, 0, 1, 1, 2]
     everyone = np.arange(6)
     fold = MatchedFold(everyone, everyone[:0], np.array([5, -1, 0, 2, 3, 4]), everyone)
-    assert fold.join(join_touching(table, 6)).labels.tolist() == [2, -1, 0, 0, 1, 1]
+    assert fold.join(group).labels.tolist() == [2, -1, 0, 0, 1, 1]
 
 
-def consensus_of(X, n_clusters):
-    return fit_consensus(L0KMeans(n_clusters), ScaledData.standardise(X), seed=0)
+def fit_of(X, n_clusters):
+    return choose_fit(L0KMeans(n_clusters), ScaledData.standardise(X), seed=0)
 
 
 def test_one_gaussian_that_is_cut_has_no_clusters_and_two_have():
     X = np.random.default_rng(0).normal(size=(60, 20)) * np.repeat([3, 1], [1, 19])
-    assert not consensus_of(X, 2).has_clusters
+    assert not fit_of(X, 2).has_clusters
     X[:30, :8] += 3
-    assert consensus_of(X, 2).has_clusters
-
-
-def test_noise_has_neither_clusters_nor_a_signature_whatever_is_asked_for():
-    X = np.random.default_rng(3).standard_normal((28, 120))
-    for n_clusters in (3, "auto"):
-        fit = SparseKMeans(n_clusters, random_state=0).fit(X)
-        assert fit.has_clusters_ is False
-        assert fit.signature_ is None
-        assert fit.signature_agreement_ < 0.5
-        assert "no small set of features tells the clusters apart" in fit.conclusion_
-        assert f"None of the {fit.n_clusters_} clusters stands apart" in fit.conclusion_
-    assert "no groups stand apart" in fit.conclusion_
+    assert fit_of(X, 2).has_clusters
 
 
 def test_where_factors_are_the_optimum_the_clusters_are_found_all_the_same():

@@ -1,0 +1,208 @@
+"""The result is the best of few candidates, at p-values that count them, and says what it knows."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from sparsekm import SparseKMeans
+from sparsekm.tuning import chosen_fit
+from sparsekm.tuning.separation import LEVEL
+
+pytestmark = pytest.mark.usefixtures("one_repeat")
+SEEDS = range(3)
+NOTHING, TOO_FEW = "No separate groups found", "too few samples or groups to tell"
+
+
+def fit(X, n_clusters=2, groups=None, **parameters):
+    return SparseKMeans(n_clusters, random_state=0, **parameters).fit(X, groups=groups)
+
+
+def noise(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def holm(p_values):
+    order = np.argsort(p_values, kind="stable")
+    adjusted = np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1))
+    return np.minimum(1, adjusted)[np.argsort(order)]
+
+
+def is_chosen_at(fit, price):
+    """Check the table of candidates; return by how many tests the p of the best are multiplied."""
+    table, pairs = fit.search_results_, fit.separation_
+    names = ["start", "n_features", "n_clusters", "n_groups", "p", "agreement", "n_folds", "chosen"]
+    assert table.columns.tolist() == names
+    assert table["p"].between(0, 1).all()
+    assert (table["n_groups"] <= table["n_clusters"]).all()
+    assert fit.has_clusters_ == (pairs["p_adjusted"] <= LEVEL).any()
+    own = holm(pairs["p"].to_numpy())
+    tells = pairs["p_adjusted"] < 1
+    factors = pairs["p_adjusted"][tells] / own[tells]
+    if not len(factors):
+        return np.nan
+    np.testing.assert_allclose(factors, factors.iloc[0])
+    return factors.iloc[0] / price
+
+
+@pytest.fixture(scope="module")
+def clear():
+    X = noise(0, 60, 30)
+    X[:, :6] += 5 * (np.arange(60) % 3)[:, None]
+    return X
+
+
+def test_separated_and_reproduced_clusters_of_the_leader_need_no_other_candidate(clear):
+    found = fit(clear, 3)
+    assert is_chosen_at(found, 1) == pytest.approx(1 / 0.8)
+    (row,) = found.search_results_.to_dict("records")
+    assert (row["n_clusters"], row["n_groups"], row["chosen"]) == (3, 3, True)
+    assert row["p"] == found.separation_["p_adjusted"].min()
+    assert row["n_features"] == found.get_support().sum()
+
+
+def test_a_chosen_number_pays_for_the_numbers_that_were_tried(clear):
+    found = fit(clear[:35], "auto")
+    table, counts = found.search_results_, found.cluster_counts_
+    assert found.n_clusters_ == 3
+    assert table.groupby("n_clusters")["chosen"].sum().tolist() == [1] * len(counts)
+    # All of them if one alone has so many groups, half of them if two agree.
+    agree = (counts["n_groups"] >= 3).sum()
+    price = len(counts) / 2 if agree > 1 else len(counts)
+    assert is_chosen_at(found, price) == pytest.approx(1 / 0.8)
+    assert counts["n_clusters"].tolist() == [2, 3, 4, 5]
+
+
+@pytest.fixture(scope="module")
+def one_gene():
+    X = noise(1, 60, 40)
+    X[:, 3] += 8 * (np.arange(60) % 2)
+    return X, fit(X)
+
+
+def test_the_conclusion_names_a_feature_without_which_there_is_no_valley(one_gene):
+    X, found = one_gene
+    truth, follows, shows = np.arange(60) % 2, X.copy(), X.copy()
+    follows[:, 7] = 2 * X[:, 3] + 0.5 * noise(2, 60)
+    shows[:, 7] += 8 * truth
+    for fits, is_alone in ((found, True), (fit(follows), True), (fit(shows), False)):
+        assert adjusted_rand_score(truth, fits.labels_) == 1
+        assert fits.has_clusters_
+        named = any(f"in feature {j} alone" in fits.conclusion_ for j in (3, 7))
+        assert named == is_alone
+
+
+def test_another_candidate_than_the_leader_pays_for_all_of_them(one_gene):
+    table = one_gene[1].search_results_
+    assert table["chosen"].sum() == 1
+    assert not table["chosen"].iloc[0]
+    assert (table["n_folds"] >= 10).all()
+    factor = is_chosen_at(one_gene[1], 1)
+    # The leader has 0.8 of the level, and the other distinct partitions share the rest.
+    assert factor == pytest.approx(5 * round(factor / 5))
+    assert 5 <= factor <= 5 * (len(table) - 1)
+
+
+def test_one_feature_does_not_replace_what_many_support_and_the_folds_reproduce():
+    rng = np.random.default_rng(0)
+    truth, other = np.arange(60) % 3, rng.permutation(60) % 3
+    X = rng.standard_normal((60, 100))
+    X[:, :30] += np.array([-3, 0, 0.7])[truth][:, None]
+    X[:, 99] = other + 0.02 * rng.standard_normal(60)
+    found = fit(X, 3)
+    # The one has three separated groups, the many features two.
+    assert found.search_results_["n_groups"].max() == 3
+    assert adjusted_rand_score(truth, found.labels_) > 0.9
+    rng = np.random.default_rng(0)
+    sex, X, place = rng.permutation(60) % 2, rng.standard_normal((60, 150)), rng.uniform(size=60)
+    X[:, :40] += 3 * place[:, None]
+    X[:, 149] += 9 * sex
+    found = fit(X)
+    assert found.search_results_["agreement"].iloc[0] > 0.9
+    assert adjusted_rand_score(place > np.median(place), found.labels_) > 0.5
+
+
+DONORS = np.repeat(np.arange(6), 12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_donors_make_no_groups_of_a_gaussian_or_a_gradient_but_show_two_types(seed):
+    X = noise(seed, 72, 40) + 0.3 * noise(10 + seed, 6, 40)[DONORS]
+    assert not fit(X, groups=DONORS).has_clusters_
+    along = np.random.default_rng(seed).uniform(size=72)
+    gradient, types = X.copy(), X.copy()
+    gradient[:, :15] += 3 * along[:, None]
+    assert not fit(gradient, groups=DONORS).has_clusters_
+    types[:, :15] += 2.5 * (np.arange(72) % 2)[:, None]
+    found = fit(types, groups=DONORS)
+    assert found.has_clusters_
+    assert adjusted_rand_score(np.arange(72) % 2, found.labels_) == 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_gaps_between_rounded_values_are_no_valleys(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 20))
+    X[:, 3] = rng.random(60) < 0.5
+    for values in (X, rng.random((60, 6)) < 0.5, np.round(2 * rng.standard_normal((60, 4)))):
+        assert not fit(values.astype(float)).has_clusters_
+
+
+def test_groups_in_the_zeros_of_features_are_found_and_the_conclusion_says_where():
+    rng, truth = np.random.default_rng(1), np.arange(80) % 2
+    X = np.exp(0.5 * rng.standard_normal((80, 30)) + 1)
+    shares = np.full(X.shape, 0.3)
+    shares[:, :8] = np.where(truth, 0.85, 0.05)[:, None]
+    X[rng.random(X.shape) < shares] = 0
+    found = fit(X)
+    assert adjusted_rand_score(truth, found.labels_) > 0.8
+    assert found.has_clusters_
+    assert "in the zeros of feature" in found.conclusion_
+
+
+def test_samples_that_were_set_aside_are_placed_and_counted_by_the_test():
+    X = noise(0, 88, 30)
+    X[:80, :6] += 8 * (np.arange(80) % 2 - 0.5)[:, None]
+    found = fit(X, trim=0.1)
+    assert np.flatnonzero(found.labels_ < 0).tolist() == list(range(80, 88))
+    assert found.separation_["n_middle"].tolist() == [8]
+    assert fit(X[:80]).separation_["n_middle"].tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_clusters", "n_donors"),
+    [(3, 2, 3), (4, 2, 4), (4, "auto", 4), (9, 3, 9), (40, 2, 2), (30, "auto", 3)],
+)
+def test_where_no_p_could_be_small_enough_the_conclusion_says_too_few(
+    n_samples, n_clusters, n_donors
+):
+    groups = np.arange(n_samples) * n_donors // n_samples
+    n_types = 3 if n_clusters == 3 else 2
+    X = noise(n_samples, n_samples, 12)
+    X[:, :6] += 9 * (np.arange(n_samples) % n_types)[:, None]
+    found = fit(X, n_clusters, groups)
+    assert not found.has_clusters_
+    assert TOO_FEW in found.conclusion_
+    assert NOTHING not in found.conclusion_
+
+
+@pytest.mark.parametrize("n_clusters", [3, "auto"])
+def test_noise_has_no_groups_and_the_conclusion_says_so_first(n_clusters):
+    found = fit(noise(3, 28, 120), n_clusters)
+    assert found.has_clusters_ is False
+    assert found.conclusion_.startswith(NOTHING)
+    if n_clusters == 3:
+        assert found.signature_ is None
+        assert found.signature_agreement_ < 0.5
+        assert "No small set of features" in found.conclusion_
+
+
+def test_the_sentences_about_one_result_agree(monkeypatch):
+    monkeypatch.setattr(chosen_fit, "MOST_CLUSTERS", 5)
+    rng = np.random.default_rng(0)
+    # Arcs of a ring are joined again.
+    angles, X = rng.uniform(0, 2 * np.pi, 48), rng.standard_normal((70, 4))
+    X[:48, :2] += 9 * np.column_stack([np.cos(angles), np.sin(angles)])
+    found = fit(X, "auto")
+    n_groups = found.cluster_counts_.query("chosen")["n_groups"].item()
+    assert found.has_clusters_ == (n_groups > 1)
+    assert (NOTHING in found.conclusion_) == (not found.has_clusters_)
