@@ -7,7 +7,13 @@ import pytest
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
-from sparsekm.cluster.kmeans.few_samples import centre, exchange_sweep, new_points, swap
+from sparsekm.cluster.kmeans.few_samples import (
+    centre,
+    exchange_sweep,
+    exchange_until_stable,
+    new_points,
+    swap,
+)
 from sparsekm.cluster.kmeans.many_samples import _Bounds
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
@@ -189,3 +195,15 @@ def test_many_samples_that_are_not_measured_again_would_not_have_moved(kind, mon
     assert min(map(len, unsure)) < 3000
     monkeypatch.setattr(_Bounds, "find_unsure", lambda _, at, *__: np.arange(at.stop - at.start))
     np.testing.assert_array_equal(KMeans(9, random_state=0).fit(X).labels_, found.labels_)
+
+
+@pytest.mark.parametrize("min_size", [1, 5])
+def test_sweeps_over_few_distinct_values_end(min_size):
+    # Samples with equal values go back and forth, and rounding gains from it.
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = (rng.random((200, 4)) < 0.5).astype(float)
+        X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+        labels = rng.permutation(np.arange(200) % 12).astype(np.int32)
+        assert exchange_until_stable(X, labels, 12, min_size, 1000, 0.0) < 20
+        assert np.bincount(labels).min() >= min_size

@@ -92,3 +92,24 @@ def test_the_result_is_a_fixed_point_of_algorithm_1_at_its_sparsity(fitted):
     again = PLAIN[fit.penalty](n_clusters, search="alternate", n_init=1, **own).fit(z)
     assert classification_error_rate(labels, again.labels_) == 0
     np.testing.assert_allclose(again.feature_weights_, fit.feature_weights_, rtol=1e-5, atol=1e-7)
+
+
+def test_weights_count_in_the_last_run_as_copies_would():
+    X, weights = overlapping(), np.random.default_rng(2).integers(1, 5, 90)
+    fit = SparseKMeans(3, random_state=0).fit(X, sample_weight=weights)
+    z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    rows = np.repeat(np.arange(90), weights)
+    own = {"sparsity": fit.sparsity_, "init": fit.labels_[rows]}
+    copies = L0KMeans(3, search="alternate", n_init=1, **own).fit(z[rows])
+    assert classification_error_rate(fit.labels_[rows], copies.labels_) == 0
+    np.testing.assert_array_equal(copies.feature_weights_, fit.feature_weights_)
+    np.testing.assert_allclose(copies.feature_scores_, fit.feature_scores_, rtol=1e-9)
+
+
+def test_samples_without_missing_values_are_predicted_as_they_are_labelled():
+    X = overlapping()
+    holes = np.random.default_rng(3).random(X.shape) < 0.1
+    holes[::2] = False
+    X[holes] = np.nan
+    fit = SparseKMeans(3, missing="impute", random_state=0).fit(X)
+    np.testing.assert_array_equal(fit.predict(X)[::2], fit.labels_[::2])
