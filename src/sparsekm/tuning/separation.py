@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import binom, nbinom
 from sklearn.base import clone
-from sklearn.covariance import ledoit_wolf
+from sklearn.covariance import ledoit_wolf_shrinkage
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
@@ -38,15 +38,19 @@ ROUNDING = 1e-9
 
 
 def refit_folds(
-    estimator: Any, X: np.ndarray, labels: np.ndarray, folds: Sequence[np.ndarray]
+    estimator: Any,
+    X: np.ndarray | csr_array,
+    labels: np.ndarray,
+    fitted: np.ndarray,
+    folds: Sequence[np.ndarray],
 ) -> list[MatchedFold]:
-    """Fit an estimator again without the samples of each fold, and match its clusters."""
+    """Fit the samples that were fitted again without those of each fold, and match the clusters."""
     matched = []
     for left_out in folds:
-        drawn = np.setdiff1d(np.arange(X.shape[0]), left_out)
-        fitted = clone(estimator).fit(X[drawn])
-        own = match_clusters(labels, fitted.predict(X), drawn, mostly=True)
-        matched.append(MatchedFold(drawn, left_out, own, fitted.get_support(indices=True)))
+        drawn = np.setdiff1d(fitted, left_out)
+        again = clone(estimator).fit(X[drawn])
+        own = match_clusters(labels, again.predict(X), drawn, mostly=True)
+        matched.append(MatchedFold(drawn, left_out, own, again.get_support(indices=True)))
     return matched
 
 
@@ -252,7 +256,15 @@ def _project(values, pairs, n_clusters, folds, aside) -> list[np.ndarray]:
             continue
         drawn, own = part[fold.drawn][known], own[known]
         centers = cluster_centers(drawn, own, n_clusters)
-        covariance, _ = ledoit_wolf(drawn - centers[own], assume_centered=True)
+        within = drawn - centers[own]
+        shrinkage = ledoit_wolf_shrinkage(within, assume_centered=True)
+        ridge = shrinkage * np.square(within).mean()
+        if len(drawn) < len(fold.kept):
+            # The axes lie where the samples do.
+            basis = np.linalg.qr(drawn.T)[0]
+            part, within, centers = part @ basis, within @ basis, centers @ basis
+        covariance = (1 - shrinkage) / len(drawn) * within.T @ within
+        covariance.flat[:: len(covariance) + 1] += ridge
         differences = np.nan_to_num([centers[b] - centers[a] for a, b in pairs])
         axes = np.linalg.lstsq(covariance, differences.T, rcond=None)[0].T
         put = fold.labels[samples]
