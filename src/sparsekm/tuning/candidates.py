@@ -122,15 +122,19 @@ class Samples:
     def settle(self, fit: SparsityPath) -> SparsityPath:
         """Run Algorithm 1 at the number of features that differ, until that number stays."""
         groups: Any = self.estimator.feature_groups
-        penalty = PENALTIES[self.estimator.penalty]
         for _ in range(MOST_ROUNDS if self.sparsity is None else 0):
             labels, scores = fit.labels[0], fit.scores[0]
             count = count_differing(self.matrix, labels, scores, groups)
             if count == count_units(np.flatnonzero(fit.weights[0]), groups):
                 break
-            bound = penalty.bound_for(group_means(scores, groups), count)
-            fit = fit_from(self.estimator, self.matrix, labels, bound)
+            fit = self.fit_again(fit, count)
         return fit
+
+    def fit_again(self, fit: SparsityPath, count: int) -> SparsityPath:
+        """Run Algorithm 1 from a fit, at the sparsity that keeps so many features of its scores."""
+        means = group_means(fit.scores[0], self.estimator.feature_groups)
+        bound = PENALTIES[self.estimator.penalty].bound_for(means, count)
+        return fit_from(self.estimator, self.matrix, fit.labels[0], bound)
 
 
 def fit_from(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> SparsityPath:

@@ -46,7 +46,9 @@ from sparsekm.tuning.separation import (
     any_separated,
     could_tell,
     join_overlapping,
+    join_pairs,
     leading_features,
+    needs_one_feature,
     pay_for,
     separation,
 )
@@ -78,8 +80,9 @@ class ChosenFit:
     partitions: np.ndarray  # (m, n_samples): those of all folds
     table: pd.DataFrame  # a row per candidate, see `SparseKMeans.search_results_`
     separation: pd.DataFrame  # a row per pair of neighbours
-    leading: list[Leading]  # for each of these pairs, the feature in which they differ most
-    in_zeros: bool  # whether separated clusters differ in the zeros of these features
+    leading: list[Leading]  # the feature in which the clusters of each separated pair differ most
+    is_one_feature: bool  # whether no pair is separated without it
+    in_zeros: bool  # whether the clusters differ in the zeros of these features
     could_tell: bool  # whether the samples suffice for any verdict
     reproducibility: np.ndarray  # (n_samples,)
     left_out_labels: np.ndarray  # (n_samples,): the cluster of a sample that made none, or -1
@@ -154,13 +157,13 @@ class ChosenFit:
         if apart == n_pairs:
             found = "Both" if self.n_clusters == 2 else f"All {self.n_clusters}"
             found = f"{found} clusters are clearly separated"
-        separated = [one for one in self.leading if one.is_separated]
-        if all(one.is_alone for one in separated):
-            one = sorted({one.feature for one in separated})
-            named = ", ".join(str(j if names is None else names[j]) for j in one)
-            where = "in the zeros of" if self.in_zeros else "in"
-            return f"{found}, but {where} feature{'s' * (len(one) > 1)} {named} alone"
-        return f"{found}, in the zeros of features" if self.in_zeros else found
+        features = sorted({one.feature for one in self.leading})
+        named = ", ".join(str(j if names is None else names[j]) for j in features)
+        where = "the zeros of feature" if self.in_zeros else "feature"
+        where += "s" * (len(features) > 1)
+        if self.is_one_feature:
+            return f"{found}, but in {where} {named} alone"
+        return f"{found}, in {where} such as {named}" if self.in_zeros else found
 
 
 def describe_counts(counts: pd.DataFrame) -> str:
@@ -171,7 +174,8 @@ def describe_counts(counts: pd.DataFrame) -> str:
         tried = f"Only {numbers.iloc[0]} clusters were tried"
     if chosen["n_groups"] > 1:
         return f"{tried}: {chosen['n_groups']} groups are clearly separated"
-    return f"{tried}: no groups are, and {chosen['n_clusters']} clusters are the most reproducible"
+    shown = f"{chosen['n_clusters']} clusters are the most reproducible"
+    return f"{tried}: no group is separated from all others, and {shown}"
 
 
 def most_clusters(n_samples: int, min_cluster_size: int = 1) -> int:
@@ -256,7 +260,7 @@ def _choose_number(tried: Sequence[Trials], half: float) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=["n_clusters", "n_groups", "reproducibility", "groups"])
     n_groups = table["n_groups"].to_numpy()
     target = max(np.sort(n_groups)[-2:][0], *alone)
-    able = (n_groups == target) | (target == 1)
+    able = n_groups == target
     direct = able & (table["n_clusters"].to_numpy() == target)
     again = np.where(direct if direct.any() else able, table["reproducibility"], -np.inf)
     return table.assign(chosen=table.index == int(again.argmax()))
@@ -417,9 +421,8 @@ class _Judge:
     def _is_one_feature(self, trial: Trial, factor: float) -> bool:
         """Say whether no two clusters are separated without one feature."""
         kept, paid = np.flatnonzero(trial.fit.weights[0]), pay_for(trial.pairs, factor)
-        asked = self.values, trial.labels, kept, paid, trial.matched, self.blocks
-        leading = leading_features(*asked, aside=self.aside)
-        return all(one.is_alone for one in leading if one.is_separated)
+        leading = leading_features(self.values, trial.labels, kept, paid)
+        return needs_one_feature(self.values, leading, trial.matched, self.blocks, aside=self.aside)
 
     def _settle(self, folds: Folds, trial: Trial, factor: float) -> Trial:
         """Run Algorithm 1 at the number of features that differ until it stays, in folds too."""
@@ -463,18 +466,15 @@ class _Judge:
         best = signatures[0].features
         if selection == "signature" and best is not None and self.folds.sparsity is None:
             folds = self.folds.cluster_into(len(group))
-            fit = folds.whole.fit(trial.fit.labels[0], count_units(best, groups))
+            fit = folds.whole.fit_again(trial.fit, count_units(best, groups))
             trial = self.judge(trial.candidate, fit, trial.folds)
             signatures[0] = signatures[0]._replace(features=np.flatnonzero(fit.weights[0]))
             labels = group[trial.labels].astype(np.int32)
             matched = [fold.join(group) for fold in trial.matched]
         kept = np.flatnonzero(trial.fit.weights[0])
-        asked = self.values, labels, kept
-        pairs = trial.pairs
-        if int(labels.max()) + 1 < len(group):
-            pairs = separation(*asked, matched, self.blocks, aside=self.aside)
-        pairs = pay_for(pairs, factor)
-        leading = leading_features(*asked, pairs, matched, self.blocks, aside=self.aside)
+        pairs = join_pairs(pay_for(trial.pairs, factor), group)
+        leading = leading_features(self.values, labels, kept, pairs)
+        sole = needs_one_feature(self.values, leading, matched, self.blocks, aside=self.aside)
         fitted, is_joined = self.folds.fitted, int(labels.max()) + 1 < len(group)
         partitions = np.concatenate([fold.labels[:, fitted] for fold in trial.folds])
         again = np.array([fold.labels[fitted] for fold in matched]) if is_joined else partitions
@@ -487,6 +487,7 @@ class _Judge:
             self.tabulate(trials, price),
             pairs,
             leading,
+            sole,
             _are_of_zeros(data, labels, leading),
             could_tell(pairs, labels, self.blocks, factor),
             sample_reproducibility(labels[fitted], again),
@@ -531,15 +532,14 @@ class _Judge:
 
 def _are_of_zeros(data: ScaledData, labels: np.ndarray, leading: Sequence[Leading]) -> bool:
     """Say whether separated clusters differ in their shares of zeros of the leading features."""
-    separated = [one for one in leading if one.is_separated]
-    for one in separated:
+    for one in leading:
         column = as_dense(data.X[:, [one.feature]])[:, 0].astype(np.float64)
         scale, location = data.scale[one.feature], data.location[one.feature]
         is_zero = np.abs(column * scale + location) <= 1e-6 * scale
         shares = sorted(is_zero[labels == k].mean() for k in one.pair)
         if shares[0] > 1 / 3 or shares[1] < 2 / 3:
             return False
-    return bool(separated)
+    return bool(leading)
 
 
 def _count_distinct(partitions: Sequence[np.ndarray]) -> int:

@@ -122,47 +122,48 @@ def pay_for(table: pd.DataFrame, factor: float) -> pd.DataFrame:
 
 
 class Leading(NamedTuple):
-    """The feature in which two neighbouring clusters differ most, in units of its spread within."""
+    """The feature in which two separated clusters differ most, in units of its spread within."""
 
     pair: tuple[int, int]
     feature: int
-    is_separated: bool  # whether the pair is
-    is_alone: bool  # whether there is no valley without it and the features that correlate with it
+    alike: np.ndarray  # the features whose pooled correlation with it is `ALIKE` or more
 
 
 def leading_features(
-    values: SpreadValues,
-    labels: np.ndarray,
-    kept: np.ndarray,
-    table: pd.DataFrame,
-    folds: Sequence[MatchedFold],
-    blocks: np.ndarray | None = None,
-    *,
-    aside: np.ndarray | None = None,
+    values: SpreadValues, labels: np.ndarray, kept: np.ndarray, table: pd.DataFrame
 ) -> list[Leading]:
-    """Find the leading feature of each pair of a table, and whether the pair needs it.
-
-    With it those are left out whose pooled correlation with it within the clusters is `ALIKE` or
-    more.
-    """
-    found = []
+    """Find the leading kept feature of each separated pair of a table."""
     X = values.columns(kept)
     centers = cluster_centers(X, labels, int(labels.max()) + 1)
     within = X - centers[labels]
     # A feature that is constant within the clusters has the least spread, not none.
     norms = np.maximum(np.linalg.norm(within, axis=0), 1e-9 * np.linalg.norm(X, axis=0))
-    for row in table.itertuples():
+    found = []
+    for row in table[table["p_adjusted"] <= LEVEL].itertuples():
         a, b = row.cluster_a, row.cluster_b
         first = int((np.abs(centers[a] - centers[b]) / norms).argmax())
-        is_separated, is_alone = row.p_adjusted <= LEVEL, False
-        if is_separated:
-            alike = np.abs(within.T @ within[:, first]) >= ALIKE * norms * norms[first]
-            alike[first] = True
-            rest = [fold._replace(kept=np.setdiff1d(fold.kept, kept[alike])) for fold in folds]
-            positions = _project(values, [(a, b)], len(centers), rest, aside)[0]
-            is_alone = _test(positions, blocks)[0] > LEVEL
-        found.append(Leading((a, b), int(kept[first]), is_separated, is_alone))
+        alike = np.abs(within.T @ within[:, first]) >= ALIKE * norms * norms[first]
+        alike[first] = True
+        found.append(Leading((a, b), int(kept[first]), kept[alike]))
     return found
+
+
+def needs_one_feature(
+    values: SpreadValues,
+    leading: Sequence[Leading],
+    folds: Sequence[MatchedFold],
+    blocks: np.ndarray | None = None,
+    *,
+    aside: np.ndarray | None = None,
+) -> bool:
+    """Say whether no pair has a valley without its leading feature and those alike."""
+    for one in leading:
+        rest = [fold._replace(kept=np.setdiff1d(fold.kept, one.alike)) for fold in folds]
+        n_clusters = 1 + max(int(fold.labels.max()) for fold in folds)
+        positions = _project(values, [one.pair], n_clusters, rest, aside)[0]
+        if _test(positions, blocks)[0] <= LEVEL:
+            return False
+    return bool(leading)
 
 
 def could_tell(
@@ -206,6 +207,18 @@ def one_mode_p(n_middle: int, n_a: int, n_b: int) -> float:
     share = ratio / (1 + ratio)
     both = binom.cdf(rest - least, rest, share) - binom.cdf(least - 1, rest, share)
     return float(binom.pmf(middle, total, 1 / (2 + ratio)) @ np.maximum(both, 0.0))
+
+
+def join_pairs(table: pd.DataFrame, group: np.ndarray) -> pd.DataFrame:
+    """Return the table of joined clusters: of each two groups, the pair of largest p between them."""
+    first, second = group[table["cluster_a"]], group[table["cluster_b"]]
+    joined = table.assign(
+        cluster_a=np.minimum(first, second).astype(np.int64),
+        cluster_b=np.maximum(first, second).astype(np.int64),
+    )
+    joined = joined[first != second].sort_values("p_adjusted", ascending=False, kind="stable")
+    joined = joined.drop_duplicates(["cluster_a", "cluster_b"])
+    return joined.sort_values(["cluster_a", "cluster_b"], ignore_index=True)
 
 
 def any_separated(table: pd.DataFrame) -> bool:
