@@ -56,6 +56,9 @@ class Candidate(NamedTuple):
     n_features: int  # or groups of features
     settled: bool = False  # whether Algorithm 1 goes on at the number of features that differ
 
+    def __str__(self) -> str:
+        return f"{self.start} {self.n_features}{' settled' * self.settled}"
+
 
 def kept_features(n_clusters: int, n_features: int) -> int:
     """Return how many features fits keep: 25 a cluster but the first, at least 50, at most half."""

@@ -210,7 +210,7 @@ def one_mode_p(n_middle: int, n_a: int, n_b: int) -> float:
 
 
 def join_pairs(table: pd.DataFrame, group: np.ndarray) -> pd.DataFrame:
-    """Return the table of joined clusters: of each two groups, the pair of largest p between them."""
+    """Return the table of joined clusters, with the pair of largest p between each two groups."""
     first, second = group[table["cluster_a"]], group[table["cluster_b"]]
     joined = table.assign(
         cluster_a=np.minimum(first, second).astype(np.int64),
