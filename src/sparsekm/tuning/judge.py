@@ -157,16 +157,16 @@ class Judge:
         if noise.is_beyond_chance:
             repeated = folds.repeat(everyone, {leader.start: {leader}}, count)
             return self.judge(leader, fit, [fold[leader] for fold in repeated])
-        optima, own = folds.repeat_optima(count), folds.estimator
+        optima, whole = folds.repeat_optima(count), folds.whole
         votes = np.concatenate([fold.labels[:, folds.fitted] for fold in optima])
         start = consensus_partition(
             votes,
-            own.n_clusters,
-            seed=own.random_state,
-            min_cluster_size=int(own.min_cluster_size),
+            whole.n_clusters,
+            seed=whole.estimator.random_state,
+            min_cluster_size=whole.smallest_cluster,
         )
-        n_kept = folds.whole.n_kept
-        return self.judge(Candidate("votes", n_kept), folds.whole.fit(start, n_kept), optima)
+        fit = whole.fit(start, whole.n_kept)
+        return self.judge(Candidate("votes", whole.n_kept), fit, optima)
 
     def _compare(self, folds: Folds, fits: Mapping, first: Trial, price: float, count) -> Trials:
         """Judge the candidates besides the leader, and settle the one that takes its place."""
