@@ -218,7 +218,7 @@ class LabelPredictor:
         ndarray of shape (n_samples,), int32
             On the training data these are `labels_`, except where `fit` warns of it, where
             ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest,
-            for those that `trim` set aside, and for some samples of `SparseKMeans`.
+            for those that `trim` set aside, and for some that miss values.
 
         Raises
         ------

@@ -37,7 +37,7 @@ from sparsekm.reporting.page import CaptionedFigure, caption_figure, write_text
 from sparsekm.reporting.results import DatasetResult, MethodResult
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import one_blas_thread
-from sparsekm.tuning.fold_fits import coassociation
+from sparsekm.tuning.partitions import coassociation
 
 MOST_FEATURES = 30  # rows of the heat map whose names can be read
 MOST_POINTS = 2000  # of more samples, so many are drawn at random in the scatter

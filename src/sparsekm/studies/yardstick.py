@@ -21,9 +21,9 @@ from sparsekm.pipeline.registry import get_method
 from sparsekm.simulation import replicate_seed
 from sparsekm.studies import RIVALS
 from sparsekm.tuning.feature_ranking import rank_features
-from sparsekm.tuning.fold_fits import match_clusters
 from sparsekm.tuning.gap import default_sparsities
 from sparsekm.tuning.gap_search import GapSearch
+from sparsekm.tuning.partitions import match_clusters
 
 # From this share of the refits on, a sample is reproducible.
 REPRODUCIBLE = 0.9

@@ -36,8 +36,8 @@ CLIP = 3.0
 SMALLEST_CLUSTER = 5
 # Components are those of so many features that rank first, and other starts look at so many.
 N_FIRST, N_SCREENED = 200, 500
-# Principal components: at most so many, and so many samples for each.
-MOST_COMPONENTS, SAMPLES_PER_COMPONENT = 10, 5
+# Principal components: at most so many, more of equal variance, and so many samples for each.
+MOST_COMPONENTS, MOST_EQUAL_COMPONENTS, SAMPLES_PER_COMPONENT = 10, 20, 5
 # k-means on so many features that are farthest from a Gaussian, no two of which correlate so far.
 MARGINAL_SIZES, ALIKE = (1, 2, 4), 0.7
 # Up to so many features, all of them are a candidate's number.
@@ -55,6 +55,9 @@ class Candidate(NamedTuple):
     start: str
     n_features: int  # or groups of features
     settled: bool = False  # whether Algorithm 1 goes on at the number of features that differ
+
+    def __str__(self) -> str:
+        return f"{self.start} {self.n_features}{' settled' * self.settled}"
 
 
 def kept_features(n_clusters: int, n_features: int) -> int:
@@ -122,15 +125,19 @@ class Samples:
     def settle(self, fit: SparsityPath) -> SparsityPath:
         """Run Algorithm 1 at the number of features that differ, until that number stays."""
         groups: Any = self.estimator.feature_groups
-        penalty = PENALTIES[self.estimator.penalty]
         for _ in range(MOST_ROUNDS if self.sparsity is None else 0):
             labels, scores = fit.labels[0], fit.scores[0]
             count = count_differing(self.matrix, labels, scores, groups)
             if count == count_units(np.flatnonzero(fit.weights[0]), groups):
                 break
-            bound = penalty.bound_for(group_means(scores, groups), count)
-            fit = fit_from(self.estimator, self.matrix, labels, bound)
+            fit = self.fit_again(fit, count)
         return fit
+
+    def fit_again(self, fit: SparsityPath, count: int) -> SparsityPath:
+        """Run Algorithm 1 from a fit, at the sparsity that keeps so many features of its scores."""
+        means = group_means(fit.scores[0], self.estimator.feature_groups)
+        bound = PENALTIES[self.estimator.penalty].bound_for(means, count)
+        return fit_from(self.estimator, self.matrix, fit.labels[0], bound)
 
 
 def fit_from(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> SparsityPath:
@@ -165,8 +172,9 @@ def _fit_components(samples: Samples) -> Fits:
 def first_start(samples: Samples, count: int = N_FIRST) -> np.ndarray:
     """Label samples by k-means on components of the features that rank first."""
     values = samples.clipped(count)
-    most = max(samples.n_clusters - 1, min(MOST_COMPONENTS, len(values) // SAMPLES_PER_COMPONENT))
-    for start in (principal_components(values, most, 0.5), values):
+    left, deviations = principal_components(values)
+    most = _most_components(samples, MOST_COMPONENTS)
+    for start in (left[:, :most] * np.sqrt(deviations[:most]), values):
         labels = samples.cluster(start)
         if labels is not None:
             return labels
@@ -185,18 +193,17 @@ def _fit_marginals(samples: Samples) -> Fits:
         labels = samples.cluster(values[:, first_features(order, size, groups)])
         if labels is not None:
             fit = samples.fit(labels, size)
-            if size < MARGINAL_SIZES[-1] or samples.sparsity is not None:
+            if size < MARGINAL_SIZES[-1]:
                 yield Candidate("marginals", size), fit
-            if samples.sparsity is None:
-                yield Candidate("marginals", size, settled=True), samples.settle(fit)
+            yield Candidate("marginals", size, settled=True), samples.settle(fit)
 
 
 def _unlike(values: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
     """Order features by how far they are from a Gaussian, of those that correlate the first."""
     order = order_features(marginal_scores(values, n_jobs=1), groups)
     numbers = number_units(order, groups)
-    norms = np.linalg.norm(values, axis=0)
-    directions = (values - values.mean(axis=0)) / np.where(norms > 0, norms, 1.0)
+    directions = values - values.mean(axis=0)
+    directions /= np.maximum(np.linalg.norm(directions, axis=0), 1e-300)
     chosen: list[int] = []
     n_chosen = 0
     for number in range(int(numbers.max()) + 1):
@@ -216,26 +223,28 @@ def _fit_equal_components(samples: Samples) -> Fits:
     They are those beyond noise (Gavish & Donoho 2014, doi:10.1109/TIT.2014.2323359), K - 1 more.
     """
     values = samples.clipped(N_SCREENED)
-    deviations = np.linalg.svd(values - values.mean(axis=0), compute_uv=False)
+    left, deviations = principal_components(values)
     ratio = min(values.shape) / max(values.shape)
     multiple = ((0.56 * ratio - 0.95) * ratio + 1.82) * ratio + 1.43
     beyond = int(np.count_nonzero(deviations > multiple * np.median(deviations)))
-    most = max(samples.n_clusters - 1, min(20, len(values) // SAMPLES_PER_COMPONENT))
-    count = min(beyond + samples.n_clusters - 1, most)
-    labels = samples.cluster(principal_components(values, count, 0.0))
+    most = _most_components(samples, MOST_EQUAL_COMPONENTS)
+    labels = samples.cluster(left[:, : min(beyond + samples.n_clusters - 1, most)])
     if labels is not None:
         fit = samples.fit(labels, samples.n_kept)
-        settled = samples.sparsity is None
-        yield Candidate("equal components", samples.n_kept, settled), samples.settle(fit)
+        yield Candidate("equal components", samples.n_kept, settled=True), samples.settle(fit)
+
+
+def _most_components(samples: Samples, most: int) -> int:
+    few = samples.matrix.n_samples // SAMPLES_PER_COMPONENT
+    return max(samples.n_clusters - 1, min(most, few))
 
 
 @one_blas_thread
-def principal_components(values: np.ndarray, most: int, power: float) -> np.ndarray:
-    """Compute the leading components, their deviations raised to a power: (n_samples, d)."""
-    values = values - values.mean(axis=0)
-    left, deviations, _ = np.linalg.svd(values, full_matrices=False)
-    count = min(most, max(1, int(np.count_nonzero(deviations > 1e-9 * deviations[0]))))
-    return left[:, :count] * deviations[:count] ** power
+def principal_components(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Compute components of unit norm, (n_samples, d), and their deviations, (d,), none of 0."""
+    left, deviations, _ = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
+    count = max(1, int(np.count_nonzero(deviations > 1e-9 * deviations[0])))
+    return left[:, :count], deviations[:count]
 
 
 def fit_optima(samples: Samples) -> Iterator[SparsityPath]:
@@ -251,7 +260,7 @@ def fit_optima(samples: Samples) -> Iterator[SparsityPath]:
         random_state=samples.estimator.random_state,
         n_jobs=1,
     )
-    path = estimator.path(samples.screened, grid)
+    path = estimator.path(CentredMatrix(samples.clipped(n_units)), grid)
     for place in range(len(grid)):
         yield path.take([place])
 

@@ -42,7 +42,7 @@ from sparsekm.tuning.gap import (
     select_sparsity,
 )
 from sparsekm.tuning.references import REFERENCES, SPATIAL, check_reference, reference_objectives
-from sparsekm.tuning.separation import refit_folds, separation
+from sparsekm.tuning.separation import SpreadValues, refit_folds, separation
 
 
 @dataclass(eq=False, repr=False)
@@ -303,7 +303,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             return self.best_estimator_.predict(X)
 
     def separation(self, X: Data, *, groups: ArrayLike | None = None) -> pd.DataFrame:
-        """Test which clusters of the best estimator stand apart, as `SparseKMeans` does.
+        """Test which clusters of the best estimator are separated, as `SparseKMeans` does.
 
         It is fitted again without each tenth of the samples, five times over, at its sparsity.
 
@@ -333,15 +333,17 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         blocks = check_groups(groups, X.shape[0])
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         estimator = clone(best).set_params(random_state=seed)
-        if labels.min() < 0:
-            kept = np.flatnonzero(labels >= 0)
-            X, labels = X[kept], labels[kept]
-            blocks = None if blocks is None else np.unique(blocks[kept], return_inverse=True)[1]
+        # Samples that were trimmed are placed and counted, too.
+        fitted, aside = np.flatnonzero(labels >= 0), np.flatnonzero(labels < 0)
+        if len(aside):
             estimator.set_params(trim=0.0)
+            labels = np.where(labels < 0, best.predict(X), labels)
+        own = None if blocks is None else blocks[fitted]
         with grant_threads(self.n_jobs):
-            drawn = draw_folds(X.shape[0], seed=seed, blocks=blocks)
-            folds = refit_folds(estimator, X, labels, drawn)
-        return separation(X, labels, best.get_support(indices=True), folds, blocks)
+            left_out = [fitted[fold] for fold in draw_folds(len(fitted), seed=seed, blocks=own)]
+            folds = refit_folds(estimator, X, labels, fitted, left_out)
+        values, kept = SpreadValues(X, seed), best.get_support(indices=True)
+        return separation(values, labels, kept, folds, blocks, aside=aside)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

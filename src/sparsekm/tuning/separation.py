@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import binom, nbinom
 from sklearn.base import clone
-from sklearn.covariance import ledoit_wolf
+from sklearn.covariance import ledoit_wolf_shrinkage
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
@@ -38,15 +38,19 @@ ROUNDING = 1e-9
 
 
 def refit_folds(
-    estimator: Any, X: np.ndarray, labels: np.ndarray, folds: Sequence[np.ndarray]
+    estimator: Any,
+    X: np.ndarray | csr_array,
+    labels: np.ndarray,
+    fitted: np.ndarray,
+    folds: Sequence[np.ndarray],
 ) -> list[MatchedFold]:
-    """Fit an estimator again without the samples of each fold, and match its clusters."""
+    """Fit the samples that were fitted again without those of each fold, and match the clusters."""
     matched = []
     for left_out in folds:
-        drawn = np.setdiff1d(np.arange(X.shape[0]), left_out)
-        fitted = clone(estimator).fit(X[drawn])
-        own = match_clusters(labels, fitted.predict(X), drawn, mostly=True)
-        matched.append(MatchedFold(drawn, left_out, own, fitted.get_support(indices=True)))
+        drawn = np.setdiff1d(fitted, left_out)
+        again = clone(estimator).fit(X[drawn])
+        own = match_clusters(labels, again.predict(X), drawn, mostly=True)
+        matched.append(MatchedFold(drawn, left_out, own, again.get_support(indices=True)))
     return matched
 
 
@@ -118,47 +122,48 @@ def pay_for(table: pd.DataFrame, factor: float) -> pd.DataFrame:
 
 
 class Leading(NamedTuple):
-    """The feature in which two neighbouring clusters differ most, in units of its spread within."""
+    """The feature in which two separated clusters differ most, in units of its spread within."""
 
     pair: tuple[int, int]
     feature: int
-    is_separated: bool  # whether the pair is
-    is_alone: bool  # whether there is no valley without it and the features that correlate with it
+    alike: np.ndarray  # the features whose pooled correlation with it is `ALIKE` or more
 
 
 def leading_features(
-    values: SpreadValues,
-    labels: np.ndarray,
-    kept: np.ndarray,
-    table: pd.DataFrame,
-    folds: Sequence[MatchedFold],
-    blocks: np.ndarray | None = None,
-    *,
-    aside: np.ndarray | None = None,
+    values: SpreadValues, labels: np.ndarray, kept: np.ndarray, table: pd.DataFrame
 ) -> list[Leading]:
-    """Find the leading feature of each pair of a table, and whether the pair needs it.
-
-    With it those are left out whose pooled correlation with it within the clusters is `ALIKE` or
-    more.
-    """
-    found = []
+    """Find the leading kept feature of each separated pair of a table."""
     X = values.columns(kept)
     centers = cluster_centers(X, labels, int(labels.max()) + 1)
     within = X - centers[labels]
     # A feature that is constant within the clusters has the least spread, not none.
     norms = np.maximum(np.linalg.norm(within, axis=0), 1e-9 * np.linalg.norm(X, axis=0))
-    for row in table.itertuples():
+    found = []
+    for row in table[table["p_adjusted"] <= LEVEL].itertuples():
         a, b = row.cluster_a, row.cluster_b
         first = int((np.abs(centers[a] - centers[b]) / norms).argmax())
-        is_separated, is_alone = row.p_adjusted <= LEVEL, False
-        if is_separated:
-            alike = np.abs(within.T @ within[:, first]) >= ALIKE * norms * norms[first]
-            alike[first] = True
-            rest = [fold._replace(kept=np.setdiff1d(fold.kept, kept[alike])) for fold in folds]
-            positions = _project(values, [(a, b)], len(centers), rest, aside)[0]
-            is_alone = _test(positions, blocks)[0] > LEVEL
-        found.append(Leading((a, b), int(kept[first]), is_separated, is_alone))
+        alike = np.abs(within.T @ within[:, first]) >= ALIKE * norms * norms[first]
+        alike[first] = True
+        found.append(Leading((a, b), int(kept[first]), kept[alike]))
     return found
+
+
+def needs_one_feature(
+    values: SpreadValues,
+    leading: Sequence[Leading],
+    folds: Sequence[MatchedFold],
+    blocks: np.ndarray | None = None,
+    *,
+    aside: np.ndarray | None = None,
+) -> bool:
+    """Say whether no pair has a valley without its leading feature and those alike."""
+    for one in leading:
+        rest = [fold._replace(kept=np.setdiff1d(fold.kept, one.alike)) for fold in folds]
+        n_clusters = 1 + max(int(fold.labels.max()) for fold in folds)
+        positions = _project(values, [one.pair], n_clusters, rest, aside)[0]
+        if _test(positions, blocks)[0] <= LEVEL:
+            return False
+    return bool(leading)
 
 
 def could_tell(
@@ -202,6 +207,18 @@ def one_mode_p(n_middle: int, n_a: int, n_b: int) -> float:
     share = ratio / (1 + ratio)
     both = binom.cdf(rest - least, rest, share) - binom.cdf(least - 1, rest, share)
     return float(binom.pmf(middle, total, 1 / (2 + ratio)) @ np.maximum(both, 0.0))
+
+
+def join_pairs(table: pd.DataFrame, group: np.ndarray) -> pd.DataFrame:
+    """Return the table of joined clusters, with the pair of largest p between each two groups."""
+    first, second = group[table["cluster_a"]], group[table["cluster_b"]]
+    joined = table.assign(
+        cluster_a=np.minimum(first, second).astype(np.int64),
+        cluster_b=np.maximum(first, second).astype(np.int64),
+    )
+    joined = joined[first != second].sort_values("p_adjusted", ascending=False, kind="stable")
+    joined = joined.drop_duplicates(["cluster_a", "cluster_b"])
+    return joined.sort_values(["cluster_a", "cluster_b"], ignore_index=True)
 
 
 def any_separated(table: pd.DataFrame) -> bool:
@@ -252,7 +269,15 @@ def _project(values, pairs, n_clusters, folds, aside) -> list[np.ndarray]:
             continue
         drawn, own = part[fold.drawn][known], own[known]
         centers = cluster_centers(drawn, own, n_clusters)
-        covariance, _ = ledoit_wolf(drawn - centers[own], assume_centered=True)
+        within = drawn - centers[own]
+        shrinkage = ledoit_wolf_shrinkage(within, assume_centered=True)
+        ridge = shrinkage * np.square(within).mean()
+        if len(drawn) < len(fold.kept):
+            # The axes lie where the samples do.
+            basis = np.linalg.qr(drawn.T)[0]
+            part, within, centers = part @ basis, within @ basis, centers @ basis
+        covariance = (1 - shrinkage) / len(drawn) * within.T @ within
+        covariance.flat[:: len(covariance) + 1] += ridge
         differences = np.nan_to_num([centers[b] - centers[a] for a, b in pairs])
         axes = np.linalg.lstsq(covariance, differences.T, rcond=None)[0].T
         put = fold.labels[samples]

@@ -70,7 +70,7 @@ def find_signatures(
                 placed[target, number // per_repeat][:, fold.left_out] = place
     # Samples that are set aside are in no fold.
     judged = np.unique(np.concatenate([fold.left_out for fold in folds]))
-    if len(judged) < n_samples:
+    if 0 < len(judged) < n_samples:
         X, labels, placed = X[judged], labels[judged], placed[..., judged]
     orders = _orders(X, labels, cluster_centers(X, labels, n_clusters), groups)
     found = [_smallest(labels, placed[0], sizes, next(orders), groups)]

@@ -57,24 +57,26 @@ MOST_SAMPLES = 2000
 class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator):
     """Sparse k-means that decides everything else from the data.
 
-    Features are ranked before any clustering. k-means on those that rank first, repeated with a
-    tenth of the samples left out, gives a consensus, and Algorithm 1 from there the clusters. The
-    samples left out show which clusters stand apart, and how few features tell them apart.
+    Features are ranked before any clustering. Algorithm 1 then runs from a fixed list of starts and
+    numbers of features, and each of these candidates is fitted again without a tenth of the
+    samples, many times. The samples left out show which clusters are clearly separated, which
+    candidate is the best, and how few features suffice.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number of clusters K, at least 2; "auto" is the number of groups that stand apart.
+        Number of clusters K, at least 2; "auto" estimates the number of clearly separated groups.
     penalty : {"l0", "l1"}, default="l0"
         "l0" gives features that are kept a weight of one; "l1" weights of unit l2 norm, larger for
         features of larger score.
     sparsity : "auto", int or float, default="auto"
-        "auto" keeps the features of `selection`. A number is as in `L0KMeans` or `L1KMeans`, whose
-        features are kept; screening and start are still chosen. With "l0", more features than vary
-        are those that vary.
+        "auto" keeps the features of `selection`. A number is as in `L0KMeans` or `L1KMeans`; only
+        screening and start are then chosen. With "l0", a number above the count of non-constant
+        features keeps all of them.
     selection : {"relevant", "signature"}, default="relevant"
         Which features have weight if the sparsity is "auto": those that differ between the
-        clusters, or those of `signature_` if there is one.
+        clusters, or those of `signature_` if there is one. Algorithm 1 then runs once more with as
+        many features.
     screening : {"auto", "trend", "variance", "marginal", "all"}, default="auto"
         How features are ranked: by log variance beyond its trend over the mean, by variance, or by
         how far their distribution is from a Gaussian; "all" ranks none. "auto" takes "all" for up
@@ -88,7 +90,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     trim : float, default=0
         Share of the samples, below 0.5, that is set aside as outliers: first those that trimmed
         k-means on the z-scores sets aside, then, in one more fit, those farthest from their centres
-        in the features kept. Nothing is computed from them, scales included.
+        in the features kept. Nothing is computed from them, scales included, but the test for
+        separated clusters places and counts them.
     feature_groups : array-like of shape (n_features,), default=None
         As in `L0KMeans`: names or numbers of the groups of features that are ranked, kept or
         dropped as a whole, each like one feature; `sparsity` counts them.
@@ -98,7 +101,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     labels_ : ndarray of shape (n_samples,), int32
         -1 for samples that `trim` sets aside; `predict` labels these, too.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters, on the scale of X.
+        Means of the clusters, on the scale of X. Where clusters were joined, `predict` goes by the
+        centres before that.
     feature_weights_, feature_scores_ : ndarray of shape (n_features,)
         Weights, and between-cluster sums of squares a_j of the z-scores.
     objective_ : float
@@ -106,7 +110,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     n_clusters_, sparsity_, screening_ : int, int or float, str
         What was chosen, or given; `screening_` is how features were ranked.
     search_, n_iter_ : str, int
-        The last run of Algorithm 1: "alternate" or "global", and its rounds.
+        The last run of Algorithm 1: "alternate", and its rounds.
     signature_ : ndarray of int, or None
         The smallest set of features whose nearest centroids put left-out samples into their
         clusters nearly as well as the best set does; None if the best agrees with an adjusted Rand
@@ -117,26 +121,27 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         The same for each cluster, of which samples are in it.
     separation_ : pandas.DataFrame
         A row per pair of neighbouring clusters: cluster_a, cluster_b, p (of no valley between
-        them), p_adjusted (over all pairs), and the numbers of samples in the middle and near either
-        median (n_middle, n_a, n_b).
+        them), p_adjusted (for all pairs, candidates and numbers of clusters), and the numbers of
+        samples in the middle and near either median (n_middle, n_a, n_b).
     has_clusters_ : bool
-        Whether any two clusters stand apart: an adjusted p of at most 0.05.
+        Whether any two clusters are clearly separated: an adjusted p of at most 0.05.
     search_results_ : pandas.DataFrame
-        A row per kind of start: start, n_fits, reproducibility (mean adjusted Rand index of the
-        fits of two folds) and agreement (with the clusters).
+        A row per candidate: start, n_features (kept), n_clusters, n_groups (clearly separated), p
+        (the smallest adjusted), agreement (mean adjusted Rand index with its folds), n_folds and
+        chosen. Most candidates are fitted to one repeat of the folds; only the best to all.
     cluster_counts_ : pandas.DataFrame or None
-        With "auto", a row per number of clusters tried: n_clusters, n_groups (that stand apart),
+        With "auto", a row per number of clusters tried: n_clusters, n_groups (clearly separated),
         reproducibility, groups (the group of each cluster) and chosen.
     conclusion_ : str
-        What was found, in a sentence.
+        What was found, in words.
     coassociation_ : ndarray of shape (n_samples, n_samples) or None
         Share of the fits of folds in which two samples are together; None if some were not fitted.
     sample_reproducibility_ : ndarray of shape (n_samples,)
         Share of the fits of folds that put a sample into its cluster; NaN for samples that were not
         fitted. A cluster can be reproducible and be no class.
     left_out_labels_ : ndarray of shape (n_samples,)
-        The cluster that each sample is in where it is left out, -1 if it is in none: these do not
-        overstate how far features differ.
+        The cluster of each sample in the fits that left it out, -1 if it is in none; estimate
+        effects with them.
     selection_frequency_ : ndarray of shape (n_features,)
         Share of the fits of folds that keep a feature.
     batch_centred_, batch_agreement_, batch_shares_ : SparseKMeans, float, pandas.DataFrame
@@ -151,12 +156,14 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
 
     Notes
     -----
-    X comes on its own scale, which says which features to look at first; do not z-score it. Scores
-    and objective are those of z-scores (ddof = 1), which are made inside.
+    Give X on its own scale, which helps to choose the features to consider first; do not z-score
+    it. Scores and objective are those of z-scores (ddof = 1), which are made inside.
 
-    The weights follow from the clusters in the end and did not find them, so that `predict` can
-    differ from `labels_` on the training data: for up to 4.8 % of the samples on labelled sets.
-    Nothing can distinguish batches from clusters: `fit` with `batch` shows both answers.
+    Labels, weights and centres are a fixed point of Algorithm 1 at `sparsity_`. On the training
+    data `predict` returns `labels_`, except with weights, `trim` or ``min_cluster_size > 1``, and
+    except for samples with missing values: `fit` fills them, while `predict` goes by the features
+    that are present. Nothing can distinguish batches from clusters: `fit` with `batch` shows both
+    results.
 
     Examples
     --------
