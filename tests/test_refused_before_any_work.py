@@ -28,7 +28,7 @@ WORK = [
     "baselines.spectral.marginal_scores",
     "baselines.penalised_gaussian_mixture.KMeansPartition.start",
     "baselines.penalised_gaussian_mixture.fit_penalties",
-    "tuning.consensus_fit.fit_folds",
+    "tuning.chosen_fit.Judge",
     "tuning.gap_search.reference_objectives",
 ]
 

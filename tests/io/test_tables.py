@@ -1,4 +1,4 @@
-"""The tables of scores, of a gap curve, of a consensus; and files for other programs."""
+"""The tables of scores, of a gap curve, of the result of SparseKMeans; and files for other programs."""
 
 import zipfile
 
@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sparsekm.io.exchange_files import write_cls, write_gct, write_ranked, write_workbook
-from sparsekm.io.tables import COUNTS, GAP, SCORES, SEPARATION, STARTS
+from sparsekm.io.tables import CANDIDATES, COUNTS, GAP, SCORES, SEPARATION
 
 ROW = dict.fromkeys(SCORES.columns) | {"dataset": "NA", "method": "l0", "cer": 0.25}
 
@@ -31,26 +31,29 @@ def test_exactly_one_row_of_a_gap_curve_is_chosen(tmp_path):
         GAP.read(tmp_path / "gap.csv")
 
 
-FORMATS = {"separation": SEPARATION, "starts": STARTS, "counts": COUNTS}
+FORMATS = {"separation": SEPARATION, "candidates": CANDIDATES, "counts": COUNTS}
 ROWS = {
     "separation": [(0, 2, 1e-9, 2e-9, 0, 30, 31), (1, 2, 0.5, 0.5, 4, 5, 9)],
-    "starts": [("100 features", 30, 0.9, 0.95), ("optimum of 50 features", 30, 1.0, -0.01)],
+    "candidates": [
+        ("components 50", 41, 3, 2, 1e-9, 0.95, 50, True),
+        ("marginals 2 settled", 3, 3, 1, 1.0, -0.01, 10, False),
+    ],
     "counts": [
         (2, 2, 0.8, "0-1", False),
         (3, 3, 1.0, "0-1-2", True),
         (4, 3, 0.9, "0-1-2-2", False),
     ],
 }
-OF_A_CONSENSUS = {
+OF_A_RESULT = {
     kind: pd.DataFrame(rows, columns=list(FORMATS[kind].columns)) for kind, rows in ROWS.items()
 }
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_tables_of_a_consensus_are_read_back_as_they_were_or_refused(tmp_path, kind):
-    FORMATS[kind].write(tmp_path / "t.csv", OF_A_CONSENSUS[kind])
-    pd.testing.assert_frame_equal(FORMATS[kind].read(tmp_path / "t.csv"), OF_A_CONSENSUS[kind])
-    OF_A_CONSENSUS[kind].iloc[:, 1:].to_csv(tmp_path / "t.csv", index=False)
+def test_tables_of_a_result_are_read_back_as_they_were_or_refused(tmp_path, kind):
+    FORMATS[kind].write(tmp_path / "t.csv", OF_A_RESULT[kind])
+    pd.testing.assert_frame_equal(FORMATS[kind].read(tmp_path / "t.csv"), OF_A_RESULT[kind])
+    OF_A_RESULT[kind].iloc[:, 1:].to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(ValueError, match=rf"columns=.* should be \[.*rule {FORMATS[kind].rule}"):
         FORMATS[kind].read(tmp_path / "t.csv")
 
@@ -60,13 +63,13 @@ def test_tables_of_a_consensus_are_read_back_as_they_were_or_refused(tmp_path, k
     [
         ("separation", "p", "", "line 2, p='' should be a finite number"),
         ("separation", "cluster_a", "0.5", "line 2, cluster_a='0.5' should be a whole number"),
-        ("starts", "agreement", "nan", "line 2, agreement='nan' should be a finite number"),
+        ("candidates", "agreement", "nan", "line 2, agreement='nan' should be a finite number"),
         ("counts", "n_groups", "two", "line 2, n_groups='two' should be a whole number"),
         ("counts", "chosen", "False", "there should be one chosen row"),
     ],
 )
 def test_cells_that_no_writer_leaves_are_refused(tmp_path, kind, column, cell, rule):
-    table = OF_A_CONSENSUS[kind].astype({column: object})
+    table = OF_A_RESULT[kind].astype({column: object})
     table[column] = cell
     table.to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(ValueError, match=f"{rule}.* written by rule {FORMATS[kind].rule}"):

@@ -49,13 +49,16 @@ def test_a_matrix_on_disk_gives_the_fits_of_one_in_memory(pose, X, kind, method)
 
 
 def test_blocks_are_the_users_groups_or_else_of_space(pose, X):
-    assert pose(X, "l0").tuning_blocks is None
+    def blocks_of(problem):
+        return problem.blocks_of(problem.tuning)
+
+    assert blocks_of(pose(X, "l0")) is None
     obsm = {"spatial": np.arange(float(N_SAMPLES))[:, None]}
-    blocks = pose(X, "l0", obsm=obsm).tuning_blocks
+    blocks = blocks_of(pose(X, "l0", obsm=obsm))
     np.testing.assert_array_equal(blocks, np.repeat(np.arange(8), N_SAMPLES // 8))
     obs = {"group": [f"donor{i % 5}" for i in range(N_SAMPLES)]}
     problem = pose(X, "l0", obsm=obsm, obs=obs, max_samples=500)
-    assert problem.tuning_blocks.tolist() == (problem.samples % 5).tolist()
+    assert blocks_of(problem).tolist() == (problem.samples % 5).tolist()
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])

@@ -178,7 +178,7 @@ def test_the_conclusion_says_what_was_found(fits, penalty):
     assert said.startswith(some if apart < len(table) else every)
     for part in (
         f"{fit.get_support().sum()} of 40 features have weight",
-        f"{len(fit.signature_)} features put left-out samples into the same",
+        f"The signature of {len(fit.signature_)} puts left-out samples into the same",
         f"{fit.sample_reproducibility_.mean():.0%}",
     ):
         assert part in said

@@ -204,7 +204,7 @@ import os, sys
 from pathlib import Path
 import beside
 told = [snakemake.params.word, snakemake.rule, snakemake.threads, beside.WORD, Path(__file__).name]
-told += [Path.cwd(), "sparsekm.tuning.consensus_fit" in sys.modules]
+told += [Path.cwd(), "sparsekm.tuning.chosen_fit" in sys.modules]
 told += [len([*Path(f"/proc/{os.getppid()}/task").iterdir()])]
 Path(snakemake.output[0]).write_text("|".join(map(str, told)))
 """,

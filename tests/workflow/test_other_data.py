@@ -66,7 +66,7 @@ def test_samples_without_a_class_are_clustered_and_not_compared_by_sparse_k_mean
     page = (folder.parent / "report.html").read_text(encoding="utf-8")
     assert "3 samples without a known label" in page
     names = {file.name for file in folder.rglob("*.*")}
-    assert {"genes.csv", "tuned.h5", "consensus.csv", "separation.csv", "stability.csv"} <= names
+    assert {"genes.csv", "tuned.h5", "candidates.csv", "separation.csv", "stability.csv"} <= names
     assert not names & {"path.h5", "gap.csv"}
 
 

@@ -17,7 +17,7 @@ from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.io.normalised_file import read_normalised
 from sparsekm.io.store import read_fit, read_path
-from sparsekm.io.tables import CLUSTERS, GAP, SCORES, SEEDS, SEPARATION, STARTS
+from sparsekm.io.tables import CANDIDATES, CLUSTERS, GAP, SCORES, SEEDS, SEPARATION
 from sparsekm.pipeline.problem import define_problem, refit
 from sparsekm.pipeline.workflow_files import read_patterns, recorded_files
 
@@ -55,7 +55,7 @@ def test_every_artifact_is_there_and_nothing_is_half_written(finished, results, 
         "kmeans l1 l0": "path.h5",
         "l1 l0": "gap.csv references/0.h5",
         "l1 l0 sparse": "stability.csv",
-        "sparse": "consensus.csv separation.csv",
+        "sparse": "candidates.csv separation.csv",
         "kmeans l1 l0 sparse": "chosen.h5 tuned.h5 scores.csv seeds.csv",
     }
     files = {
@@ -275,7 +275,10 @@ def test_what_is_shown_of_a_fit_belongs_to_it(results, normalised):
     assert np.isfinite(fit.reproducibility).all()
     assert fit.selection_frequency.shape == fit.weights.shape
     assert (fit.signature is None) == (fit.attributes["signature_agreement"] < 0.5)
-    assert STARTS.read(folder / "consensus.csv")["start"].is_unique
+    candidates = CANDIDATES.read(folder / "candidates.csv")
+    assert candidates["start"].is_unique
+    n_features = candidates["n_features"][candidates["chosen"]].item()
+    assert n_features == np.count_nonzero(fit.weights)
     pairs = SEPARATION.read(folder / "separation.csv")
     assert fit.attributes["has_clusters"] == (pairs["p_adjusted"] <= 0.05).any()
 
