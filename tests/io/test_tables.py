@@ -1,4 +1,4 @@
-"""The tables of scores, of a gap curve, of the result of SparseKMeans; and files for other programs."""
+"""Tables of scores, of a gap curve, of a chosen fit; and files for other programs."""
 
 import zipfile
 

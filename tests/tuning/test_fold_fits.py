@@ -4,17 +4,16 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sparsekm import SparseKMeans, classification_error_rate
+from sparsekm import L0KMeans, SparseKMeans, classification_error_rate
 from sparsekm.annotation.stability import draw_half
 from sparsekm.cluster.matrices.scaled_data import ScaledData
+from sparsekm.tuning.candidates import first_start
 from sparsekm.tuning.fold_fits import (
     N_FOLDS,
     N_REPEATS,
-    STARTS,
+    Folds,
     check_groups,
     draw_folds,
-    fit_folds,
-    screened_start,
     space_blocks,
 )
 
@@ -49,37 +48,52 @@ def test_blocks_are_left_out_as_a_whole(n_blocks):
         assert not set(blocks[fold]) & set(np.delete(blocks, fold))
 
 
-@pytest.mark.parametrize(
-    ("start", "container"), [*[(start, np.asarray) for start in STARTS], ("screens", csr_array)]
-)
-def test_fits_do_not_depend_on_jobs_and_find_clear_clusters(X, start, container):
-    data = ScaledData.standardise(container(X))
-    done = []
-    asked = {"screening": "variance", "start": start, "seed": 1}
-    asked["progress"] = lambda *counts: done.append(counts)
-    one, two = (fit_folds(data, 3, n_jobs=n_jobs, **asked) for n_jobs in (1, 2))
-    assert done == 2 * [(number + 1, 50) for number in range(50)]
+def folds_of(data, n_jobs=1, screening="variance"):
+    """Leave each of 45 samples out once."""
+    estimator = L0KMeans(3, random_state=1, n_jobs=n_jobs)
+    left_out = draw_folds(45, seed=1)[:N_FOLDS]
+    return Folds(data, estimator, screening, None, np.arange(45), left_out)
+
+
+@pytest.mark.parametrize("container", [np.asarray, csr_array])
+def test_fits_do_not_depend_on_jobs_and_find_clear_clusters(X, container):
+    data, done = ScaledData.standardise(container(X)), []
+    one, two = (
+        folds_of(data, n_jobs).repeat(range(10), progress=lambda: done.append(1))
+        for n_jobs in (1, 2)
+    )
+    assert len(done) == 20
+    assert {name.start for name in one[0]} == {"components", "marginals", "equal components"}
     for first, second in zip(one, two, strict=True):
-        np.testing.assert_array_equal(first.labels, second.labels)
-        assert first.starts == second.starts
-        assert all(np.array_equal(*pair) for pair in zip(first.kept, second.kept, strict=True))
-        assert sorted([*first.drawn, *first.left_out]) == list(range(45))
-        assert first.labels.shape == (len(first.starts), 45)
-        assert all(set(range(24)) <= set(kept) for kept in first.kept if len(kept) >= 50)
-        assert classification_error_rate(TRUTH, first.labels[0]) == 0
+        assert first.keys() == second.keys()
+        for name, fold in first.items():
+            np.testing.assert_array_equal(fold.labels, second[name].labels)
+            np.testing.assert_array_equal(fold.kept, second[name].kept)
+            assert sorted([*fold.drawn, *fold.left_out]) == list(range(45))
+            assert fold.labels.shape == (1, 45)
+            if name.n_features >= 50:
+                assert set(range(24)) <= set(fold.kept[0])
+                assert classification_error_rate(TRUTH, fold.labels[0]) == 0
+        # Those that are asked for alone are the same.
+        few = folds_of(data).repeat([0], {"marginals": {("marginals", 2, False)}})[0]
+        ((name, fold),) = few.items()
+        np.testing.assert_array_equal(fold.labels, one[0][name].labels)
 
 
 def test_samples_that_are_left_out_have_no_part_in_a_fit(X):
+    def fit(data):
+        folds = folds_of(data)
+        return [*folds.repeat([0])[0].values(), folds.repeat_optima()[0]]
+
     # The other half of a fit, its z-scores, is that of all samples.
-    changed = ScaledData.standardise(X)
-    settings = {"screening": "variance", "seed": 1, "n_jobs": 1}
-    before = fit_folds(changed, 3, **settings)
+    data = ScaledData.standardise(X)
+    before, values = fit(data), data.X.copy()
     left_out = before[0].left_out
-    changed.X[left_out] = np.random.default_rng(1).normal(scale=9, size=(len(left_out), 130))
-    after = fit_folds(changed, 3, **settings)
-    drawn = before[0].drawn
-    np.testing.assert_array_equal(after[0].labels[:, drawn], before[0].labels[:, drawn])
-    assert all(np.array_equal(*pair) for pair in zip(after[0].kept, before[0].kept, strict=True))
+    values[left_out] = np.random.default_rng(1).normal(scale=9, size=(len(left_out), 130))
+    after = fit(ScaledData(values, data.location, data.scale))
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(other.labels[:, one.drawn], one.labels[:, one.drawn])
+        assert all(np.array_equal(*pair) for pair in zip(other.kept, one.kept, strict=True))
 
 
 def test_a_start_looks_at_the_features_that_rank_first(X):
@@ -88,7 +102,9 @@ def test_a_start_looks_at_the_features_that_rank_first(X):
     factor = 0.1 * (rng.normal(size=(45, 1)) + 0.2 * rng.normal(size=(45, 250)))
     data = ScaledData.standardise(np.hstack([factor, 3 * X, 3 * rng.normal(size=(45, 90))]))
     rates = {
-        screening: classification_error_rate(TRUTH, screened_start(data, 3, screening, 0))
+        screening: classification_error_rate(
+            TRUTH, first_start(folds_of(data, screening=screening).whole)
+        )
         for screening in ("variance", "all")
     }
     assert rates["variance"] == 0

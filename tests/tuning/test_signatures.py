@@ -8,8 +8,9 @@ from sparsekm.cluster.matrices.matrix import feature_scores
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.tuning.feature_ranking import count_differing
-from sparsekm.tuning.fold_fits import N_REPEATS, agreement, draw_folds
-from sparsekm.tuning.separation import LEAST_AGREEMENT, MatchedFold, find_signatures
+from sparsekm.tuning.fold_fits import N_REPEATS, draw_folds
+from sparsekm.tuning.partitions import MatchedFold, agreement
+from sparsekm.tuning.signatures import LEAST_AGREEMENT, find_signatures
 
 TRUTH = np.repeat([0, 1, 2], 20)
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from sparsekm.metrics import classification_error_rate
-from sparsekm.tuning.fold_fits import (
+from sparsekm.tuning.partitions import (
     agreement,
     coassociation,
     consensus_partition,
