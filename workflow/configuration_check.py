@@ -40,7 +40,7 @@ REMOVED = {
     "simulation.preview": "`snakemake paper` runs the experiments, a default run none",
     "theory": "the settings of `snakemake theory` are constants of its code",
     "tuning.counts": "n_clusters: auto tries numbers up to a seventh of the samples, at most 12",
-    "tuning.criterion": "the gap chooses the sparsity of l0 and l1, a consensus that of sparse",
+    "tuning.criterion": "the gap chooses the sparsity of l0 and l1, the judge that of sparse",
     "tuning.evidence_references": "separation.csv of the method sparse is the test for clusters",
     "tuning.evidence_samples": "separation.csv of the method sparse is the test for clusters",
     "tuning.resamplings": "the method sparse fits five repeats of ten folds",

@@ -174,7 +174,7 @@ def predict_samples(
     limits, at_home = known.limits(has)
     said.append(f"{at_home:.1%} of the run's own samples are nearest to their own cluster")
     if not known.fit.attributes.get("has_clusters", True):
-        said.append("no clusters of the run stand apart: other samples may be clustered otherwise")
+        said.append("the run found no separate groups: other samples may be clustered otherwise")
     table = _decide(known.measure(values.to_numpy()), limits)
     table.insert(0, "sample", raw.samples or [f"sample{at + 1}" for at in range(len(table))])
     n_none = int(table["none_of_them"].sum())

@@ -44,6 +44,8 @@ from sparsekm.tuning.separation import (
 )
 from sparsekm.tuning.signatures import Signature, find_signatures
 
+# Beyond so many clusters more than there were separated groups so far, the leader alone is tried.
+PATIENCE = 3
 # The most clusters tried, and the fewest samples for each.
 MOST_CLUSTERS = 12
 SAMPLES_PER_CLUSTER = 7
@@ -215,9 +217,11 @@ def choose_fit(
         return _describe(judge, trials, price, n_numbers > 1, selection)
     numbers = range(2, most_clusters(len(fitted), int(estimator.min_cluster_size)) + 1)
     half = max(1.0, len(numbers) / 2)
-    tried = []
+    tried: list[Trials] = []
+    most = 1
     for n_clusters in numbers:
-        tried.append(judge.choose(n_clusters, half))
+        tried.append(judge.choose(n_clusters, half, alone=n_clusters > most + PATIENCE))
+        most = max(most, tried[-1].n_groups(half))
         if progress is not None:
             progress(len(tried), len(numbers))
     table = _choose_number(tried, half)
@@ -232,7 +236,7 @@ def _choose_number(tried: Sequence[Trials], half: float) -> pd.DataFrame:
     rows, alone = [], [1]
     for trials in tried:
         group = trials.best.group(half * trials.factor)
-        n_clusters, n_groups = len(group), int(group.max()) + 1
+        n_clusters, n_groups = len(group), trials.n_groups(half)
         shown = group if n_groups > 1 else np.arange(n_clusters)
         rows.append((n_clusters, n_groups, trials.best.reproducibility(shown), _join_digits(group)))
         every = pay_for(trials.best.pairs, len(tried) * trials.factor)["p_adjusted"]

@@ -90,6 +90,10 @@ class Trials:
     factor: float  # by which the p-values of the best are multiplied
     judged: Sequence[tuple[Trial, float]]  # all of them, with their factors
 
+    def n_groups(self, price: float) -> int:
+        """Count the separated groups of the best."""
+        return self.best.n_groups(price * self.factor)
+
     def tabulate(self, price: float) -> pd.DataFrame:
         """Tabulate them, see `SparseKMeans.search_results_`."""
         rows = []
@@ -123,8 +127,10 @@ class Judge:
         """The samples that are not fitted."""
         return np.setdiff1d(np.arange(self.folds.data.X.shape[0]), self.folds.fitted)
 
-    def choose(self, n_clusters: int, price: float, progress: Any = None) -> Trials:
-        """Judge the leader, and the others if one of them could take its place.
+    def choose(
+        self, n_clusters: int, price: float, progress: Any = None, *, alone: bool = False
+    ) -> Trials:
+        """Judge the leader and, if not `alone`, the others if one of them could take its place.
 
         They are judged on the first repeat of the folds, and those that come close on all.
         """
@@ -143,7 +149,8 @@ class Judge:
         if folds.sparsity is None:
             first = self._settle(folds, first, price * own)
         trials = Trials(first, own, [(first, own)])
-        if first.n_groups(price * own) < n_clusters or first.agreement < 1 - MARGIN:
+        is_sure = first.n_groups(price * own) == n_clusters and first.agreement >= 1 - MARGIN
+        if not (is_sure or alone):
             trials = self._compare(folds, fits, first, price, count)
         count(total - done)
         return trials
@@ -222,7 +229,7 @@ class Judge:
         fit = folds.whole.settle(trial.fit)
         if fit is trial.fit:
             return trial
-        settled = self._refine(folds, trial, fit, np.arange(folds.estimator.n_clusters))
+        settled = self._refine(folds, trial, fit, [f.own[f.drawn] for f in trial.matched])
         loses = settled.n_groups(factor) < trial.n_groups(factor)
         return trial if loses or settled.agreement < trial.agreement - SETTLING_LOSS else settled
 
@@ -236,13 +243,15 @@ class Judge:
         start = group[trial.fit.labels[0]].astype(np.int32)
         count = count_units(trial.kept, folds.data.unit_numbers)
         fit = folds.whole.settle(folds.whole.fit(start, count))
-        joined = self._refine(folds, trial, fit, group)
+        labels = [fold.join(group).complete(folds.data.X) for fold in trial.matched]
+        joined = self._refine(folds, trial, fit, labels)
         is_kept = joined.n_groups(factor) == n_joined
         return (joined, np.arange(n_joined)) if is_kept else (trial, group)
 
-    def _refine(self, folds: Folds, trial: Trial, fit: SparsityPath, group: np.ndarray) -> Trial:
-        """Judge a fit that went on from joined clusters of a trial, as its folds then do."""
-        labels = [fold.join(group).complete(folds.data.X) for fold in trial.matched]
+    def _refine(
+        self, folds: Folds, trial: Trial, fit: SparsityPath, labels: Sequence[np.ndarray]
+    ) -> Trial:
+        """Judge a fit that went on from that of a trial, as its folds do from their labels."""
         kept = [fold.kept for fold in trial.matched]
         return self.judge(trial.candidate, fit, folds.refine(trial.folds, labels, kept))
 

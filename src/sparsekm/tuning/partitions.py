@@ -106,6 +106,7 @@ class MatchedFold(NamedTuple):
     left_out: np.ndarray
     labels: np.ndarray  # (n,): those of the result; -1 where a cluster has no match
     kept: np.ndarray  # (n_kept,): features of non-zero weight
+    own: np.ndarray  # (n,): the labels before they were named
 
     def join(self, group: np.ndarray) -> MatchedFold:
         """Return the fold with each cluster renamed after its group."""
@@ -114,10 +115,10 @@ class MatchedFold(NamedTuple):
     def complete(self, X: np.ndarray | csr_array) -> np.ndarray:
         """Return the clusters of the samples drawn, the nearest where there was no match."""
         own = self.labels[self.drawn]
-        if (own >= 0).all():
+        known = own >= 0
+        if known.all() or not known.any():
             return own
         part = as_dense(X[:, self.kept])[self.drawn]
-        known = own >= 0
         centers = cluster_centers(part[known], own[known], int(own.max()) + 1)
         distances = np.square(part[:, None] - centers).sum(axis=2)
         return np.where(known, own, np.nan_to_num(distances, nan=np.inf).argmin(axis=1))
@@ -132,7 +133,7 @@ def match_folds(labels: np.ndarray, folds: Sequence[FoldFit]) -> list[MatchedFol
     for drawn, left_out, partitions, kept, _ in folds:
         best = int(agreement(labels[drawn], partitions[:, drawn]).argmax())
         own = match_clusters(labels, partitions[best], drawn, mostly=True)
-        matched.append(MatchedFold(drawn, left_out, own, kept[best]))
+        matched.append(MatchedFold(drawn, left_out, own, kept[best], partitions[best]))
     return matched
 
 

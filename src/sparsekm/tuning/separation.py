@@ -7,6 +7,7 @@ mode can explain (see `one_mode_p`). The test cannot distinguish batches from cl
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -49,8 +50,12 @@ def refit_folds(
     for left_out in folds:
         drawn = np.setdiff1d(fitted, left_out)
         again = clone(estimator).fit(X[drawn])
-        own = match_clusters(labels, again.predict(X), drawn, mostly=True)
-        matched.append(MatchedFold(drawn, left_out, own, again.get_support(indices=True)))
+        own = again.predict(X)
+        named, kept = (
+            match_clusters(labels, own, drawn, mostly=True),
+            again.get_support(indices=True),
+        )
+        matched.append(MatchedFold(drawn, left_out, named, kept, own))
     return matched
 
 
@@ -179,6 +184,7 @@ def could_tell(
     return any(p * len(table) * factor <= LEVEL for p in least)
 
 
+@cache
 def one_mode_p(n_middle: int, n_a: int, n_b: int) -> float:
     """Compute the p-value of the samples in the middle and at both ends, if there is one mode.
 
