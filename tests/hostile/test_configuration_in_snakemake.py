@@ -69,7 +69,7 @@ UNREADABLE = [
     (CHAIN.encode(), ", line 49, column 12: settings should not nest deeper than 50."),
     (b"seed: 1\na: &a [*a]\n", ", line 2, column 8: *a should not contain itself."),
     (b"a: &a\n  b: {c: [*a]}\n", ", line 2, column 11: *a should not contain itself."),
-    (b"# \n" * 2**19, ": a configuration should have at most 1,048,576 bytes."),
+    (b"# \n" * 2**19, ": should be a file of at most 1,048,576 bytes."),
     (b"__use_yte__: true\n?print('ran'): 1\n", ": __use_yte__ should be left out"),
 ]
 

@@ -59,9 +59,9 @@ def compose(
 def is_edited(file: Path) -> bool:
     """Tell whether a configuration has changed since the command wrote it."""
     # Neither what is not UTF-8 nor what is not read was written by the command.
-    if file.stat().st_size > MOST_BYTES:
-        return True
-    text, _, digest = file.read_text(encoding="utf-8", errors="replace").partition(_MARK)
+    is_short = file.stat().st_size <= MOST_BYTES
+    whole = file.read_text(encoding="utf-8", errors="replace") if is_short else ""
+    text, _, digest = whole.partition(_MARK)
     return digest.strip() != _digest(text)
 
 
@@ -108,14 +108,10 @@ MOST_LETTERS = 3000
 
 def read_configuration(file: Path) -> dict[str, Any]:
     """Return the settings in a YAML file; a mistake is named with its line and column."""
-    if file.exists() and not file.is_file():
-        raise InputError(f"{file}: should be a file.")
+    if file.exists() and not (file.is_file() and file.stat().st_size <= MOST_BYTES):
+        raise InputError(f"{file}: should be a file of at most {MOST_BYTES:,} bytes.")
     try:
-        with file.open("rb") as opened:
-            body = opened.read(MOST_BYTES + 1)
-        if len(body) > MOST_BYTES:
-            raise InputError(f"{file}: a configuration should have at most {MOST_BYTES:,} bytes.")
-        settings = _PlainLoader(body.decode()).get_single_data()
+        settings = _PlainLoader(file.read_text(encoding="utf-8")).get_single_data()
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"{file}{_describe(error)}") from error
     settings = {} if settings is None else settings

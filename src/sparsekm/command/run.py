@@ -123,7 +123,7 @@ def _taken_names(place: Path) -> set[str]:
     return {str(name).lower() for name in names}
 
 
-def _environment(empty: Path) -> dict[str, str]:
+def _environment(empty: str) -> dict[str, str]:
     """Return the environment of Snakemake and its jobs, which load nothing from their folder."""
     own = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
     own |= {"MPLBACKEND": "Agg", "PYTHONSAFEPATH": "1"}
@@ -134,12 +134,12 @@ def _environment(empty: Path) -> dict[str, str]:
     # libraries have caches for this run alone: they run code that they find in a cache.
     try:
         usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        if not usual.is_absolute():
-            raise FileNotFoundError
+        # A relative one would be in the folder of the run.
+        usual.relative_to("/")
         usual.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=usual).close()
-    except (OSError, RuntimeError):
-        own |= dict.fromkeys(("XDG_CACHE_HOME", "HOME"), str(empty))
+    except (OSError, RuntimeError, ValueError):
+        own |= dict.fromkeys(("XDG_CACHE_HOME", "HOME"), empty)
     return os.environ | own
 
 
@@ -147,9 +147,8 @@ def _clear_stale_lock(place: Path, folder: Path) -> None:
     """Remove the lock of a Snakemake that was killed, or refuse if one may be working."""
     script = [sys.executable, str(place / "scripts" / "clear_stale_lock.py")]
     with tempfile.TemporaryDirectory(prefix="sparsekm-") as empty:
-        done = subprocess.run(script, cwd=folder, env=_environment(Path(empty)), check=False)
-    if done.returncode:
-        raise CommandError("nothing was changed, because of the lock named above.")
+        if subprocess.run(script, cwd=folder, env=_environment(empty), check=False).returncode:
+            raise CommandError("nothing was changed, because of the lock named above.")
 
 
 def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -> int:
@@ -165,7 +164,7 @@ def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -
         # Snakemake looks where it starts for a profile of any name that it is given.
         tempfile.TemporaryDirectory(prefix="sparsekm-", ignore_cleanup_errors=True) as empty,
     ):
-        sink, environment = hidden if options.quiet else None, _environment(Path(empty))
+        sink, environment = hidden if options.quiet else None, _environment(empty)
         status = run_group(command, cwd=empty, env=environment, stdout=sink, stderr=sink)
         if status and options.quiet:
             hidden.seek(0)
