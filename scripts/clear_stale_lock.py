@@ -67,7 +67,7 @@ def main() -> None:
         return
     folder = Path.cwd().resolve()
     # One process at a time: no other must take the lock between this check and its removal.
-    with open_to_append(LOCKS.parent / "clear_stale_lock") as turn:
+    with open_to_append(LOCKS.parent / "sparsekm" / "clear_stale_lock") as turn:
         lock_file(turn)
         if not LOCKS.is_dir() or not any(LOCKS.iterdir()):
             return
