@@ -15,7 +15,7 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from sparsekm.io.atomic import SUPPORTED, is_supported, lock_file
+from sparsekm.io.atomic import SUPPORTED, is_supported, lock_file, open_to_append
 
 LOCKS = Path(".snakemake/locks")
 # Types of file systems that several machines may share.
@@ -67,7 +67,7 @@ def main() -> None:
         return
     folder = Path.cwd().resolve()
     # One process at a time: no other must take the lock between this check and its removal.
-    with (LOCKS.parent / "clear_stale_lock").open("a") as turn:
+    with open_to_append(LOCKS.parent / "sparsekm" / "clear_stale_lock") as turn:
         lock_file(turn)
         if not LOCKS.is_dir() or not any(LOCKS.iterdir()):
             return

@@ -19,9 +19,12 @@ from pathlib import Path
 # which cannot install the package from a relative path.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from sparsekm.io.atomic import lock_file, remove_unfinished
+from sparsekm.io.atomic import lock_file, open_to_append, remove_unfinished
 from sparsekm.io.input_error import shorten
 from sparsekm.pipeline.workflow_files import name_job, record_files
+from sparsekm.runtime.unread_settings import leave_unread
+
+leave_unread()
 
 _SECONDS_BETWEEN_LINES = 5
 _SECONDS_OF_PACE = 60
@@ -85,7 +88,7 @@ def wait_for_turn(log: Path, job: str):
     A job outlives a Snakemake that was killed. If it finished after the job that replaced it,
     perhaps with other settings, its files would be taken for those of the new job.
     """
-    turn = log.open("a")
+    turn = open_to_append(log)
     if not lock_file(turn, wait=False):
         tell_user(f"{job}: waiting for the same job of an earlier run, which still writes {log}")
         lock_file(turn)
@@ -118,7 +121,6 @@ def run(main, snakemake) -> None:
         written=LEAST.written + max(of_job.mem_mb, getattr(of_job, "disk_mb", 0)) * mebibyte,
     )
     try:
-        log.parent.mkdir(parents=True, exist_ok=True)
         file = next(iter(snakemake.input), name)
         run_bounded(file, lambda: _work(main, snakemake, name, log), limits)
     except Exception as error:
@@ -128,7 +130,7 @@ def run(main, snakemake) -> None:
                 f" Or allow the job more: --set-resources {snakemake.rule}:mem_mb=N (or runtime)."
             )
             # The process that died could not say so.
-            with contextlib.suppress(OSError), log.open("a") as opened:
+            with contextlib.suppress(OSError), open_to_append(log) as opened:
                 opened.write(f"{line}\n")
         tell_user(f"ERROR in {name}: {line} (log: {log})")
         sys.exit(1)

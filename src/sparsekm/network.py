@@ -22,7 +22,8 @@ import requests
 import urllib3
 
 from sparsekm import __version__
-from sparsekm.io.atomic import write_bytes
+from sparsekm.io.atomic import open_to_append, write_bytes
+from sparsekm.io.input_error import hide_secrets
 
 T = TypeVar("T")
 
@@ -128,7 +129,11 @@ class Downloader:
                     _check_status(response, url)
                     return _read(response, url, most)
                 address = urljoin(address, response.headers["Location"])
-        raise RefusedError(f"{url}: redirects should be <= {MOST_REDIRECTS}, the last to {address}")
+                if url.startswith("https:") and not address.startswith("https:"):
+                    raise RefusedError(f"{url}: redirects should lead to https:// addresses.")
+        raise RefusedError(
+            f"{url}: redirects should be <= {MOST_REDIRECTS}, the last to {hide_secrets(address)}"
+        )
 
 
 class _Session(requests.Session):
@@ -246,8 +251,7 @@ class Received:
             about = ("ok", len(body), sha256(body).hexdigest())
         now = datetime.now(UTC).isoformat(timespec="seconds")
         record = dict(zip(self._KEYS, (file, url, *about, now), strict=True))
-        self._folder.mkdir(parents=True, exist_ok=True)
         self._records[file] = record
         # The line end comes first, so that half a line of a job that was killed spoils no other.
-        with self._lines.open("a", encoding="utf-8") as opened:
+        with open_to_append(self._lines) as opened:
             opened.write("\n" + json.dumps(record))

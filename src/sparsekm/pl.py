@@ -40,6 +40,7 @@ from sparsekm.figures.style import (
     figure_style,
     short_name,
 )
+from sparsekm.io.atomic import refuse_to_replace
 from sparsekm.tl import check_anndata, check_name, read_values
 from sparsekm.tuning.gap_search import GapSearch
 
@@ -292,7 +293,9 @@ def _finish(
     if save is None:
         save = _scanpy_setting("autosave", False)
     if save is not False and save is not None:
-        figure.savefig(_file(name, save), bbox_inches="tight")
+        file = _file(name, save)
+        refuse_to_replace(file)
+        figure.savefig(file, bbox_inches="tight")
     if return_fig:
         return figure
     if not (_scanpy_setting("autoshow", True) if show is None else show):

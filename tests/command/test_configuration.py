@@ -5,6 +5,7 @@ from pathlib import Path
 import hypothesis
 import hypothesis.strategies as st
 import jsonschema
+import pytest
 import yaml
 from configuration_reader import configuration_check
 
@@ -67,12 +68,20 @@ def test_names_of_data_sets_come_from_files_and_those_nearby_are_relative(tmp_pa
     assert table_path(tmp_path / "deep" / "out", tmp_path / "t.csv") == f"{tmp_path}/t.csv"
 
 
-def test_caches_stay_where_the_user_has_them_or_without_a_home_in_the_run(tmp_path, monkeypatch):
+def test_caches_stay_where_the_user_has_them_or_without_a_home_last_one_run(tmp_path, monkeypatch):
+    empty = tmp_path / "empty"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "new" / "cache"))
-    assert _environment(tmp_path / "run")["XDG_CACHE_HOME"] == str(tmp_path / "new" / "cache")
-    assert not (tmp_path / "run").exists()
+    assert _environment(str(empty))["XDG_CACHE_HOME"] == str(tmp_path / "new" / "cache")
+    # Where it is, would depend on the folder.
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    assert _environment(str(empty))["XDG_CACHE_HOME"] == str(empty)
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/dev/null/none")
-    found = _environment(tmp_path / "run")["XDG_CACHE_HOME"]
-    assert found == str(tmp_path / "run/.snakemake/sparsekm/cache")
-    assert Path(found).is_dir()
+    found = _environment(str(empty))
+    assert found["XDG_CACHE_HOME"] == found["HOME"] == str(empty)
+
+
+@pytest.mark.parametrize("name", ["PATH", "PYTHONPATH", "LD_LIBRARY_PATH"])
+def test_nothing_is_searched_for_in_the_folder_of_the_run(tmp_path, monkeypatch, name):
+    monkeypatch.setenv(name, ":/opt/lab:.:bin")
+    assert _environment(str(tmp_path))[name] == "/opt/lab"

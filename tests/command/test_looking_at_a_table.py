@@ -64,7 +64,7 @@ def test_guesses_are_said_aloud_and_quiet_says_nothing(run, capsys):
         (["nowhere.csv"], "nowhere.csv: no such file", None),
         (["nowhere.yaml"], "nowhere.yaml: no such file", None),
         (["bad.yaml"], "bad.yaml, line 2, column 1: found character", None),
-        (["folder.yaml"], "folder.yaml: is a directory.", None),
+        (["folder.yaml"], "folder.yaml: should be a file of at most 1,048,576 bytes.", None),
         (["tumours.csv", "--output", "a\nb"], "the path should be printable text", None),
         (["tumours.csv", "--output", "a{1}"], "a{1}: the path should have no braces", None),
         (["a<b>.csv"], "a<b>.csv: the path should have no name in angle brackets", None),

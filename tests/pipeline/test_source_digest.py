@@ -209,3 +209,8 @@ def test_a_job_is_recorded_with_its_log_and_its_benchmark_and_nothing_is_forgott
     assert sorted(file.name for file in folder.iterdir()) == ["a_scores.svg", "mine.png"]
     assert Path("results/report.html").exists()
     assert "results/figures/b_scores.svg" in recorded_files(here)
+    # A record that somebody else wrote names nothing outside the folder.
+    Path("mine.txt").touch()
+    record_files(log, ["results/figures/../../mine.txt", "results/figures/.."])
+    replace_recorded(log, folder, [])
+    assert Path("mine.txt").exists()

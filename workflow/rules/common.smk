@@ -14,6 +14,7 @@ from sparsekm.annotation import address_name, is_address
 from sparsekm.atlas.phantom import get_size
 from sparsekm.atlas import SOURCES
 from sparsekm.io.atomic import SUPPORTED, is_supported
+from sparsekm.io.input_error import hide_secrets
 from sparsekm.pipeline.bounded_process import run_bounded
 from sparsekm.pipeline.provenance import input_digest, source_digest
 from sparsekm.pipeline.registry import METHODS

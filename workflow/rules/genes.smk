@@ -58,7 +58,7 @@ rule collect_gene_sets:
         **needs(memory=(1100, 20), minutes=(60, 0)),
         downloads=int(bool(SETS_ADDRESS)),
     params:
-        url=SETS_ADDRESS,
+        url=SETS_ADDRESS and SHOWN_SETS,
         identifier=IDENTIFIER,
         content=lambda wildcards: content(None if SETS_ADDRESS else OWN_SETS),
     script:

@@ -39,6 +39,13 @@ SETS_ADDRESS = OWN_SETS if is_address(OWN_SETS or "") else None
 COLLECTED_SETS = "data/raw/gene_sets.gmt"
 if SETS_ADDRESS:
     COLLECTED_SETS = f"data/raw/fetched/{address_name(SETS_ADDRESS)}"
+    # Only the job that downloads gets its password and query. Snakemake stores parameters, and writes
+    # the configuration into scripts; a host's configuration is its own, and is read several times.
+    os.environ |= {"SPARSEKM_GENE_SETS": SETS_ADDRESS}
+SHOWN_SETS = _CHOSEN["path"] and hide_secrets(_CHOSEN["path"])
+ANNOTATION = ANNOTATION | {"gene_sets": _CHOSEN | {"path": SHOWN_SETS}}
+if not workflow.modifier.skip_configfile:
+    config["annotation"] = ANNOTATION
 # How the gene sets name genes.
 IDENTIFIER = _CHOSEN["identifier"] if OWN_SETS else "symbol"
 

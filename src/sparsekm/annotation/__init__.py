@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-from urllib.parse import unquote, urlsplit
+from hashlib import sha256
 
 
 def address_name(url: str) -> str:
-    """Return the file name at the end of an address."""
-    name = PurePosixPath(unquote(urlsplit(url).path)).name
-    if not name or "/" in name or name in (".", ".."):
-        raise ValueError(f"url={url!r} should end in the name of a file.")
-    return name
+    """Return the file name of the download from an address: a digest of it.
+
+    Another password or query is another address, which may give another file; it is not shown.
+    """
+    return f"{sha256(url.encode()).hexdigest()[:16]}.gmt"
 
 
 def is_address(path: str) -> bool:

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
@@ -58,8 +58,10 @@ def compose(
 
 def is_edited(file: Path) -> bool:
     """Tell whether a configuration has changed since the command wrote it."""
-    # What is not UTF-8 was not written by the command.
-    text, _, digest = file.read_text(encoding="utf-8", errors="replace").partition(_MARK)
+    # Neither what is not UTF-8 nor what is not read was written by the command.
+    is_short = file.stat().st_size <= MOST_BYTES
+    whole = file.read_text(encoding="utf-8", errors="replace") if is_short else ""
+    text, _, digest = whole.partition(_MARK)
     return digest.strip() != _digest(text)
 
 
@@ -96,11 +98,21 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+MOST_BYTES = 2**20
+"""Largest configuration that is read; a thousand matrices with all settings have half of it."""
+MOST_VALUES = 100_000
+MOST_DEPTH = 50
+MOST_LETTERS = 3000
+"""Limits of a configuration and of a text in it; a number of as many digits can be printed."""
+
+
 def read_configuration(file: Path) -> dict[str, Any]:
     """Return the settings in a YAML file; a mistake is named with its line and column."""
+    if file.exists() and not (file.is_file() and file.stat().st_size <= MOST_BYTES):
+        raise InputError(f"{file}: should be a file of at most {MOST_BYTES:,} bytes.")
     try:
         settings = _PlainLoader(file.read_text(encoding="utf-8")).get_single_data()
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"{file}{_describe(error)}") from error
     settings = {} if settings is None else settings
     if not isinstance(settings, dict):
@@ -119,8 +131,6 @@ def _describe(error: Exception) -> str:
             return f": {str(error.strerror).lower()}."
         case UnicodeDecodeError():
             return f": byte {error.start + 1} is not UTF-8: save the file as UTF-8."
-        case RecursionError():
-            return ": the settings are nested too deeply."
     mark = getattr(error, "problem_mark", None)
     place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
     problem = getattr(error, "problem", None) or reason_of(error)
@@ -131,13 +141,41 @@ def _describe(error: Exception) -> str:
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """Reads plain YAML: tags are refused, and keys that occur twice, of which one would be lost."""
+    """Reads plain YAML: tags are refused, and keys that occur twice, of which one would be lost.
+
+    An alias counts as what it stands for, and nothing is expanded before it was counted: ten
+    aliases of ten aliases, ten times over, are ten billion values in a few lines.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        # Of the document and each open node: the number of values in it, and how deep they nest.
+        self._open = [[0, 0]]
+        self._of_anchor: dict[str, list[int]] = {}
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         event = self.peek_event()
+        own, place = [1, 1], event.start_mark
         if getattr(event, "tag", None) is not None:
-            _refuse(f"the tag {event.tag} has no meaning here", event.start_mark)
-        return super().compose_node(parent, index)
+            _refuse(f"the tag {event.tag} has no meaning here", place)
+        if isinstance(event, yaml.AliasEvent):
+            own = self._of_anchor.get(event.anchor, own)
+            if any(own is above for above in self._open):
+                _refuse(f"*{event.anchor} should not contain itself", place)
+        elif event.anchor is not None:
+            self._of_anchor[event.anchor] = own
+        above = self._open[-1]
+        if len(self._open) - 1 + own[1] > MOST_DEPTH:
+            _refuse(f"settings should not nest deeper than {MOST_DEPTH}", place)
+        if len(getattr(event, "value", "")) > MOST_LETTERS:
+            _refuse(f"a text should have at most {MOST_LETTERS:,} letters", place)
+        self._open.append(own)
+        node = super().compose_node(parent, index)
+        self._open.pop()
+        above[:] = above[0] + own[0], max(above[1], own[1] + 1)
+        if above[0] > MOST_VALUES:
+            _refuse(f"a configuration should have at most {MOST_VALUES:,} values", place)
+        return node
 
     def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
@@ -148,8 +186,14 @@ class _PlainLoader(yaml.SafeLoader):
             seen.add(key.value if isinstance(key, yaml.ScalarNode) else None)
         return node
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except ValueError as error:
+            _refuse(reason_of(error), node.start_mark)
 
-def _refuse(problem: str, mark: yaml.Mark) -> None:
+
+def _refuse(problem: str, mark: yaml.Mark) -> NoReturn:
     raise yaml.composer.ComposerError(problem=problem, problem_mark=mark)
 
 

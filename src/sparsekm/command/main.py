@@ -14,6 +14,7 @@ from sparsekm.command.refusals import CommandError
 from sparsekm.command.signals import Stopped, stoppable
 from sparsekm.io.table_settings import TABLE_SETTINGS, VALUE_SETTINGS, add_options, options_in
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
+from sparsekm.runtime.unread_settings import leave_unread
 
 # Packages of the extra `workflow` without which a run cannot start.
 _NEEDED = ("anndata", "h5py", "jinja2", "jsonschema", "matplotlib", "psutil", "snakemake", "yaml")
@@ -37,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         # A terminal of another encoding shows the names that it lacks characters for as escapes.
         stream.reconfigure(errors="backslashreplace")
+    leave_unread()
     # An empty entry of PYTHONPATH is this folder, whose files are the user's and not modules.
     sys.path[:] = [path for path in sys.path if Path(path).absolute() != Path.cwd()]
     options = _parser().parse_args(arguments)

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from sparsekm.command.configuration import is_edited
-from sparsekm.io.atomic import lock_file, write_text
+from sparsekm.io.atomic import lock_file, open_to_append, refuse_to_replace, write_text
+from sparsekm.io.input_error import hide_secrets
 from sparsekm.io.table_settings import TABLE_SETTINGS
 from sparsekm.pipeline.workflow_files import read_patterns, recorded_files, walk_folders
 
@@ -60,9 +61,11 @@ def refuse_to_write(
         )
     recorded = recorded_files(folder)
     pattern = _pattern(settings, place)
-    theirs = [
-        path for path in walk_folders(folder) if pattern.fullmatch(path) and path not in recorded
-    ]
+    ours = [path for path in walk_folders(folder) if pattern.fullmatch(path)]
+    notes = (path for path in (folder / _OWN_FOLDER).rglob("*") if not path.is_dir())
+    for path in (*(folder / path for path in ours), *notes):
+        refuse_to_replace(path)
+    theirs = [path for path in ours if path not in recorded]
     if theirs:
         raise CommandError(
             f"{_name_some(folder, theirs)}: would be overwritten, but no run recorded having made "
@@ -109,15 +112,14 @@ def _note_of(file: Path) -> Path:
 
 def note_run(file: Path, settings: Mapping[str, Any]) -> None:
     """Record which configuration makes the results of its folder."""
-    write_text(json.dumps({"file": file.name, "settings": settings}, default=str), _note_of(file))
+    note = json.dumps({"file": file.name, "settings": settings}, default=str)
+    write_text(hide_secrets(note), _note_of(file))
 
 
 @contextmanager
 def take_turn(folder: Path) -> Iterator[None]:
     """Hold the folder for this run, or refuse if another one is starting or working there."""
-    own = folder / _OWN_FOLDER
-    own.mkdir(parents=True, exist_ok=True)
-    with (own / "turn").open("a") as turn:
+    with open_to_append(folder / _OWN_FOLDER / "turn") as turn:
         if not lock_file(turn, wait=False):
             raise CommandError(
                 f"{short_path(folder)}: another run is working there. Wait for it to end."
@@ -169,4 +171,4 @@ def _flatten(settings: Mapping[str, Any], name: str = "") -> Iterator[tuple[str,
         if isinstance(value, Mapping):
             yield from _flatten(value, f"{name}{key}.")
         else:
-            yield f"{name}{key}", json.dumps(value, ensure_ascii=False, default=str)
+            yield f"{name}{key}", hide_secrets(json.dumps(value, ensure_ascii=False, default=str))

@@ -123,31 +123,32 @@ def _taken_names(place: Path) -> set[str]:
     return {str(name).lower() for name in names}
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    """Return the environment of Snakemake and its jobs, which import nothing from their folder."""
-    # A relative entry, such as the empty one of PYTHONPATH=:/opt/lab, would be a place there.
-    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+def _environment(empty: str) -> dict[str, str]:
+    """Return the environment of Snakemake and its jobs, which load nothing from their folder."""
     own = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
     own |= {"MPLBACKEND": "Agg", "PYTHONSAFEPATH": "1"}
-    own["PYTHONPATH"] = os.pathsep.join(filter(os.path.isabs, entries))
-    # In a container there may be no home, no known user, or a home that cannot be written to:
-    # then libraries keep their caches in the folder of the run.
+    # A relative entry, such as the empty one of PYTHONPATH=:/opt/lab, would be a place there.
+    for name in {"PATH", "PYTHONPATH", "LD_LIBRARY_PATH"} & {*os.environ}:
+        own[name] = os.pathsep.join(filter(os.path.isabs, os.environ[name].split(os.pathsep)))
+    # In a container there may be no home, no known user, or a home that cannot be written to. Then
+    # libraries have caches for this run alone: they run code that they find in a cache.
     try:
         usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        # A relative one would be in the folder of the run.
+        usual.relative_to("/")
         usual.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=usual).close()
-    except (OSError, RuntimeError):
-        cache = folder.resolve() / ".snakemake" / "sparsekm" / "cache"
-        cache.mkdir(parents=True, exist_ok=True)
-        own |= dict.fromkeys(("XDG_CACHE_HOME", "HOME"), str(cache))
+    except (OSError, RuntimeError, ValueError):
+        own |= dict.fromkeys(("XDG_CACHE_HOME", "HOME"), empty)
     return os.environ | own
 
 
 def _clear_stale_lock(place: Path, folder: Path) -> None:
     """Remove the lock of a Snakemake that was killed, or refuse if one may be working."""
     script = [sys.executable, str(place / "scripts" / "clear_stale_lock.py")]
-    if subprocess.run(script, cwd=folder, env=_environment(folder), check=False).returncode:
-        raise CommandError("nothing was changed, because of the lock named above.")
+    with tempfile.TemporaryDirectory(prefix="sparsekm-") as empty:
+        if subprocess.run(script, cwd=folder, env=_environment(empty), check=False).returncode:
+            raise CommandError("nothing was changed, because of the lock named above.")
 
 
 def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -> int:
@@ -158,9 +159,13 @@ def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -
         *("--directory", str(folder), "--workflow-profile", str(place / "profiles" / "default")),
         *("--cores", options.cores, "--configfile", str(file)),
     ]
-    with tempfile.TemporaryFile("w+", errors="replace") as hidden:
-        sink = hidden if options.quiet else None
-        status = run_group(command, cwd=folder, env=_environment(folder), stdout=sink, stderr=sink)
+    with (
+        tempfile.TemporaryFile("w+", errors="replace") as hidden,
+        # Snakemake looks where it starts for a profile of any name that it is given.
+        tempfile.TemporaryDirectory(prefix="sparsekm-", ignore_cleanup_errors=True) as empty,
+    ):
+        sink, environment = hidden if options.quiet else None, _environment(empty)
+        status = run_group(command, cwd=empty, env=environment, stdout=sink, stderr=sink)
         if status and options.quiet:
             hidden.seek(0)
             sys.stderr.write(hidden.read())

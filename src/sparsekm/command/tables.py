@@ -14,6 +14,7 @@ from typing import Any
 
 from sparsekm.command.configuration import dataset_name
 from sparsekm.command.refusals import CommandError, short_path
+from sparsekm.io.atomic import refuse_to_replace
 from sparsekm.io.readers.reader import ReadingSize, measure_matrix
 from sparsekm.io.table_settings import (
     VALUE_SETTINGS,
@@ -69,6 +70,7 @@ def predict_table(options: Namespace) -> int:
     if not table.exists():
         raise CommandError(f"{table}: no such file.")
     output = options.output or Path(f"{dataset_name(table, set())}-clusters.csv")
+    refuse_to_replace(output)
     if output.resolve() == table.resolve() or (output.exists() and not options.force):
         raise CommandError(
             f"{short_path(output)}: exists and will not be overwritten. Choose another file with "

@@ -9,10 +9,13 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+
+from sparsekm.io.input_error import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,20 +26,54 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 _MARGIN = 2**20
 
 
+_KINDS = {
+    stat.S_IFLNK: "symbolic link",
+    stat.S_IFDIR: "folder",
+    stat.S_IFIFO: "named pipe",
+    stat.S_IFSOCK: "socket",
+}
+
+
+def refuse_to_replace(file: str | Path) -> None:
+    """Refuse to write where there is something other than a regular file; folders may be links."""
+    try:
+        kind = stat.S_IFMT(os.lstat(file).st_mode)
+    except OSError:
+        # Nothing is there, or writing will say why nothing can be.
+        return
+    if kind != stat.S_IFREG:
+        found = _KINDS.get(kind, "device")
+        raise InputError(
+            f"{file}: is a {found}; only a regular file is written to or replaced. Remove the "
+            f"{found}, or choose another file."
+        )
+
+
+def open_to_append(file: str | Path) -> IO[str]:
+    """Open a regular file to append lines or to lock it; file and folder are created."""
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    refuse_to_replace(file)
+    return Path(file).open("a", encoding="utf-8")
+
+
 @contextmanager
 def atomic_path(file: str | Path, n_bytes: int = 0) -> Iterator[Path]:
     """Yield a temporary path in the same folder, which is renamed to `file` if the block succeeds.
 
     So nobody ever sees a half-written file, and after an error an existing `file` is unchanged. The
-    path has the suffix of `file`, since some writers depend on it; the folder is created.
+    path has the suffix of `file`, since some writers depend on it; the folder is created. Anything
+    that is not a regular file, such as a link, is not replaced.
 
     `n_bytes` is the expected size, for writers such as HDF5 that fail badly when the disk fills up:
     without that much space, writing does not start. If the disk or a quota is full, the error is an
     OSError with ``errno.ENOSPC`` and the name of the file, whatever error the library raised.
     """
     file = Path(file)
+    refuse_to_replace(file)
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_name(f".{os.getpid()}.partial.{file.name}")
+    # Left by a killed process of this number, or put there by somebody else.
+    temporary.unlink(missing_ok=True)
     full = OSError(errno.ENOSPC, "No space left on device; make space and run again", str(file))
     if n_bytes and shutil.disk_usage(file.parent).free < n_bytes + _MARGIN:
         raise full

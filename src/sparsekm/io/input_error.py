@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 MOST_CHARACTERS = 1000
 """Maximum length of a message, since it may quote a value of any length."""
 
@@ -17,6 +19,27 @@ def escape_unprintable(text: str) -> str:
         letter if letter.isprintable() else letter.encode("unicode_escape").decode()
         for letter in text
     )
+
+
+# User, password and query of an address, or of the part of one that urllib3 quotes after "url: ".
+# A password may have a slash that should have been escaped.
+_SECRETS = re.compile(
+    r"""(\b[a-z][a-z0-9+.-]{0,20}://|\burl:\ )
+    (?:[^\s/?#'"]{0,2000}@ | [^\s/?#'"]{0,200}:(?!\d*[/?#'"\s])[^\s'"]{0,2000}@)?
+    ([^\s?#'"]*) (?:[?#](?:[^\s'"]*[^\s'":;,.)])?)?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def hide_secrets(text: str) -> str:
+    """Cut user, password and query out of every address in a text, which may be an address itself.
+
+    Examples
+    --------
+    >>> hide_secrets("https://me:secret@host.org/sets.gmt?token=secret: no such file.")
+    'https://host.org/sets.gmt: no such file.'
+    """
+    return _SECRETS.sub(r"\1\2", text)
 
 
 def shorten(text: str, most: int) -> str:

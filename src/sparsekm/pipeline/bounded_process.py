@@ -25,7 +25,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sparsekm.io.input_error import InputError, reason_of
+from sparsekm.io.input_error import InputError, hide_secrets, reason_of
 
 MOST_ANSWER = 2**24
 """Bytes of the longest answer that is taken from a child."""
@@ -137,8 +137,8 @@ def _answer(sender: Connection, work: Callable[[], Any], limits: Limits, scratch
         answer["limit"] += f" ({reason_of(error)})"
     except BaseException as error:
         if logging.root.handlers:
-            logging.error("%s", traceback.format_exc())
-        reason = " ".join(str(error).split()) or type(error).__name__
+            logging.error("%s", hide_secrets(traceback.format_exc()))
+        reason = hide_secrets(" ".join(str(error).split())) or type(error).__name__
         is_limit = getattr(error, "errno", None) == errno.EFBIG or "File too large" in reason
         answer = {"limit": f"wrote too much ({reason})"} if is_limit else {"error": reason}
     finally:

@@ -7,16 +7,24 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsekm.cluster.estimators import L1KMeans
-from sparsekm.tuning.sparse_kmeans import SparseKMeans
+from sparsekm.runtime.unread_settings import leave_unread
 
+
+def fit_once() -> None:
+    """Load the compiled functions, which happens when they are first called."""
+    from sparsekm.cluster.estimators import L1KMeans
+    from sparsekm.tuning.sparse_kmeans import SparseKMeans
+
+    X = np.random.default_rng(0).standard_normal((24, 12), dtype=np.float32)
+    X[:12, :4] += 4
+    for estimator in (SparseKMeans(2, n_jobs=1), L1KMeans(2, sparsity=2, n_jobs=1)):
+        with contextlib.suppress(Exception):
+            estimator.fit(X)
+
+
+leave_unread()
 for module in pkgutil.walk_packages([str(Path(__file__).parents[1])], "sparsekm."):
     # A module may need an extra that is not there; the job that needs it will say so.
     with contextlib.suppress(Exception):
         import_module(module.name)
-# Compiled functions are loaded when they are first called.
-X = np.random.default_rng(0).standard_normal((24, 12), dtype=np.float32)
-X[:12, :4] += 4
-for estimator in (SparseKMeans(2, n_jobs=1), L1KMeans(2, sparsity=2, n_jobs=1)):
-    with contextlib.suppress(Exception):
-        estimator.fit(X)
+fit_once()

@@ -88,7 +88,8 @@ def replace_recorded(log: Path, folder: str | Path, files: Iterable[str | Path])
     """Record files of a folder; what earlier runs of the job made there, but not this one, goes."""
     new = {Path(file).as_posix() for file in files}
     for old in _read(_RECORDS / log) - new:
-        if Path(old).is_relative_to(folder):
+        # A record from somebody else could name a file elsewhere, by "..".
+        if Path(os.path.normpath(old)).parent == Path(folder):
             Path(old).unlink(missing_ok=True)
     record_files(log, new)
 

@@ -3,6 +3,9 @@
 A kernel holds the code of the kernels it calls, but Numba looks only at its own file to decide
 whether one kept on disk is still good. Here its files are named after all the sources it can hold.
 Processes that start together compile each kernel once: one compiles, the others wait.
+
+Kept kernels are pickles: whoever writes them decides what runs. So only the environment can name a
+folder for them, as `NUMBA_CACHE_DIR`, and not a file in the folder that Python was started in.
 """
 
 from __future__ import annotations
@@ -19,11 +22,15 @@ from inspect import getfile
 from pathlib import Path
 
 from numba import njit
+from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.types import BaseNamedTuple
 
 _SHARED_FOLDERS = tuple(Path(__file__).parents[1] / room for room in ("cluster", "runtime"))
+
+# Settings of Numba that say where kernels are kept.
+_PLACES = ("CACHE_DIR", "CACHE_LOCATOR_CLASSES")
 
 
 @cache
@@ -43,7 +50,12 @@ class _NamedAfterSources(CompileResultCacheImpl):
 
     def __init__(self, function: Callable) -> None:
         self._folders = (*_SHARED_FOLDERS, Path(getfile(function)).parent)
-        super().__init__(function)
+        before = {name: getattr(config, name, "") for name in _PLACES}
+        try:
+            vars(config).update({name: os.environ.get(f"NUMBA_{name}", "") for name in _PLACES})
+            super().__init__(function)
+        finally:
+            vars(config).update(before)
 
     def get_filename_base(self, fullname: str, abiflags: str) -> str:
         return f"{super().get_filename_base(fullname, abiflags)}-{_digest_folders(*self._folders)}"
