@@ -5,19 +5,25 @@ functions: thread limits must be set before NumPy loads, and a failed import sho
 any other error.
 """
 
+import sys
+from pathlib import Path
+
+# Use the sources next to the scripts, which the rules digest. This also serves conda environments,
+# which cannot install the package from a relative path. Nothing is imported from the folder that a
+# job works in, nor from where Snakemake puts the scripts that it starts.
+_TEMPORARY = (".snakemake", "scripts")
+sys.path[:] = [
+    str(Path(__file__).resolve().parents[1] / "src"),
+    *(each for each in sys.path if Path(each).is_absolute() and Path(each).parts[-2:] != _TEMPORARY),
+]
+
 import contextlib
 import logging
 import os
 import resource
 import shutil
-import sys
 import time
 from collections import deque
-from pathlib import Path
-
-# Use the sources next to the scripts, which the rules digest. This also serves conda environments,
-# which cannot install the package from a relative path.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from sparsekm.io.atomic import lock_file, remove_unfinished
 from sparsekm.io.input_error import shorten
@@ -118,6 +124,8 @@ def run(main, snakemake) -> None:
         written=LEAST.written + max(of_job.mem_mb, getattr(of_job, "disk_mb", 0)) * mebibyte,
     )
     try:
+        # Usually done at the start of the run, but not where this workflow is a module.
+        record_files(log, snakemake.output)
         log.parent.mkdir(parents=True, exist_ok=True)
         file = next(iter(snakemake.input), name)
         run_bounded(file, lambda: _work(main, snakemake, name, log), limits)
@@ -136,7 +144,6 @@ def run(main, snakemake) -> None:
 
 def _work(main, snakemake, name, log) -> None:
     start = time.monotonic()
-    record_files(log, snakemake.output)
     with wait_for_turn(log, name):
         logging.basicConfig(
             filename=log,

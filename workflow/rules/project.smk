@@ -13,14 +13,14 @@ if not (ROOT / "scripts" / "workflow_job.py").is_file():
         f"{ROOT}/scripts should be a local folder, since its scripts share files. Clone the project"
         " and use workflow/Snakefile in the clone."
     )
-# The rules run and digest the sources next to the workflow. No job imports from the folder that it
-# works in (the variable), nor does Snakemake (whose own relative entry, for plugins, is dropped).
-sys.path[:] = [
-    str(ROOT / "src"),
-    str(ROOT / "workflow"),
-    *filter(os.path.isabs, sys.path),
-]
-os.environ |= {"PYTHONSAFEPATH": "1"}
+# The rules run and digest the sources next to the workflow. In the process of a host, which may use
+# this workflow as a module, they come last and hide nothing.
+IS_MODULE = not workflow.modifier.is_main_snakefile()
+if IS_MODULE:
+    sys.path.append(str(ROOT / "src"))
+else:
+    # Snakemake's relative entry, for plugins, is in the folder of the run.
+    sys.path[:] = [str(ROOT / "src"), *filter(os.path.isabs, sys.path)]
 
 from sparsekm.command.configuration import read_configuration
 from sparsekm.command.configuration import path_rule
@@ -30,7 +30,7 @@ if rule := path_rule(str(Path.cwd())):
     raise WorkflowError(f"{Path.cwd()}: the folder to run in should {rule}. Rename it.")
 
 # Snakemake's own errors name neither file nor line, and it takes the last of two equal keys. A
-# Snakefile that uses this one as a module has its own configuration.
+# host has its own configuration.
 for file in map(Path, workflow.overwrite_configfiles or ["config.yaml"]):
     is_own = file.exists() and not workflow.modifier.skip_configfile
     if is_own and file.suffix != ".json":

@@ -4,6 +4,13 @@
 # a time, also without a profile. `--resources downloads=2` allows two.
 if "downloads" not in workflow.global_resources:
     workflow.register_resource("downloads", 1)
+# Jobs on this machine share three quarters of its memory, whatever the number of cores. A host
+# decides for itself, and so does a cluster (which has a number of nodes, even if it is 1).
+# `--resources mem_mb=4000` changes it.
+is_cluster = workflow.remote_exec or workflow.resource_settings.nodes is not None
+if not (IS_MODULE or is_cluster or "mem_mb" in workflow.global_resources):
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    workflow.register_resource("mem_mb", memory * 3 // 4 // 10**6)
 
 
 @cache
@@ -143,8 +150,3 @@ def reading_memory(wildcards, input, attempt):
         wildcards, input
     )
     return int(attempt * (600 + needed))
-
-
-def fit_threads(wildcards, input):
-    """Return the threads of a fitting job: one, and one more for every 100 MB, up to four."""
-    return min(4, 1 + int(megabytes(wildcards, input) // 100))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from sparsekm.pipeline.workflow_files import read_patterns, recorded_files, walk
 
 _OWN_FOLDER = Path(".snakemake/sparsekm")
 # The options that also apply to a configuration file.
-_ALWAYS_APPLY = ("command", "table", "cores", "force", "quiet")
+_ALWAYS_APPLY = ("command", "table", "cores", "profile", "force", "quiet")
 # The rules that no report needs unless it shows the paper's experiments.
 _STUDIES = ("simulation", "studies", "theory", "yardstick")
 _MOST_NAMED = 3
@@ -113,16 +114,24 @@ def note_run(file: Path, settings: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def take_turn(folder: Path) -> Iterator[None]:
-    """Hold the folder for this run, or refuse if another one is starting or working there."""
+def take_turn(folder: Path) -> Iterator[int]:
+    """Hold the folder for this run, or refuse if another one is starting or working there.
+
+    Yields a lock for Snakemake to inherit. It may outlive a command that was killed, and is then
+    waited for.
+    """
     own = folder / _OWN_FOLDER
     own.mkdir(parents=True, exist_ok=True)
-    with (own / "turn").open("a") as turn:
+    with (own / "turn").open("a") as turn, (own / "snakemake").open("a") as held:
         if not lock_file(turn, wait=False):
             raise CommandError(
                 f"{short_path(folder)}: another run is working there. Wait for it to end."
             )
-        yield
+        if not lock_file(held, wait=False):
+            told = "waiting for the Snakemake of an earlier run, which was killed, to end"
+            print(f"sparsekm: {short_path(folder)}: {told}", file=sys.stderr, flush=True)
+            lock_file(held)
+        yield held.fileno()
 
 
 def short_path(path: Path) -> str:
