@@ -5,21 +5,20 @@ functions: thread limits must be set before NumPy loads, and a failed import sho
 any other error.
 """
 
+import os
 import sys
 from pathlib import Path
 
 # Use the sources next to the scripts, which the rules digest. This also serves conda environments,
 # which cannot install the package from a relative path. Nothing is imported from the folder that a
-# job works in, nor from where Snakemake puts the scripts that it starts.
-_TEMPORARY = (".snakemake", "scripts")
-sys.path[:] = [
-    str(Path(__file__).resolve().parents[1] / "src"),
-    *(each for each in sys.path if Path(each).is_absolute() and Path(each).parts[-2:] != _TEMPORARY),
-]
+# job works in, nor by a relative entry, nor from where Snakemake puts the scripts that it starts.
+_given = [".", ".snakemake/scripts", *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+_theirs = {os.path.abspath(each) for each in _given if not each.startswith("/")}  # noqa: PTH100
+sys.path[:] = [each for each in sys.path if os.path.abspath(each) not in _theirs]  # noqa: PTH100
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 import contextlib
 import logging
-import os
 import resource
 import shutil
 import time

@@ -1,4 +1,4 @@
-"""Where the project is, and whether its configuration can be read."""
+"""Where the project is, whose process this is, and whether the configuration can be read."""
 
 import os
 import sys
@@ -21,6 +21,14 @@ if IS_MODULE:
 else:
     # Snakemake's relative entry, for plugins, is in the folder of the run.
     sys.path[:] = [str(ROOT / "src"), *filter(os.path.isabs, sys.path)]
+
+# Jobs on this machine share three quarters of its memory, whatever the number of cores. A host
+# decides for itself, and so does a cluster (which has a number of nodes, even if it is 1).
+# `--resources mem_mb=4000` changes it.
+is_cluster = workflow.remote_exec or workflow.resource_settings.nodes is not None
+if not (IS_MODULE or is_cluster or "mem_mb" in workflow.global_resources):
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    workflow.register_resource("mem_mb", memory * 3 // 4 // 10**6)
 
 from sparsekm.command.configuration import read_configuration
 from sparsekm.command.configuration import path_rule

@@ -4,13 +4,6 @@
 # a time, also without a profile. `--resources downloads=2` allows two.
 if "downloads" not in workflow.global_resources:
     workflow.register_resource("downloads", 1)
-# Jobs on this machine share three quarters of its memory, whatever the number of cores. A host
-# decides for itself, and so does a cluster (which has a number of nodes, even if it is 1).
-# `--resources mem_mb=4000` changes it.
-is_cluster = workflow.remote_exec or workflow.resource_settings.nodes is not None
-if not (IS_MODULE or is_cluster or "mem_mb" in workflow.global_resources):
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    workflow.register_resource("mem_mb", memory * 3 // 4 // 10**6)
 
 
 @cache

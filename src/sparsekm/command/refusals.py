@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -114,10 +115,10 @@ def note_run(file: Path, settings: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def take_turn(folder: Path) -> Iterator[int]:
+def take_turn(folder: Path) -> Iterator[None]:
     """Hold the folder for this run, or refuse if another one is starting or working there.
 
-    Yields a lock for Snakemake to inherit. It may outlive a command that was killed, and is then
+    Snakemake inherits a lock of its own: it may outlive a command that was killed, and is then
     waited for.
     """
     own = folder / _OWN_FOLDER
@@ -131,7 +132,8 @@ def take_turn(folder: Path) -> Iterator[int]:
             told = "waiting for the Snakemake of an earlier run, which was killed, to end"
             print(f"sparsekm: {short_path(folder)}: {told}", file=sys.stderr, flush=True)
             lock_file(held)
-        yield held.fileno()
+        os.set_inheritable(held.fileno(), True)
+        yield
 
 
 def short_path(path: Path) -> str:

@@ -57,7 +57,7 @@ def run_table(options: Namespace) -> int:
         settings = configuration.read_configuration(file)
     folder = file.resolve().parent
     refusals.refuse_to_write(file, settings, place, is_table=is_table, force=options.force)
-    with refusals.take_turn(folder) as held:
+    with refusals.take_turn(folder):
         if "SNAKEMAKE_PROFILE" in os.environ:
             tell("SNAKEMAKE_PROFILE is ignored: give a profile with --profile.")
         _clear_stale_lock(place, folder)
@@ -65,7 +65,7 @@ def run_table(options: Namespace) -> int:
             write_text(text, file)
         refusals.note_run(file, settings)
         tell(f"Running {short_path(file)} (edit it to change settings)")
-        status = _start_workflow(place, file.resolve(), folder, options, held)
+        status = _start_workflow(place, file.resolve(), folder, options)
     if status:
         raise CommandError(
             f"the run failed; see the messages above and in {short_path(folder / 'logs')}. Correct "
@@ -153,8 +153,8 @@ def _clear_stale_lock(place: Path, folder: Path) -> None:
         raise CommandError("nothing was changed, because of the lock named above.")
 
 
-def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace, held: int) -> int:
-    """Run Snakemake in the folder, with the lock that it must hold, and return its exit status."""
+def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -> int:
+    """Run Snakemake in the folder, and return its exit status."""
     own = ("--executor", "sparsekm", "--cores", "all")
     command = [
         *(sys.executable, "-m", "snakemake", "--logger", "sparsekm"),
@@ -164,11 +164,12 @@ def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace, h
         *(("--profile", options.profile) if options.profile else own),
         *(("--cores", options.cores) if options.cores else ()),
     ]
-    # Snakemake imports plugins from, and finds profiles in, the folder where it starts.
-    where = {"cwd": place, "env": _environment(folder), "pass_fds": [held]}
+    # Snakemake imports plugins from, and finds profiles in, the folder where it starts. It inherits
+    # the lock of `take_turn`.
+    how = {"cwd": place, "env": _environment(folder), "close_fds": False}
     with tempfile.TemporaryFile("w+", errors="replace") as hidden:
         sink = hidden if options.quiet else None
-        status = run_group(command, **where, stdout=sink, stderr=sink)
+        status = run_group(command, **how, stdout=sink, stderr=sink)
         if status and options.quiet:
             hidden.seek(0)
             sys.stderr.write(hidden.read())
