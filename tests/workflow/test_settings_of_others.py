@@ -53,6 +53,7 @@ def site(tmp_path):
     submit.write_text(SUBMIT.format(noted=noted))
     submit.chmod(0o755)
     settings = {"executor": "cluster-generic", "jobs": 2, "latency-wait": 20}
+    settings["seconds-between-status-checks"] = 1
     settings["cluster-generic-submit-cmd"] = str(submit)
     # One submission for all jobs of a run.
     rules = ("normalise_matrix", "simulate_matrix", "cluster_path", "select_fit", "report")
