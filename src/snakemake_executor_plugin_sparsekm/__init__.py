@@ -11,6 +11,7 @@ only Snakemake's public interface is imported here, and the rest when the execut
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from importlib.metadata import version
 
 from snakemake_interface_executor_plugins.executors.base import AbstractExecutor
@@ -19,14 +20,8 @@ from snakemake_interface_executor_plugins.settings import CommonSettings
 
 KNOWN = "9."
 """How the versions of Snakemake begin whose inner modules the two plugins know."""
-# Those of the executor `local`.
-common_settings = CommonSettings(
-    non_local_exec=False,
-    implies_no_shared_fs=False,
-    job_deploy_sources=False,
-    pass_envvar_declarations_to_cmd=True,
-    auto_deploy_default_storage_provider=False,
-)
+# Those of the executor `local`: no jobs elsewhere, and so a shared file system, and no sources to send.
+common_settings = CommonSettings(False, False, False, auto_deploy_default_storage_provider=False)
 
 
 class Executor(AbstractExecutor):
@@ -35,15 +30,13 @@ class Executor(AbstractExecutor):
     def __new__(cls, workflow, logger):
         """Choose the executor for this system and this version of Snakemake."""
         found = version("snakemake")
-        try:
-            # On other systems, forks are unsafe.
-            if sys.platform == "linux" and found.startswith(KNOWN):
-                from snakemake_executor_plugin_sparsekm.forks import ForkingExecutor
-
-                return ForkingExecutor(workflow, logger)
-        except ImportError as error:
-            found += f" ({error})"
+        # On other systems, forks are unsafe.
         if sys.platform == "linux":
+            with suppress(ImportError):
+                if found.startswith(KNOWN):
+                    from snakemake_executor_plugin_sparsekm.forks import ForkingExecutor
+
+                    return ForkingExecutor(workflow, logger)
             told = f"The executor sparsekm does not know Snakemake {found}; jobs run with `local`."
             print(told, file=sys.stderr)
         return ExecutorPluginRegistry().get_plugin("local").executor(workflow, logger)

@@ -75,8 +75,7 @@ class ForkingExecutor(local.Executor):
             with self.turn:
                 child.start()
         except (EOFError, OSError) as error:
-            reason = "the process that jobs are forked from has died; run it again"
-            raise WorkflowError(f"ERROR in {job.rule.name}: {reason}.") from error
+            raise WorkflowError(f"{job.rule.name}: the fork server died; run it again.") from error
         with benchmarked(child.pid if job.benchmark else False, record):
             wait([child.sentinel])
         with self.turn:

@@ -53,10 +53,9 @@ class LogHandler(LogHandlerBase):
 
     def emit(self, record: LogRecord) -> None:
         """Print an event if it matters to the user."""
-        if not self.is_known:
-            self._tell(record.getMessage())
-            return
         match getattr(record, "event", None):
+            case _ if not self.is_known:
+                self._tell(record.getMessage())
             case LogEvent.RUN_INFO if not self.planned:
                 self.planned = {
                     rule: int(count) for rule, count in record.stats.items() if rule not in _TARGETS

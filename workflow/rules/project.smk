@@ -30,8 +30,7 @@ if not (IS_MODULE or is_cluster or "mem_mb" in workflow.global_resources):
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     workflow.register_resource("mem_mb", memory * 3 // 4 // 10**6)
 
-from sparsekm.command.configuration import read_configuration
-from sparsekm.command.configuration import path_rule
+from sparsekm.command.configuration import path_rule, read_configuration
 from sparsekm.io.input_error import InputError
 
 if rule := path_rule(str(Path.cwd())):

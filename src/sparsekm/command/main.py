@@ -15,10 +15,9 @@ from sparsekm.command.signals import Stopped, stoppable
 from sparsekm.io.table_settings import TABLE_SETTINGS, VALUE_SETTINGS, add_options, options_in
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 
-# Packages of the extra `workflow` without which a run cannot start.
-_NEEDED = ["anndata", "h5py", "jinja2", "jsonschema", "matplotlib", "psutil", "snakemake", "yaml"]
-# Snakemake 8 comes without it.
-_NEEDED.append("snakemake_interface_logger_plugins")
+# Packages of the extra `workflow` without which a run cannot start. Snakemake brings others, but
+# Snakemake 8 has no loggers.
+_NEEDED = ("anndata", "h5py", "matplotlib", "snakemake", "snakemake_interface_logger_plugins")
 
 _FORMATS = (
     "text (.csv, .tsv, .txt, GEO series, .gct, also .gz), .xlsx, .parquet, .h5ad, .zarr, .npz, "
@@ -107,8 +106,7 @@ def _add_run(commands: Any) -> None:
     groups[_CLUSTERING].add_argument("--methods", nargs="+", **shown)
     how = run.add_argument_group("the run")
     how.add_argument("--output", type=Path, metavar="DIR", help="default: sparsekm-TABLE")
-    cores = "default: all, or those of the profile"
-    how.add_argument("--cores", type=_cores, metavar="N", help=cores)
+    how.add_argument("--cores", type=_cores, metavar="N", help="default: all, or the profile's")
     profile = "a Snakemake profile, such as your cluster's: its name, or its path with a slash"
     how.add_argument("--profile", type=_profile, metavar="P", help=profile)
     for flag, meaning in (

@@ -129,8 +129,7 @@ def take_turn(folder: Path) -> Iterator[None]:
                 f"{short_path(folder)}: another run is working there. Wait for it to end."
             )
         if not lock_file(held, wait=False):
-            told = "waiting for the Snakemake of an earlier run, which was killed, to end"
-            print(f"sparsekm: {short_path(folder)}: {told}", file=sys.stderr, flush=True)
+            print("sparsekm: waiting for Snakemake of a run that was killed", file=sys.stderr)
             lock_file(held)
         os.set_inheritable(held.fileno(), True)
         yield
