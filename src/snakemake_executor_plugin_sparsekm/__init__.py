@@ -19,8 +19,8 @@ from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
 from snakemake_interface_executor_plugins.settings import CommonSettings
 
 KNOWN = "9."
-"""How the versions of Snakemake begin whose inner modules the two plugins know."""
-# Those of the executor `local`: no jobs elsewhere, and so a shared file system, and no sources to send.
+"""The beginning of the versions of Snakemake that the two plugins know."""
+# As of the executor `local`: no jobs elsewhere, no lack of a shared file system, no sources to send.
 common_settings = CommonSettings(False, False, False, auto_deploy_default_storage_provider=False)
 
 

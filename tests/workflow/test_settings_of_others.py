@@ -36,6 +36,7 @@ def test_what_every_snakemake_imports_needs_only_its_public_interface(project_ro
 
 def test_the_executor_declares_what_the_local_one_does():
     from snakemake.executors import local
+
     from snakemake_executor_plugin_sparsekm import common_settings
 
     assert common_settings == local.common_settings
