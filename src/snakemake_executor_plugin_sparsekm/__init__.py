@@ -20,7 +20,7 @@ from snakemake_interface_executor_plugins.settings import CommonSettings
 
 KNOWN = "9."
 """The beginning of the versions of Snakemake that the two plugins know."""
-# As of the executor `local`: no jobs elsewhere, no lack of a shared file system, no sources to send.
+# As of the executor `local`: no jobs elsewhere, no lack of a shared disk, no sources to send.
 common_settings = CommonSettings(False, False, False, auto_deploy_default_storage_provider=False)
 
 
