@@ -72,7 +72,7 @@ def test_cores_and_threads_decide_nothing(cores, threads, new_run, undisturbed, 
 
 
 TABLE_RUN = [sys.executable, "-m", "sparsekm.command.main", "run", "tumours.csv"]
-TABLE_RUN += ["--labels", "kind", "--cores", "2"]
+TABLE_RUN += ["--labels", "kind", "--methods", "kmeans", "l0", "--cores", "2"]
 
 
 def victims(command):
