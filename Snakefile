@@ -7,7 +7,7 @@ import sys
 # puts it first on its import path.
 if workflow.modifier.is_main_snakefile():
     sys.path[:] = [path for path in sys.path if path != str(workflow.current_basedir)]
-    os.environ["PYTHONSAFEPATH"] = "1"
+    os.environ |= {"PYTHONSAFEPATH": "1"}
 
 
 include: "workflow/Snakefile"
