@@ -10,6 +10,8 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 	then echo $$python; break; fi; done)
 CORES ?= all
 SNAKEMAKE_FLAGS ?=
+# Forks for short jobs, unless a profile (of a cluster, for example) says where jobs run.
+EXECUTOR := $(if $(SNAKEMAKE_PROFILE)$(findstring profile,$(SNAKEMAKE_FLAGS)),,--executor sparsekm)
 
 export PATH := $(BIN):$(PATH)
 # Any matplotlib, on any machine, draws into files.
@@ -40,12 +42,12 @@ run: $(STAMP) ## cluster your own table: make run TABLE=tumours.csv ARGS="--labe
 
 results: $(STAMP) ## run the workflow of config.yaml to results/report.html
 	@"$(BIN)/python" scripts/clear_stale_lock.py
-	"$(BIN)/snakemake" --cores $(CORES) $(SNAKEMAKE_FLAGS)
+	"$(BIN)/snakemake" --cores $(CORES) $(EXECUTOR) $(SNAKEMAKE_FLAGS)
 	@echo "The report: results/report.html"
 
 paper: $(STAMP) ## the paper's experiments with all repetitions, to results/simulation/report.html
 	@"$(BIN)/python" scripts/clear_stale_lock.py
-	"$(BIN)/snakemake" paper --cores $(CORES) $(SNAKEMAKE_FLAGS)
+	"$(BIN)/snakemake" paper --cores $(CORES) $(EXECUTOR) $(SNAKEMAKE_FLAGS)
 	@echo "The report: results/simulation/report.html"
 
 test: lint check ## lint and the tests, in minutes

@@ -1,9 +1,13 @@
 """The workflow of workflow/Snakefile, for a checkout; the settings stand in config.yaml."""
 
+import os
 import sys
 
-# Snakemake puts the folder of this file first on the import path, but your own files may be there.
-sys.path[:] = [path for path in sys.path if path != str(workflow.current_basedir)]
+# Neither Snakemake nor a job imports anything from this folder, where your own files may be. Snakemake
+# puts it first on its import path.
+if workflow.modifier.is_main_snakefile():
+    sys.path[:] = [path for path in sys.path if path != str(workflow.current_basedir)]
+    os.environ |= {"PYTHONSAFEPATH": "1"}
 
 
 include: "workflow/Snakefile"

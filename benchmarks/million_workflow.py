@@ -82,6 +82,7 @@ def run(n_samples: int, n_features: int, n_top_features: int | None = None) -> p
             settings["matrices"]["cells"]["n_top_features"] = n_top_features
         (folder / "config.yaml").write_text(yaml.safe_dump(settings))
         command = [sys.executable, "-m", "snakemake", "--directory", folder, "--cores", "2"]
+        command += ["--executor", "sparsekm"]
         command += ["--snakefile", ROOT / "workflow" / "Snakefile"]
         command += ["--workflow-profile", ROOT / "profiles" / "default"]
         start = time.perf_counter()

@@ -5,19 +5,24 @@ functions: thread limits must be set before NumPy loads, and a failed import sho
 any other error.
 """
 
-import contextlib
-import logging
 import os
-import resource
-import shutil
 import sys
-import time
-from collections import deque
 from pathlib import Path
 
 # Use the sources next to the scripts, which the rules digest. This also serves conda environments,
-# which cannot install the package from a relative path.
+# which cannot install the package from a relative path. Nothing is imported from the folder that a
+# job works in, nor by a relative entry, nor from where Snakemake puts the scripts that it starts.
+_given = [".", ".snakemake/scripts", *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+_theirs = {os.path.abspath(each) for each in _given if not each.startswith("/")}  # noqa: PTH100
+sys.path[:] = [each for each in sys.path if os.path.abspath(each) not in _theirs]  # noqa: PTH100
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+
+import contextlib
+import logging
+import resource
+import shutil
+import time
+from collections import deque
 
 from sparsekm.io.atomic import lock_file, open_to_append, remove_unfinished
 from sparsekm.io.input_error import shorten
@@ -121,6 +126,8 @@ def run(main, snakemake) -> None:
         written=LEAST.written + max(of_job.mem_mb, getattr(of_job, "disk_mb", 0)) * mebibyte,
     )
     try:
+        # Usually done at the start of the run, but not where this workflow is a module.
+        record_files(log, snakemake.output)
         file = next(iter(snakemake.input), name)
         run_bounded(file, lambda: _work(main, snakemake, name, log), limits)
     except Exception as error:
@@ -138,7 +145,6 @@ def run(main, snakemake) -> None:
 
 def _work(main, snakemake, name, log) -> None:
     start = time.monotonic()
-    record_files(log, snakemake.output)
     with wait_for_turn(log, name):
         logging.basicConfig(
             filename=log,

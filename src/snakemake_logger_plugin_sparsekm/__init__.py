@@ -11,6 +11,7 @@ import shutil
 import sys
 import time
 from collections import defaultdict
+from importlib.metadata import version
 from logging import LogRecord
 from statistics import fmean, median
 
@@ -43,10 +44,18 @@ class LogHandler(LogHandlerBase):
         self.n_done = 0
         self.rewrites = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self.is_open = False  # the line that is written over has no end yet
+        from snakemake_executor_plugin_sparsekm import KNOWN
+
+        found = version("snakemake")
+        self.is_known = found.startswith(KNOWN)
+        if not self.is_known:
+            self._tell(f"The logger sparsekm does not know Snakemake {found}; messages are plain.")
 
     def emit(self, record: LogRecord) -> None:
         """Print an event if it matters to the user."""
         match getattr(record, "event", None):
+            case _ if not self.is_known:
+                self._tell(record.getMessage())
             case LogEvent.RUN_INFO if not self.planned:
                 self.planned = {
                     rule: int(count) for rule, count in record.stats.items() if rule not in _TARGETS

@@ -103,9 +103,10 @@ def test_an_edited_configuration_stays_and_another_needs_force(here, run, run_ki
 def applicable():
     """Give the options of the command as words, with values that it accepts."""
     run = command._parser()._subparsers._group_actions[0].choices["run"]
+    apply = ("-h", "--help", "--cores", "--profile", "--quiet", "--force", "--dry-run")
     for action in run._actions:
         for name in action.option_strings:
-            if name not in ("-h", "--help", "--cores", "--quiet", "--force", "--dry-run"):
+            if name not in apply:
                 value = [*(action.choices or ["1"])][:1] if action.nargs != 0 else []
                 yield [name, *value]
 

@@ -1,10 +1,13 @@
 """The workflow on a real Slurm: the same bits, more memory for who lacked it, a node that dies."""
 
 import re
+import sys
 
 import pytest
+import yaml
 from artifact_content import content_digest, contents
 from killed_runs import Run
+from snakemake_process import run_command
 
 pytestmark = [pytest.mark.slurm, pytest.mark.xdist_group("slurm")]
 
@@ -47,6 +50,39 @@ def test_a_cluster_makes_the_bits_of_a_local_run(cluster, undisturbed, project, 
         # Small jobs were grouped: far fewer jobs were submitted than there were steps.
         assert steps > 30
         assert 5 < len(jobs) < steps / 2
+
+
+@pytest.fixture
+def site(tmp_path, project_root):
+    """A profile as a site may have it, with all rules of ours in one group to save time."""
+    ours = yaml.safe_load((project_root / "profiles" / "slurm" / "config.yaml").read_text())
+    settings = {"executor": "slurm", "jobs": 6, "latency-wait": 10, "slurm-no-account": True}
+    settings |= {"slurm-status-command": "squeue", "slurm-init-seconds-before-status-checks": 5}
+    settings["default-resources"] = ["mem_mb=1000", "runtime=30"]
+    settings["groups"] = dict.fromkeys(ours["groups"], "all")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "config.yaml").write_text(yaml.safe_dump(settings))
+    return tmp_path / "site"
+
+
+def test_with_a_profile_of_the_site_jobs_run_under_slurm(cluster, undisturbed, project, site):
+    before = len(cluster.jobs())
+    target = "data/tumours/normalised.h5ad"
+    Run(project, target, "--profile", str(site)).finish(300)
+    assert [job["JobState"] for job in cluster.jobs()[before:]] == ["COMPLETED"]
+    assert content_digest(project.root / target) == undisturbed[target]
+
+
+def test_a_run_of_a_table_with_a_profile_of_the_site_runs_under_slurm(cluster, project, site):
+    before = len(cluster.jobs())
+    command = [sys.executable, "-m", "sparsekm.command.main", "run", project.root / "tumours.csv"]
+    options = ["--labels", "kind", "--methods", "kmeans", "--profile", "./site"]
+    done = run_command([*command, *options], site.parent)
+    assert done.returncode == 0, done.stdout
+    states = [job["JobState"] for job in cluster.jobs()[before:]]
+    assert states
+    assert {*states} == {"COMPLETED"}
+    assert (site.parent / "sparsekm-tumours" / "results" / "report.html").is_file()
 
 
 def test_a_job_that_lacked_memory_succeeds_with_more(cluster, undisturbed, project):

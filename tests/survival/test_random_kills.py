@@ -1,12 +1,17 @@
 """Kills at random moments, any number of cores: every run ends in what an undisturbed one has."""
 
+import contextlib
 import random
+import shutil
+import subprocess
+import sys
 import time
 
 import psutil
 import pytest
 from artifact_content import contents
 from killed_runs import Run, jobs_in, kill, make_results, unlock
+from snakemake_process import outside, run_command
 
 pytestmark = [pytest.mark.survival, pytest.mark.xdist_group("survival")]
 
@@ -64,3 +69,41 @@ def test_cores_and_threads_decide_nothing(cores, threads, new_run, undisturbed, 
     assert f"Provided cores: {cores}" in told
     assert ("threads: 4" in told) == (threads == 4 and cores >= 4)
     assert contents(project.root) == undisturbed
+
+
+TABLE_RUN = [sys.executable, "-m", "sparsekm.command.main", "run", "tumours.csv"]
+TABLE_RUN += ["--labels", "kind", "--methods", "kmeans", "l0", "--cores", "2"]
+
+
+def victims(command):
+    """Give the command, its Snakemake, the process that jobs are forked from, and its jobs."""
+    found = {"command": [psutil.Process(command.pid)]}
+    for process in found["command"][0].children(recursive=True):
+        words = process.cmdline()
+        if any("multiprocessing.forkserver" in word for word in words):
+            found.setdefault("jobs", process.children(recursive=True))
+            found.setdefault("fork server", [process])
+        elif "snakemake" in words[:4]:
+            found.setdefault("snakemake", [process])
+    return found | {"everything": [each for some in found.values() for each in some]}
+
+
+def test_killed_in_its_first_seconds_the_same_command_finishes_every_time(fresh, seed, tmp_path):
+    rng = random.Random(seed)
+    moments = [rng.uniform(0, 20) for _ in range(10)]
+    for number, moment in enumerate(moments):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        shutil.copy(fresh.root / "tumours.csv", folder)
+        # Which nobody reads any more once the command is dead.
+        told = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        with subprocess.Popen(TABLE_RUN, cwd=folder, env=outside(), **told) as running:
+            time.sleep(moment)
+            assert running.poll() is None, "the run was over before it was struck"
+            struck = rng.choice([*victims(running).items()])
+            for process in struck[1]:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+        done = run_command(TABLE_RUN, folder)
+        assert done.returncode == 0, f"{struck[0]} after {moment:.1f} s\n{done.stdout}"
+        print(f"struck after {moment:.1f} s: {struck[0]}; before: {running.returncode}")

@@ -36,7 +36,10 @@ class Project:
         (self.root / "config.yaml").write_text(yaml.safe_dump(configuration))
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
-        return run_snakemake(self.root, *arguments)
+        # As `make` does.
+        is_said = any("profile" in word or word == "--executor" for word in arguments)
+        own = () if is_said else ("--executor", "sparsekm")
+        return run_snakemake(self.root, *own, *arguments)
 
     def run(self, *arguments: str) -> str:
         done = self.snakemake(*arguments)

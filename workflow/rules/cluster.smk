@@ -37,7 +37,6 @@ rule cluster_path:
         method=any_of(FITTED),
     conda:
         "../../envs/sparsekm.yaml"
-    threads: fit_threads
     resources:
         **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
     params:
@@ -61,7 +60,6 @@ rule reference_path:
         method=any_of(FITTED),
     conda:
         "../../envs/sparsekm.yaml"
-    threads: fit_threads
     resources:
         **needs(memory=(700, 6), minutes=(10, 0.5), tunes=True),
     params:
@@ -87,7 +85,6 @@ rule tune_sparsity:
         method=any_of(TUNED),
     conda:
         "../../envs/sparsekm.yaml"
-    threads: fit_threads
     resources:
         **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
     params:
@@ -167,7 +164,6 @@ rule find_consensus:
         method=any_of(RESAMPLED),
     conda:
         "../../envs/sparsekm.yaml"
-    threads: fit_threads
     resources:
         **needs(memory=(700, 6), minutes=(10, 0.5), tunes=True),
     params:
@@ -187,7 +183,7 @@ use rule choose_cluster_count as compare_choices with:
         "logs/compare_choices/{dataset}.log",
     benchmark:
         "results/benchmarks/compare_choices/{dataset}.tsv"
-    threads: fit_threads
+    threads: 1
     resources:
         **needs(memory=(700, 6), minutes=(10, 0.5), tunes=True),
 
@@ -244,7 +240,6 @@ rule refit_other_seeds:
         "results/benchmarks/refit_other_seeds/{dataset}/{method}.tsv"
     conda:
         "../../envs/sparsekm.yaml"
-    threads: fit_threads
     resources:
         **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
     params:

@@ -16,7 +16,6 @@ rule gene_stability:
         method=any_of(SELECTING),
     conda:
         "../../envs/sparsekm.yaml"
-    threads: fit_threads
     resources:
         **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
     params:

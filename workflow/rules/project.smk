@@ -1,4 +1,4 @@
-"""Where the project is, and whether its configuration can be read."""
+"""Where the project is, whose process this is, and whether the configuration can be read."""
 
 import os
 import sys
@@ -13,24 +13,31 @@ if not (ROOT / "scripts" / "workflow_job.py").is_file():
         f"{ROOT}/scripts should be a local folder, since its scripts share files. Clone the project"
         " and use workflow/Snakefile in the clone."
     )
-# The rules run and digest the sources next to the workflow. No job imports from the folder that it
-# works in (the variable), nor does Snakemake (whose own relative entry, for plugins, is dropped).
-sys.path[:] = [
-    str(ROOT / "src"),
-    str(ROOT / "workflow"),
-    *filter(os.path.isabs, sys.path),
-]
-os.environ |= {"PYTHONSAFEPATH": "1"}
+# The rules run and digest the sources next to the workflow. In the process of a host, which may use
+# this workflow as a module, they come last and hide nothing.
+IS_MODULE = not workflow.modifier.is_main_snakefile()
+if IS_MODULE:
+    sys.path.append(str(ROOT / "src"))
+else:
+    # Snakemake's relative entry, for plugins, is in the folder of the run.
+    sys.path[:] = [str(ROOT / "src"), *filter(os.path.isabs, sys.path)]
 
-from sparsekm.command.configuration import read_configuration
-from sparsekm.command.configuration import path_rule
+# Jobs on this machine share three quarters of its memory, whatever the number of cores. A host
+# decides for itself, and so does a cluster (which has a number of nodes, even if it is 1).
+# `--resources mem_mb=4000` changes it.
+is_cluster = workflow.remote_exec or workflow.resource_settings.nodes is not None
+if not (IS_MODULE or is_cluster or "mem_mb" in workflow.global_resources):
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    workflow.register_resource("mem_mb", memory * 3 // 4 // 10**6)
+
+from sparsekm.command.configuration import path_rule, read_configuration
 from sparsekm.io.input_error import InputError
 
 if rule := path_rule(str(Path.cwd())):
     raise WorkflowError(f"{Path.cwd()}: the folder to run in should {rule}. Rename it.")
 
 # Snakemake's own errors name neither file nor line, and it takes the last of two equal keys. A
-# Snakefile that uses this one as a module has its own configuration.
+# host has its own configuration.
 for file in map(Path, workflow.overwrite_configfiles or ["config.yaml"]):
     is_own = file.exists() and not workflow.modifier.skip_configfile
     if is_own and file.suffix != ".json":

@@ -143,8 +143,3 @@ def reading_memory(wildcards, input, attempt):
         wildcards, input
     )
     return int(attempt * (600 + needed))
-
-
-def fit_threads(wildcards, input):
-    """Return the threads of a fitting job: one, and one more for every 100 MB, up to four."""
-    return min(4, 1 + int(megabytes(wildcards, input) // 100))

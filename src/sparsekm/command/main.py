@@ -16,8 +16,9 @@ from sparsekm.io.table_settings import TABLE_SETTINGS, VALUE_SETTINGS, add_optio
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 from sparsekm.runtime.unread_settings import leave_unread
 
-# Packages of the extra `workflow` without which a run cannot start.
-_NEEDED = ("anndata", "h5py", "jinja2", "jsonschema", "matplotlib", "psutil", "snakemake", "yaml")
+# Packages of the extra `workflow` without which a run cannot start. Snakemake brings others, but
+# Snakemake 8 has no loggers.
+_NEEDED = ("anndata", "h5py", "matplotlib", "snakemake", "snakemake_interface_logger_plugins")
 
 _FORMATS = (
     "text (.csv, .tsv, .txt, GEO series, .gct, also .gz), .xlsx, .parquet, .h5ad, .zarr, .npz, "
@@ -72,6 +73,11 @@ def _cores(text: str) -> str:
     return text
 
 
+def _profile(text: str) -> str:
+    """Return the absolute path of a profile, or its name, which Snakemake looks up."""
+    return str(Path(text).absolute()) if "/" in text else text
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="sparsekm", description=sparsekm.__doc__)
     parser.add_argument("--version", action="version", version=f"sparsekm {sparsekm.__version__}")
@@ -102,7 +108,9 @@ def _add_run(commands: Any) -> None:
     groups[_CLUSTERING].add_argument("--methods", nargs="+", **shown)
     how = run.add_argument_group("the run")
     how.add_argument("--output", type=Path, metavar="DIR", help="default: sparsekm-TABLE")
-    how.add_argument("--cores", type=_cores, metavar="N", default="all", help="default: all")
+    how.add_argument("--cores", type=_cores, metavar="N", help="default: all, or the profile's")
+    profile = "a Snakemake profile, such as your cluster's: its name, or its path with a slash"
+    how.add_argument("--profile", type=_profile, metavar="P", help=profile)
     for flag, meaning in (
         ("--force", "replace results that other settings made"),
         ("--dry-run", "read the table, print what it holds, and end"),

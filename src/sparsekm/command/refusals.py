@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import sys
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +21,7 @@ from sparsekm.pipeline.workflow_files import read_patterns, recorded_files, walk
 
 _OWN_FOLDER = Path(".snakemake/sparsekm")
 # The options that also apply to a configuration file.
-_ALWAYS_APPLY = ("command", "table", "cores", "force", "quiet")
+_ALWAYS_APPLY = ("command", "table", "cores", "profile", "force", "quiet")
 # The rules that no report needs unless it shows the paper's experiments.
 _STUDIES = ("simulation", "studies", "theory", "yardstick")
 _MOST_NAMED = 3
@@ -118,12 +120,21 @@ def note_run(file: Path, settings: Mapping[str, Any]) -> None:
 
 @contextmanager
 def take_turn(folder: Path) -> Iterator[None]:
-    """Hold the folder for this run, or refuse if another one is starting or working there."""
-    with open_to_append(folder / _OWN_FOLDER / "turn") as turn:
+    """Hold the folder for this run, or refuse if another one is starting or working there.
+
+    Snakemake inherits a lock of its own: it may outlive a command that was killed, and is then
+    waited for.
+    """
+    own = folder / _OWN_FOLDER
+    with open_to_append(own / "turn") as turn, open_to_append(own / "snakemake") as held:
         if not lock_file(turn, wait=False):
             raise CommandError(
                 f"{short_path(folder)}: another run is working there. Wait for it to end."
             )
+        if not lock_file(held, wait=False):
+            print("sparsekm: waiting for Snakemake of a run that was killed", file=sys.stderr)
+            lock_file(held)
+        os.set_inheritable(held.fileno(), True)
         yield
 
 

@@ -58,6 +58,8 @@ def run_table(options: Namespace) -> int:
     folder = file.resolve().parent
     refusals.refuse_to_write(file, settings, place, is_table=is_table, force=options.force)
     with refusals.take_turn(folder):
+        if "SNAKEMAKE_PROFILE" in os.environ:
+            tell("SNAKEMAKE_PROFILE is ignored: give a profile with --profile.")
         _clear_stale_lock(place, folder)
         if is_table:
             write_text(text, file)
@@ -140,7 +142,8 @@ def _environment(empty: str) -> dict[str, str]:
         tempfile.TemporaryFile(dir=usual).close()
     except (OSError, RuntimeError, ValueError):
         own |= dict.fromkeys(("XDG_CACHE_HOME", "HOME"), empty)
-    return os.environ | own
+    # A profile of another workflow, whose settings nobody asked for here.
+    return {k: v for k, v in os.environ.items() if k != "SNAKEMAKE_PROFILE"} | own
 
 
 def _clear_stale_lock(place: Path, folder: Path) -> None:
@@ -153,19 +156,24 @@ def _clear_stale_lock(place: Path, folder: Path) -> None:
 
 def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -> int:
     """Run Snakemake in the folder, and return its exit status."""
+    own = ("--executor", "sparsekm", "--cores", "all")
     command = [
         *(sys.executable, "-m", "snakemake", "--logger", "sparsekm"),
         *("--snakefile", str(place / "workflow" / "Snakefile")),
         *("--directory", str(folder), "--workflow-profile", str(place / "profiles" / "default")),
-        *("--cores", options.cores, "--configfile", str(file)),
+        *("--configfile", str(file)),
+        *(("--profile", options.profile) if options.profile else own),
+        *(("--cores", options.cores) if options.cores else ()),
     ]
     with (
         tempfile.TemporaryFile("w+", errors="replace") as hidden,
-        # Snakemake looks where it starts for a profile of any name that it is given.
+        # Snakemake imports plugins from the folder where it starts, and finds profiles there.
         tempfile.TemporaryDirectory(prefix="sparsekm-", ignore_cleanup_errors=True) as empty,
     ):
-        sink, environment = hidden if options.quiet else None, _environment(empty)
-        status = run_group(command, cwd=empty, env=environment, stdout=sink, stderr=sink)
+        sink = hidden if options.quiet else None
+        # It inherits the lock of `take_turn`.
+        how = {"cwd": empty, "env": _environment(empty), "close_fds": False}
+        status = run_group(command, **how, stdout=sink, stderr=sink)
         if status and options.quiet:
             hidden.seek(0)
             sys.stderr.write(hidden.read())

@@ -80,8 +80,10 @@ def record_files(log: Path, files: Iterable[str | Path]) -> None:
     """Record files that the job of this log is about to write, in addition to earlier ones."""
     from sparsekm.io.atomic import write_text
 
-    names = {*_read(_RECORDS / log), *(Path(file).as_posix() for file in files)}
-    write_text("".join(f"{name}\n" for name in sorted(names)), _RECORDS / log)
+    record, new = _RECORDS / log, {Path(file).as_posix() for file in files}
+    names = _read(record)
+    if not (record.exists() and new <= names):
+        write_text("".join(f"{name}\n" for name in sorted(names | new)), record)
 
 
 def replace_recorded(log: Path, folder: str | Path, files: Iterable[str | Path]) -> None:

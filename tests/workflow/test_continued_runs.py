@@ -1,0 +1,59 @@
+"""A run that dies at any moment goes on when the same command is given again."""
+
+import contextlib
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+import yaml
+from snakemake_process import outside, run_command
+
+DRAWN = {"matrices": {"small": {"draw": {"experiment": "experiment_3", "n_features": 25}}}}
+COMMAND = [sys.executable, "-m", "sparsekm.command.main", "run", "config.yaml"]
+
+
+@contextlib.contextmanager
+def started(folder):
+    """Start a run, and wait for its end; what it says goes to a file beside the folder."""
+    with (folder.parent / "told").open("a") as told:
+        options = {"cwd": folder, "env": outside(), "stdout": told, "stderr": subprocess.STDOUT}
+        with subprocess.Popen(COMMAND, **options) as running:
+            yield running
+
+
+def fork_servers(running):
+    """Yield the process that jobs are forked from, and those that take its place, until the end."""
+    while running.poll() is None:
+        for process in psutil.Process(running.pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if any("multiprocessing.forkserver" in word for word in process.cmdline()):
+                    yield process
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("kernels")
+def test_after_the_fork_server_or_the_command_was_killed_the_same_command_finishes(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "config.yaml").write_text(yaml.safe_dump(DRAWN | {"methods": ["kmeans"]}))
+    with started(folder) as running:
+        for server in fork_servers(running):
+            server.kill()
+    told = (tmp_path / "told").read_text()
+    assert running.returncode == 2
+    assert "the fork server died; run it again" in told
+    assert "Traceback" not in told
+    # Snakemake left the log of the job that never began.
+    assert (folder / "logs" / "simulate_matrix" / "small.log").is_file()
+
+    # Killed alone, the command leaves its Snakemake at work.
+    with started(folder) as running:
+        next(fork_servers(running))
+        running.kill()
+    done = run_command(COMMAND, folder)
+    assert done.returncode == 0, done.stdout
+    assert "sparsekm: waiting for Snakemake of a run that was killed" in done.stdout
+    assert (folder / "results" / "report.html").is_file()
