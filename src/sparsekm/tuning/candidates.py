@@ -93,10 +93,10 @@ class Samples:
         quarter = self.matrix.n_samples // (4 * self.n_clusters)
         return max(self.estimator.min_cluster_size, min(SMALLEST_CLUSTER, quarter))
 
-    def clipped(self, count: int) -> np.ndarray:
+    def clipped(self, count: int, limit: float = CLIP) -> np.ndarray:
         """Return clipped z-scores of the first `count` features, or groups: (n_samples, m)."""
         first = number_units(np.arange(self.screened.n_features), self.screened_groups) < count
-        return np.clip(self.screened.columns[first].T.astype(np.float64), -CLIP, CLIP)
+        return np.clip(self.screened.columns[first].T.astype(np.float64), -limit, limit)
 
     def cluster(self, values: np.ndarray) -> np.ndarray | None:
         """Label the samples by k-means; None where fewer than K samples are distinct."""
@@ -260,7 +260,9 @@ def fit_optima(samples: Samples) -> Iterator[SparsityPath]:
         random_state=samples.estimator.random_state,
         n_jobs=1,
     )
-    path = estimator.path(CentredMatrix(samples.clipped(n_units)), grid)
+    # No feature that marks a cluster of the smallest size is clipped.
+    limit = max(CLIP, np.sqrt(samples.matrix.n_samples / samples.smallest_cluster))
+    path = estimator.path(CentredMatrix(samples.clipped(n_units, limit)), grid)
     for place in range(len(grid)):
         yield path.take([place])
 
