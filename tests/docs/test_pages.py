@@ -126,8 +126,11 @@ def test_the_readme_is_short_and_leads_to_every_page_of_the_site():
 
 
 def test_the_pages_stay_within_their_words():
-    text = "".join(page.read_text(encoding="utf-8") for page in [*PAGES, ROOT / "CONTRIBUTING.md"])
-    assert len(text.split()) - len((ROOT / "CHANGELOG.md").read_text().split()) <= 16_000
+    """Of prose: code, tables of figures or formats, and the changelog do not count."""
+    pages = {*PAGES, ROOT / "CONTRIBUTING.md"} - {ROOT / "CHANGELOG.md"}
+    text = "\n".join(page.read_text(encoding="utf-8") for page in sorted(pages))
+    prose = re.sub(r"^```.*?^```$|^\|[^\n]*$", "", text, flags=re.M | re.S)
+    assert len(prose.split()) <= 12_000
 
 
 FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
