@@ -32,8 +32,6 @@ def main(snakemake, progress):
     labels = fit.labels[problem.rows]
     labels = labels if problem.samples is None else labels[problem.samples]
     kept, count = np.flatnonzero(fit.weights), progress.counting("choices")
-    seed = problem.estimator.random_state
-    table = compare_choices(
-        problem.estimator, problem.tuning, labels, kept, seed=seed, progress=count
-    )
+    given = problem.estimator, problem.tuning, labels, kept
+    table = compare_choices(*given, seed=problem.estimator.random_state, progress=count)
     CHOICES.write(snakemake.output.choices, table)

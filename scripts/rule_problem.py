@@ -22,7 +22,7 @@ def read_count(snakemake):
     chosen = table[table["chosen"]].iloc[0]
     n_fitted, n_groups = int(chosen["n_clusters"]), int(chosen["n_groups"])
     price = price_of_numbers(table)
-    numbers = {"n_fitted": n_fitted, "n_numbers": len(table), "price": float(price)}
+    numbers = {"n_fitted": n_fitted, "n_numbers": len(table), "price": price}
     return n_groups if n_groups > 1 else n_fitted, numbers
 
 

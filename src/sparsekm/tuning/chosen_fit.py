@@ -175,7 +175,7 @@ def price_of_numbers(counts: pd.DataFrame) -> float:
     """
     n_groups = counts["n_groups"]
     agree = (n_groups >= n_groups[counts["chosen"]].iloc[0]).sum()
-    return len(counts) if agree < 2 else max(1.0, len(counts) / 2)
+    return float(len(counts)) if agree < 2 else max(1.0, len(counts) / 2)
 
 
 def choose_fit(
