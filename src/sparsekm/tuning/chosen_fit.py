@@ -144,8 +144,8 @@ class ChosenFit:
         where += "s" * (len(features) > 1)
         if self.is_one_feature:
             alike = len(np.unique(np.concatenate([one.alike for one in self.leading])))
-            more = f" and {alike - len(features)} correlated with it" * (alike > len(features))
-            return f"{found}, but in {where} {named}{more} alone"
+            more = f" (with {alike - len(features)} correlated)" * (alike > len(features))
+            return f"{found}, but in {where} {named} alone{more}"
         return f"{found}, in {where} such as {named}" if self.in_zeros else found
 
 

@@ -106,7 +106,7 @@ class MatchedFold(NamedTuple):
     left_out: np.ndarray
     labels: np.ndarray  # (n,): those of the result; -1 where a cluster has no match
     kept: np.ndarray  # (n_kept,): features of non-zero weight
-    own: np.ndarray  # (n,): the labels before they were named
+    own: np.ndarray | None = None  # (n,): the labels before they were named
 
     def join(self, group: np.ndarray) -> MatchedFold:
         """Return the fold with each cluster renamed after its group."""

@@ -50,12 +50,8 @@ def refit_folds(
     for left_out in folds:
         drawn = np.setdiff1d(fitted, left_out)
         again = clone(estimator).fit(X[drawn])
-        own = again.predict(X)
-        named, kept = (
-            match_clusters(labels, own, drawn, mostly=True),
-            again.get_support(indices=True),
-        )
-        matched.append(MatchedFold(drawn, left_out, named, kept, own))
+        named = match_clusters(labels, again.predict(X), drawn, mostly=True)
+        matched.append(MatchedFold(drawn, left_out, named, again.get_support(indices=True)))
     return matched
 
 
