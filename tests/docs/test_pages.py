@@ -57,7 +57,7 @@ def test_the_lines_of_python_run_and_find_what_was_planted(tmp_path, monkeypatch
     assert set(range(16)) <= kept
     # A tenth of what is kept may be noise.
     assert len(kept) <= 18
-    assert "All 3 clusters stand apart" in capsys.readouterr().out
+    assert "All 3 clusters are clearly separated" in capsys.readouterr().out
 
 
 def test_the_site_begins_with_the_same_lines():
