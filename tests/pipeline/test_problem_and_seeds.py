@@ -88,12 +88,12 @@ def test_clusters_of_a_sample_are_extended_from_disk_as_from_memory(pose, X):
 
 @pytest.mark.parametrize("method", ["kmeans", "l0", "sparse"])
 def test_a_fit_depends_on_the_number_of_its_seed_and_on_nothing_else(pose, method):
-    X = np.random.default_rng(0).standard_normal((60, 30)).astype(np.float32)
+    X = np.random.default_rng(0).standard_normal((60, 60)).astype(np.float32)
     problem = pose(X, method, n_clusters=5, search={"n_init": 1, "search": "alternate"})
     grid = [12] if method == "sparse" else problem.sparsities
     path = problem.estimator.path(problem.data.X, grid)
     attributes = {"method": method}
-    fit = pick_fit(path, 0, np.zeros((5, 30)), attributes)
+    fit = pick_fit(path, 0, np.zeros((5, 60)), attributes)
     before = problem.estimator.get_params()
     found = [refit(problem, fit, number) for number in (1, 2, 1)]
     assert problem.estimator.get_params() == before

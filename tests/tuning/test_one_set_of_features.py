@@ -14,8 +14,10 @@ PLAIN = {"l0": L0KMeans, "l1": L1KMeans}
 
 
 def overlapping(n_samples=90, n_features=150):
-    """Draw three clusters with many samples between them, in 16 features."""
-    X = np.random.default_rng(5).standard_normal((n_samples, n_features))
+    """Draw three clusters with samples between them in 16 features, and a factor in all."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_samples, n_features))
+    X += 0.7 * rng.standard_normal((n_samples, 1)) * rng.choice([-1, 1], n_features)
     X[:, :16] += 2.2 * (np.arange(n_samples)[:, None] % 3 == np.arange(16) % 3)
     return X
 

@@ -29,7 +29,7 @@ LEFT_OUT = np.array([-0.1, 0.0, 0.0, 0.1, 0.45, 0.5, 0.95, 1.0, 1.0, 1.1])
 def table_of(left_out, blocks=None, move=lambda x: x):
     values = np.concatenate([FITTED, left_out])
     labels, everyone = (values >= 0.5).astype(int), np.arange(len(values))
-    fold = MatchedFold(everyone[:4], everyone[4:], labels, np.array([0]))
+    fold = MatchedFold(everyone[:4], everyone[4:], labels, np.array([0]), labels)
     blocks = None if blocks is None else np.concatenate([-1 - np.arange(4), blocks]) + 4
     values = SpreadValues(move(values)[:, None], 0)
     return separation(values, labels, np.array([0]), [fold], blocks)
@@ -116,7 +116,9 @@ def clouds(centers, scale, seed=0):
     X = centers[labels] + scale * np.random.default_rng(seed).normal(size=(len(labels), 2))
     left_out = [np.flatnonzero(np.arange(len(X)) // 6 % 5 == number) for number in range(5)]
     everyone, kept = np.arange(len(X)), np.arange(2)
-    folds = [MatchedFold(np.setdiff1d(everyone, out), out, labels, kept) for out in left_out]
+    folds = [
+        MatchedFold(np.setdiff1d(everyone, out), out, labels, kept, labels) for out in left_out
+    ]
     return SpreadValues(X, 0), labels, kept, folds
 
 
@@ -146,7 +148,7 @@ def test_far_clusters_are_separated_and_p_values_are_adjusted_as_by_holm():
 
 def test_clusters_that_match_none_and_single_ones_are_not_counted():
     X, labels, kept, folds = clouds([[0, 0], [5, 0]], 1.0)
-    unmatched = [MatchedFold(f.drawn, f.left_out, np.where(labels, -1, 0), f.kept) for f in folds]
+    unmatched = [f._replace(labels=np.where(labels, -1, 0)) for f in folds]
     assert separation(X, labels, kept, unmatched)[["n_middle", "n_a", "n_b"]].max(axis=None) == 0
     alone = separation(X, np.zeros_like(labels), kept, folds)
     assert len(alone) == 0
@@ -159,7 +161,8 @@ def test_neighbours_that_overlap_are_joined_and_what_these_overlap():
     group = join_overlapping(table, 6)
     assert group.tolist() == [0, 0, 0, 1, 1, 2]
     everyone = np.arange(6)
-    fold = MatchedFold(everyone, everyone[:0], np.array([5, -1, 0, 2, 3, 4]), everyone)
+    labels = np.array([5, -1, 0, 2, 3, 4])
+    fold = MatchedFold(everyone, everyone[:0], labels, everyone, labels)
     assert fold.join(group).labels.tolist() == [2, -1, 0, 0, 1, 1]
 
 

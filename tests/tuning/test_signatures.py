@@ -24,7 +24,8 @@ def draw(shift, n_planted=30, n_features=200, seed=0):
 def matched(labels, folds):
     """Return folds whose samples drawn have the clusters of all."""
     drawn = [np.setdiff1d(np.arange(len(labels)), left_out) for left_out in folds]
-    return [MatchedFold(*parts, labels, np.arange(1)) for parts in zip(drawn, folds, strict=True)]
+    parts = zip(drawn, folds, strict=True)
+    return [MatchedFold(*of, labels, np.arange(1), labels) for of in parts]
 
 
 def signatures_of(X, labels):
