@@ -15,15 +15,16 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsekm.io.readers.axes import KNOWN, is_a, shape_of
-from sparsekm.io.readers.messages import KNOWN_FORMATS, refusal, refuse_format, say
+from sparsekm.io.readers.axes import KNOWN, is_called
+from sparsekm.io.readers.doubts import Doubt
+from sparsekm.io.readers.messages import KNOWN_FORMATS, Way, refusal, refuse_format, say
 
 _MOST_COLUMNS = 1_000_000
 _LONGEST_NUMBER = 100
 _FEW_STEPS = 6
 _LINES_LOOKED_AT = 200
 _WIDE_HEAD = 2**17  # characters of ten lines
-_HEAD_CELLS = 100_000
+_HEAD_CELLS = 30_000
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _PLAIN = re.compile(rf"{_NUMBER}|(?i:[+-]?inf(inity)?)")
@@ -96,8 +97,8 @@ def as_numbers(cells: Iterable[str]) -> np.ndarray:
     return np.array(CellParser().numbers([cell.replace(",", ".") for cell in cells]), dtype=float)
 
 
-def find_decimal(cells: Iterable[str], separator: str) -> tuple[str, str | None]:
-    """Return the decimal separator of some cells, and an example if it is not the point."""
+def find_decimal(cells: Iterable[str], separator: str) -> list[tuple[str, str]]:
+    """Return the decimal separator of some cells with an example, or both if either may be."""
     plain = [re.sub("[−–‐‑]", "-", cell.translate(_BLANKS)).strip("% ") for cell in cells]
     found, sure, grouped = {}, {}, {}
     for mark, other in ((".", ","), (",", ".")):
@@ -109,13 +110,12 @@ def find_decimal(cells: Iterable[str], separator: str) -> tuple[str, str | None]
         grouped[other] = [one for one in plain if re.fullmatch(f"{thousands}{{2,}}", one)]
     for mark, examples in ((".", sure), (",", sure), (",", grouped), (".", grouped)):
         if examples[mark]:
-            return mark, examples[mark][0] if mark == "," else None
+            return [(mark, examples[mark][0])]
     unsure = found[","] or (found["."] if separator == ";" else [])
     if unsure and not (found[","] and found["."]):
-        mark, other = (",", ".") if found[","] else (".", ",")
-        about = {"one": unsure[0].replace(",", "."), "thousand": re.sub("[.,]", "", unsure[0])}
-        raise refusal("decimal", cell=unsure[0], mark=mark, other=other, **about)
-    return ".", None
+        marks = (",", ".") if found[","] else (".", ",")
+        return [(mark, unsure[0]) for mark in marks]
+    return [(".", "")]
 
 
 def split(line: str, separator: str) -> tuple[list[str], bool]:
@@ -143,6 +143,7 @@ class TextTable:
     ) -> None:
         self.file, self.has_header, self.is_gct = file, True, False
         self.remarks: list[str] = []
+        self.doubts: list[Doubt] = []
         self.above: dict[str, list[str]] = {}
         self.n_annotations = self.n_described = 0
         is_csv = text is not None or file.name.lower().removesuffix(".gz").endswith(".csv")
@@ -157,9 +158,16 @@ class TextTable:
         head = lines[self.n_described : max(10, min(200, _HEAD_CELLS // width))]
         cells = [*chain.from_iterable(split(line, self.separator)[0][:500] for _, line in head)]
         if decimal == "auto":
-            decimal, example = find_decimal(cells, self.separator)
-            if example:
-                read = example.replace(".", "").replace(",", ".")
+            (decimal, example), *others = find_decimal(cells, self.separator)
+            read = example.replace(".", "").replace(",", ".")
+            if others:
+                numbers = re.sub("[.,]", ".", example), re.sub("[.,]", "", example)
+                ways = [
+                    Way({"decimal": mark}, f"if it is {number}")
+                    for mark, number in zip((decimal, others[0][0]), numbers, strict=True)
+                ]
+                self.doubts.append(Doubt(say("decimal", cell=example), ways))
+            elif decimal == ",":
                 self.remarks.append(say("decimal_comma", example=example, read=read))
         self._parse(lines, CellParser(decimal, missing))
         if not self.lines:
@@ -226,9 +234,8 @@ class TextTable:
         while len(names) > width and not names[-1]:
             names.pop()
         has_ends = any(row[-1].strip() for row in below if len(row) == width)
-        is_heading = names[0] and is_a(names[0], "numbering", "sample_heading", "feature_heading")
         # R writes no name above those of the lines; otherwise it is the last one that lacks.
-        if width == len(names) + 1 and has_ends and not is_heading:
+        if width == len(names) + 1 and has_ends and not is_called(names[0]):
             names.insert(0, "")
         if width > len(names) and any("".join(row[len(names) :]).strip() for row in below):
             raise refusal("short_header", n=len(names), width=width)
@@ -427,6 +434,14 @@ def _is_data(names: list[str], below: list[list[str]]) -> bool:
     at = np.flatnonzero(np.isfinite(numbers))
     if 2 * len(at) <= len(names) - (len(names) > 1 and 0 not in at) or not below:
         return False
+    first, *rest = zip(*(as_numbers(row) for row in below if len(row) == len(names)), strict=True)
+    # A word above numbers is a heading, as are whole numbers above decimals.
+    is_whole = not (numbers[at] % 1).any() and np.isfinite(rest).any()
+    has_decimals = np.nan_to_num(np.array(rest)) % 1 != 0
+    if (0 not in at and 2 * np.isfinite(first).sum() > len(first)) or is_called(names[0]):
+        return False
+    if is_whole and 2 * has_decimals.any(axis=1).sum() > len(rest):
+        return False
     numbers = numbers[at]
     steps = np.diff(numbers)
     is_ordered = len(steps) > 2 and (steps.min() > 0 or steps.max() < 0)
@@ -435,7 +450,8 @@ def _is_data(names: list[str], below: list[list[str]]) -> bool:
     if (is_even or (is_ordered and len(steps) > _FEW_STEPS)) and (
         0 in at
         or not re.sub(r"\d", "", names[0])
-        or shape_of(names[0]) not in {shape_of(row[0]) for row in below if row}
+        or re.sub(r"\d+", "#", names[0])
+        not in {re.sub(r"\d+", "#", row[0]) for row in below if row}
     ):
         return False
     inside = 0
