@@ -4,7 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
-from reading import CYTOKINES, GSM, PATIENTS, genes, refusal, samples, values, write
+from reading import CYTOKINES, GSM, PATIENTS, genes, readings, refusal, samples, values, write
 
 from sparsekm.io.readers.reader import read_matrix
 
@@ -38,12 +38,12 @@ SAMPLES = {
 
 @pytest.mark.parametrize("features", KINDS)
 @pytest.mark.parametrize("samples", SAMPLES)
-def test_both_axes_tell_which_one_holds_the_samples(put, features, samples):
+def test_forms_of_names_tell_the_axes_or_both_readings_are_offered(put, features, samples):
     features, samples = KINDS[features], SAMPLES[samples]
     for separator, name in ((",", "m.csv"), ("\t", "m.txt")):
         for lines, columns in ((features, samples), (samples, features)):
-            raw = read_matrix(put(write(["", *columns], lines, separator=separator), name))
-            assert (raw.samples, raw.features) == (samples, features)
+            file = put(write(["", *columns], lines, separator=separator), name)
+            assert (samples, features) in [(raw.samples, raw.features) for raw in readings(file)[1]]
 
 
 PLAIN = write(["gene", *GSM], SYMBOLS)
@@ -70,7 +70,6 @@ OF_PATIENTS = {
     "a line of units": write(
         ["sample", *CYTOKINES], ["unit", *PATIENTS], cells=[["pg/ml"] * 8, *values(8, 8)]
     ),
-    "a line of means": write(["sample", *CYTOKINES], [*PATIENTS, "Mean"]),
 }
 KNOCKOUTS = ["WT_1", "WT_2", "KO_1", "KO_2"]
 PROBES = [str(7_892_501 + 3 * i) for i in range(400)]
@@ -126,9 +125,9 @@ READ = {
         SYMBOLS,
     ),
     "probes without a gene": (
-        write(["Gene Symbol", *GSM], ["TP53", "", "MYC", "---"]),
+        write(["Gene Symbol", *GSM], ["TP53", "", "MYC", "---", "EGFR"]),
         GSM,
-        ["TP53", "MYC"],
+        ["TP53", "MYC", "EGFR"],
     ),
     "names with the separator": (
         write(["metabolite", *GSM], ['"glucose, blood"', '"lactate, 2h"', '"serine ""L"""']),
@@ -148,13 +147,23 @@ READ = {
 }
 
 
+ASKED = {
+    "blanks in columns",
+    "age and sex of patients",
+    "pixels with a digit",
+    "scores and weights of MaxQuant",
+    "starts and ends of genes",
+    "whole numbers without a header",
+}
+
+
 @pytest.mark.parametrize("kind", READ)
-def test_a_table_is_read_as_it_is_meant(put, kind):
+def test_a_table_is_read_as_it_is_meant_or_asked_about(put, kind):
     content, samples, features = READ[kind]
     for name in ("m.csv", "m.data", "m.tab", "m"):
-        raw = read_matrix(put(content, name))
-        assert (raw.samples, raw.features) == (samples, features)
-        assert raw.shape[1] == len(features)
+        is_asked, found = readings(put(content, name))
+        assert is_asked == (kind in ASKED)
+        assert (samples, features) in [(raw.samples, raw.features) for raw in found]
 
 
 DAYS = [f"d{i}" for i in range(9)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -23,7 +24,8 @@ KNOWN = json.loads(Path(__file__).with_name("known_names.json").read_text(encodi
 _WORDS = {kind: frozenset(known.split()) for kind, known in KNOWN.items() if isinstance(known, str)}
 _MEASURES = "|".join(map(re.escape, sorted(KNOWN["measures"], key=len, reverse=True)))
 _MEASURE = re.compile(rf"(?<!\w)({_MEASURES})(?!\w)")
-_DATE = re.compile(r"(?i)\d{1,2}[-./][a-z]{3,4}|[a-z]{3,4}[-./]\d{1,2}|\d{4}-\d\d-\d\d( 00:00:00)?")
+_MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)"
+_DATE = re.compile(rf"(?i)\d\d?[-./]{_MONTH}|{_MONTH}[-./]\d\d?|\d{{4}}-\d\d-\d\d( 00:00:00)?")
 _FORMS = {
     axis: re.compile(rf"{form}|(?i:({'|'.join(_WORDS[f'{axis}_words'])})[ _.-]?[\d.]+.*)").fullmatch
     for axis, form in KNOWN["forms"].items()
@@ -42,12 +44,20 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(re.sub(r"[\W_]+", " ", parted.lower()).split())
 
 
-def split_measure(heading: str) -> tuple[str, str]:
-    """Return the measure that a heading names, such as "lfq intensity", and what is left."""
-    tidy = re.sub(r"[^\w%+/#]|_", " ", heading.lower())
-    before, *found = _MEASURE.split(" ".join(tidy.split()), maxsplit=1)
-    measure, after = found or ("", "")
-    return measure, (before + after).strip(" %")
+def find_measures(names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the columns of each measure, such as "lfq intensity", if samples have several."""
+    split = {}
+    for name in names:
+        plain = " ".join(re.sub(r"[^\w%+/#]|_", " ", name.lower()).split())
+        before, *found = _MEASURE.split(plain, maxsplit=1)
+        measure, after = found or ("", "")
+        split[name] = measure, (before + after).strip(" %")
+    counts = Counter(sample for _, sample in {*split.values()} if sample)
+    columns: dict[str, list[str]] = {}
+    for measure in (*KNOWN["measures"], ""):
+        some = [name for name, (what, of) in split.items() if what == measure and counts[of] > 1]
+        columns |= {measure: some} if some else {}
+    return columns if sum(count > 1 for count in counts.values()) > 1 else {}
 
 
 def is_date(name: str) -> bool:
@@ -66,6 +76,11 @@ def is_heading(name: str, axis: str = "") -> bool:
         if axis == "feature" and not named
         else (bool(named) and words <= named | _WORDS["id_words"])
     )
+
+
+def heading_vote(heading: str) -> int:
+    """Tell what a heading stands above: 1 names of features, -1 of samples, 0 anything."""
+    return is_heading(heading, "feature") - is_heading(heading, "sample")
 
 
 def is_called(name: str) -> bool:
@@ -163,13 +178,13 @@ def find_orientation(
     columns. Headings and forms of names have one vote each. Lines without names, classes and forms
     of numbers decide only where names tell nothing.
     """
-    names, about = [*(lines or ())], {name: _heading_vote(name) for name in texts}
+    names, about = [*(lines or ())], {name: heading_vote(name) for name in texts}
     known, scales = {*about.values()} - {0}, is_scale(names) - is_scale(columns)
     first = next((name for name in texts if about[name]), "")
     describing = [name for name in columns if "".join(words_of(name)) in _DESCRIBING]
     votes = [
         (-1 * bool(describing), f"columns such as {[*describing, ''][0]!r}"),
-        (_heading_vote(heading), f"the heading {heading!r}"),
+        (heading_vote(heading), f"the heading {heading!r}"),
         (_name_vote(names), f"line names such as {[*names, ''][0]!r}"),
         (-_name_vote(columns), f"column names such as {[*columns, ''][0]!r}"),
         (scales, f"the numbers that name {'lines' if scales > 0 else 'columns'}"),
@@ -195,7 +210,3 @@ def find_orientation(
         return (by_content > 0 if by_content else False if is_few else None), reasons
     against += by_content * total < 0
     return (total > 0 if total and most >= 2 * against else None), reasons
-
-
-def _heading_vote(heading: str) -> int:
-    return is_heading(heading, "feature") - is_heading(heading, "sample")

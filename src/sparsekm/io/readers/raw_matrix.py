@@ -287,8 +287,8 @@ def check_named(
     absent = [name for name in settings.ignore if name not in known]
     if absent:
         rest = [name for name in settings.ignore if name not in absent]
-        cure: Any = say("ignore_rest", ignore=rest) if rest else ""
-        cure += suggest("ignore", absent[0], [*names, *others])
+        cure = suggest("ignore", absent[0], [*names, *others])
+        cure = say("ignore_rest", ignore=rest) + cure if rest else cure
         raise refusal("ignore", names=absent, where=where, known=names, cure=cure)
 
 

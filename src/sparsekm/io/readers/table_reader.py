@@ -29,12 +29,13 @@ from sparsekm.io.readers.text_table import TextTable, as_numbers
 
 _SPECIAL = frozenset(axes.KNOWN["special_lines"])
 _TIMES = frozenset(("date", "time", "timestamp"))
-_MANY = 1000  # lines that tell which columns annotate
 _LOOKED_AT = 500  # lines and columns whose numbers tell what they are
+_FEWEST_NUMBERS = 5  # different ones
+_ROUNDED = 100_000  # from here on, programs that write six digits write no decimals
 _MOST_WORDS = 8  # words that may stand for missing values
 _MOST_KEYS = 8  # columns that may name the samples and features of a long table
+_MOST_LEVELS = 10
 _MOST_VALUES = 2  # columns of values of such a table
-_FEWEST_NUMBERS = 5
 
 
 class _Table(TextTable):
@@ -50,7 +51,8 @@ class _Table(TextTable):
         self.named = {*settings.named.values(), *settings.ignore} - {""}
         is_number, body = ~np.isnan(self.values), slice(self.n_described, None)
         n_text, n_numbers = self.is_text[body].sum(axis=0), is_number[body].sum(axis=0)
-        is_text = (n_text > n_numbers) | [name in self.named for name in header]
+        others = self.named | (axes.annotating(header) - {*settings.keep})
+        is_text = (n_text > n_numbers) | [name in others for name in header]
         is_text[1 : 1 + self.n_annotations] = True
         # What no line has a value for is empty or, with a name, all missing.
         empty = (n_text + n_numbers == 0) & [not name for name in header]
@@ -60,24 +62,29 @@ class _Table(TextTable):
         self.numeric = np.flatnonzero(~is_text & ~empty).tolist()
         self.ids = [at for at in self.numeric if at == 0 or axes.is_called(header[at])]
         self.text_of = self.columns({*self.text, *self.ids, 0})
-        # Lines of text, such as units or classes, are set aside.
+        # Lines of text, such as units or classes, are set aside; notes with commas have few cells.
         n_text = self.is_text[:, self.numeric].sum(axis=1)
         n_numbers = is_number[:, self.numeric].sum(axis=1)
         is_aside = (n_text > 1) & (2 * n_text > len(self.numeric))
-        # Notes with commas have few cells.
         is_aside |= (n_text > 0) & (n_numbers <= 1) & (len(self.numeric) > 3)
         is_aside[: max(self.n_described, self._count_headers())] = True
         self.rows, self.aside = np.flatnonzero(~is_aside), np.flatnonzero(is_aside)
-        self.edge = self._find_edge()
+        # Software numbered the lines, perhaps twice.
+        gone = [at for at in self.ids if axes.is_row_numbers(header[at], self.column(at))]
+        ranks = [rank for at in range(len(header)) if (rank := self._rank_names(at, gone))]
+        self.edge = min(ranks)[-1] if ranks else None
+        if settings.samples in header:
+            self.edge = header.index(settings.samples)
+        elif self.is_gct:
+            self.edge = int(0 in gone)
+        elif settings.transpose is True and self.has_header and not ranks:
+            self.edge = min([*self.text, *self.numeric], default=None)
         self.edges = [] if self.edge is None else self.text_of[self.edge].tolist()
         if not self.has_header and self.edge != 0:
             header[0] = "column1"
-        # Software numbered the lines, perhaps twice.
-        is_numbered = (at in self.ids and self._is_numbered(at) for at in self.numeric)
-        gone = {at for at, is_one in zip(self.numeric, is_numbered, strict=True) if is_one}
-        self._refuse_long(gone)
+        self.is_named = self.edge is not None and self.edge not in gone
         self.text = [at for at in self.text if at != self.edge]
-        self.numeric = [at for at in self.numeric if at != self.edge and at not in gone]
+        self.numeric = [at for at in self.numeric if at not in {*gone, self.edge}]
         if not self.numeric:
             kind, row = "one_cell" if len(header) == 1 else "all_text", [*self.rows, 0][0]
             cell = self.cells(row)[[0, *self.text][-1]].strip()
@@ -97,176 +104,132 @@ class _Table(TextTable):
         keys = {key.casefold(): values for key, values in reversed(self.above.items())}
         return keys.get(plain) or next((keys[key] for key in keys if key.startswith(plain)), None)
 
-    def _is_numbered(self, at: int) -> bool:
-        return axes.is_row_numbers(self.header[at], self.column(at))
-
     def _count_headers(self) -> int:
         """Count the lines below the header that go on with it, such as "Sample ID 2"."""
         first, heading = self.text_of[0].tolist(), self.header[0]
-        n = next((at for at, name in enumerate(first) if not heading or heading not in name), 0)
-        if n:
-            return n
+        if heading and heading in first[0]:
+            return next((at for at, name in enumerate(first) if heading not in name), 0)
         # In tables that pandas writes, names of levels stand above numbers of lines.
         n = next((at for at, name in enumerate(first) if name.isdecimal()), 0)
         return n if axes.is_row_numbers("", first[n:]) else 0
 
-    def _find_edge(self) -> int | None:
-        """Return the column with the names of the lines, if there is one."""
-        header, settings = self.header, self.settings
-        if settings.samples in header:
-            return header.index(settings.samples)
-        if self.is_gct:
-            return int(self._is_numbered(0))
-        n, found = len(self.rows), {}
-        for at in sorted(
-            {*self.text, *self.ids} - {at for at in range(len(header)) if header[at] in self.named}
-        ):
-            cells, is_text = self.column(at), at in self.text
-            size, is_blank = len({*cells}), at == 0 and not header[at]
-            is_feature, is_sample = (
-                axes.is_heading(header[at], axis) for axis in ("feature", "sample")
-            )
-            # Ages such as 22-23 and 65+ stand beside numbers.
-            is_text |= at == 0 and size == n and self.is_text[self.rows, at].any()
-            # Symbols may repeat, as may the names of samples that were measured twice.
-            is_name = size == n or (
-                is_text and ((is_feature and size > max(2, n / 10)) or (at == 0 and 2 * size > n))
-            )
-            if not is_text:
-                is_id = all(map(str.isdecimal, cells)) or is_feature or axes.is_heading(header[at])
-                is_name = size == n and (
-                    is_blank or (is_id and self.has_header and axes.is_called(self.header[at]))
-                )
-            if is_name:
-                kind = is_feature or is_sample or is_blank
-                found[at] = (
-                    self._is_numbered(at),
-                    not (kind or axes.is_called(header[at])),
-                    not _TIMES.isdisjoint(axes.words_of(header[at])),
-                    not is_text,
-                    not kind,
-                    # A sample comes before its well, plate or time.
-                    not is_blank and "sample" not in axes.words_of(header[at]),
-                    size < n,
-                )
-        if found:
-            return min(found, key=found.__getitem__)
-        is_turned = settings.transpose is True and self.has_header
-        return min([*self.text, *self.numeric] * is_turned, default=None)
+    def _rank_names(self, at: int, gone: list[int]) -> tuple[Any, ...] | None:
+        """Rank a column by how well it names the lines, the best lowest; None if it does not."""
+        heading = self.header[at]
+        if at not in self.text_of or heading in self.named:
+            return None
+        cells, words, is_called = self.column(at), axes.words_of(heading), axes.is_called(heading)
+        n, size, is_blank = len(cells), len({*cells}), at == 0 and not heading
+        # Ages such as 22-23 and 65+ stand beside numbers.
+        is_text = at in self.text or (at == 0 and self.is_text[self.rows, at].any())
+        # Symbols may repeat, as may the names of samples that were measured twice.
+        is_name = size == n or (at == 0 and 2 * size > n) or size > max(2, n / 10)
+        if size < n and not (is_text and (at == 0 or axes.heading_vote(heading) > 0)):
+            return None
+        if not is_text:
+            is_id = all(map(str.isdecimal, cells)) or axes.heading_vote(heading) >= 0
+            is_name = is_blank or (is_called and is_id and self.has_header)
+        is_time = not _TIMES.isdisjoint(words)
+        # A sample comes before its well, plate or time.
+        is_other = not is_blank and "sample" not in words
+        is_vague = not (is_blank or axes.heading_vote(heading))
+        rank = at in gone, not (is_called or is_blank), is_time, not is_text, is_vague, is_other
+        return (*rank, size < n, at) if is_name else None
 
-    def _refuse_long(self, gone: set[int]) -> None:
-        """Refuse a table with a line for each value, where other columns name sample and feature."""
-        if self.settings.named or len(self.rows) < 6:
-            return
-        n, codes = len(self.rows), {at: self.column(at) for at in self.text}
-        numbers = [at for at in self.numeric if at not in gone]
-        for at in numbers[:_MOST_KEYS]:
+    def refuse_long(self) -> None:
+        """Refuse a table with a line for each value, whose other columns name what it is of."""
+        texts = sorted({*self.text, self.edge} & {*self.text_of})
+        n, codes = len(self.rows), {at: self.column(at) for at in texts}
+        for at in self.numeric[:_MOST_KEYS]:
             values = self.values[self.rows, at]
             if (values % 1 == 0).all() or 8 * len(np.unique(values)) <= n:
                 codes[at] = values.tolist()
         keys = pd.DataFrame({at: pd.factorize(np.array(some))[0] for at, some in codes.items()})
         sizes = keys.nunique()
         keys = keys.loc[:, (sizes > 1) & (sizes <= n / 2)].iloc[:, :_MOST_KEYS]
-        # Columns that name, by text, heading or numbers from 1 on.
-        names = {at for at in keys if at in self.text or axes.is_called(self.header[at])}
+        # Columns that name, by text, heading or numbers from 1 on, and those that name features.
+        names = {at for at in keys if at in texts or axes.is_called(self.header[at])}
         names |= {at for at in keys if {*codes[at]} == {*range(1, max(10, sizes[at]) + 1)}}
         features = {at for at in keys if axes.names_features(self.header[at], codes[at])}
         found = {}
-        for chosen in (
-            some for k in (2, 3, 4) for some in combinations(keys, k) if {*some} & names
-        ):
-            values = [at for at in numbers if at not in chosen]
-            most = len(numbers) if {*chosen} & features else _MOST_VALUES
-            if not 1 <= len(values) <= most:
+        for chosen in (some for k in (2, 3, 4) for some in combinations(keys, k)):
+            values, by_name = {*self.numeric} - {*chosen}, {*chosen} <= names
+            is_few = len(values) <= _MOST_VALUES or not features.isdisjoint(chosen)
+            if not values or not is_few or names.isdisjoint(chosen) or n < 6:
                 continue
-            counts, room = keys.groupby([*chosen]).size(), sizes[[*chosen]].prod()
+            most, counts = sizes[[*chosen]], keys.groupby([*chosen]).size()
             # Numbers that are not called so may be measured.
-            is_dense = (4 if {*chosen} <= names else 2) * n >= room
-            is_dense |= {*chosen} <= names and len(values) == 1 and 5 * sizes[[*chosen]].max() <= n
-            is_crossed = len(counts) == room and counts.max() <= min(5, 2 * counts.min())
+            is_dense = (4 if by_name else 2) * n >= most.prod()
+            is_dense |= by_name and len(values) == 1 and 5 * most.max() <= n
+            is_crossed = len(counts) == most.prod() and counts.max() <= min(5, 2 * counts.min())
             if (counts.max() == 1 and is_dense) or is_crossed:
                 found[chosen] = counts.max() > 1, not is_crossed, -len(chosen)
         if found:
             chosen = min(found, key=found.__getitem__)
             *index, feature = self.names(sorted(chosen, key=lambda at: at in features))
-            value = self.names(at for at in numbers if at not in chosen)[-1]
+            value = self.names(at for at in self.numeric if at not in chosen)[-1]
             wide = self.file.with_name(f"{self.file.name.split('.')[0]}_wide.csv")
             about = {"path": str(self.file), "wide": str(wide), "new": wide.name}
             about |= {"separator": self.separator, "value": value, "feature": feature}
             raise refusal("long", sample=index[0] if len(index) == 1 else index, **about)
 
+    def refuse_distances(self) -> None:
+        """Refuse a table whose lines have the names of columns, and the same values."""
+        lines, n = [self.edges[row] for row in self.rows if self.edges], len(self.rows)
+        square = [at for at in self.numeric if self.header[at] in {*lines}] if n < 9999 else []
+        if {*self.names(square)} == {*lines} and len(square) == n >= MIN_SAMPLES:
+            X = pd.DataFrame(self.values[np.ix_(self.rows, square)], columns=self.names(square))
+            X = X[lines].to_numpy()
+            # One half may be empty.
+            X = np.where(np.isnan(X), X.T, X)
+            if np.allclose(X, X.T, equal_nan=True):
+                raise refusal("distances", n=n)
+
     def find_orientation(self) -> tuple[bool | None, dict[bool, list[str]]]:
-        """Tell whether lines hold features, None if that is not certain, and the reasons for each."""
-        settings, columns = self.settings, self.names(self.numeric)
-        nothing = {True: [], False: []}
+        """Tell whether lines hold features, None if that is uncertain, and the reasons for each."""
+        settings, nothing = self.settings, {True: [], False: []}
         if isinstance(settings.transpose, bool):
             return settings.transpose, nothing
         there = [len(settings.wanted & {*names}) for names in (self.header, self.edges)]
         if there[0] != there[1]:
             return there[1] > there[0], nothing
-        heading, lines = "", None
-        if self.edge is not None:
-            heading, lines = self.header[self.edge], self.column(self.edge)
-            self._refuse_distances(lines)
-            lines = [] if self._is_numbered(self.edge) else lines
+        for name in settings.named.values():
+            if name in self.header:
+                return False, nothing
+            if name.strip() in self.edges or self.above_of(name) is not None:
+                return True, nothing
+        if self.is_gct:
+            return True, {True: ["the format, GCT"], False: []}
         X = self.values[np.ix_(self.rows[:_LOOKED_AT], self.numeric[:_LOOKED_AT])]
         texts = {self.header[at]: self.column(at) for at in self.text}
-        columns = columns if self.has_header else []
-        found, reasons = axes.find_orientation(heading, lines, columns, texts, X)
-        if self.is_gct:
-            found = True
-            reasons[True].insert(0, "the format, GCT")
-        for key, name in settings.named.items():
-            if name in self.header:
-                if found:
-                    self.remarks.append(say("features_despite", sign=reasons[True][0], key=key))
-                return False, nothing
-        for key, name in [*settings.named.items()][:1]:
-            if name.strip() in self.edges or self.above_of(name) is not None:
-                self.remarks.append(say("names_a_line", key=key, name=name))
-                return True, nothing
-        return found, reasons
-
-    def _refuse_distances(self, lines: list[str]) -> None:
-        names = {*lines}
-        square = [at for at in self.numeric if self.header[at] in names]
-        if len(lines) >= MIN_SAMPLES and sorted(self.names(square)) == sorted(lines):
-            X = (
-                pd.DataFrame(self.values[np.ix_(self.rows, square)], lines, self.names(square))
-                .loc[:, lines]
-                .to_numpy()
-            )
-            # One half may be empty.
-            X = np.where(np.isnan(X), X.T, X)
-            if np.allclose(X, X.T, equal_nan=True):
-                raise refusal("distances", n=len(X))
+        columns = self.names(self.numeric) if self.has_header else []
+        heading = "" if self.edge is None else self.header[self.edge]
+        lines = self.column(self.edge) if self.is_named else []
+        return axes.find_orientation(heading, lines, columns, texts, X)
 
     def list_doubts(self, transpose: bool) -> list[Doubt]:
         """List what is doubtful if lines hold features, or if they hold samples."""
-        keep, known, wanted = self.settings.keep, axes.annotating(self.header), self.settings.wanted
-        columns = [at for at in self.numeric if self.header[at] not in {*known, *keep}]
+        keep, wanted = {*self.settings.keep}, self.settings.wanted
+        columns = [at for at in self.numeric if self.header[at] not in keep]
         if wanted and not transpose:
             return self._doubt_words([at for at in columns if self.header[at] in wanted])
-        measures = self._find_measures(columns) if transpose else {}
+        names = self.names(columns)
+        measures = axes.find_measures(names) if transpose else {}
         if measures:
-            names = self.names(columns)
+            others = [[name for name in names if name not in some] for some in measures.values()]
             ways = [
-                Way(
-                    {"ignore": [name for name in names if name not in some], "keep": some},
-                    f"to use {measure or 'the columns without a measure'}",
-                )
-                for measure, some in measures.items()
+                Way({"ignore": left, "keep": some}, f"to use {measure or 'the other columns'}")
+                for left, (measure, some) in zip(others, measures.items(), strict=True)
             ]
             return [Doubt(say("measures", names=[*filter(None, measures)]), ways)]
-        names = self._find_doubtful(columns, transpose)
+        names = self.find_doubtful(transpose)
         doubts = self._doubt_words([at for at in columns if self.header[at] not in names])
-        edges = [self.edges[row] for row in self.rows] if self.edges else []
+        edges = [self.edges[row] for row in self.rows if self.edges and not wanted]
         # What describes samples may be a line among features, and the reverse above samples.
-        lines = [name for name in edges if transpose and axes.is_doubtful(name, of_features=False)]
-        if not transpose:
-            lines = [*takewhile(lambda name: axes.is_doubtful(name, of_features=True), edges)]
-        for kind, some in (("columns", names), ("lines", [*dict.fromkeys(lines)] * (not wanted))):
-            left = [name for name in some if name not in keep and name not in self.named]
+        among = filter if transpose else takewhile
+        lines = among(lambda name: axes.is_doubtful(name, of_features=not transpose), edges)
+        for kind, some in (("columns", names), ("lines", dict.fromkeys(lines))):
+            left = [name for name in some if name not in keep | self.named]
             if left:
                 of = "features" if transpose == (kind == "columns") else "samples"
                 ways = [Way({"keep": left}, f"to keep these {kind}")]
@@ -275,82 +238,57 @@ class _Table(TextTable):
                 doubts.insert(0, Doubt(say("doubtful", kind=kind, names=left, of=of), ways))
         return doubts
 
-    def has_samples(self) -> bool:
-        """Tell whether enough columns may hold samples if lines hold features."""
-        gone = {*self._find_doubtful(self.numeric, transpose=True), *axes.annotating(self.header)}
-        return len({*self.names(self.numeric)} - (gone - {*self.settings.keep})) >= MIN_SAMPLES
-
-    def _find_doubtful(self, columns: list[int], transpose: bool) -> list[str]:
+    def find_doubtful(self, transpose: bool) -> list[str]:
         """List columns of numbers that are probably not measurements: called so, or counting."""
-        if not columns:
-            return []
-        # Lines that number the samples have to be counted to the last.
-        rows = self.rows[: _MANY if transpose else None]
-        X, names = self.values[np.ix_(rows, columns)], self.names(columns)
+        columns = [at for at in self.numeric if self.header[at] not in self.settings.keep]
+        names = self.names(columns)
         found = np.array([axes.is_doubtful(name, of_features=transpose) for name in names], bool)
+        # Lines that number the samples have to be counted to the last.
+        X = self.values[np.ix_(self.rows[: 2 * _LOOKED_AT if transpose else None], columns)]
         whole = ((X % 1 == 0) | np.isnan(X)).all(axis=0)
-        if transpose:
+        if transpose and columns:
             # Samples stand side by side, and their numbers are of one kind and differ.
             breaks = [at for at in self.text if self.header[at] not in self.named]
             parts = np.searchsorted(breaks, columns)
             part, n_there = Counter(parts.tolist()).most_common(1)[0]
             found |= (parts != part) & (2 * n_there > len(parts))
-            counts = whole & [len(np.unique(x[x > 0])) >= _FEWEST_NUMBERS for x in X.T] & ~found
+            found |= [axes.heading_vote(name) > 0 for name in names]
+            some = [np.unique(x[(x > 0) & (x < _ROUNDED)]) for x in X.T]
+            counts = whole & [len(x) >= _FEWEST_NUMBERS for x in some] & ~found
             same = (len(X) > 2) & (X == X[:1]).all(axis=0) & ~found
             n_left = len(found) - found.sum()
             found |= (counts & (10 * counts.sum() <= n_left)) | (same & (2 * same.sum() < n_left))
-        else:
-            for at in np.flatnonzero(whole):
-                x = np.sort(X[:, at])
-                counts = len(x) > 2 and (np.diff(x) == 1).all()
-                is_first = not self.has_header and columns[at] == 0 and (np.diff(x) > 0).all()
-                found[at] |= axes.is_heading(names[at], "sample") or counts or is_first
+        for at in np.flatnonzero(whole) if not transpose else ():
+            steps = np.diff(np.sort(X[:, at]))
+            # Without a header, the first may hold numbers of patients.
+            is_id = not self.has_header and columns[at] == 0 and (steps > 0).all()
+            counts = len(steps) > 1 and (steps == 1).all()
+            found[at] |= axes.heading_vote(names[at]) < 0 or counts or is_id
         return [name for name, is_one in zip(names, found, strict=True) if is_one]
-
-    def _find_measures(self, columns: list[int]) -> dict[str, list[str]]:
-        """Find the columns of each measure, if samples have several, such as those of MaxQuant."""
-        split = [(*axes.split_measure(name), name) for name in self.names(columns)]
-        found = pd.DataFrame(split, columns=["measure", "sample", "name"])
-        found = found[found["sample"] != ""]
-        found = found[found.groupby("sample")["measure"].transform("nunique") > 1]
-        if found["sample"].nunique() < 2:
-            return {}
-        names = found.groupby("measure")["name"].agg(list)
-        return {
-            measure: names[measure] for measure in [*axes.KNOWN["measures"], ""] if measure in names
-        }
 
     def _doubt_words(self, columns: list[int]) -> list[Doubt]:
         """Doubt words among numbers: they stand for missing values, or the column is text."""
-        settings, words = self.settings, Counter[str]()
-        odd = np.argwhere(self.is_text[np.ix_(self.rows, columns)])
-        for row in np.unique(odd[:, 0]):
-            cells = self.cells(self.rows[row])
-            words.update(cells[columns[at]].strip() for at in odd[odd[:, 0] == row, 1])
-        if not len(odd):
+        rows, at = np.nonzero(self.is_text[np.ix_(self.rows, columns)])
+        if not len(rows):
             return []
-        line, column = self.rows[odd[0, 0]], columns[odd[0, 1]]
-        number, other = self.numbers[line], "." if settings.decimal == "," else ","
+        cells = {row: self.cells(self.rows[row]) for row in {*rows.tolist()}}
+        odd = [cells[row][columns[j]].strip() for row, j in zip(rows, at, strict=True)]
+        words = [word for word, _ in Counter(odd).most_common()]
+        line, other = self.numbers[self.rows[rows[0]]], "." if self.settings.decimal == "," else ","
         for word in words:
             if other in word and np.isfinite(as_numbers([word])[0]):
-                raise refusal("both_marks", line=number, cell=word)
-        wrong = self.names(columns[at] for at in np.unique(odd[:, 1]))
-        about = {"cell": self.cells(line)[column].strip(), "column": self.header[column]}
-        ways = [
-            Way(
-                {"missing_values": [word for word, _ in words.most_common()]},
-                "if they mean missing values",
-            )
-        ]
-        if len(wrong) < len(columns):
-            ways.append(Way({"ignore": wrong}, "to leave the columns out"))
+                raise refusal("both_marks", line=line, cell=word)
+        wrong = self.names(columns[j] for j in np.unique(at))
+        ways = [Way({"missing_values": words}, "if they mean missing values")]
+        ways += [Way({"ignore": wrong}, "to leave the columns out")] * (len(wrong) < len(columns))
+        about = {"names": wrong, "cell": odd[0], "column": self.header[columns[at[0]]]}
         ways = ways[:: -1 if len(words) > _MOST_WORDS else 1]
-        return [Doubt(say("not_all_numeric", names=wrong, line=number, **about), ways)]
+        return [Doubt(say("not_all_numeric", line=line, **about), ways)]
 
     def preview(self, transpose: bool) -> list[str]:
         """Show the first samples and features of a reading."""
-        lines = [*filter(None, self.edges)] or [f"{row + 1}" for row in range(len(self.rows))]
-        axis = [lines, self.names(self.numeric)]
+        lines = [self.edges[row] for row in self.rows[:3] if self.edges] or ["line 1", "2", "3"]
+        axis = [lines, self.names(self.numeric[:3])]
         X = self.values[np.ix_(self.rows[:3], self.numeric[:3])]
         return preview(X.T if transpose else X, *(axis[::-1] if transpose else axis))
 
@@ -358,15 +296,12 @@ class _Table(TextTable):
 def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMatrix:
     """Read and check a matrix from a file, or from the text that another reader made of it."""
     table = _Table(file, text, settings)
-    transpose = _settle(table)
-    remarks = table.remarks
+    transpose, remarks = _settle(table), table.remarks
     # The lines that settings name; where columns hold samples, they may describe them.
     named = table.named if transpose else {*settings.ignore}
     gone = [row for row in table.rows if table.edges and table.edges[row] in named]
-    table.rows = np.setdiff1d(table.rows, gone)
-    if transpose:
-        table.aside = np.union1d(table.aside, gone).astype(int)
-    _leave_out_special(table)
+    table.rows = np.setdiff1d(table.rows, [*gone, *_special_lines(table)]).astype(int)
+    table.aside = np.union1d(table.aside, gone * transpose).astype(int)
     about, columns = _describe_samples(table, transpose), table.names(table.numeric)
     lines = None if table.edge is None else table.column(table.edge)
     headings = [*filter(None, table.header)]
@@ -378,28 +313,21 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
     X = _take_values(table)
     samples, features = lines, columns
     if transpose:
-        known = axes.annotating(table.header) - {*settings.keep}
-        used = [at for at, name in enumerate(columns) if name not in known]
-        if len(used) < len(columns):
-            remarks.append(
-                say(
-                    "annotating",
-                    names=(left := [name for name in columns if name in known]),
-                    keep=left,
-                )
-            )
-        X, samples = X[:, used].T, [columns[at] for at in used]
+        X, samples = X.T, about.get(settings.samples or "", columns)
         features = lines or [f"feature{at + 1}" for at in range(X.shape[1])]
-        about = {name: [cells[at] for at in used] for name, cells in about.items()}
         _say_text(table, dict.fromkeys(table.names(table.text), ()), "columns")
     _say_text(table, about, "lines" if transpose else "columns")
     if len(table.aside) and not transpose:
         cells = table.cells(table.aside[0])[:4]
         remarks.append(say("aside", n=len(table.aside), cells=cells))
+    # A few whole numbers, each often, at one end of other numbers.
+    for at in (0, -1) if not transpose and settings.labels is None else ():
+        levels, counts = np.unique(X[:, at], return_counts=True)
+        is_whole = not (X[:, at] % 1).any() and np.isfinite(levels).all()
+        if is_whole and 1 < len(levels) <= _MOST_LEVELS and counts.min() > 1 and (X % 1).any():
+            remarks.append(say("may_be_classes", labels=columns[at]))
     if samples is not None:
         samples = [name or f"sample{at + 1}" for at, name in enumerate(samples)]
-    if transpose and settings.samples in about:
-        samples = about[settings.samples]
     check_size(*X.shape)
     X, features = merge_features(X, features, settings.duplicates, remarks)
     if transpose and settings.labels is None and table.above:
@@ -414,34 +342,51 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
 
 def _settle(table: _Table) -> bool:
     """Tell whether lines hold features, or ask about that and all other doubts at once."""
+    settings, n_lines, n_columns = table.settings, len(table.rows), len(table.numeric)
+    if not settings.named:
+        table.refuse_long()
+    if settings.transpose == "auto":
+        table.refuse_distances()
+    _check_known(table)
     found, reasons = table.find_orientation()
-    if not found and len(table.rows) < MIN_SAMPLES:
-        check_size(len(table.rows), len(table.numeric))
-    if found is not False and not table.has_samples():
+    given, doubts, ways = asdict(settings), [*table.doubts], []
+    if not found and n_lines < MIN_SAMPLES:
+        check_size(n_lines, n_columns)
+    # STAR writes the counts of one sample without a header.
+    is_one = not table.has_header and not _SPECIAL.isdisjoint(table.edges)
+    measures = axes.find_measures(table.names(table.numeric))
+    n_samples = n_columns - len(table.find_doubtful(True) if not measures else ())
+    if found is not False and (n_samples < MIN_SAMPLES or is_one):
         if found:
-            check_size(len(table.numeric), len(table.rows))
-            given = asdict(table.settings)
+            check_size(n_columns, n_lines)
             turn = Doubt("", [Way({"transpose": False}, "if lines hold samples")])
-            ways = combine([turn, *table.list_doubts(transpose=False)], given)
+            ways = combine([turn, *table.list_doubts(False)], given)
             raise MatrixError(say("no_samples", names=table.names(table.numeric)), ways)
         found = False
-    given, doubts, ways = asdict(table.settings), [*table.doubts], []
     if found is None:
-        for transpose in (False, True):
-            n, p = (len(table.rows), len(table.numeric))[:: -1 if transpose else 1]
-            reason = " and ".join(reasons[transpose]) or "nothing else"
-            text = say("reads_features" if transpose else "reads_samples", n=n, p=p, reason=reason)
-            first = Doubt("", [Way({"transpose": transpose}, text, table.preview(transpose))])
-            ways += combine([first, *table.list_doubts(transpose)], given)
+        for turn, n, p in ((False, n_lines, n_columns), (True, n_columns, n_lines)):
+            reason = " and ".join(reasons[turn]) or "nothing else"
+            text = say("reads_features" if turn else "reads_samples", n=n, p=p, reason=reason)
+            first = Doubt("", [Way({"transpose": turn}, text, table.preview(turn))])
+            ways += combine([first, *table.list_doubts(turn)], given)
         doubts.append(Doubt(say("orientation"), ways))
     elif asked := [*doubts, *table.list_doubts(found)]:
         # Without the columns in doubt, the axes may be less certain.
-        sure = Doubt("", [Way({"transpose": found})])
-        doubts = asked if table.settings.transpose != "auto" else [sure, *asked]
+        sure = [Doubt("", [Way({"transpose": found})])] * (settings.transpose == "auto")
+        doubts = [*sure, *asked]
     ask(doubts, given)
     if found and reasons[True]:
         table.remarks.append(say("features", sign=reasons[True][0]))
     return bool(found)
+
+
+def _check_known(table: _Table) -> None:
+    """Refuse settings that name neither a column nor a line, before anything is asked."""
+    headings, settings = [*filter(None, table.header)], table.settings
+    known = {*headings, *table.edges, *settings.inherited}
+    absent = [name for name in table.named if name not in known and not table.above_of(name)]
+    if absent or {*settings.named.values()} & {*settings.ignore}:
+        check_named(settings, headings, "its columns", "the name of a line", table.edges)
 
 
 def _describe_samples(table: _Table, transpose: bool) -> dict[str, list[str]]:
@@ -450,8 +395,7 @@ def _describe_samples(table: _Table, transpose: bool) -> dict[str, list[str]]:
     if not transpose:
         # The names of lines may be asked for too.
         named = enumerate(table.header)
-        wanted = {at: name for at, name in named if at in table.text or name in asked}
-        return {name: table.column(at) for at, name in wanted.items()}
+        return {name: table.column(at) for at, name in named if at in table.text or name in asked}
     about = {}
     for line in table.aside if table.edges else ():
         cells = [cell.strip() for cell in table.cells(line)]
@@ -466,12 +410,7 @@ def _describe_samples(table: _Table, transpose: bool) -> dict[str, list[str]]:
 def _take_values(table: _Table) -> np.ndarray:
     """Return the measurements, (lines, columns), NaN if missing."""
     X = table.values[np.ix_(table.rows, table.numeric)]
-    infinite = np.isinf(X)
-    if infinite.any():
-        table.remarks.append(say("infinite", n=infinite.sum()))
-        X[infinite] = np.nan
-    for number in table.settings.missing_numbers:
-        X[number == X] = np.nan
+    X[np.isin(X, table.settings.missing_numbers)] = np.nan
     for row, at in np.argwhere(np.abs(X) > np.finfo(np.float32).max):
         about = {"line": table.numbers[table.rows[row]], "column": table.header[table.numeric[at]]}
         raise refusal("beyond_in_table", value=X[row, at], **about)
@@ -480,19 +419,18 @@ def _take_values(table: _Table) -> np.ndarray:
     return X
 
 
-def _leave_out_special(table: _Table) -> None:
-    """Leave out lines that a program writes below its values, and those that alone lack a name."""
-    names = table.column(table.edge) if table.edge is not None else []
-    special = [name for name in names if name in _SPECIAL]
+def _special_lines(table: _Table) -> list[int]:
+    """Return lines that a program writes below its values, and those that alone lack a name."""
+    names = {row: table.edges[row] for row in table.rows if table.edges}
+    special = {row: name for row, name in names.items() if name in _SPECIAL}
     # Lines of limits, or of probes without a gene.
-    is_blank = np.array([name.strip("- ") in ("", "NA", "nan") for name in names], bool)
-    is_blank &= not is_blank.all()
+    blank = [row for row, name in names.items() if name.strip("- ") in ("", "NA", "nan")]
+    blank *= len(blank) < len(names)
     if special:
-        table.remarks.append(say("special_lines", names=special))
-    if is_blank.any():
-        table.remarks.append(say("nameless", n=is_blank.sum()))
-    gone = [at for at, name in enumerate(names) if name in special or is_blank[at]]
-    table.rows = np.delete(table.rows, gone)
+        table.remarks.append(say("special_lines", names=[*special.values()]))
+    if blank:
+        table.remarks.append(say("nameless", n=len(blank)))
+    return [*special, *blank]
 
 
 def _say_text(table: _Table, texts: Mapping[str, Sequence[str]], kind: str) -> None:

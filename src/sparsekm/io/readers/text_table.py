@@ -348,8 +348,12 @@ class TextTable:
             raise refusal("second_table", line=gaps[0])
         n_lines, self.changed = len(self.lines), parser.changed
         self.values, self.is_text = self.values[:n_lines], self.is_text[:n_lines]
+        infinite = np.isinf(self.values)
+        if infinite.any():
+            self.remarks.append(say("infinite", n=infinite.sum()))
+            self.values[infinite] = np.nan
         # A column with numbers such as 1,234 next to others such as 1.234.
-        fractions = np.nan_to_num(self.values, posinf=0, neginf=0) % 1 if parser.grouped else 0
+        fractions = np.nan_to_num(self.values) % 1 if parser.grouped else 0
         mixed = np.flatnonzero(np.any(fractions, axis=0))
         for at in range(n_lines) if len(mixed) else ():
             odd = parser.grouped & {cell.strip() for cell in np.array(self.cells(at))[mixed]}
