@@ -64,8 +64,10 @@ def readings(file, **settings):
     try:
         raw = read_matrix(file, **settings)
     except MatrixError as error:
-        assert error.ways, error
-        return True, [read_matrix(file, **{**settings, **way}) for way in follow(error)]
+        found = [read_matrix(file, **{**settings, **way}) for way in follow(error)]
+        if not found:
+            raise
+        return True, found
     for way in (way for remark in raw.remarks for way in follow(remark)):
         read_matrix(file, **{**settings, **way})
     return False, [raw]

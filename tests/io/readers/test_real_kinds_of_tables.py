@@ -340,7 +340,6 @@ ASKED = {
     "masses under Unnamed: 0, annotated",
     "names in two halves, of SomaScan",
     "passengers with tickets",
-    "samples of two groups",
     "sequences of DADA2",
 }
 

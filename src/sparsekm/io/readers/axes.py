@@ -70,12 +70,11 @@ def is_heading(name: str, axis: str = "") -> bool:
     words = {*words_of(name)}
     if not axis:
         return bool(words) and words <= _WORDS["id_words"]
-    named = words & _WORDS[f"{axis}_words"]
-    return (
-        words == {"id", "ref"}
-        if axis == "feature" and not named
-        else (bool(named) and words <= named | _WORDS["id_words"])
-    )
+    known = _WORDS[f"{axis}_words"]
+    named = {word for word in words if word in known or word.removesuffix("s") in known}
+    if axis == "feature" and words == {"id", "ref"}:
+        return True
+    return bool(named) and words <= named | _WORDS["id_words"]
 
 
 def heading_vote(heading: str) -> int:

@@ -1,8 +1,8 @@
 """What readers say: refusals and remarks, whose texts with the settings that help are data.
 
 `messages.json` holds the texts. In them ``{name}`` stands for a value and ``!n`` writes names to be
-read. ``{labels!o}`` is a setting with its value, ``{normalise=counts!o}`` one with this value: texts
-carry them along, so that the command can print the options.
+read. ``{labels!o}`` is a setting with its value, ``{normalise=counts!o}`` one with this value: a
+text carries them along, so that the command can print the options.
 """
 
 from __future__ import annotations

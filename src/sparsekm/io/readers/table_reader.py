@@ -32,6 +32,7 @@ _TIMES = frozenset(("date", "time", "timestamp"))
 _LOOKED_AT = 500  # lines and columns whose numbers tell what they are
 _FEWEST_NUMBERS = 5  # different ones
 _ROUNDED = 100_000  # from here on, programs that write six digits write no decimals
+_LONGEST_WORD = 100
 _MOST_WORDS = 8  # words that may stand for missing values
 _MOST_KEYS = 8  # columns that may name the samples and features of a long table
 _MOST_LEVELS = 10
@@ -279,11 +280,14 @@ class _Table(TextTable):
             if other in word and np.isfinite(as_numbers([word])[0]):
                 raise refusal("both_marks", line=line, cell=word)
         wrong = self.names(columns[j] for j in np.unique(at))
-        ways = [Way({"missing_values": words}, "if they mean missing values")]
+        is_short = max(map(len, words)) <= _LONGEST_WORD
+        ways = [Way({"missing_values": words}, "if they mean missing values")] * is_short
         ways += [Way({"ignore": wrong}, "to leave the columns out")] * (len(wrong) < len(columns))
         about = {"names": wrong, "cell": odd[0], "column": self.header[columns[at[0]]]}
-        ways = ways[:: -1 if len(words) > _MOST_WORDS else 1]
-        return [Doubt(say("not_all_numeric", line=line, **about), ways)]
+        said = say("not_all_numeric", line=line, **about)
+        if not ways:
+            raise MatrixError(said)
+        return [Doubt(said, ways[:: -1 if len(words) > _MOST_WORDS else 1])]
 
     def preview(self, transpose: bool) -> list[str]:
         """Show the first samples and features of a reading."""

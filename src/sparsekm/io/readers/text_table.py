@@ -161,12 +161,13 @@ class TextTable:
             (decimal, example), *others = find_decimal(cells, self.separator)
             read = example.replace(".", "").replace(",", ".")
             if others:
-                numbers = re.sub("[.,]", ".", example), re.sub("[.,]", "", example)
+                read = {decimal: re.sub("[.,]", ".", example)}
+                read |= {others[0][0]: re.sub("[.,]", "", example)}
                 ways = [
-                    Way({"decimal": mark}, f"if it is {number}")
-                    for mark, number in zip((decimal, others[0][0]), numbers, strict=True)
+                    Way({"decimal": mark}, f"if it is {number}") for mark, number in read.items()
                 ]
-                self.doubts.append(Doubt(say("decimal", cell=example), ways))
+                about = dict(zip(("one", "thousand"), read.values(), strict=True))
+                self.doubts.append(Doubt(say("decimal", cell=example, **about), ways))
             elif decimal == ",":
                 self.remarks.append(say("decimal_comma", example=example, read=read))
         self._parse(lines, CellParser(decimal, missing))
