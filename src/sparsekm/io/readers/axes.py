@@ -71,9 +71,10 @@ def is_heading(name: str, axis: str = "") -> bool:
     if not axis:
         return bool(words) and words <= _WORDS["id_words"]
     known = _WORDS[f"{axis}_words"]
-    named = {word for word in words if word in known or word.removesuffix("s") in known}
-    if axis == "feature" and words == {"id", "ref"}:
-        return True
+    named = words & known
+    if axis == "feature":
+        named |= {word for word in words if word.removesuffix("s") in known}
+        named |= words if words == {"id", "ref"} else set()
     return bool(named) and words <= named | _WORDS["id_words"]
 
 

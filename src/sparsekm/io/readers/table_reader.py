@@ -147,7 +147,8 @@ class _Table(TextTable):
                 codes[at] = values.tolist()
         keys = pd.DataFrame({at: pd.factorize(np.array(some))[0] for at, some in codes.items()})
         sizes = keys.nunique()
-        keys = keys.loc[:, (sizes > 1) & (sizes <= n / 2)].iloc[:, :_MOST_KEYS]
+        few = [n / (2 if at in texts or axes.is_called(self.header[at]) else 5) for at in keys]
+        keys = keys.loc[:, (sizes > 1) & (sizes <= few)].iloc[:, :_MOST_KEYS]
         # Columns that name, by text, heading or numbers from 1 on, and those that name features.
         names = {at for at in keys if at in texts or axes.is_called(self.header[at])}
         names |= {at for at in keys if {*codes[at]} == {*range(1, max(10, sizes[at]) + 1)}}
