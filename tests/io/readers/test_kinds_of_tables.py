@@ -11,26 +11,16 @@ from sparsekm.io.readers.reader import read_matrix
 SYMBOLS = ["TP53", "BRCA1", "MYC", "EGFR", "ABC1", "XYZ2", "KLM3", "QRS4"]
 KINDS = {
     "lipids": ["PC 34:1", "PE 38:4", "SM 42:1", "TG 52:2", "Cer d18:1/16:0", "LPC 18:0"],
-    "genes of E. coli": [f"b{i:04d}" for i in range(1, 9)],
-    "KEGG": [f"K{i:05d}" for i in range(1, 9)],
     "HMDB": [f"HMDB{i:07d}" for i in range(1, 9)],
-    "Plasmodium": [f"PF3D7_01{i:05d}" for i in range(100, 108)],
-    "StringTie": [f"MSTRG.{i}" for i in range(1, 9)],
     "amplicons": [f"ASV_{i}" for i in range(1, 9)],
-    "rice": [f"Os01g01{i:05d}" for i in range(8)],
     "UniProt": ["P12345", "Q9Y6K9", "O00141", "A0A024R161", "P04637"],
-    "cytokines": CYTOKINES,
     "mouse": ["Slc17a7", "Gad2", "Pvalb", "Sst", "Vip", "Rorb", "Cux2", "Foxp2"],
-    "metabolites": ["alanine", "glucose", "lactate", "pyruvate", "citrate"],
     "words": ["zork", "blim", "quax", "fnord", "grault", "waldo", "plugh", "xyzzy"],
 }
 SAMPLES = {
     "GEO": GSM,
     "TCGA": [f"TCGA-A1-A0S{letter}-01" for letter in "BDEFGH"],
-    "numbered": [f"sample{i}" for i in range(1, 9)],
     "patients": PATIENTS,
-    "cases": ["P01_case", "P02_case", "P03_ctrl", "P04_ctrl"],
-    "conditions": ["ctrl_1", "ctrl_2", "ctrl_3", "trt_1", "trt_2", "trt_3"],
     "wells": ["A01", "A02", "B01", "B02", "C01", "C02"],
     "barcodes": [f"AAACCTGAGAAACC{pair}-1" for pair in ("AT", "GC", "TA", "CG")],
 }

@@ -24,11 +24,9 @@ from sparsekm.io.input_error import InputError, reason_of
 
 MOST_SHOWN = 10  # names in a message that only describes
 
-# Endings of formats that are not read, and the command that writes one that is; all messages.
-KNOWN_FORMATS, _TEXTS = (
-    json.loads(Path(__file__).with_name(f"{name}.json").read_text(encoding="utf-8"))
-    for name in ("known_formats", "messages")
-)
+# All texts; by endings, how files of other formats are converted; by first bytes, what a file is.
+_TEXTS = json.loads(Path(__file__).with_name("messages.json").read_text(encoding="utf-8"))
+CONVERSIONS, FIRST_BYTES = _TEXTS["convert"], _TEXTS["first bytes"]
 _BARE = re.compile(r"[A-Za-z0-9_][\w .+/()%-]*(?<! )")
 _NOT_TEXT = re.compile(r"(?i:true|false|yes|no|on|off|null|y|n|0[\dxo].*|\d.*[.e_:].*)")
 
@@ -45,17 +43,16 @@ class Said(str):
     """A text with the settings that it names, each with its value."""
 
     __slots__ = ("ways",)
-    ways: list[Way]
+
+    def __new__(cls, text: str, ways: Sequence[Way] = ()) -> Said:
+        """Make a text that carries these along."""
+        said = super().__new__(cls, text)
+        said.ways = [*ways]
+        return said
 
     def __add__(self, other: str) -> Said:
         """Append a text, and the settings that it names."""
-        return _said(str.__add__(self, other), self.ways + getattr(other, "ways", []))
-
-
-def _said(text: str, ways: list[Way]) -> Said:
-    said = Said(text)
-    said.ways = ways
-    return said
+        return Said(str.__add__(self, other), [*self.ways, *getattr(other, "ways", [])])
 
 
 class MatrixError(InputError):
@@ -83,9 +80,12 @@ def shown(names: Sequence[object], most: int = MOST_SHOWN) -> str:
 
 def written(settings: Mapping[str, Any]) -> str:
     """Write settings as in a configuration, such as ``ignore: [a, b], transpose: true``."""
-    lists = {key: value for key, value in settings.items() if isinstance(value, list | tuple)}
-    values = {key: f"[{', '.join(map(quoted, value))}]" for key, value in lists.items()}
-    return ", ".join(f"{key}: {values.get(key, quoted(value))}" for key, value in settings.items())
+    lists = {
+        key: f"[{', '.join(map(quoted, value))}]"
+        for key, value in settings.items()
+        if isinstance(value, list | tuple)
+    }
+    return ", ".join(f"{key}: {lists.get(key, quoted(value))}" for key, value in settings.items())
 
 
 class _Texts(string.Formatter):
@@ -95,10 +95,8 @@ class _Texts(string.Formatter):
         self.ways: list[Way] = []
 
     def get_field(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        key, _, value = name.partition("=")
-        found = (yaml.safe_load(value), key) if value else super().get_field(name, args, kwargs)
-        self._key = key
-        return found
+        self._key, _, value = name.partition("=")
+        return (yaml.safe_load(value), name) if value else super().get_field(name, args, kwargs)
 
     def convert_field(self, value: Any, conversion: str | None) -> Any:
         if conversion == "o":
@@ -111,7 +109,7 @@ class _Texts(string.Formatter):
 def say(key: str, /, **values: Any) -> Said:
     """Return one of the texts in `messages.json`, with its values."""
     texts = _Texts()
-    return _said(texts.format(_TEXTS[key], **values), texts.ways)
+    return Said(texts.format(_TEXTS[key], **values), texts.ways)
 
 
 def refusal(key: str, /, **values: Any) -> MatrixError:
@@ -133,16 +131,20 @@ def suggest(key: str, name: str, names: Iterable[str]) -> Said:
     lower = {other.lower(): other for other in names}
     close = get_close_matches(name.lower(), list(lower), n=1)
     if not close:
-        return _said("", [])
+        return Said("")
     found = lower[close[0]]
     settings = {key: [found] if key in ("ignore", "keep") else found}
-    return _said(f" Do you mean {written(settings)}?", [Way(settings)])
+    return Said(f" Do you mean {written(settings)}?", [Way(settings)])
 
 
 def refuse_format(file: Path, kind: str, ending: str) -> NoReturn:
     """Refuse a file of a known format with the command that converts it."""
     path, stem = shlex.quote(str(file)), file.with_name(file.name[: -len(ending)])
-    command = KNOWN_FORMATS[kind].format(file=file, path=path, stem=stem)
+    command = CONVERSIONS[kind]
+    if command.startswith("read_"):
+        read = f'pandas.{command}("{{file}}").to_csv("{{stem}}.csv")'
+        command = f"python -c 'import pandas; {read}'"
+    command = command.format(file=file, path=path, stem=stem)
     raise refusal("format", kind=ending if kind.startswith(".") else kind, command=command)
 
 

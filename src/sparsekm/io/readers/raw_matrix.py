@@ -395,10 +395,9 @@ def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> lis
         remarks.append(
             say("unknown", words=unknown, name=labels, missing_values=[*missing, *unknown])
         )
-    folded: dict[str, list[str]] = {}
-    for word in classes:
-        folded.setdefault(" ".join(word.casefold().split()), []).append(word)
-    alike = (words for words in folded.values() if len(words) > 1)
+    folded = [" ".join(word.casefold().split()) for word in classes]
+    alike = pd.Series(classes, dtype=object).groupby(folded).agg(list)
+    alike = alike[alike.map(len) > 1]
     remarks += [say("case", words=words, name=labels, n=len(words)) for words in alike]
     dates = [name for name in raw.features if is_date(name)]
     if dates:

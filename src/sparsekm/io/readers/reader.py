@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from sparsekm.io.readers.messages import (
-    KNOWN_FORMATS,
+    CONVERSIONS,
     MatrixError,
     Way,
     explain_damage,
@@ -69,7 +69,7 @@ def read_matrix(
 
 def _read(file: Path, settings: Settings) -> RawMatrix:
     name, mtx = file.name.lower(), find_mtx(file)
-    for endings in KNOWN_FORMATS:
+    for endings in CONVERSIONS:
         ending = max(filter(name.endswith, endings.split()), key=len, default="")
         if ending[:1] == ".":
             refuse_format(file, endings, ending)

@@ -183,7 +183,7 @@ def _of_anndata(opened: Any, layout: Layout, settings: Settings) -> _Axes:
     else:
         others = "a column of var", [*var.columns]
         check_named(settings, [*obs.columns], "the columns of obs", *others)
-    # Before AnnData 0.7 obsm was an array of records; a data frame is a group.
+    # A data frame is a group.
     node = opened["obsm"].get("spatial") if hasattr(opened.get("obsm"), "keys") else None
     if node is not None and not axes.turn:
         found = np.asarray(node[()] if hasattr(node, "dtype") else None)
@@ -199,10 +199,6 @@ def _read_frame(opened: Any, name: str) -> pd.DataFrame:
     from anndata.io import read_elem
 
     frame = read_elem(opened[name])
-    if isinstance(frame, np.ndarray) and frame.dtype.names:
-        # AnnData before 0.7 wrote a table of records.
-        frame = pd.DataFrame({one: _as_text(frame[one]) for one in frame.dtype.names})
-        frame = frame.set_index("index" if "index" in frame else frame.columns[0])
     if not isinstance(frame, pd.DataFrame):
         raise refusal("no_frame", name=name, kind=type(frame).__name__)
     return frame

@@ -27,7 +27,7 @@ from sparsekm.io.readers.raw_matrix import (
 )
 from sparsekm.io.readers.text_table import TextTable, as_numbers
 
-_SPECIAL = frozenset(axes.KNOWN["special_lines"])
+_SPECIAL = frozenset(map(str.lower, axes.KNOWN["special_lines"]))
 _TIMES = frozenset(("date", "time", "timestamp"))
 _LOOKED_AT = 500  # lines and columns whose numbers tell what they are
 _FEWEST_NUMBERS = 5  # different ones
@@ -309,12 +309,6 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
     table.aside = np.union1d(table.aside, gone * transpose).astype(int)
     about, columns = _describe_samples(table, transpose), table.names(table.numeric)
     lines = None if table.edge is None else table.column(table.edge)
-    headings = [*filter(None, table.header)]
-    if transpose:
-        known = [*dict.fromkeys([*about, *table.edges])]
-        check_named(settings, known, "its lines", "the name of a column", headings)
-    else:
-        check_named(settings, headings, "its columns", "the name of a line", table.edges)
     X = _take_values(table)
     samples, features = lines, columns
     if transpose:
@@ -352,13 +346,18 @@ def _settle(table: _Table) -> bool:
         table.refuse_long()
     if settings.transpose == "auto":
         table.refuse_distances()
-    _check_known(table)
     found, reasons = table.find_orientation()
+    headings = [*filter(None, table.header)]
+    if found:
+        known = [*table.edges, *(name for name in table.named if table.above_of(name))]
+        check_named(settings, known, "its lines", "the name of a column", headings)
+    else:
+        check_named(settings, headings, "its columns", "the name of a line", table.edges)
     given, doubts, ways = asdict(settings), [*table.doubts], []
     if not found and n_lines < MIN_SAMPLES:
         check_size(n_lines, n_columns)
     # STAR writes the counts of one sample without a header.
-    is_one = not table.has_header and not _SPECIAL.isdisjoint(table.edges)
+    is_one = not table.has_header and not _SPECIAL.isdisjoint(map(str.lower, table.edges))
     measures = axes.find_measures(table.names(table.numeric))
     n_samples = n_columns - len(table.find_doubtful(True) if not measures else ())
     if found is not False and (n_samples < MIN_SAMPLES or is_one):
@@ -383,15 +382,6 @@ def _settle(table: _Table) -> bool:
     if found and reasons[True]:
         table.remarks.append(say("features", sign=reasons[True][0]))
     return bool(found)
-
-
-def _check_known(table: _Table) -> None:
-    """Refuse settings that name neither a column nor a line, before anything is asked."""
-    headings, settings = [*filter(None, table.header)], table.settings
-    known = {*headings, *table.edges, *settings.inherited}
-    absent = [name for name in table.named if name not in known and not table.above_of(name)]
-    if absent or {*settings.named.values()} & {*settings.ignore}:
-        check_named(settings, headings, "its columns", "the name of a line", table.edges)
 
 
 def _describe_samples(table: _Table, transpose: bool) -> dict[str, list[str]]:
@@ -427,7 +417,7 @@ def _take_values(table: _Table) -> np.ndarray:
 def _special_lines(table: _Table) -> list[int]:
     """Return lines that a program writes below its values, and those that alone lack a name."""
     names = {row: table.edges[row] for row in table.rows if table.edges}
-    special = {row: name for row, name in names.items() if name in _SPECIAL}
+    special = {row: name for row, name in names.items() if name.lower() in _SPECIAL}
     # Lines of limits, or of probes without a gene.
     blank = [row for row, name in names.items() if name.strip("- ") in ("", "NA", "nan")]
     blank *= len(blank) < len(names)

@@ -17,7 +17,7 @@ import numpy as np
 
 from sparsekm.io.readers.axes import KNOWN, is_called
 from sparsekm.io.readers.doubts import Doubt
-from sparsekm.io.readers.messages import KNOWN_FORMATS, Way, refusal, refuse_format, say
+from sparsekm.io.readers.messages import FIRST_BYTES, Way, refusal, refuse_format, say
 
 _MOST_COLUMNS = 1_000_000
 _LONGEST_NUMBER = 100
@@ -197,7 +197,7 @@ class TextTable:
         try:
             with gzip.open(self.file) if is_gzip else self.file.open("rb") as opened:
                 content = opened.read()
-            for first, what in KNOWN_FORMATS["first bytes"].items():
+            for first, what in FIRST_BYTES.items():
                 if content.startswith(first.encode("latin-1")):
                     raise refusal("other_bytes", what=what)
             # Not every program writes the mark at the beginning.
@@ -367,13 +367,11 @@ class TextTable:
     def _ends_with_note(self) -> bool:
         """Tell whether the last line explains an abbreviation (ND, not detected) or a source."""
         n, width = len(self.lines), len(self.header)
-        if not n or width < 3:
-            return False
-        cells = split(self.lines[-1], self.separator)[0]
+        cells = split(self.lines[-1], self.separator)[0] if n and width > 2 else [""] * width
         n_filled = sum(bool(cell.strip()) for cell in cells[1:])
         n_numbers = np.isfinite(self.values[n - 1, 1:]).sum()
         is_value = n_filled == n_numbers == 1 and len(cells) < width
-        return is_value or (not n_numbers and 2 * n_filled < width)
+        return n > 0 and width > 2 and (is_value or (not n_numbers and 2 * n_filled < width))
 
 
 def _split_lines(file: Path, text: str) -> Lines:
@@ -436,33 +434,27 @@ def _find_header(rows: Rows, width: int) -> int:
 def _is_data(names: list[str], below: list[list[str]]) -> bool:
     """Tell whether the first line is data, not names: numbers in the range of those below it."""
     numbers = as_numbers(names)
+    X = np.array([as_numbers(row) for row in below if len(row) == len(names)])
     at = np.flatnonzero(np.isfinite(numbers))
-    if 2 * len(at) <= len(names) - (len(names) > 1 and 0 not in at) or not below:
+    is_first = 0 in at
+    if 2 * len(at) <= len(names) - (len(names) > 1 and not is_first) or not len(X):
         return False
-    first, *rest = zip(*(as_numbers(row) for row in below if len(row) == len(names)), strict=True)
     # A word above numbers is a heading, as are whole numbers above decimals.
-    is_whole = not (numbers[at] % 1).any() and np.isfinite(rest).any()
-    has_decimals = np.nan_to_num(np.array(rest)) % 1 != 0
-    if (0 not in at and 2 * np.isfinite(first).sum() > len(first)) or is_called(names[0]):
+    X[np.isinf(X)] = np.nan
+    is_heading = not is_first and 2 * np.isfinite(X[:, 0]).sum() > len(X)
+    X, numbers = X[:, at], numbers[at]
+    n_decimal = (np.nan_to_num(X) % 1 != 0).any(axis=0).sum()
+    if is_called(names[0]) or is_heading or (2 * n_decimal > len(at) and not (numbers % 1).any()):
         return False
-    if is_whole and 2 * has_decimals.any(axis=1).sum() > len(rest):
-        return False
-    numbers = numbers[at]
     steps = np.diff(numbers)
     is_ordered = len(steps) > 2 and (steps.min() > 0 or steps.max() < 0)
     is_even = is_ordered and np.ptp(steps) <= 0.02 * abs(steps[0])
+    forms = [re.sub(r"\d+", "#", row[0]) for row in ([names[0]], *below) if row]
     # Wavelengths, years or masses.
-    if (is_even or (is_ordered and len(steps) > _FEW_STEPS)) and (
-        0 in at
-        or not re.sub(r"\d", "", names[0])
-        or re.sub(r"\d+", "#", names[0])
-        not in {re.sub(r"\d+", "#", row[0]) for row in below if row}
-    ):
+    is_alike = not is_first and forms[0].strip("#") and forms[0] in forms[1:]
+    if (is_even or (is_ordered and len(steps) > _FEW_STEPS)) and not is_alike:
         return False
-    inside = 0
-    for j, number in zip(at, numbers, strict=True):
-        column = as_numbers(row[j] for row in below if j < len(row))
-        column = column[np.isfinite(column)] if np.isfinite(column).any() else np.zeros(1)
-        room = np.ptp(column) / 2 + 1e-9
-        inside += column.min() - room <= number <= column.max() + room
-    return 2 * inside > len(at) or 2 * int((numbers % 1 != 0).sum()) >= len(at)
+    low, high = np.nan_to_num([np.fmin.reduce(X), np.fmax.reduce(X)])
+    room = (high - low) / 2 + 1e-9
+    n_inside = ((low - room <= numbers) & (numbers <= high + room)).sum()
+    return 2 * n_inside > len(at) or 2 * (numbers % 1 != 0).sum() >= len(at)
