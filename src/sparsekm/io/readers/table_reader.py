@@ -153,10 +153,13 @@ class _Table(TextTable):
         names = {at for at in keys if at in texts or axes.is_called(self.header[at])}
         names |= {at for at in keys if {*codes[at]} == {*range(1, max(10, sizes[at]) + 1)}}
         features = {at for at in keys if axes.names_features(self.header[at], codes[at])}
+        is_named = self.edge in {*self.text_of} - {*self.ids} and len({*self.edges}) >= n
         found = {}
         for chosen in (some for k in (2, 3, 4) for some in combinations(keys, k)):
             values, by_name = {*self.numeric} - {*chosen}, {*chosen} <= names
-            is_few = len(values) <= _MOST_VALUES or not features.isdisjoint(chosen)
+            # Where another column names the lines, these may describe them.
+            is_few = len(values) <= _MOST_VALUES and not is_named
+            is_few |= not features.isdisjoint(chosen)
             if not values or not is_few or names.isdisjoint(chosen) or n < 6:
                 continue
             most, counts = sizes[[*chosen]], keys.groupby([*chosen]).size()

@@ -26,10 +26,10 @@ from sparsekm.io.readers.messages import explain_damage, need, refusal, say
 from sparsekm.io.readers.raw_matrix import RawMatrix, check_size, held_bytes
 
 # Those that cannot run code.
-_CODECS = frozenset(
-    "blosc bytes bz2 crc32c delta fixedscaleoffset gzip lz4 sharding_indexed shuffle transpose "
-    "vlen-array vlen-bytes vlen-utf8 zlib zstd".split(" ")  # noqa: SIM905
-)
+_CODECS = {
+    *("blosc", "bytes", "bz2", "crc32c", "delta", "fixedscaleoffset", "gzip", "lz4", "shuffle"),
+    *("sharding_indexed", "transpose", "vlen-array", "vlen-bytes", "vlen-utf8", "zlib", "zstd"),
+}
 _CELLS_AT_ONCE = 2**21
 _STORED_AT_ONCE = 2**22
 _LARGEST_CHUNKS_CELLS = 2**25
