@@ -71,21 +71,22 @@ class TestWhatIsSaid:
         assert follow(remark) == [{"labels": "kind"}]
 
 
-class TestTexts:
-    content = json.loads(Path(messages.__file__).with_name("messages.json").read_text())
-    texts = {key: text for key, text in content.items() if isinstance(text, str)}
+CONTENT = json.loads(Path(messages.__file__).with_name("messages.json").read_text())
+TEXTS = {key: text for key, text in CONTENT.items() if isinstance(text, str)}
 
+
+class TestTexts:
     def test_each_is_one_line_and_is_used(self):
         used = "".join(
             file.read_text() for file in Path(messages.__file__).parents[2].rglob("*.py")
         )
-        for key, text in self.texts.items():
+        for key, text in TEXTS.items():
             assert f'"{key}"' in used, key
             assert "\n" not in text
 
     def test_advice_names_settings_that_there_are_with_a_value(self):
         known = {setting.name for setting in TABLE_SETTINGS}
-        for text in self.texts.values():
+        for text in TEXTS.values():
             for name in re.findall(r"\{(\w+)(?:=[^}]*)?!o\}", text):
                 assert name in known, text
             # A setting with its value comes from the reader, not from the text.
