@@ -32,6 +32,7 @@ _FORMS = {
 }
 
 
+_NAMED = "|".join(_WORDS["feature_words"] | _WORDS["sample_words"])
 _DESCRIBING = _WORDS["doubtful"] - _WORDS["id_words"] - {"pvalue", "correlation", "rmse", "weight"}
 
 
@@ -41,7 +42,9 @@ def words_of(name: str) -> tuple[str, ...]:
     bare = re.sub(r"\s*[(\[][^()\[\]]*[)\]]$", "", name) or name
     # CustomerID has two words.
     parted = re.sub(r"([a-z\d])([A-Z])", r"\1 \2", bare).replace("m/z", "mz")
-    return tuple(re.sub(r"[\W_]+", " ", parted.lower()).split())
+    words = re.sub(r"[\W_]+", " ", parted.lower()).split()
+    # So has sampleid.
+    return tuple(" ".join(re.sub(f"^({_NAMED})id$", r"\1 id", word) for word in words).split())
 
 
 def find_measures(names: Sequence[str]) -> dict[str, list[str]]:
@@ -144,11 +147,12 @@ def names_features(heading: str, names: Sequence[object]) -> bool:
 def is_scale(names: Sequence[str]) -> bool:
     """Tell whether names are the steps of a scale, such as wavelengths, and not 1, 2, 3."""
     try:
-        steps = np.diff([*map(float, names)])
+        # R writes X400 for a column called 400.
+        steps = np.diff([float(name.removeprefix("X")) for name in names])
     except ValueError:
         return False
     is_ordered = len(steps) >= _FEWEST_STEPS and (steps.min() > 0 or steps.max() < 0)
-    return bool(is_ordered and not is_row_numbers("", names))
+    return bool(is_ordered and not (abs(steps) == 1).all())
 
 
 def _has_kinds(X: np.ndarray) -> int:
