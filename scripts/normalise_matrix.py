@@ -1,23 +1,40 @@
 """Read, check and normalise a user's matrix, and write it with its provenance."""
 
-from workflow_job import job
+from workflow_job import job, tell_user
 
 
 @job(snakemake)
 def main(snakemake, progress):
     import json
     import logging
+    from pathlib import Path
 
     import numpy as np
     import pandas as pd
 
     from sparsekm.io.normalised_file import ANNOTATION, write_normalised
+    from sparsekm.io.readers.messages import MatrixError
     from sparsekm.io.table_settings import split_settings
-    from sparsekm.pipeline.normalisation import read_feature_groups, read_normalised_table
+    from sparsekm.pipeline.normalisation import (
+        read_feature_groups,
+        read_normalised_table,
+        settle_doubts,
+    )
     from sparsekm.pipeline.provenance import input_digest, package_versions
 
     params, source = snakemake.params, snakemake.input.matrix
-    about_table, matrix = read_normalised_table(source, *split_settings(params.settings))
+    try:
+        about_table, matrix = read_normalised_table(source, *split_settings(params.settings))
+    except MatrixError:
+        # Parameters would run this job again for a change of another table.
+        tables = {
+            name: entry
+            for name, entry in snakemake.config["matrices"].items()
+            if entry and "path" in entry and not Path(f"data/{name}/normalised.h5ad").exists()
+        }
+        if lines := settle_doubts(tables):
+            tell_user("\n".join(["Add to the settings of these matrices:", "matrices:", *lines]))
+        raise
     logging.info("%s: %s", source, "; ".join(map(str.strip, about_table.summary())))
     for remark in about_table.remarks:
         logging.warning("%s: %s", source, remark)

@@ -216,6 +216,22 @@ def test_the_words_for_missing_values_of_the_run_hold_for_a_table_of_the_same_ki
     assert predict_clusters(run, tmp_path / "new.tsv")["none_of_them"].sum() == 1
 
 
+def test_the_answers_about_the_runs_table_hold_and_columns_that_it_lacks_are_not_asked_about(
+    tmp_path, frame
+):
+    # Neither axis is certain, and both have more columns and lines in doubt than the run's.
+    reading = {"transpose": False, "ignore": ["age", "visit"], "samples": "who"}
+    run = write_run(tmp_path / "run", frame, np.repeat([0, 1], 20), np.ones(6), reading=reading)
+    frame.insert(0, "id", range(7, 47))
+    frame.insert(3, "age", 40 + np.arange(40) % 7)
+    frame.to_csv(tmp_path / "new.csv", index_label="who")
+    found = predict_clusters(run, tmp_path / "new.csv")
+    assert found["cluster"].tolist() == [0] * 20 + [1] * 20
+    turned = frame.drop(columns=["id", "age"]).T
+    turned.to_csv(tmp_path / "turned.tsv", sep="\t")
+    assert predict_clusters(run, tmp_path / "turned.tsv")["cluster"].tolist() == [0] * 20 + [1] * 20
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["christensen", *(pytest.param(name, marks=pytest.mark.release) for name in MORE)]

@@ -68,9 +68,13 @@ def test_guesses_are_said_aloud_and_quiet_says_nothing(run, capsys):
         (["tumours.csv", "--output", "a\nb"], "the path should be printable text", None),
         (["tumours.csv", "--output", "a{1}"], "a{1}: the path should have no braces", None),
         (["a<b>.csv"], "a<b>.csv: the path should have no name in angle brackets", None),
-        (["tumours.csv", "--labels", "Kind"], "Do you mean labels: kind?", "--labels kind"),
-        (["tumours.csv", "--ignore", "U"], "Do you mean ignore: [u]?", "--ignore u"),
-        (["tumours.csv", "--labels", "kind", "--clusters", "12"], "n_clusters=12", "--clusters K"),
+        (
+            ["tumours.csv", "--labels", "Kind"],
+            "Do you mean labels: kind?",
+            "--labels Kind --labels kind",
+        ),
+        (["tumours.csv", "--ignore", "U"], "Do you mean ignore: [u]?", "--ignore U --ignore u"),
+        (["tumours.csv", "--labels", "kind", "--clusters", "12"], "n_clusters=12", None),
     ],
 )
 def test_what_is_wrong_is_one_line_with_its_cure(here, run, capsys, arguments, message, options):
@@ -84,7 +88,7 @@ def test_what_is_wrong_is_one_line_with_its_cure(here, run, capsys, arguments, m
     assert message in first
     assert len(others) == (options is not None)
     if options:
-        assert others[0].startswith(f"  Command line options for this: {options}")
+        assert others[0] == f"    sparsekm run tumours.csv {options}"
     assert {*here.iterdir()} == before
 
 
@@ -125,27 +129,57 @@ def test_a_dry_run_prints_what_a_run_prints_first_and_writes_nothing(here, run, 
     assert "--dry-run cannot be used with a configuration" in capsys.readouterr().err
 
 
-def test_what_a_message_advises_can_be_pasted_however_long(run, capsys):
-    def advised():
-        assert run("t.csv", "--dry-run") == 2
-        return capsys.readouterr().err.splitlines()[-1].partition(": ")[2].split(", or ")
+def test_all_doubts_are_asked_in_one_stop_and_each_command_leads_to_the_result(run, capsys):
+    def ask(*options):
+        assert run("t.csv", "--dry-run", *options) == 2
+        lines = capsys.readouterr().err.splitlines()
+        return lines[0], [line for line in lines if line.startswith("    sparsekm run")]
 
-    def shape(option):
-        assert run("t.csv", "--dry-run", *shlex.split(option)) == 0
+    def shape(command):
+        assert run(*shlex.split(command)[2:]) == 0
         return capsys.readouterr().out.partition("\n")[0]
 
-    lines = ["sample,a,b b", *(f"s{i},{i}.5,{'trace' if i == 3 else i}" for i in range(9))]
+    lines = [
+        "sample,age,a,b b",
+        *(f"s{i},{40 + i % 2},{i}.5,{'-x' if i == 3 else i * i}" for i in range(9)),
+    ]
     Path("t.csv").write_text("\n".join(lines))
-    options = advised()
-    assert options == ["--missing-values trace", "--ignore 'b b'"]
-    assert list(map(shape, options)) == [f"t.csv: 9 samples x {p} features" for p in (2, 1)]
+    first, commands = ask()
+    assert "[age] may describe or number the samples" in first
+    assert "the first such value is '-x' in column 'b b', line 5" in first
+    shapes = [f"t.csv: 9 samples x {p} features" for p in (2, 3, 1)]
+    assert list(map(shape, commands)) == shapes
+    assert "--ignore age --no-transpose --missing-values=-x" in commands[0]
+    # What was said before is said again.
+    assert all("--labels age" in command for command in ask("--labels", "age")[1])
     ranks = [f"rank_of_the_gene_{'x' * i}" for i in range(60)]
     header = ["gene", *ranks, *(f"GSM{i}" for i in range(70))]
     rows = [[f"TP{i}", *range(60), *(f"{j / 7 + i:.2f}" for j in range(70))] for i in range(9)]
     Path("t.csv").write_text("\n".join(",".join(map(str, row)) for row in [header, *rows]))
-    option = advised()[0]
-    assert shlex.split(option) == ["--ignore", *ranks]
-    assert shape(option) == "t.csv: 70 samples x 9 features"
+    command = ask()[1][0]
+    assert command.endswith(shlex.join(["--ignore", *ranks, "--transpose"]))
+    assert shape(command) == "t.csv: 70 samples x 9 features"
+
+
+def test_both_readings_are_shown_with_names_numbers_and_sizes_where_neither_is_certain(run, capsys):
+    Path("t.csv").write_text(
+        ",foo,bar,baz\nzork,1.5,2,3\nblim,3,4.5,1\nquax,7,2,3.5\nfnord,1,8,2\n"
+    )
+    assert run("t.csv") == 2
+    told = capsys.readouterr().err.splitlines()
+    assert told[1] == "  if lines hold samples, 4 samples x 3 features (for this: nothing else):"
+    assert [line.split() for line in told[2:5]] == [
+        ["foo", "bar", "baz"],
+        ["zork", "1.5", "2.0", "3.0"],
+        ["blim", "3.0", "4.5", "1.0"],
+    ]
+    assert told[6] == "    sparsekm run t.csv --no-transpose"
+    assert "3 samples x 4 features" in told[7]
+    assert [line.split()[0] for line in told[8:12]] == ["zork", "foo", "bar", "baz"]
+    assert told[12] == "    sparsekm run t.csv --transpose"
+    # The reading that is taken is shown as well.
+    assert run("t.csv", "--dry-run", "--no-transpose") == 0
+    assert "zork  1.5  2.0  3.0" in capsys.readouterr().out
 
 
 RATES = {"cer": 0.125, "cer_chance": 0.5, "ari": 0.75, "ami": -0.0625}

@@ -103,9 +103,9 @@ REFUSED = {
     ),
     "a line of 40 MB": (
         "m.csv",
-        lambda: b"a,b\n1,2\n" + b"3" * 40_000_000 + b"x",
+        lambda: b"a,b\n1,2\n2,7\n5,1\n3," + b"3" * 40_000_000 + b"x",
         adopt,
-        "has a unit or a note. Write the numbers",
+        "Columns [b] are not numeric throughout",
     ),
     "1,500,000 columns": (
         "m.csv",

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+import yaml
 from scipy.sparse import csr_array, issparse
 from sklearn.impute import KNNImputer
 
@@ -13,7 +14,12 @@ from sparsekm.cluster.reading import fill_missing
 from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.raw_matrix import RawMatrix
-from sparsekm.pipeline.normalisation import NORMALISATIONS, normalise, settle_missing
+from sparsekm.pipeline.normalisation import (
+    NORMALISATIONS,
+    normalise,
+    settle_doubts,
+    settle_missing,
+)
 from sparsekm.pipeline.scales import log_counts, most_variable_counts, standardise
 
 
@@ -229,3 +235,19 @@ def test_half_of_a_negative_minimum_and_too_little_left_are_refused(holes):
         settle_missing(raw(holes), max_missing=0)
     with pytest.raises(ValueError, match="impute='mean' should be one of"):
         settle_missing(raw(holes), "mean")
+
+
+def test_every_table_in_doubt_gets_the_settings_that_settle_it(tmp_path):
+    tables = {}
+    for name, heading in {"a": "age", "b": "year", "c": "u"}.items():
+        lines = [f"patient{at},{at * at}.5,{40 + at % 3}" for at in range(6)]
+        (tmp_path / name).write_text("\n".join([f"patient,v,{heading}", *lines]))
+        tables[name] = {"path": tmp_path / name, "normalise": "zscore", "ignore": None}
+    lines = settle_doubts(tables | {"d": {"path": tmp_path / "none"}})
+    added = yaml.safe_load("\n".join(["matrices:", *lines]))["matrices"]
+    assert added == {
+        "a": {"transpose": False, "ignore": ["age"]},
+        "b": {"transpose": False, "ignore": ["year"]},
+    }
+    assert sum("# keep: [" in line for line in lines) == 2
+    assert settle_doubts({name: tables[name] | added[name] for name in added}) == []

@@ -35,6 +35,24 @@ def test_a_missing_matrix_is_named(fresh):
     assert re.search("MissingInputException.*tumours.csv", done.stdout, re.DOTALL)
 
 
+def test_all_tables_in_doubt_are_named_at_once_with_the_settings_to_paste(fresh):
+    entries = {}
+    for name in ("one", "two"):
+        table = np.random.default_rng(0).normal(size=(9, 3)).round(2)
+        lines = [
+            f"patient{at},{40 + at % 3},{','.join(map(str, row))}" for at, row in enumerate(table)
+        ]
+        (fresh.root / f"{name}.csv").write_text("\n".join(["patient,age,u,v,w", *lines]))
+        entries[name] = {"path": f"{name}.csv", "n_clusters": 2}
+    fresh.configure(yaml.safe_dump({"matrices": {"tumours": None, "cells": None, **entries}}))
+    done = fresh.snakemake("--cores", "1", "data/one/normalised.h5ad")
+    assert done.returncode != 0
+    told = done.stdout + (done.stderr or "")
+    lines = told[told.index("\nmatrices:") :].partition("\nERROR")[0]
+    expected = {"transpose": False, "ignore": ["age"]}
+    assert yaml.safe_load(lines)["matrices"] == {"one": expected, "two": expected}
+
+
 def damage(root):
     """Spoil one file of each kind; give the target that each spoils and the line that tells it."""
 

@@ -34,8 +34,9 @@ LEAST_SHARE = 0.5
 """The least share of the weight of the run's features that a table, and a sample, should have."""
 NEARLY_ALL = 0.99
 """The share of a cluster's own samples that are nearer to it than its limit."""
-# Settings that hold for another table of the same kind; the others name columns of the first.
+# Settings that hold for another table of the same kind; it may lack the columns that some name.
 _TAKEN_OVER = ("transpose", "decimal", "layer", "missing_values", "duplicates")
+_NAMING = ("samples", "ignore", "keep")
 # Of more than this share of samples in none of the clusters, the scale may be another.
 _SUSPICIOUS = 0.5
 
@@ -136,8 +137,13 @@ def read_samples(
     about = known.data.provenance
     settings = json.loads(about.get("reading", "{}"))
     same = Path(table).suffix.lower() == Path(str(about.get("file"))).suffix.lower()
-    taken = {name: settings[name] for name in _TAKEN_OVER if same and settings.get(name)}
-    return read_matrix(table, **(taken | dict(reading)))
+    taken = {
+        name: settings[name] for name in (*_TAKEN_OVER, *_NAMING) if same and settings.get(name)
+    }
+    named = pd.Series([taken[name] for name in _NAMING if name in taken], dtype=object).explode()
+    wanted = frozenset(np.array(known.data.features, dtype=object)[known.places])
+    answers = {"wanted": wanted, "inherited": frozenset(map(str, named))}
+    return read_matrix(table, **(taken | dict(reading)), **answers)
 
 
 def predict_samples(

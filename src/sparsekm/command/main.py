@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from typing import Any
 import sparsekm
 from sparsekm.command.refusals import CommandError
 from sparsekm.command.signals import Stopped, stoppable
-from sparsekm.io.table_settings import TABLE_SETTINGS, VALUE_SETTINGS, add_options, options_in
+from sparsekm.io.input_error import escape_unprintable
+from sparsekm.io.readers.messages import Way
+from sparsekm.io.table_settings import TABLE_SETTINGS, VALUE_SETTINGS, add_options, options_of
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 from sparsekm.runtime.unread_settings import leave_unread
 
@@ -55,15 +58,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 from sparsekm.command.run import run_table as work
             return work(options)
     except (CommandError, ValueError, OSError) as error:
-        # For the settings named in a message, options to be pasted.
-        named = ", or ".join(options_in(str(error)))
-        cure = f"\n  Command line options for this: {named}" if named else ""
-        print(f"sparsekm: {error}{cure}", file=sys.stderr)
+        ways, typed = getattr(error, "ways", []), sys.argv[1:] if arguments is None else arguments
+        told = str(error)
+        if any(way.meaning for way in ways):
+            # The commands say the rest.
+            told = told.partition(" Set ")[0]
+        print(*(f"sparsekm: {told}", *_cures(ways, typed)), sep="\n", file=sys.stderr)
         return 2
     except Stopped as stopped:
         how = f"stopped by {stopped.signal.name}; run the same command to continue."
         print(f"sparsekm: {how}", file=sys.stderr)
         return 128 + stopped.signal
+
+
+def _cures(ways: Sequence[Way], typed: Sequence[str]) -> Iterator[str]:
+    """Write for each way out what it means, a preview, and the command, which can be pasted."""
+    for way in ways:
+        if way.meaning:
+            yield f"  {way.meaning}:"
+        # An option that comes again replaces an earlier one, or adds to its list.
+        command = [f"    sparsekm {shlex.join(typed)}", *options_of(way.settings)]
+        yield from map(
+            escape_unprintable, [*(f"      {line}" for line in way.preview), " ".join(command)]
+        )
 
 
 def _cores(text: str) -> str:

@@ -23,7 +23,7 @@ from sparsekm.command.tables import summarise_table
 from sparsekm.io.atomic import write_text
 from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.store import read_fit
-from sparsekm.io.table_settings import TABLE_SETTINGS
+from sparsekm.io.table_settings import TABLE_SETTINGS, given_settings
 from sparsekm.io.tables import SCORES
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 
@@ -78,8 +78,7 @@ def run_table(options: Namespace) -> int:
 def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tuple[Path, str]:
     """Summarise the table, and return the path and the text of a configuration for it."""
     table = options.table
-    given = {setting.name: getattr(options, setting.name) for setting in TABLE_SETTINGS}
-    entry = {name: value for name, value in given.items() if value is not None}
+    entry = given_settings(options, [setting.name for setting in TABLE_SETTINGS])
     groups = options.feature_groups and Path(options.feature_groups)
     for path in filter(None, (table, groups)):
         if not path.exists():

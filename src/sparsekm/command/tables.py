@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,13 @@ from typing import Any
 from sparsekm.command.configuration import dataset_name
 from sparsekm.command.refusals import CommandError, short_path
 from sparsekm.io.atomic import refuse_to_replace
+from sparsekm.io.readers.messages import MatrixError, Way
 from sparsekm.io.readers.reader import ReadingSize, measure_matrix
 from sparsekm.io.table_settings import (
     VALUE_SETTINGS,
     TableDescription,
-    options_in,
+    given_settings,
+    options_of,
     short,
     split_settings,
 )
@@ -36,12 +38,28 @@ def summarise_table(table: Path, settings: Mapping[str, Any]) -> tuple[TableDesc
     The text also says what was guessed, with the options as they can be pasted.
     """
 
-    def work() -> dict[str, Any]:
-        return asdict(read_normalised_table(table, *split_settings(settings), quick=True)[0])
+    def work() -> tuple[dict[str, Any], list[str]]:
+        found = read_normalised_table(table, *split_settings(settings), quick=True)[0]
+        return asdict(found), _note_lines(found.remarks)
 
-    limits = _limits_of(table, settings.get("layer"))
-    found = TableDescription(**run_bounded(table, work, limits))
-    return found, "\n".join([*found.summary(), *_note_lines(found.remarks)])
+    about, notes = _read_bounded(table, work, _limits_of(table, settings.get("layer")))
+    found = TableDescription(**about)
+    return found, "\n".join([*found.summary(), *(f"    {line}" for line in found.preview), *notes])
+
+
+def _read_bounded(table: Path, work: Callable[[], Any], limits: Limits) -> Any:
+    """Read a table in a process with limits; an error keeps the ways out that it names."""
+
+    def answer() -> tuple[Any, list[Way] | None]:
+        try:
+            return work(), None
+        except MatrixError as error:
+            return str(error), error.ways
+
+    found, ways = run_bounded(table, answer, limits)
+    if ways is not None:
+        raise MatrixError(found, [Way(*way) for way in ways])
+    return found
 
 
 def _limits_of(table: Path, layer: str | None) -> Limits:
@@ -57,8 +75,9 @@ def _note_lines(remarks: list[str]) -> list[str]:
     lines = []
     for remark in remarks:
         lines.append(f"  NOTE: {short(remark, 500)}")
-        if options := "; ".join(options_in(remark)):
-            lines.append(f"        {short(options, 500)}")
+        options = [one for way in getattr(remark, "ways", []) for one in options_of(way.settings)]
+        if options:
+            lines.append(f"        {'; '.join(options)}")
     return lines
 
 
@@ -76,8 +95,7 @@ def predict_table(options: Namespace) -> int:
             f"{short_path(output)}: exists and will not be overwritten. Choose another file with "
             "--output, or replace the clusters of an earlier time with --force."
         )
-    reading = {name: getattr(options, name) for name in VALUE_SETTINGS}
-    given = {name: value for name, value in reading.items() if value is not None}
+    given = given_settings(options, VALUE_SETTINGS)
 
     def work() -> list[str]:
         known = new_samples.KnownClusters.read(options.run, options.dataset, options.method)
@@ -91,7 +109,7 @@ def predict_table(options: Namespace) -> int:
         told = [*(f"  {line}." for line in said), f"  {', '.join(counts)}"]
         return [head, *_note_lines(raw.remarks), *told]
 
-    lines = run_bounded(table, work, _limits_of(table, options.layer))
+    lines = _read_bounded(table, work, _limits_of(table, options.layer))
     if not options.quiet:
         print("\n".join([*lines, f"Clusters: {short_path(output)}"]))
     return 0

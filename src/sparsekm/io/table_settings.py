@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import shlex
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from sparsekm.io.input_error import escape_unprintable, shorten
 
@@ -42,8 +39,11 @@ class TableSetting:
         """Write the option with a value, as it can be pasted into a shell."""
         if isinstance(value, bool) and self.name == "transpose":
             return self.flag if value else "--no-transpose"
-        values = value if isinstance(value, list) else [value]
-        return shlex.join([self.flag, *(f"{one}" for one in values)])
+        values = [f"{one}" for one in (value if isinstance(value, list | tuple) else [value])]
+        # What begins with a stroke would be taken for another option.
+        joined = [f"{self.flag}={one}" for one in values if one[:1] == "-"]
+        plain = [one for one in values if one[:1] != "-"]
+        return shlex.join([*joined, *([self.flag, *plain] if plain else [])])
 
     @property
     def parsing(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class TableSetting:
         if choices:
             return {"choices": choices}
         if "array" in kinds:
-            return {"nargs": "+"}
+            return {"nargs": "+", "action": "extend"}
         return {"type": int if "integer" in kinds else float if "number" in kinds else str}
 
 
@@ -82,6 +82,13 @@ def split_settings(settings: Mapping[str, Any]) -> tuple[Any, ...]:
     return reading, given.get("normalise", "zscore"), *others
 
 
+def given_settings(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """Return those of these settings that options give."""
+    given = {name: value for name in names if (value := getattr(options, name)) is not None}
+    lists = {name: [*dict.fromkeys(one)] for name, one in given.items() if isinstance(one, list)}
+    return given | lists
+
+
 def add_options(group: Any, names: Container[str]) -> None:
     """Add an option for each of these settings to a group of options."""
     for setting in TABLE_SETTINGS:
@@ -99,32 +106,15 @@ def schema_properties() -> dict[str, Any]:
     }
 
 
-def options_in(message: str) -> list[str]:
-    """Return the options, with their values, for the settings that a message names.
+def options_of(settings: Mapping[str, Any]) -> list[str]:
+    """Return the options for some settings, as they can be pasted into a shell.
 
     Examples
     --------
-    >>> options_in("Set ignore: [age, sex], or labels: sex for known classes.")
-    ['--ignore age sex', '--labels sex']
+    >>> options_of({"ignore": ["age", "Coffee Type"], "labels": "sex"})
+    ['--labels sex', "--ignore age 'Coffee Type'"]
     """
-    settings, options = {setting.name: setting for setting in TABLE_SETTINGS}, []
-    names = "|".join(settings)
-    value = (
-        r"\[(?:\"(?:[^\"\\]|\\.)*\"|[^\]\"])*\]|\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s,.:;?]+(?:\.\d+)?"
-    )
-    for found in re.finditer(
-        rf"\b(?:(?:to )?({names}): ({value})|[Ss]et ({names})\b(?!: ))", message
-    ):
-        setting = settings[found[1] or found[3]]
-        if found[1]:
-            try:
-                option = setting.shown(yaml.safe_load(found[2]))
-            except yaml.YAMLError:
-                option = setting.flag
-        else:
-            option = " ".join(filter(None, (setting.flag, setting.metavar)))
-        options.append(option)
-    return list(dict.fromkeys(options))
+    return [one.shown(settings[one.name]) for one in TABLE_SETTINGS if one.name in settings]
 
 
 _MOST_CLASSES = 8
@@ -137,7 +127,7 @@ class TableDescription:
     `samples` and `features` are the first and last names; `classes` counts the samples of each
     known class, and `n_unknown` those without a class; `n_groups` is the number of groups. `lines`
     tells what the lines of the table hold. `remarks` say what was guessed, left out or changed,
-    with the settings that would read it otherwise.
+    with the settings that would read it otherwise. `preview` shows the first values.
     """
 
     n_samples: int
@@ -149,6 +139,7 @@ class TableDescription:
     n_groups: int | None
     lines: str | None
     remarks: list[str]
+    preview: list[str]
 
     def summary(self) -> list[str]:
         """Return a few lines about the content, without the remarks."""

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.io.input_error import reason_of
-from sparsekm.io.readers.messages import of_file, refusal, say
+from sparsekm.io.readers.messages import MatrixError, of_file, refusal, say, written
 from sparsekm.io.readers.raw_matrix import RawMatrix, check_size
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.io.table_settings import TableDescription
+from sparsekm.io.table_settings import TableDescription, split_settings
 from sparsekm.pipeline import scales
 
 NORMALISATIONS = ("zscore", "counts", "log2", "none")
@@ -58,6 +58,27 @@ def read_normalised_table(
     if found.dropped:
         raw.remarks.append(say("constant", n=len(found.dropped), names=found.dropped))
     return raw.describe(len(found.dropped)), found
+
+
+def settle_doubts(matrices: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """List, for every table that can be read in several ways, what to add to a configuration.
+
+    `matrices` are the settings of each table, with its path, by the name of the data set.
+    """
+    lines = []
+    for name, entry in matrices.items():
+        try:
+            read_matrix(entry["path"], **split_settings(entry)[0])
+        except MatrixError as error:
+            ways = error.ways
+            lines += [f"  {name}:  # {str(error).partition(' Set ')[0]}"] * bool(ways)
+            for way in ways:
+                mark = "" if way is ways[0] else "# "
+                lines += [f"    {mark}{written({key: way.settings[key]})}" for key in way.settings]
+                lines[-1] += f"  # {way.meaning}" * bool(way.meaning)
+        except OSError:
+            continue  # the job of that table says why
+    return lines
 
 
 def read_feature_groups(file: str | Path, features: Sequence[str]) -> np.ndarray:
@@ -169,8 +190,8 @@ def settle_missing(
         said.append(say("imputed", n=int(lacking.sum()), how=IMPUTATIONS[impute]))
         _fill(X, offset, lacking, "median" if quick and impute in ("knn", "low_rank") else impute)
     first, *others = (name for name in IMPUTATIONS if name != impute)
-    cure = say("cure_of_missing", first=first, others=", ".join(others), limit=limit)
-    raw.remarks.append("; ".join(said) + cure)
+    cure = say("cure_of_missing", impute=first, others=", ".join(others), max_missing=limit)
+    raw.remarks.append(say("joined", text="; ".join(said), cure=cure))
     return raw.take(X, rows, columns)
 
 

@@ -226,5 +226,5 @@ def _remark_on_outlier(values: np.ma.MaskedArray, raw: RawMatrix) -> str | None:
     if distance[at] < _FAR * max(second, 1):
         return None
     name = raw.samples[at] if raw.samples else f"sample {at + 1}"
-    cure = say("ignore_it", name=name) if raw.samples and raw.lines else say("delete_it")
+    cure = say("ignore_it", ignore=[name]) if raw.samples and raw.lines else say("delete_it")
     return say("far_sample", name=name, distance=distance[at], second=second) + cure

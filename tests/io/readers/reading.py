@@ -4,11 +4,9 @@ import re
 
 import numpy as np
 import pytest
-import yaml
 
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.io.table_settings import TABLE_SETTINGS
 
 KINDS = ["a", "b", "a", "b", "a", "b"]
 GENES = ["TP53", "BRCA1", "MYC", "Xyz1"]
@@ -53,12 +51,26 @@ def samples(heading, features, names, *about, **options):
     return content, names, [*map(str, features)]
 
 
-def follow(message):
-    """Return the settings that a message advises, each alone, as the command reads them."""
-    for setting in TABLE_SETTINGS:
-        value = r"\[(?:\"(?:[^\"\\]|\\.)*\"|[^\]\"])*\]|'[^']*'|[^\s,.;]+"
-        for found in re.finditer(rf"\b{setting.name}: ({value})", message):
-            yield {setting.name: yaml.safe_load(found[1])}
+def follow(said):
+    """Return the settings that a text advises, each alone."""
+    return [way.settings for way in said.ways]
+
+
+def readings(file, **settings):
+    """Tell whether a table is asked about, and read it in each of the ways that are printed.
+
+    So every option that is printed for a table of the tests is followed.
+    """
+    try:
+        raw = read_matrix(file, **settings)
+    except MatrixError as error:
+        found = [read_matrix(file, **{**settings, **way}) for way in follow(error)]
+        if not found:
+            raise
+        return True, found
+    for way in (way for remark in raw.remarks for way in follow(remark)):
+        read_matrix(file, **{**settings, **way})
+    return False, [raw]
 
 
 def assert_read(raw, table, *remarks):

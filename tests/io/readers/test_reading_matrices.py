@@ -7,7 +7,7 @@ import anndata
 import h5py
 import numpy as np
 import pytest
-from reading import KINDS, STORED, refused
+from reading import KINDS, STORED, readings, refused
 from scipy import sparse
 
 from sparsekm.io.readers.messages import MatrixError
@@ -183,7 +183,7 @@ def test_features_in_rows_are_read_transposed_where_something_fits_the_other_axi
         np.testing.assert_allclose(raw.collect(), X)
         assert raw.features == ["Shh", "Pax6", "NA", "4"]
         assert "Set transpose: false if rows are samples" in raw.remarks[0]
-    content = "name,s1,s2,s3\nShh,1,2,3\nkind,a,b,b\nPax6,5,6,7\n"
+    content = "name,s1,s2,s3\nShh,1,2,3\nkind,a,b,b\nPax6,5,6,7\nSst,4,3,9\n"
     refused(put(content), "'kind'.* Set transpose: true", labels="kind", transpose=False)
     file = h5ad()
     with h5py.File(file, "r+") as opened:
@@ -234,19 +234,22 @@ def test_sparse_rows_that_do_not_add_up_are_refused(h5ad, X, part, change, messa
 
 @pytest.mark.parametrize("name", ["id", "Sample", "cell_id", "names", "row", "Unnamed: 0"])
 def test_a_column_of_numbers_called_like_an_id_names_the_samples(put, name):
-    rows = f",a,b\n{10**9 + 3},0.5,1\n{10**9 + 1},2,3\n{10**9 + 2},4,2\n"
+    rows = f",a,b\n{10**9 + 3},0.5,1\n{10**9 + 1},2,5\n{10**9 + 2},4,2\n"
     raw = read_matrix(put(name + rows))
     assert raw.samples == [str(10**9 + i) for i in (3, 1, 2)]
     assert raw.features == ["a", "b"]
-    # Without a heading they may as well number features.
-    refused(put(rows), "Set transpose: true if each line is a feature")
-    assert read_matrix(put(rows), transpose=False).samples == raw.samples
-    assert read_matrix(put(f"midnight{rows}")).features == ["midnight", "a", "b"]
-    # Measured, or the same for two samples: a feature, whatever it is called.
-    for values in ("1.5,2,3", "1,1,2"):
-        lines = "".join(f"{value},{i}\n" for i, value in enumerate(values.split(",")))
-        assert read_matrix(put(f"{name},a\n{lines}")).features == [name, "a"]
+    # Two columns are too few samples, so that without a heading lines hold them, too.
+    assert read_matrix(put(rows)).samples == raw.samples
+    assert read_matrix(put(f"midnight{rows}"), keep=["midnight"]).features == ["midnight", "a", "b"]
     assert read_matrix(put(name + rows), labels=name).features == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["ID", "RespId", "index", "customerID", "Subject", "visit year"])
+def test_numbers_called_like_an_id_that_repeat_are_asked_about(put, name):
+    file = put(f"{name},a\n" + "".join(f"{7 + at // 2},{at * at / 3:.2f}\n" for at in range(9)))
+    refused(file, rf"\[{name}\] may describe or number the samples", transpose=False)
+    without, kept = readings(file)[1]
+    assert (without.features, kept.features) == (["a"], [name, "a"])
 
 
 def test_text_that_is_no_table_is_refused(put):

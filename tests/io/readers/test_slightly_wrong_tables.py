@@ -4,7 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
-from reading import GENES, refusal, write
+from reading import GENES, readings, refusal, write
 
 from sparsekm.io.readers.reader import read_matrix
 
@@ -22,13 +22,12 @@ HEADER, FIRST = TABLE.split("\n")[:2]
         (TABLE.replace(",", ", "), None),
         (TABLE.replace("\n", ",\n"), "1 columns without a name are empty and left out."),
         (TABLE.replace(",", "|"), "cells are separated by bars."),
-        (f"{TABLE}Mean,,1,2,3,4\n", "lines [Mean] annotate the features or summarise the others"),
         (TABLE.replace(FIRST, f",,log2,log2,log2,log2\n{FIRST}"), "1 lines of text are left out"),
         (TABLE.replace("s3", "sän").encode("latin-1"), "its letters are read as Windows-1252"),
     ],
     ids=[
         *("mark of Excel", "empty lines", "blanks after commas", "trailing commas", "bars"),
-        *("totals", "units", "Latin 1"),
+        *("units", "Latin 1"),
     ],
 )
 def test_what_is_no_part_of_the_table_changes_no_value(put, content, remark):
@@ -53,11 +52,6 @@ PLAIN = write(["id", *BLOOD], PATIENTS, cells=NUMBERS)
 TIMES = [f"2023/01/{i + 1} 10:00" for i in range(12)]
 UPPER = [["a", "", ""], [1, "b", ""], [0.5, 0.2, "c"]]
 READ = {
-    "statistics": (f"{PLAIN}p-value,0.1,0.2,0.5\n", "lines [p-value] annotate the features or"),
-    "masses": (
-        PLAIN.replace("\n", "\nRT (min),2.5,3,9\nm/z,1,2,3\n", 1),
-        "lines [RT (min), m/z] annotate the features or summarise",
-    ),
     "times of entry": (
         write(["Timestamp", "id", *BLOOD], TIMES, PATIENTS, cells=NUMBERS),
         "columns [Timestamp] hold text",
@@ -70,14 +64,6 @@ READ = {
         write(["Family", "Name", *BLOOD], ["Doe"] * 12, PATIENTS, cells=NUMBERS),
         "columns [Family] hold text",
     ),
-    "a description with a unit": (
-        write(["id", "Weight (kg)", *BLOOD], PATIENTS, 61.5, cells=NUMBERS),
-        "columns [Weight (kg)] describe the samples",
-    ),
-    "a sum": (
-        write(["id", *BLOOD, "Sum"], PATIENTS, cells=NUMBERS, after=[range(12)]),
-        "columns [Sum] describe the samples or are totals and are left out",
-    ),
     "an abbreviation": (f"{PLAIN}ND,not detected\n", "(the first is line 14)"),
     "abbreviations of a spreadsheet": (
         f"{PLAIN}ND,not detected,,\n*,below LOD,,\n",
@@ -85,31 +71,41 @@ READ = {
     ),
     "counts below an empty line": (f"{PLAIN}\n\nid,N\na,1\nb,2\n", "(the first is line 16)"),
     "sources": (f"{PLAIN}Source: our lab,2020\nby: J. Doe\n", "(the first is line 14)"),
-    "the number of samples below their mean": (
-        PLAIN + "Mean,5.5,4,6\nSD,1.5,1,2\nn,12,12,12\nMean of cases,1,2,3\n",
-        "lines [Mean, SD, n, Mean of cases] annotate the features or summarise",
-    ),
 }
 
 
 @pytest.mark.parametrize("kind", READ)
 def test_the_samples_are_those_that_were_measured(put, kind):
     content, remark = READ[kind]
-    raw = read_matrix(put(content))
+    raw = read_matrix(put(content), transpose=False)
     assert (raw.samples, raw.features) == (PATIENTS, BLOOD)
     assert remark in raw.remarks[0]
 
 
-def test_a_column_that_counts_the_lines_is_left_out_and_those_that_sum_up_are_named(put):
-    raw = read_matrix(put(write(["rowid", *"abc"], range(1, 13), cells=NUMBERS)))
-    assert raw.features == ["a", "b", "c"]
-    assert "[rowid]" in raw.remarks[0]
+# What is asked about: the line that follows the header, or the column, and whether it is kept.
+DOUBTFUL = {
+    "masses": (PLAIN.replace("\n", "\nRT (min),2.5,3,9\nm/z,1,2,3\n", 1), "lines [RT (min), m/z]"),
+    "a weight": (
+        write(["id", "Weight (kg)", *BLOOD], PATIENTS, 61.5, cells=NUMBERS),
+        "[Weight (kg)]",
+    ),
+    "a count of the lines": (write(["rowid", *BLOOD], range(1, 13), cells=NUMBERS), "[rowid]"),
+    "a count at the end": (
+        write(["id", *BLOOD, "n"], PATIENTS, cells=NUMBERS, after=[range(12)]),
+        "[n]",
+    ),
+}
 
 
-def test_a_mean_of_the_others_among_the_features_is_named(put):
-    file = put(write(["id", *BLOOD, "Mean"], PATIENTS, cells=NUMBERS, after=[range(12)]))
-    raw = read_matrix(file)
-    assert "features [Mean] seem to sum up the others. Set ignore: [Mean]" in raw.remarks[-1]
+@pytest.mark.parametrize("kind", DOUBTFUL)
+def test_what_is_probably_not_measured_is_asked_about_and_may_be_kept_or_left_out(put, kind):
+    content, message = DOUBTFUL[kind]
+    file = put(content)
+    assert f"{message} may describe or number the" in refusal(file, transpose=False)
+    without, kept = readings(file, transpose=False)[1]
+    assert without.features == BLOOD
+    assert without.shape[0] == 12
+    assert kept.shape[0] + kept.shape[1] > 15
 
 
 REFUSED = {
@@ -117,15 +113,15 @@ REFUSED = {
     # Without the time, so that the test has one name in all processes.
     "gzip": (
         gzip.compress(TABLE.encode(), mtime=0),
-        "not text, but compressed by gzip. Add .gz to its name",
+        "not a table, but compressed by gzip. Add .gz to its name",
     ),
     "a workbook": (b"PK\x03\x04\xff\xfe", "Rename a workbook to end in .xlsx"),
     "an old workbook": (b"\xd0\xcf\x11\xe0\xa1", "an old Excel workbook. Save it as .xlsx"),
-    "HDF5": (b"\x89HDF\r\n", "not text, but HDF5. Rename it to end in .h5ad"),
+    "HDF5": (b"\x89HDF\r\n", "not a table, but HDF5. Rename it to end in .h5ad"),
     "names alone": (HEADER + "\n", "lines=1; there should be a header and samples"),
     "a word": (
         TABLE.replace(f",{X[3, 1]}", ",trace"),
-        "value is 'trace' in column 'GB', line 5. Set missing_values: [trace] if",
+        "value is 'trace' in column 'GB', line 5. Set transpose: false, missing_values: [trace] if",
     ),
     "two tables": (
         f"{TABLE}\n\nid,N,M\na,1,2\nb,2,3\n",
@@ -166,8 +162,8 @@ REFUSED = {
         "such as '7 °C' in line 2; there should be numbers alone, without units",
     ),
     "a unit among plain numbers": (
-        PLAIN.replace("P3,3.25,", "P3,10.5°C,"),
-        "line 5: '10.5°C' in column 'glucose' has a unit or",
+        TABLE.replace(f",{X[3, 1]}", ",10.5°C"),
+        "the first such value is '10.5°C' in column 'GB', line 5",
     ),
 }
 
@@ -175,7 +171,7 @@ REFUSED = {
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_cannot_be_read_says_in_one_line_what_to_do(put, kind):
     content, message = REFUSED[kind]
-    labels = "kind" if kind in ("another case", "a word") else None
+    labels = "kind" if kind in ("another case", "a word", "a unit among plain numbers") else None
     assert message in refusal(put(content), labels=labels)
 
 
@@ -192,8 +188,9 @@ def test_what_cannot_be_read_says_in_one_line_what_to_do(put, kind):
     ],
 )
 def test_numbers_with_signs_and_marks_are_read_aloud(put, cell, number, remark):
-    cells = [[i + 2, cell if i == 3 else i + 7] for i in range(12)]
-    raw = read_matrix(put(write(["id", "glucose", "urate"], PATIENTS, cells=cells, separator=";")))
+    cells = [[i * i + 2, cell if i == 3 else i * i + 7] for i in range(12)]
+    content = write(["id", "glucose", "urate"], PATIENTS, cells=cells, separator=";")
+    raw = read_matrix(put(content), transpose=False)
     assert raw.offset[1] + raw.collect()[3, 1] == pytest.approx(number)
     assert remark in " ".join(raw.remarks)
 
@@ -216,5 +213,6 @@ def test_iid_names_the_samples_of_plink(put):
     variants = [f"rs100{i}_A" for i in range(9)]
     lines = [f"F{i // 2} I{i} 0 0 1 -9 {'0 1 2 ' * 3}" for i in range(12)]
     header = f"FID IID PAT MAT SEX PHENOTYPE {' '.join(variants)}"
-    raw = read_matrix(put("\n".join([header, *lines, ""])))
-    assert (raw.samples, raw.features) == ([f"I{i}" for i in range(12)], variants)
+    raw, _ = readings(put("\n".join([header, *lines, ""])))[1]
+    assert raw.samples == [f"I{i}" for i in range(12)]
+    assert raw.features[-9:] == variants

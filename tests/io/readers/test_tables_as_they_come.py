@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from anndata import AnnData
-from reading import GENES, KINDS, assert_read, last_sentence, refusal
+from reading import GENES, KINDS, assert_read, last_sentence, readings, refusal
 from scipy.sparse import csr_array
 
+from sparsekm.io.readers.axes import is_doubtful
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.pipeline.normalisation import normalise
@@ -38,27 +39,23 @@ class TestGenesInLines:
         table.columns = ["w", "x", "y", "z"]
         with_kinds = table.assign(kind=KINDS).T.loc[["w", "kind", "x", "y", "z"]]
         raw = read_matrix(save(with_kinds), labels="kind")
-        assert_read(raw, table, "labels names a line, 'kind'")
+        assert_read(raw, table)
         assert raw.labels.tolist() == KINDS
         assert_read(read_matrix(save(table.T), transpose=True), table)
 
-    def test_columns_and_lines_about_genes_and_samples_are_left_out_aloud(self, save, table):
+    def test_columns_and_lines_about_genes_and_samples_are_asked_about(self, save, table):
         lines = table.assign(age=[40.0] * 6, ward="north").T
         lines.insert(0, "description", "a gene")
         lines.insert(1, "chromosome", 17)
-        raw = read_matrix(save(lines))
-        assert_read(
-            raw,
-            table,
-            "Set transpose: false",
-            "columns [chromosome] annotate the features and are left out",
-            "columns [description] hold text",
-            "lines [age] describe the samples or are totals and are left out",
-            "lines [ward] hold text",
-        )
+        is_asked, found = readings(save(lines))
+        assert is_asked
+        remarks = "columns [description] hold text", "lines [ward] hold text"
+        assert_read(found[0], table, *remarks)
+        ages = [*table.columns, "age"]
+        assert [raw.features for raw in found] == [[*table.columns], ages, [*table.columns]]
+        assert found[2].samples == ["chromosome", *table.index]
         ignored = ["description", "chromosome", "ward", "age"]
         assert_read(read_matrix(save(lines), ignore=ignored, transpose=True), table)
-        assert read_matrix(save(lines), keep=["age"]).features == [*table.columns, "age"]
         # A line may hold the names of the samples.
         lines = table.T
         lines.loc["code"] = [*"PQRSTU"]
@@ -78,16 +75,15 @@ class TestGenesInLines:
     ):
         table.index = [f"gene{at}" for at in range(6)]
         table.columns = ["w", "x", "y", "z"]
-        raw = read_matrix(save(table.assign(kind=KINDS)), labels="kind")
-        assert_read(raw, table, "Set transpose: true if they hold features.")
+        assert_read(read_matrix(save(table.assign(kind=KINDS)), labels="kind"), table)
 
     def test_a_tall_table_that_tells_nothing_asks(self, save):
         values = np.random.default_rng(0).normal(size=(60, 3))
         names = [f"{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(60)]
         tall = pd.DataFrame(values, index=names, columns=["u", "v", "w"])
         message = refusal(save(tall))
-        assert "60 lines and 3 columns" in message
-        assert "Set transpose: true if each line is a feature" in last_sentence(message)
+        assert "transpose: false if lines hold samples, 60 samples x 3 features" in message
+        assert "transpose: true if lines hold features, 3 samples x 60 features" in message
         assert read_matrix(save(tall), transpose=False).shape == (60, 3)
         assert read_matrix(save(tall), transpose=True).shape == (3, 60)
         for form in ("cell{}", "AACGTTGCAACGTAGG-{}", "TCGA-A1-{}"):
@@ -117,9 +113,24 @@ class TestNamesOfSamples:
 
 
 class TestColumnsThatAreNoFeatures:
-    def test_descriptions_and_the_few_whole_numbers_are_read_with_a_remark(self, save, table):
-        clinic = table.set_axis(["chol", "age", "bmi", "weight"], axis=1)
-        assert_read(read_matrix(save(clinic)), clinic, "Set ignore: [age, bmi, weight] to leave")
+    def test_descriptions_are_asked_about_unless_something_was_said_about_them(self, save, table):
+        clinic = table.set_axis(["chol", "age", "qc_mean", "weight"], axis=1)
+        is_asked, (without, kept) = readings(save(clinic))
+        assert is_asked
+        assert_read(without, clinic[["chol"]])
+        assert_read(kept, clinic)
+        said = {"annotate": ["age"], "weights": "weight", "keep": ["qc_mean"]}
+        clinic["weight"] = 2
+        assert read_matrix(save(clinic), **said).features == ["chol", "qc_mean"]
+
+    def test_no_column_or_line_is_left_out_because_of_its_name(self, save, table):
+        names = ["LAT", "MAX", "Time", "Total", "Wines", "Runs"]
+        states = table.set_axis(["LAT", "Time", "MAX", "Total"], axis=1)
+        states.index = pd.Index(["Total", "Max", "South Dakota", "Mean", "SD", "Sum"], name="state")
+        assert_read(read_matrix(save(states)), states)
+        genes = table.set_axis(["TP53", "LAT", "MAX", "GBP3"], axis=1).T.rename_axis("gene")
+        assert read_matrix(save(genes)).features == ["TP53", "LAT", "MAX", "GBP3"]
+        assert not any(is_doubtful(name, of_features=True) for name in [*names, *states.index[1:3]])
 
     def test_a_name_that_is_not_there_gets_the_nearest_one(self, save, table):
         file = save(table.assign(Kind=KINDS))
@@ -133,19 +144,19 @@ class TestColumnsThatAreNoFeatures:
         table.loc["dan", "MYC"] = "see below"
         message = refusal(save(table))
         assert "the first such value is 'see below' in column 'MYC', line 5" in message
-        advice = "Set missing_values: [see below] if they mean missing values, or ignore: [MYC] to "
-        assert last_sentence(message) == f"{advice}leave the columns out"
+        advice = "missing_values: [see below] if they mean missing values, or transpose: false, "
+        assert last_sentence(message).endswith(f"{advice}ignore: [MYC] to leave the columns out")
 
 
 class TestNumbersAsHeaders:
     def test_entrez_ids_are_names(self, save, table):
         table.columns = ["7157", "672", "4609", "5460"]
-        assert_read(read_matrix(save(table)), table)
+        assert_read(read_matrix(save(table), transpose=False), table)
         assert_read(read_matrix(save(table, index=False)), table)
 
     def test_numbers_in_the_range_of_those_below_are_data(self, put):
-        plain, named = "1,2\n3,4\n5,6\n2,1\n", "s0,0.1,2\ns1,1,2\ns2,3,4\ns3,4,5\n"
-        for content in (plain, named, "1.5,2\n3,4\n5,6\n", "1,inf,2.5\n1,2,3\n4,5,6\n2,1,1\n"):
+        plain, named = "1,2\n3,4\n5,6\n1,1\n", "s0,0.1,2\ns1,1,2\ns2,3,4\ns3,4,5\n"
+        for content in (plain, named, "1.5,2\n3,4\n5,7\n", "1,inf,2.5\n1,2,3\n4,5,6\n2,1,1\n"):
             raw = read_matrix(put(content), transpose=False)
             assert len(raw.collect()) == content.count("\n")
             assert "the first line has numbers in place of names" in raw.remarks[0]
@@ -165,7 +176,8 @@ class TestSeparators:
         file = put("who\tu\tv\nann\t1,234\t2,500\nbob\t1,777\t3,125\ncyd\t1,001\t9,999\n", "m.tsv")
         message = refusal(file)
         assert "'1,234' may mean 1.234 or 1234" in message
-        assert "Set decimal: ','" in message
+        assert 'decimal: "," if it is 1.234, or' in message
+        assert [raw.offset.tolist() for raw in readings(file)[1]] == [[1.234, 2.5], [1234, 2500]]
         assert read_matrix(file, decimal=",").offset.tolist() == [1.234, 2.5]
         assert read_matrix(file, decimal=".").offset.tolist() == [1234, 2500]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reading import CYTOKINES, PATIENTS, follow, values, write
+from reading import CYTOKINES, follow, values, write
 
 from sparsekm.io.readers import messages
 from sparsekm.io.readers.reader import read_matrix
@@ -28,7 +28,7 @@ class TestRepeatedNames:
         assert (raw.collect() + raw.offset)[:, 0].tolist() == [30, 402, 11]
 
     def test_samples_are_numbered(self, put):
-        raw = read_matrix(put("who,TP53,MYC,EGFR\nann,1,2,3\nbob,2,1,3\nann,3,2,2\n"))
+        raw = read_matrix(put("who,TP53,MYC,EGFR\nann,1,2,3\nbob,2,1,3\nann,7,2,2\n"))
         assert raw.samples == ["ann", "bob", "ann_2"]
 
 
@@ -62,31 +62,32 @@ class TestWhatIsSaid:
         file = put(write(["sample", *CYTOKINES], [f"d{i}" for i in range(6)], cells=cells))
         assert "(d1 = d4)" in read_matrix(file).remarks[0]
 
-    def test_what_is_left_out_and_the_setting_that_keeps_it(self, put):
-        file = put(write(["patient", "age", "sex", *CYTOKINES], PATIENTS, 40, 1))
-        [remark] = [remark for remark in read_matrix(file).remarks if "age" in remark]
-        # In the order of the settings.
-        compared, kept = follow(remark)
-        assert read_matrix(file, **kept).features == ["age", "sex", *CYTOKINES]
-        raw = read_matrix(file, **compared)
-        assert raw.features == CYTOKINES
-        assert raw.annotations["age"].tolist() == [40] * 8
+    def test_columns_that_may_be_classes(self, put):
+        kinds = [1, 2, 3] * 3
+        file = put(
+            write([*CYTOKINES, "kind"], values(9, 1).ravel(), cells=values(9, 7), after=[kinds])
+        )
+        [remark] = read_matrix(file, transpose=False).remarks
+        assert follow(remark) == [{"labels": "kind"}]
+
+
+CONTENT = json.loads(Path(messages.__file__).with_name("messages.json").read_text())
+TEXTS = {key: text for key, text in CONTENT.items() if isinstance(text, str)}
 
 
 class TestTexts:
-    texts = json.loads(Path(messages.__file__).with_name("messages.json").read_text())
-
     def test_each_is_one_line_and_is_used(self):
         used = "".join(
             file.read_text() for file in Path(messages.__file__).parents[2].rglob("*.py")
         )
-        for key, text in self.texts.items():
-            made = re.sub("(lines|columns)$", "", key)
-            assert f'"{key}"' in used or f'f"{made}{{' in used, key
+        for key, text in TEXTS.items():
+            assert f'"{key}"' in used, key
             assert "\n" not in text
 
-    def test_advice_names_settings_that_there_are(self):
-        known = {setting.name for setting in TABLE_SETTINGS} | {"{key}"}
-        for text in self.texts.values():
-            for name in re.findall(r"\b[Ss]et (?:either )?([\w{}]+)(?=[ :])", text):
+    def test_advice_names_settings_that_there_are_with_a_value(self):
+        known = {setting.name for setting in TABLE_SETTINGS}
+        for text in TEXTS.values():
+            for name in re.findall(r"\{(\w+)(?:=[^}]*)?!o\}", text):
                 assert name in known, text
+            # A setting with its value comes from the reader, not from the text.
+            assert not re.search(rf"[Ss]et ({'|'.join(known)}): ", text), text

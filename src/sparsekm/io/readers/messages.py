@@ -1,7 +1,8 @@
 """What readers say: refusals and remarks, whose texts with the settings that help are data.
 
-`messages.json` holds the texts. In them ``{name}`` stands for a value; ``!n`` writes names to be
-read, ``!l`` a list that can be pasted into a setting, and ``!q`` one name likewise.
+`messages.json` holds the texts. In them ``{name}`` stands for a value and ``!n`` writes names to be
+read. ``{labels!o}`` is a setting with its value, ``{normalise=counts!o}`` one with this value: a
+text carries them along, so that the command can print the options.
 """
 
 from __future__ import annotations
@@ -10,34 +11,66 @@ import json
 import re
 import shlex
 import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
+
+import yaml
 
 from sparsekm.io.input_error import InputError, reason_of
 
 MOST_SHOWN = 10  # names in a message that only describes
 
-# Endings of formats that are not read, and the command that writes one that is; all messages.
-KNOWN_FORMATS, _TEXTS = (
-    json.loads(Path(__file__).with_name(f"{name}.json").read_text(encoding="utf-8"))
-    for name in ("known_formats", "messages")
-)
+# All texts; by endings, how files of other formats are converted; by first bytes, what a file is.
+_TEXTS = json.loads(Path(__file__).with_name("messages.json").read_text(encoding="utf-8"))
+CONVERSIONS, FIRST_BYTES = _TEXTS["convert"], _TEXTS["first bytes"]
 _BARE = re.compile(r"[A-Za-z0-9_][\w .+/()%-]*(?<! )")
 _NOT_TEXT = re.compile(r"(?i:true|false|yes|no|on|off|null|y|n|0[\dxo].*|\d.*[.e_:].*)")
 
 
+class Way(NamedTuple):
+    """One way out of a refusal, or to read a table otherwise."""
+
+    settings: dict[str, Any]
+    meaning: str = ""
+    preview: Sequence[str] = ()  # lines of the table as it is read then
+
+
+class Said(str):
+    """A text with the settings that it names, each with its value."""
+
+    __slots__ = ("ways",)
+
+    def __new__(cls, text: str, ways: Sequence[Way] = ()) -> Said:
+        """Make a text that carries these along."""
+        said = super().__new__(cls, text)
+        said.ways = [*ways]
+        return said
+
+    def __add__(self, other: str) -> Said:
+        """Append a text, and the settings that it names."""
+        return Said(str.__add__(self, other), [*self.ways, *getattr(other, "ways", [])])
+
+
 class MatrixError(InputError):
-    """A user's matrix cannot be used; the message gives the problem, its place and the rule."""
+    """A user's matrix cannot be used; the message gives the problem, its place and the rule.
+
+    Each of the `ways` is a set of settings that cures it.
+    """
+
+    def __init__(self, message: str, ways: Sequence[Way] | None = None) -> None:
+        super().__init__(message)
+        self.ways = getattr(message, "ways", []) if ways is None else [*ways]
 
 
 def quoted(name: object) -> str:
     """Write a name as YAML reads it back in a list: in quotation marks where it needs them."""
     is_bare = not isinstance(name, str) or (_BARE.fullmatch(name) and not _NOT_TEXT.fullmatch(name))
-    return str(name) if is_bare else json.dumps(name, ensure_ascii=False)
+    is_plain = is_bare and not isinstance(name, bool)
+    return str(name) if is_plain else json.dumps(name, ensure_ascii=False)
 
 
 def shown(names: Sequence[object], most: int = MOST_SHOWN) -> str:
@@ -45,17 +78,38 @@ def shown(names: Sequence[object], most: int = MOST_SHOWN) -> str:
     return f"[{', '.join(map(str, names[:most]))}{', ...' if len(names) > most else ''}]"
 
 
+def written(settings: Mapping[str, Any]) -> str:
+    """Write settings as in a configuration, such as ``ignore: [a, b], transpose: true``."""
+    lists = {
+        key: f"[{', '.join(map(quoted, value))}]"
+        for key, value in settings.items()
+        if isinstance(value, list | tuple)
+    }
+    return ", ".join(f"{key}: {lists.get(key, quoted(value))}" for key, value in settings.items())
+
+
 class _Texts(string.Formatter):
+    """Writes texts; ``{name!o}`` and ``{name=value!o}`` are settings, which it notes."""
+
+    def __init__(self) -> None:
+        self.ways: list[Way] = []
+
+    def get_field(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        self._key, _, value = name.partition("=")
+        return (yaml.safe_load(value), name) if value else super().get_field(name, args, kwargs)
+
     def convert_field(self, value: Any, conversion: str | None) -> Any:
-        if conversion == "l":
-            return f"[{', '.join(map(quoted, value))}]"
-        write = {"n": shown, "q": quoted}.get(conversion or "")
-        return write(value) if write else super().convert_field(value, conversion)
+        if conversion == "o":
+            self.ways.append(Way({self._key: value}))
+            return written({self._key: value})
+        self.ways += getattr(value, "ways", [])
+        return shown(value) if conversion == "n" else super().convert_field(value, conversion)
 
 
-def say(key: str, /, **values: Any) -> str:
+def say(key: str, /, **values: Any) -> Said:
     """Return one of the texts in `messages.json`, with its values."""
-    return _Texts().format(_TEXTS[key], **values)
+    texts = _Texts()
+    return Said(texts.format(_TEXTS[key], **values), texts.ways)
 
 
 def refusal(key: str, /, **values: Any) -> MatrixError:
@@ -69,23 +123,28 @@ def of_file(file: object) -> Iterator[None]:
     try:
         yield
     except MatrixError as error:
-        raise MatrixError(f"{file}: {error}") from error
+        raise MatrixError(f"{file}: {error}", error.ways) from error
 
 
-def suggest(key: str, name: str, names: Iterable[str]) -> str:
+def suggest(key: str, name: str, names: Iterable[str]) -> Said:
     """Return a question for the end of a message if a name resembles one that there is."""
     lower = {other.lower(): other for other in names}
     close = get_close_matches(name.lower(), list(lower), n=1)
     if not close:
-        return ""
-    found = quoted(lower[close[0]])
-    return f" Do you mean {key}: {f'[{found}]' if key in ('ignore', 'keep') else found}?"
+        return Said("")
+    found = lower[close[0]]
+    settings = {key: [found] if key in ("ignore", "keep") else found}
+    return Said(f" Do you mean {written(settings)}?", [Way(settings)])
 
 
 def refuse_format(file: Path, kind: str, ending: str) -> NoReturn:
     """Refuse a file of a known format with the command that converts it."""
     path, stem = shlex.quote(str(file)), file.with_name(file.name[: -len(ending)])
-    command = KNOWN_FORMATS[kind].format(file=file, path=path, stem=stem)
+    command = CONVERSIONS[kind]
+    if command.startswith("read_"):
+        read = f'pandas.{command}("{{file}}").to_csv("{{stem}}.csv")'
+        command = f"python -c 'import pandas; {read}'"
+    command = command.format(file=file, path=path, stem=stem)
     raise refusal("format", kind=ending if kind.startswith(".") else kind, command=command)
 
 

@@ -14,9 +14,9 @@ from scipy.sparse import csr_array, issparse, vstack
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.input_error import is_storable
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
-from sparsekm.io.readers.axes import KNOWN, is_a
+from sparsekm.io.readers.axes import KNOWN, is_date
 from sparsekm.io.readers.messages import refusal, say, suggest
-from sparsekm.io.table_settings import TableDescription
+from sparsekm.io.table_settings import TableDescription, short
 
 CELLS_AT_ONCE = 2**22
 """Cells of a block, whether or not they are stored: 16 MB as an array of float32."""
@@ -26,6 +26,7 @@ Change = Callable[[Block, slice], Block]
 
 # Bytes of the largest matrix that is read as a whole, or in blocks of rows; others are refused.
 HELD_LIMIT, STREAMED_LIMIT = 16 * 2**30, 2**40
+_SHOWN = 3  # samples and features of a preview
 MIN_SAMPLES = 3  # the fewest that can be clustered
 MIN_LABELS = 2  # samples with a known class: the comparison needs a pair
 DUPLICATES = ("mean", "sum", "max", "first")  # how features of the same name may be merged
@@ -54,6 +55,10 @@ class Settings:
     annotate: Sequence[str] = ()
     weights: str | None = None
     batch: str | None = None
+    # The features of a run, if only those are wanted, and the names of its settings, which another
+    # table may lack.
+    wanted: frozenset[str] = frozenset()
+    inherited: frozenset[str] = frozenset()
 
     @property
     def named(self) -> dict[str, str]:
@@ -174,7 +179,24 @@ class RawMatrix:
             n_groups=None if self.groups is None else len(set(self.groups)),
             lines=self.lines,
             remarks=self.remarks,
+            preview=self.preview(),
         )
+
+    def preview(self) -> list[str]:
+        """Show the first values, samples in lines, as they were in the file."""
+        _, block = next(self.blocks(_SHOWN))
+        values = as_dense(block[:, :_SHOWN]) + self.offset[:_SHOWN]
+        names = self.samples or [f"sample {at + 1}" for at in range(_SHOWN)]
+        return preview(np.round(values, 6), names[: len(values)], self.features)
+
+
+def preview(values: np.ndarray, samples: Sequence[str], features: Sequence[str]) -> list[str]:
+    """Write the first values of a table, with the names of samples and features."""
+    some = [short(name, 20) for name in features[:_SHOWN]]
+    table = pd.DataFrame(
+        values[:_SHOWN, :_SHOWN], [short(one, 20) for one in samples[:_SHOWN]], some
+    )
+    return table.to_string().split("\n")
 
 
 def _cut(parts: Iterable[Block], height: int) -> Iterator[Block]:
@@ -254,18 +276,19 @@ def check_named(
     for key, name in settings.named.items():
         if name in settings.ignore:
             raise refusal("also_ignored", key=key, name=name)
-        if name in names:
+        if name in names or name in settings.inherited:
             continue
         kind, hint = "not_there" if len(names) else "nothing_named", suggest(key, name, names)
         if name in others:
-            value = "false" if settings.transpose is True else "true"
-            kind, hint = "not_there", say("looks_turned", other=other, value=value)
+            turned = settings.transpose is not True
+            kind, hint = "not_there", say("looks_turned", other=other, transpose=turned)
         raise refusal(kind, key=key, name=name, where=where, names=names, hint=hint)
-    absent = [name for name in settings.ignore if name not in {*names, *others}]
+    known = {*names, *others, *settings.inherited}
+    absent = [name for name in settings.ignore if name not in known]
     if absent:
         rest = [name for name in settings.ignore if name not in absent]
-        cure = say("ignore_rest", names=rest) if rest else ""
-        cure += suggest("ignore", absent[0], [*names, *others])
+        cure = suggest("ignore", absent[0], [*names, *others])
+        cure = say("ignore_rest", ignore=rest) + cure if rest else cure
         raise refusal("ignore", names=absent, where=where, known=names, cure=cure)
 
 
@@ -357,8 +380,9 @@ def merge_features(
     how = how or ("sum" if are_counts and known.max(initial=0) > _SMALLEST_COUNT else "mean")
     lines = pd.DataFrame(X.T).groupby(np.array(features, dtype=object), sort=False)
     merged = lines.sum(min_count=1) if how == "sum" else lines.agg(how)
-    others = " or ".join(word for word in DUPLICATES if word != how)
-    remarks.append(say("merged", n=len(repeated), names=repeated[:3], how=how, others=others))
+    other = next(word for word in DUPLICATES if word != how)
+    about = {"n": len(repeated), "names": repeated[:3], "how": how}
+    remarks.append(say("merged", **about, duplicates=other))
     return merged.to_numpy().T, [*counts]
 
 
@@ -368,15 +392,16 @@ def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> lis
     classes = [] if raw.labels is None else distinct_classes(raw.labels)
     unknown = [word for word in classes if word.casefold() in _UNKNOWN]
     if unknown:
-        remarks.append(say("unknown", words=unknown, name=labels, missing=[*missing, *unknown]))
-    folded: dict[str, list[str]] = {}
-    for word in classes:
-        folded.setdefault(" ".join(word.casefold().split()), []).append(word)
-    alike = (words for words in folded.values() if len(words) > 1)
+        remarks.append(
+            say("unknown", words=unknown, name=labels, missing_values=[*missing, *unknown])
+        )
+    folded = [" ".join(word.casefold().split()) for word in classes]
+    alike = pd.Series(classes, dtype=object).groupby(folded).agg(list)
+    alike = alike[alike.map(len) > 1]
     remarks += [say("case", words=words, name=labels, n=len(words)) for words in alike]
-    dates = [name for name in raw.features if is_a(name, "date")]
+    dates = [name for name in raw.features if is_date(name)]
     if dates:
-        remarks.append(say("dates", n=len(dates), example=dates[0], names=dates))
+        remarks.append(say("dates", n=len(dates), example=dates[0], ignore=dates))
     return [*remarks, *_on_values(raw, missing)]
 
 
@@ -413,7 +438,7 @@ def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
             found[int(number) if abs(number) < 1e6 else number] = n_far
     if found:
         words = ", ".join(f"{number:g} (in {n_far} features)" for number, n_far in found.items())
-        remarks.append(say("sentinels", words=words, missing=[*missing, *found]))
+        remarks.append(say("sentinels", words=words, missing_values=[*missing, *found]))
     if same and p > 1:
         name = raw.samples or [f"sample {at + 1}" for at in range(n)]
         pairs = [f"{name[one]} = {name[two]}" for one, two in same[:3]] + ["..."] * (len(same) > 3)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import zipfile
+from datetime import date, time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from sparsekm.io.readers.messages import (
-    KNOWN_FORMATS,
+    CONVERSIONS,
+    MatrixError,
+    Way,
     explain_damage,
     need,
     of_file,
@@ -66,7 +69,7 @@ def read_matrix(
 
 def _read(file: Path, settings: Settings) -> RawMatrix:
     name, mtx = file.name.lower(), find_mtx(file)
-    for endings in KNOWN_FORMATS:
+    for endings in CONVERSIONS:
         ending = max(filter(name.endswith, endings.split()), key=len, default="")
         if ending[:1] == ".":
             refuse_format(file, endings, ending)
@@ -106,20 +109,44 @@ def _read_workbook(file: Path, settings: Settings) -> RawMatrix:
     def is_table(name: str) -> bool:
         # Notes may be numbered in the first column.
         page = book.parse(name, nrows=30, **options).iloc[:, 1:]
-        numbers = page.map(lambda value: isinstance(value, int | float)).sum(axis=1)
+        numbers = page.map(_is_number).sum(axis=1)
         return int((numbers > (page.shape[1] > 1)).sum()) > 2
 
     with explain_damage(".xlsx file", cure), pd.ExcelFile(file, engine="openpyxl") as book:
         names = book.sheet_names
         if sheet is not None and sheet not in names:
             raise refusal("no_sheet", sheet=sheet, names=names)
-        chosen = sheet or next(filter(is_table, names), names[0])
-        page = book.parse(chosen, **options).map(str)
+        tables = [sheet] if sheet else [*filter(is_table, names)] or names[:1]
+        page = book.parse(tables[0], **options).apply(_numbers_of_dates).map(str)
     text = page.replace({r"[\r\n]+": " ", r" 00:00:00$": ""}, regex=True)
-    raw = read_text(file, settings, text.to_csv(header=False, index=False))
-    if len(names) > 1 and sheet is None:
-        raw.remarks.insert(0, say("sheet", sheet=chosen, names=names))
+    if sheet is not None or len(names) == 1:
+        return read_text(file, settings, text.to_csv(header=False, index=False))
+    said, others = say("sheet", sheet=tables[0], names=names), tables[1:]
+    try:
+        raw = read_text(file, settings, text.to_csv(header=False, index=False))
+    except MatrixError as error:
+        ways = [way._replace(settings={"layer": tables[0], **way.settings}) for way in error.ways]
+        ways += [Way({"layer": other}, f"to read the sheet {other!r}") for other in others]
+        raise MatrixError(f"{said} {error}", ways) from error
+    for other in others:
+        said += say("other_sheet", layer=other)
+    raw.remarks.insert(0, said)
     return raw
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float)
+
+
+def _numbers_of_dates(column: pd.Series) -> pd.Series:
+    """Return the numbers of cells that only look like dates, among numbers and below a name."""
+    from openpyxl.utils.datetime import to_excel
+
+    is_date = column.map(lambda value: isinstance(value, date | time))
+    is_date[column.ne("").idxmax()] = False
+    if not column.map(_is_number).any():
+        return column
+    return column.mask(is_date, column[is_date].map(to_excel))
 
 
 class ReadingSize(NamedTuple):

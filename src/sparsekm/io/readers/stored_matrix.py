@@ -7,7 +7,7 @@ Arrays are ``X`` (n, p) and optionally ``y`` or ``labels`` (n,), ``genes`` or ``
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,8 +21,8 @@ from scipy.io import mminfo, mmread
 from scipy.sparse import csr_array
 
 from sparsekm.io.input_error import reason_of
-from sparsekm.io.readers.axes import find_orientation, is_a, is_row_numbers
-from sparsekm.io.readers.messages import explain_damage, quoted, refusal, refuse_format, say
+from sparsekm.io.readers.axes import is_heading, is_row_numbers
+from sparsekm.io.readers.messages import explain_damage, refusal, refuse_format, say
 from sparsekm.io.readers.raw_matrix import (
     RawMatrix,
     Settings,
@@ -72,7 +72,7 @@ def find_layout(file: Path, opened: Any, layer: str | None) -> Layout:
             refuse_format(file, "h5 of pandas", file.suffix)
         tables = [one for one, node in arrays.items() if len(node.shape or ()) == 2]
         if layer is not None or len(tables) != 1:
-            cure = f" Set layer: {quoted(tables[0])} if that is the matrix." if tables else ""
+            cure: Any = say("other_array", layer=tables[0]) if tables else ""
             raise refusal("no_array", names=[*arrays], name=name, cure=cure)
         name = tables[0]
     node = opened[name]
@@ -166,18 +166,6 @@ def _names(axis: pd.DataFrame) -> list[str] | None:
     return None if isinstance(axis.index, pd.RangeIndex) else [*map(str, axis.index)]
 
 
-def _orient(axes: _Axes, settings: Settings, about: Collection[object]) -> None:
-    """Find out whether rows are features, unless settings tell, or name what is known of rows."""
-    rows, columns = _names(axes.rows), _names(axes.columns)
-    if settings.transpose != "auto":
-        axes.turn = bool(settings.transpose)
-        return
-    if rows and columns and not {*settings.named.values()} & {*about}:
-        names = [] if is_row_numbers("", rows) else rows
-        axes.turn = axes.turn or find_orientation("", names, columns)[0] is True
-    axes.remarks += [say("rows_are_features")] * axes.turn
-
-
 def _of_anndata(opened: Any, layout: Layout, settings: Settings) -> _Axes:
     axes = _Axes(*(_read_frame(opened, part) for part in ("obs", "var")))
     obs, var, n = axes.rows, axes.columns, len(axes.rows)
@@ -185,17 +173,17 @@ def _of_anndata(opened: Any, layout: Layout, settings: Settings) -> _Axes:
     if shape != expected:
         hint = " X looks transposed." if shape == expected[::-1] else ""
         raise refusal("obs_var", name=layout.name, shape=shape, expected=expected, hint=hint)
-    headings = [one for one in var if is_a(str(one), "feature_heading") and var[one].is_unique]
+    headings = [one for one in var if is_heading(str(one), "feature") and var[one].is_unique]
     if headings and is_row_numbers("", _names(var) or []):
         axes.columns = var = var.set_index(headings[0], drop=False)
         axes.remarks.append(say("named_by_var", name=headings[0]))
-    _orient(axes, settings, obs.columns)
+    axes.turn = settings.transpose is True
     if axes.turn:
         check_named(settings, [*var.columns], "the columns of var")
     else:
         others = "a column of var", [*var.columns]
         check_named(settings, [*obs.columns], "the columns of obs", *others)
-    # Before AnnData 0.7 obsm was an array of records; a data frame is a group.
+    # A data frame is a group.
     node = opened["obsm"].get("spatial") if hasattr(opened.get("obsm"), "keys") else None
     if node is not None and not axes.turn:
         found = np.asarray(node[()] if hasattr(node, "dtype") else None)
@@ -211,10 +199,6 @@ def _read_frame(opened: Any, name: str) -> pd.DataFrame:
     from anndata.io import read_elem
 
     frame = read_elem(opened[name])
-    if isinstance(frame, np.ndarray) and frame.dtype.names:
-        # AnnData before 0.7 wrote a table of records.
-        frame = pd.DataFrame({one: _as_text(frame[one]) for one in frame.dtype.names})
-        frame = frame.set_index("index" if "index" in frame else frame.columns[0])
     if not isinstance(frame, pd.DataFrame):
         raise refusal("no_frame", name=name, kind=type(frame).__name__)
     return frame
@@ -256,7 +240,8 @@ def _of_arrays(opened: Any, layout: Layout, settings: Settings) -> _Axes:
     relevant = ["relevant"] if "relevant" in arrays else []
     rows, columns = axis("sample", samples, about), axis("feature", features, relevant)
     axes = _Axes(*((columns, rows) if turn else (rows, columns)), label, turn)
-    _orient(axes, settings, about)
+    if turn and settings.transpose == "auto":
+        axes.remarks.append(say("rows_are_features"))
     return axes
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from dataclasses import asdict
+from itertools import combinations, takewhile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from sparsekm.io.readers import axes
-from sparsekm.io.readers.messages import refusal, say
+from sparsekm.io.readers.doubts import Doubt, ask, combine
+from sparsekm.io.readers.messages import MatrixError, Way, refusal, say
 from sparsekm.io.readers.raw_matrix import (
     MIN_SAMPLES,
     RawMatrix,
@@ -21,18 +23,27 @@ from sparsekm.io.readers.raw_matrix import (
     check_named,
     check_size,
     merge_features,
+    preview,
 )
 from sparsekm.io.readers.text_table import TextTable, as_numbers
 
-_FEWEST_IDS = 10
-_WITH_UNIT = re.compile(r"([+-]?\d[\d.,]*)\s*(±.*|\(.*\)|[^\W\d_]\S*|[°%‰]\S*)")
+_SPECIAL = frozenset(map(str.lower, axes.KNOWN["special_lines"]))
+_TIMES = frozenset(("date", "time", "timestamp"))
+_LOOKED_AT = 500  # lines and columns whose numbers tell what they are
+_FEWEST_NUMBERS = 5  # different ones
+_ROUNDED = 100_000  # from here on, programs that write six digits write no decimals
+_LONGEST_WORD = 100
+_MOST_WORDS = 8  # words that may stand for missing values
+_MOST_KEYS = 8  # columns that may name the samples and features of a long table
+_MOST_LEVELS = 10
+_MOST_VALUES = 2  # columns of values of such a table
 
 
 class _Table(TextTable):
     """A table whose lines and columns are described, by index.
 
     `rows` and `numeric` hold measurements, `aside` are other lines, `text` other columns; `edge` is
-    a column with the names of all lines, `edges`. `transpose` tells that lines hold features.
+    a column with the names of all lines, `edges`.
     """
 
     def __init__(self, file: Path, text: str | None, settings: Settings) -> None:
@@ -41,7 +52,8 @@ class _Table(TextTable):
         self.named = {*settings.named.values(), *settings.ignore} - {""}
         is_number, body = ~np.isnan(self.values), slice(self.n_described, None)
         n_text, n_numbers = self.is_text[body].sum(axis=0), is_number[body].sum(axis=0)
-        is_text = (n_text > n_numbers) | [name in self.named for name in header]
+        others = self.named | (axes.annotating(header) - {*settings.keep})
+        is_text = (n_text > n_numbers) | [name in others for name in header]
         is_text[1 : 1 + self.n_annotations] = True
         # What no line has a value for is empty or, with a name, all missing.
         empty = (n_text + n_numbers == 0) & [not name for name in header]
@@ -49,38 +61,35 @@ class _Table(TextTable):
             self.remarks.append(say("empty_columns", n=empty.sum()))
         self.text = np.flatnonzero(is_text & ~empty).tolist()
         self.numeric = np.flatnonzero(~is_text & ~empty).tolist()
-        ids = {at for at in self.numeric if axes.is_a(header[at], "numbering")}
-        ids |= {at for at in self.numeric[:1] if not at or axes.is_a(header[at], "feature_heading")}
-        self.text_of = self.columns({*self.text, *ids, 0})
-        # Lines of text, such as units or classes, are set aside.
+        self.ids = [at for at in self.numeric if at == 0 or axes.is_called(header[at])]
+        self.text_of = self.columns({*self.text, *self.ids, 0})
+        # Lines of text, such as units or classes, are set aside; notes with commas have few cells.
         n_text = self.is_text[:, self.numeric].sum(axis=1)
         n_numbers = is_number[:, self.numeric].sum(axis=1)
         is_aside = (n_text > 1) & (2 * n_text > len(self.numeric))
-        # Notes with commas have few cells.
         is_aside |= (n_text > 0) & (n_numbers <= 1) & (len(self.numeric) > 3)
-        is_aside[: self.n_described] = True
+        is_aside[: max(self.n_described, self._count_headers())] = True
         self.rows, self.aside = np.flatnonzero(~is_aside), np.flatnonzero(is_aside)
-        self._refuse_long(ids)
-        self.edge = self._find_edge(sorted(ids))
+        # Software numbered the lines, perhaps twice.
+        gone = [at for at in self.ids if axes.is_row_numbers(header[at], self.column(at))]
+        ranks = [rank for at in range(len(header)) if (rank := self._rank_names(at, gone))]
+        self.edge = min(ranks)[-1] if ranks else None
+        if settings.samples in header:
+            self.edge = header.index(settings.samples)
+        elif self.is_gct:
+            self.edge = int(0 in gone)
+        elif settings.transpose is True and self.has_header and not ranks:
+            self.edge = min([*self.text, *self.numeric], default=None)
         self.edges = [] if self.edge is None else self.text_of[self.edge].tolist()
         if not self.has_header and self.edge != 0:
             header[0] = "column1"
+        self.is_named = self.edge is not None and self.edge not in gone
         self.text = [at for at in self.text if at != self.edge]
-        self.numeric = [at for at in self.numeric if at != self.edge]
-        # Software numbered the lines, perhaps twice.
-        numbering = [at for at in ids if axes.is_row_numbers(header[at], self.column(at))]
-        self.numeric = [at for at in self.numeric if self.edge is None or at not in numbering]
+        self.numeric = [at for at in self.numeric if at not in {*gone, self.edge}]
         if not self.numeric:
             kind, row = "one_cell" if len(header) == 1 else "all_text", [*self.rows, 0][0]
             cell = self.cells(row)[[0, *self.text][-1]].strip()
             raise refusal(kind, names=header, cell=cell, line=self.numbers[row])
-        self.transpose = self._find_orientation()
-        # The lines that settings name; where columns hold samples, they may describe them.
-        named = self.named if self.transpose else {*settings.ignore}
-        gone = [row for row in self.rows if self.edges and self.edges[row] in named]
-        self.rows = np.setdiff1d(self.rows, gone)
-        if self.transpose:
-            self.aside = np.union1d(self.aside, gone).astype(int)
 
     def column(self, at: int) -> list[str]:
         """Return the cells of a column in the lines of numbers."""
@@ -96,176 +105,295 @@ class _Table(TextTable):
         keys = {key.casefold(): values for key, values in reversed(self.above.items())}
         return keys.get(plain) or next((keys[key] for key in keys if key.startswith(plain)), None)
 
-    def _refuse_long(self, ids: set[int]) -> None:
-        """Refuse a table with a line for each value, where two columns name sample and feature."""
-        ids = {at for at in ids if axes.is_a(self.header[at], "sample_heading")}
-        values = [at for at in self.numeric if at not in ids]
-        if self.settings.named or not 1 <= len(values) <= 2 or len(self.rows) < 6:
-            return
-        texts = pd.DataFrame({at: self.column(at) for at in [*sorted(ids), *self.text[:6]]})
-        n, sizes = len(texts), texts.nunique()
-        for pair in combinations(sizes.index[(sizes > 1) & (sizes <= 0.6 * n)], 2):
-            names = self.names(pair)
-            n_features = sum(axes.is_a(name, "feature_heading") for name in names)
-            # Where another column names the lines, the two may describe them.
-            is_named = n in sizes.to_numpy() and n_features != 1
-            if is_named or texts[[*pair]].duplicated().any() or n < sizes[[*pair]].prod() / 4:
+    def _count_headers(self) -> int:
+        """Count the lines below the header that go on with it, such as "Sample ID 2"."""
+        first, heading = self.text_of[0].tolist(), self.header[0]
+        if heading and heading in first[0]:
+            return next((at for at, name in enumerate(first) if heading not in name), 0)
+        # In tables that pandas writes, names of levels stand above numbers of lines.
+        n = next((at for at, name in enumerate(first) if name.isdecimal()), 0)
+        return n if axes.is_row_numbers("", first[n:]) else 0
+
+    def _rank_names(self, at: int, gone: list[int]) -> tuple[Any, ...] | None:
+        """Rank a column by how well it names the lines, the best lowest; None if it does not."""
+        heading = self.header[at]
+        if at not in self.text_of or heading in self.named:
+            return None
+        cells, words, is_called = self.column(at), axes.words_of(heading), axes.is_called(heading)
+        n, size, is_blank = len(cells), len({*cells}), at == 0 and not heading
+        # Ages such as 22-23 and 65+ stand beside numbers.
+        is_text = at in self.text or (at == 0 and self.is_text[self.rows, at].any())
+        # Symbols may repeat, as may the names of samples that were measured twice.
+        is_name = size == n or (at == 0 and 2 * size > n) or size > max(2, n / 10)
+        if size < n and not (is_text and (at == 0 or axes.heading_vote(heading) > 0)):
+            return None
+        if not is_text:
+            is_id = all(map(str.isdecimal, cells)) or axes.heading_vote(heading) >= 0
+            is_name = is_blank or (is_called and is_id and self.has_header)
+        is_time = not _TIMES.isdisjoint(words)
+        # A sample comes before its well, plate or time.
+        is_other = not is_blank and "sample" not in words
+        is_vague = not (is_blank or axes.heading_vote(heading))
+        rank = at in gone, not (is_called or is_blank), is_time, not is_text, is_vague, is_other
+        return (*rank, size < n, at) if is_name else None
+
+    def refuse_long(self) -> None:
+        """Refuse a table with a line for each value, whose other columns name what it is of."""
+        texts = sorted({*self.text, self.edge} & {*self.text_of})
+        n, codes = len(self.rows), {at: self.column(at) for at in texts}
+        for at in self.numeric[:_MOST_KEYS]:
+            values = self.values[self.rows, at]
+            if (values % 1 == 0).all() or 8 * len(np.unique(values)) <= n:
+                codes[at] = values.tolist()
+        keys = pd.DataFrame({at: pd.factorize(np.array(some))[0] for at, some in codes.items()})
+        sizes = keys.nunique()
+        few = [n / (2 if at in texts or axes.is_called(self.header[at]) else 5) for at in keys]
+        keys = keys.loc[:, (sizes > 1) & (sizes <= few)].iloc[:, :_MOST_KEYS]
+        # Columns that name, by text, heading or numbers from 1 on, and those that name features.
+        names = {at for at in keys if at in texts or axes.is_called(self.header[at])}
+        names |= {at for at in keys if {*codes[at]} == {*range(1, max(10, sizes[at]) + 1)}}
+        features = {at for at in keys if axes.names_features(self.header[at], codes[at])}
+        is_named = self.edge in {*self.text_of} - {*self.ids} and len({*self.edges}) >= n
+        found = {}
+        for chosen in (some for k in (2, 3, 4) for some in combinations(keys, k)):
+            values, by_name = {*self.numeric} - {*chosen}, {*chosen} <= names
+            # Where another column names the lines, these may describe them.
+            is_few = len(values) <= _MOST_VALUES and not is_named
+            is_few |= not features.isdisjoint(chosen)
+            if not values or not is_few or names.isdisjoint(chosen) or n < 6:
                 continue
-            sample, feature = names[::-1] if axes.is_a(names[0], "feature_heading") else names
+            most, counts = sizes[[*chosen]], keys.groupby([*chosen]).size()
+            # Numbers that are not called so may be measured.
+            is_dense = (4 if by_name else 2) * n >= most.prod()
+            is_dense |= by_name and len(values) == 1 and 5 * most.max() <= n
+            is_crossed = len(counts) == most.prod() and counts.max() <= min(5, 2 * counts.min())
+            if (counts.max() == 1 and is_dense) or is_crossed:
+                found[chosen] = counts.max() > 1, not is_crossed, -len(chosen)
+        if found:
+            chosen = min(found, key=found.__getitem__)
+            *index, feature = self.names(sorted(chosen, key=lambda at: at in features))
+            value = self.names(at for at in self.numeric if at not in chosen)[-1]
             wide = self.file.with_name(f"{self.file.name.split('.')[0]}_wide.csv")
             about = {"path": str(self.file), "wide": str(wide), "new": wide.name}
-            about |= {"separator": self.separator, "value": self.header[values[-1]]}
-            raise refusal("long", sample=sample, feature=feature, **about)
+            about |= {"separator": self.separator, "value": value, "feature": feature}
+            raise refusal("long", sample=index[0] if len(index) == 1 else index, **about)
 
-    def _find_edge(self, ids: list[int]) -> int | None:
-        """Return the column with the names of the lines, if there is one."""
-        header, settings = self.header, self.settings
-        if settings.samples in header:
-            return header.index(settings.samples)
-        if self.is_gct:
-            return int(axes.is_row_numbers(header[0], self.column(0)))
-
-        def is_called(at: int, *kinds: str) -> bool:
-            return axes.is_a(header[at], *kinds)
-
-        texts = [at for at in self.text if header[at] not in self.named]
-        numbers = [at for at in self.numeric if header[at] not in self.named]
-        n, cells = len(self.rows), {at: self.column(at) for at in [*texts, *ids]}
-        size = {at: len({*cells[at]}) for at in cells}
-        whole = [at for at in cells if size[at] == n and all(map(str.isdecimal, cells[at]))]
-        if 0 in numbers and size[0] == n:
-            # An id of features gives way to their names.
-            is_id = axes.tidy(header[0]).endswith("id") or axes.is_row_numbers("id", cells[0])
-            is_name = is_called(0, "feature_heading") and not is_id
-            if is_name or (0 in whole and is_called(0, "sample_heading")):
-                return 0
-        about = [at for at in texts if is_called(at, "feature_annotations", "sample_annotations")]
-        about = [at for at in about if not is_called(at, "sample_heading", "numbering")]
-        # Where the cells of one differ, others hold times of entry, say, or family names.
-        names = [at for at in texts if size[at] == n and at not in about] or texts
-        # A sample comes before the well, or the plate, that it was measured in.
-        for at in sorted(texts, key=lambda at: not axes.tidy(header[at]).startswith("sample")):
-            is_blank = at == 0 and not header[0] and self.has_header
-            is_name = is_blank or (2 * size[at] > n and (at == 0 or at not in about))
-            is_feature = is_called(at, "feature_heading") and size[at] > max(2, n / 10)
-            if is_feature or (is_name and at in names):
-                return at
-        for at in (at for at in ids if at in numbers):
-            is_first = at == numbers[0]
-            is_id = is_called(at, "numbering") and (is_first or header[at].lower() not in ("", "x"))
-            # Masses ascend, and have as many decimals each.
-            n_decimals = {len(cell.partition(".")[2]) for cell in cells[at]}
-            ascends = (np.diff(self.values[self.rows, at]) > 0).all()
-            is_mass = ascends and len(n_decimals) == 1 and n_decimals != {0}
-            if is_id and (at in whole or is_mass):
-                return at
-            is_named = is_called(at, "feature_heading") or (at == 0 and not header[0])
-            if is_first and is_named and size[at] == n:
-                return at
-        others = self.values[np.ix_(self.rows, numbers[1:])]
-        if 0 in numbers and not self.has_header and all(map(str.isdecimal, cells[0])):
-            # Numbers of patients, some of whom may have come twice.
-            is_large = min(map(int, cells[0])) > 10 * np.max(others[np.isfinite(others)], initial=1)
-            is_measured = n >= _FEWEST_IDS and (np.rint(others) != others).any()
-            if is_measured if 0 in whole else is_large:
-                return 0
-        is_turned = settings.transpose is True and self.has_header
-        unique = [at for at in texts if size[at] == n]
-        return min(unique or [*texts, *numbers] * is_turned, default=None)
-
-    def _find_orientation(self) -> bool:
-        """Decide whether lines hold features, and say so."""
-        settings, columns = self.settings, self.names(self.numeric)
-        if isinstance(settings.transpose, bool):
-            return settings.transpose
-        heading, lines = "", None
-        if self.edge is not None:
-            heading, lines = self.header[self.edge], self.column(self.edge)
-            lines = [] if axes.is_row_numbers(heading, lines) else lines
-        aside = [self.edges[row] for row in self.aside if self.edges]
-        X = self.values[np.ix_(self.rows, self.numeric[:500])]
-        if lines == columns:
-            X = self.values[np.ix_(self.rows, self.numeric)]
+    def refuse_distances(self) -> None:
+        """Refuse a table whose lines have the names of columns, and the same values."""
+        lines, n = [self.edges[row] for row in self.rows if self.edges], len(self.rows)
+        square = [at for at in self.numeric if self.header[at] in {*lines}] if n < 9999 else []
+        if {*self.names(square)} == {*lines} and len(square) == n >= MIN_SAMPLES:
+            X = pd.DataFrame(self.values[np.ix_(self.rows, square)], columns=self.names(square))
+            X = X[lines].to_numpy()
             # One half may be empty.
             X = np.where(np.isnan(X), X.T, X)
             if np.allclose(X, X.T, equal_nan=True):
-                raise refusal("distances", n=len(X))
-        texts = {self.header[at]: self.column(at) for at in self.text}
-        found, sign = axes.find_orientation(
-            heading, lines, columns, texts=texts, aside=aside, values=X, has_header=self.has_header
-        )
-        if self.is_gct:
-            found, sign = True, "the format, GCT"
-        for key, name in settings.named.items():
+                raise refusal("distances", n=n)
+
+    def find_orientation(self) -> tuple[bool | None, dict[bool, list[str]]]:
+        """Tell whether lines hold features, None if that is uncertain, and the reasons for each."""
+        settings, nothing = self.settings, {True: [], False: []}
+        if isinstance(settings.transpose, bool):
+            return settings.transpose, nothing
+        there = [len(settings.wanted & {*names}) for names in (self.header, self.edges)]
+        if there[0] != there[1]:
+            return there[1] > there[0], nothing
+        for name in settings.named.values():
             if name in self.header:
-                if found:
-                    self.remarks.append(say("features_despite", sign=sign, key=key))
-                return False
-        for key, name in [*settings.named.items()][:1]:
+                return False, nothing
             if name.strip() in self.edges or self.above_of(name) is not None:
-                self.remarks.append(say("names_a_line", key=key, name=name))
-                return True
-        if found is None:
-            raise refusal("ask", n=len(self.rows), p=len(self.numeric))
-        self.remarks += [say("features", sign=sign)] * found
-        return found
+                return True, nothing
+        if self.is_gct:
+            return True, {True: ["the format, GCT"], False: []}
+        X = self.values[np.ix_(self.rows[:_LOOKED_AT], self.numeric[:_LOOKED_AT])]
+        texts = {self.header[at]: self.column(at) for at in self.text}
+        columns = self.names(self.numeric) if self.has_header else []
+        heading = "" if self.edge is None else self.header[self.edge]
+        lines = self.column(self.edge) if self.is_named else []
+        return axes.find_orientation(heading, lines, columns, texts, X)
+
+    def list_doubts(self, transpose: bool) -> list[Doubt]:
+        """List what is doubtful if lines hold features, or if they hold samples."""
+        keep, wanted = {*self.settings.keep}, self.settings.wanted
+        columns = [at for at in self.numeric if self.header[at] not in keep]
+        if wanted and not transpose:
+            return self._doubt_words([at for at in columns if self.header[at] in wanted])
+        names = self.names(columns)
+        measures = axes.find_measures(names) if transpose else {}
+        if measures:
+            others = [[name for name in names if name not in some] for some in measures.values()]
+            ways = [
+                Way({"ignore": left, "keep": some}, f"to use {measure or 'the other columns'}")
+                for left, (measure, some) in zip(others, measures.items(), strict=True)
+            ]
+            return [Doubt(say("measures", names=[*filter(None, measures)]), ways)]
+        names = self.find_doubtful(transpose)
+        doubts = self._doubt_words([at for at in columns if self.header[at] not in names])
+        edges = [self.edges[row] for row in self.rows if self.edges and not wanted]
+        # What describes samples may be a line among features, and the reverse above samples.
+        among = filter if transpose else takewhile
+        lines = among(lambda name: axes.is_doubtful(name, of_features=not transpose), edges)
+        for kind, some in (("columns", names), ("lines", dict.fromkeys(lines))):
+            left = [name for name in some if name not in keep | self.named]
+            if left:
+                of = "features" if transpose == (kind == "columns") else "samples"
+                ways = [Way({"keep": left}, f"to keep these {kind}")]
+                if kind == "lines" or len(left) < len(self.numeric):
+                    ways.insert(0, Way({"ignore": left}, f"to leave these {kind} out"))
+                doubts.insert(0, Doubt(say("doubtful", kind=kind, names=left, of=of), ways))
+        return doubts
+
+    def find_doubtful(self, transpose: bool) -> list[str]:
+        """List columns of numbers that are probably not measurements: called so, or counting."""
+        columns = [at for at in self.numeric if self.header[at] not in self.settings.keep]
+        names = self.names(columns)
+        found = np.array([axes.is_doubtful(name, of_features=transpose) for name in names], bool)
+        # Lines that number the samples have to be counted to the last.
+        X = self.values[np.ix_(self.rows[: 2 * _LOOKED_AT if transpose else None], columns)]
+        whole = ((X % 1 == 0) | np.isnan(X)).all(axis=0)
+        if transpose and columns:
+            # Samples stand side by side, and their numbers are of one kind and differ.
+            breaks = [at for at in self.text if self.header[at] not in self.named]
+            parts = np.searchsorted(breaks, columns)
+            part, n_there = Counter(parts.tolist()).most_common(1)[0]
+            found |= (parts != part) & (2 * n_there > len(parts))
+            found |= [axes.heading_vote(name) > 0 for name in names]
+            some = [np.unique(x[(x > 0) & (x < _ROUNDED)]) for x in X.T]
+            counts = whole & [len(x) >= _FEWEST_NUMBERS for x in some] & ~found
+            same = (len(X) > 2) & (X == X[:1]).all(axis=0) & ~found
+            n_left = len(found) - found.sum()
+            found |= (counts & (10 * counts.sum() <= n_left)) | (same & (2 * same.sum() < n_left))
+        for at in np.flatnonzero(whole) if not transpose else ():
+            steps = np.diff(np.sort(X[:, at]))
+            # Without a header, the first may hold numbers of patients.
+            is_id = not self.has_header and columns[at] == 0 and (steps > 0).all()
+            counts = len(steps) > 1 and (steps == 1).all()
+            found[at] |= axes.heading_vote(names[at]) < 0 or counts or is_id
+        return [name for name, is_one in zip(names, found, strict=True) if is_one]
+
+    def _doubt_words(self, columns: list[int]) -> list[Doubt]:
+        """Doubt words among numbers: they stand for missing values, or the column is text."""
+        rows, at = np.nonzero(self.is_text[np.ix_(self.rows, columns)])
+        if not len(rows):
+            return []
+        cells = {row: self.cells(self.rows[row]) for row in {*rows.tolist()}}
+        odd = [cells[row][columns[j]].strip() for row, j in zip(rows, at, strict=True)]
+        words = [word for word, _ in Counter(odd).most_common()]
+        line, other = self.numbers[self.rows[rows[0]]], "." if self.settings.decimal == "," else ","
+        for word in words:
+            if other in word and np.isfinite(as_numbers([word])[0]):
+                raise refusal("both_marks", line=line, cell=word)
+        wrong = self.names(columns[j] for j in np.unique(at))
+        is_short = max(map(len, words)) <= _LONGEST_WORD
+        ways = [Way({"missing_values": words}, "if they mean missing values")] * is_short
+        ways += [Way({"ignore": wrong}, "to leave the columns out")] * (len(wrong) < len(columns))
+        about = {"names": wrong, "cell": odd[0], "column": self.header[columns[at[0]]]}
+        said = say("not_all_numeric", line=line, **about)
+        if not ways:
+            raise MatrixError(said)
+        return [Doubt(said, ways[:: -1 if len(words) > _MOST_WORDS else 1])]
+
+    def preview(self, transpose: bool) -> list[str]:
+        """Show the first samples and features of a reading."""
+        lines = [self.edges[row] for row in self.rows[:3] if self.edges] or ["line 1", "2", "3"]
+        axis = [lines, self.names(self.numeric[:3])]
+        X = self.values[np.ix_(self.rows[:3], self.numeric[:3])]
+        return preview(X.T if transpose else X, *(axis[::-1] if transpose else axis))
 
 
 def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMatrix:
     """Read and check a matrix from a file, or from the text that another reader made of it."""
     table = _Table(file, text, settings)
-    remarks, transpose = table.remarks, table.transpose
-    about, columns = _describe_samples(table), table.names(table.numeric)
+    transpose, remarks = _settle(table), table.remarks
+    # The lines that settings name; where columns hold samples, they may describe them.
+    named = table.named if transpose else {*settings.ignore}
+    gone = [row for row in table.rows if table.edges and table.edges[row] in named]
+    table.rows = np.setdiff1d(table.rows, [*gone, *_special_lines(table)]).astype(int)
+    table.aside = np.union1d(table.aside, gone * transpose).astype(int)
+    about, columns = _describe_samples(table, transpose), table.names(table.numeric)
     lines = None if table.edge is None else table.column(table.edge)
-    headings = [*filter(None, table.header)]
-    if transpose:
-        known = [*dict.fromkeys([*about, *table.edges])]
-        check_named(settings, known, "its lines", "the name of a column", headings)
-        _refuse_several_measures(table, columns)
-    else:
-        check_named(settings, headings, "its columns", "the name of a line", table.edges)
     X = _take_values(table)
-    samples, features, sides = lines, columns, ("lines", "columns")
+    samples, features = lines, columns
     if transpose:
-        _refuse_annotation(table, columns, X)
-        features = lines or [f"feature{at + 1}" for at in range(len(X))]
-        X, samples, sides = X.T, columns, sides[::-1]
-    left = axes.list_annotating(samples or (), lines=not transpose)
-    chosen = _without(table, samples or range(len(X)), left, f"left_{sides[0]}")
-    if transpose:
+        X, samples = X.T, about.get(settings.samples or "", columns)
+        features = lines or [f"feature{at + 1}" for at in range(X.shape[1])]
         _say_text(table, dict.fromkeys(table.names(table.text), ()), "columns")
-    left = axes.list_describing(features, X, settings.keep, remarks, lines=transpose)
-    used = _without(table, features, left, f"described_by_{sides[1]}")
-    about = {name: [cells[at] for at in chosen] for name, cells in about.items()}
-    _say_text(table, about, sides[1])
+    _say_text(table, about, "lines" if transpose else "columns")
     if len(table.aside) and not transpose:
         cells = table.cells(table.aside[0])[:4]
         remarks.append(say("aside", n=len(table.aside), cells=cells))
+    # A few whole numbers, each often, at one end of other numbers.
+    for at in (0, -1) if not transpose and settings.labels is None else ():
+        levels, counts = np.unique(X[:, at], return_counts=True)
+        is_whole = not (X[:, at] % 1).any() and np.isfinite(levels).all()
+        if is_whole and 1 < len(levels) <= _MOST_LEVELS and counts.min() > 1 and (X % 1).any():
+            remarks.append(say("may_be_classes", labels=columns[at]))
     if samples is not None:
-        samples = [samples[at] or f"sample{at + 1}" for at in chosen]
-    if transpose and settings.samples is not None:
-        samples = about[settings.samples]
-    X, names = X[np.ix_(chosen, used)], [features[at] for at in used]
+        samples = [name or f"sample{at + 1}" for at, name in enumerate(samples)]
     check_size(*X.shape)
-    X, names = merge_features(X, names, settings.duplicates, remarks)
+    X, features = merge_features(X, features, settings.duplicates, remarks)
     if transpose and settings.labels is None and table.above:
         found = [name for name in table.above if not name.startswith("Sample_")] or [*table.above]
-        remarks.append(say("lines_above", names=found, first=found[0]))
+        remarks.append(say("lines_above", names=found, labels=found[0]))
     offset = np.nan_to_num(X[0])
     X = (X - offset).astype(np.float32, order="C")
-    raw = RawMatrix.of(X, offset, names, samples, remarks=remarks)
+    raw = RawMatrix.of(X, offset, features, samples, remarks=remarks)
     raw.lines = "features" if transpose else "samples"
     return assemble(raw, settings, about)
 
 
-def _describe_samples(table: _Table) -> dict[str, list[str]]:
+def _settle(table: _Table) -> bool:
+    """Tell whether lines hold features, or ask about that and all other doubts at once."""
+    settings, n_lines, n_columns = table.settings, len(table.rows), len(table.numeric)
+    if not settings.named:
+        table.refuse_long()
+    if settings.transpose == "auto":
+        table.refuse_distances()
+    found, reasons = table.find_orientation()
+    headings = [*filter(None, table.header)]
+    if found:
+        known = [*table.edges, *(name for name in table.named if table.above_of(name))]
+        check_named(settings, known, "its lines", "the name of a column", headings)
+    else:
+        check_named(settings, headings, "its columns", "the name of a line", table.edges)
+    given, doubts, ways = asdict(settings), [*table.doubts], []
+    if not found and n_lines < MIN_SAMPLES:
+        check_size(n_lines, n_columns)
+    # STAR writes the counts of one sample without a header.
+    is_one = not table.has_header and not _SPECIAL.isdisjoint(map(str.lower, table.edges))
+    measures = axes.find_measures(table.names(table.numeric))
+    n_samples = n_columns - len(table.find_doubtful(True) if not measures else ())
+    if found is not False and (n_samples < MIN_SAMPLES or is_one):
+        if found:
+            check_size(n_columns, n_lines)
+            turn = Doubt("", [Way({"transpose": False}, "if lines hold samples")])
+            ways = combine([turn, *table.list_doubts(False)], given)
+            raise MatrixError(say("no_samples", names=table.names(table.numeric)), ways)
+        found = False
+    if found is None:
+        for turn, n, p in ((False, n_lines, n_columns), (True, n_columns, n_lines)):
+            reason = " and ".join(reasons[turn]) or "nothing else"
+            text = say("reads_features" if turn else "reads_samples", n=n, p=p, reason=reason)
+            first = Doubt("", [Way({"transpose": turn}, text, table.preview(turn))])
+            ways += combine([first, *table.list_doubts(turn)], given)
+        doubts.append(Doubt(say("orientation"), ways))
+    elif asked := [*doubts, *table.list_doubts(found)]:
+        # Without the columns in doubt, the axes may be less certain.
+        sure = [Doubt("", [Way({"transpose": found})])] * (settings.transpose == "auto")
+        doubts = [*sure, *asked]
+    ask(doubts, given)
+    if found and reasons[True]:
+        table.remarks.append(say("features", sign=reasons[True][0]))
+    return bool(found)
+
+
+def _describe_samples(table: _Table, transpose: bool) -> dict[str, list[str]]:
     """Return the texts about samples by name: columns, or lines and what stands above."""
     asked = [*table.settings.named.values()]
-    if not table.transpose:
+    if not transpose:
         # The names of lines may be asked for too.
         named = enumerate(table.header)
-        wanted = {at: name for at, name in named if at in table.text or name in asked}
-        return {name: table.column(at) for at, name in wanted.items()}
+        return {name: table.column(at) for at, name in named if at in table.text or name in asked}
     about = {}
     for line in table.aside if table.edges else ():
         cells = [cell.strip() for cell in table.cells(line)]
@@ -277,31 +405,10 @@ def _describe_samples(table: _Table) -> dict[str, list[str]]:
     return about
 
 
-def _refuse_several_measures(table: _Table, columns: list[str]) -> None:
-    """Refuse columns with several measures of each sample, such as those of MaxQuant."""
-    columns = [name for name in columns if name not in table.settings.keep]
-    split = [(*axes.split_measure(name), name) for name in columns]
-    found = pd.DataFrame(split, columns=["measure", "sample", "name"])
-    found = found[(found["measure"] != "") & (found["sample"] != "")]
-    found = found[found.groupby("sample")["measure"].transform("nunique") > 1]
-    if found["sample"].nunique() > 1:
-        names = found.groupby("measure")["name"].agg(list)
-        measures = [measure for measure in axes.KNOWN["measures"] if measure in names]
-        ignore = [name for name in columns if name not in names[measures[0]]]
-        about = {"best": measures[0], "ignore": [*table.settings.ignore, *ignore]}
-        raise refusal("measures", names=measures, **about)
-
-
 def _take_values(table: _Table) -> np.ndarray:
     """Return the measurements, (lines, columns), NaN if missing."""
-    _refuse_text(table)
     X = table.values[np.ix_(table.rows, table.numeric)]
-    infinite = np.isinf(X)
-    if infinite.any():
-        table.remarks.append(say("infinite", n=infinite.sum()))
-        X[infinite] = np.nan
-    for number in table.settings.missing_numbers:
-        X[number == X] = np.nan
+    X[np.isin(X, table.settings.missing_numbers)] = np.nan
     for row, at in np.argwhere(np.abs(X) > np.finfo(np.float32).max):
         about = {"line": table.numbers[table.rows[row]], "column": table.header[table.numeric[at]]}
         raise refusal("beyond_in_table", value=X[row, at], **about)
@@ -310,71 +417,26 @@ def _take_values(table: _Table) -> np.ndarray:
     return X
 
 
-def _refuse_text(table: _Table) -> None:
-    """Refuse text among numbers, with the setting that makes it missing."""
-    settings, words = table.settings, Counter[str]()
-    odd = np.argwhere(table.is_text[np.ix_(table.rows, table.numeric)])
-    if not len(odd):
-        return
-    for row in np.unique(odd[:, 0]):
-        cells = table.cells(table.rows[row])
-        words.update(cells[table.numeric[at]].strip() for at in odd[odd[:, 0] == row, 1])
-    line, column = table.rows[odd[0, 0]], table.numeric[odd[0, 1]]
-    number, other = table.numbers[line], "." if settings.decimal == "," else ","
-    for word in words:
-        if other in word and np.isfinite(as_numbers([word])[0]):
-            raise refusal("both_marks", line=number, cell=word)
-    wrong = table.names(table.numeric[at] for at in np.unique(odd[:, 1]))
-    missing = [*settings.missing_values, *(word for word, _ in words.most_common())]
-    cure = say("text_is_missing", missing=missing)
-    if len(wrong) < len(table.numeric):
-        cure += say("or_ignore", ignore=[*settings.ignore, *wrong])
-    about = {"cell": table.cells(line)[column].strip(), "column": table.header[column]}
-    if _WITH_UNIT.fullmatch(about["cell"]):
-        raise refusal("with_unit", line=number, **about)
-    raise refusal("not_all_numeric", names=wrong, line=number, cure=cure, **about)
-
-
-def _refuse_annotation(table: _Table, columns: list[str], X: np.ndarray) -> None:
-    """Refuse a table of (lines, columns) whose columns do not hold samples, or some may not."""
-    keep = table.settings.keep
-    left = {*axes.list_annotating(columns)} - {*keep}
-    others = [at for at, name in enumerate(columns) if name not in left]
-    # What is apart from most columns, behind text or other annotation.
-    parts = np.array(table.numeric)[others] - range(len(others))
-    doubtful = axes.list_doubtful([columns[at] for at in others], X[:1000, others], parts)
-    doubtful = [name for name in doubtful if name not in keep]
-    if doubtful and len(left) + len(doubtful) < len(columns):
-        about = {"ignore": [*table.settings.ignore, *doubtful], "keep": [*keep, *doubtful]}
-        raise refusal("doubtful", names=doubtful, **about)
-    # Without names, as STAR writes the counts of one sample.
-    is_one = not table.has_header and len(others) <= MIN_SAMPLES
-    if not others or is_one or (left and len(others) < MIN_SAMPLES):
-        raise refusal("no_samples", names=columns)
-
-
-def _without(table: _Table, names: Sequence, left: list[str], kind: str) -> np.ndarray:
-    """Leave out lines or columns by their names, say so, and return the others."""
-    gone = {*left} - {*table.settings.keep}
-    # The numbers of lines that pandas and R write have no name.
-    told = [name for name in left if name in gone and name and name != "Unnamed: 0"]
-    if told:
-        table.remarks.append(say(kind, names=told, most=told[:20]))
-    found = [at for at, name in enumerate(names) if name not in gone]
-    # Lines of limits, or of probes without a gene, where others have a name.
-    blank = [at for at in found if str(names[at]).strip("- ") in ("", "NA", "nan")]
-    if kind.endswith("lines") and 0 < len(blank) < len(found):
+def _special_lines(table: _Table) -> list[int]:
+    """Return lines that a program writes below its values, and those that alone lack a name."""
+    names = {row: table.edges[row] for row in table.rows if table.edges}
+    special = {row: name for row, name in names.items() if name.lower() in _SPECIAL}
+    # Lines of limits, or of probes without a gene.
+    blank = [row for row, name in names.items() if name.strip("- ") in ("", "NA", "nan")]
+    blank *= len(blank) < len(names)
+    if special:
+        table.remarks.append(say("special_lines", names=[*special.values()]))
+    if blank:
         table.remarks.append(say("nameless", n=len(blank)))
-        found = sorted({*found} - {*blank})
-    return np.array(found, dtype=np.intp)
+    return [*special, *blank]
 
 
 def _say_text(table: _Table, texts: Mapping[str, Sequence[str]], kind: str) -> None:
     """Say which columns or lines of text are left out, and what they may be."""
     names = [name for name in texts if name not in table.named]
     few = [name for name in names if name and axes.few_levels(texts[name])]
-    cure = say("may_annotate", names=few[:20]) if few else ""
+    cure: Any = say("may_annotate", annotate=few[:20]) if few else ""
     if few and not table.settings.labels:
-        cure = say("may_be_labels", name=few[0]) + cure
+        cure = say("may_be_labels", labels=few[0]) + cure
     if names:
         table.remarks.append(say("text", kind=kind, names=names, cure=cure))

@@ -15,15 +15,16 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsekm.io.readers.axes import KNOWN, is_a, shape_of
-from sparsekm.io.readers.messages import KNOWN_FORMATS, refusal, refuse_format, say
+from sparsekm.io.readers.axes import KNOWN, is_called
+from sparsekm.io.readers.doubts import Doubt
+from sparsekm.io.readers.messages import FIRST_BYTES, Way, refusal, refuse_format, say
 
 _MOST_COLUMNS = 1_000_000
 _LONGEST_NUMBER = 100
 _FEW_STEPS = 6
 _LINES_LOOKED_AT = 200
 _WIDE_HEAD = 2**17  # characters of ten lines
-_HEAD_CELLS = 100_000
+_HEAD_CELLS = 30_000
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _PLAIN = re.compile(rf"{_NUMBER}|(?i:[+-]?inf(inity)?)")
@@ -96,8 +97,8 @@ def as_numbers(cells: Iterable[str]) -> np.ndarray:
     return np.array(CellParser().numbers([cell.replace(",", ".") for cell in cells]), dtype=float)
 
 
-def find_decimal(cells: Iterable[str], separator: str) -> tuple[str, str | None]:
-    """Return the decimal separator of some cells, and an example if it is not the point."""
+def find_decimal(cells: Iterable[str], separator: str) -> list[tuple[str, str]]:
+    """Return the decimal separator of some cells with an example, or both if either may be."""
     plain = [re.sub("[−–‐‑]", "-", cell.translate(_BLANKS)).strip("% ") for cell in cells]
     found, sure, grouped = {}, {}, {}
     for mark, other in ((".", ","), (",", ".")):
@@ -109,13 +110,12 @@ def find_decimal(cells: Iterable[str], separator: str) -> tuple[str, str | None]
         grouped[other] = [one for one in plain if re.fullmatch(f"{thousands}{{2,}}", one)]
     for mark, examples in ((".", sure), (",", sure), (",", grouped), (".", grouped)):
         if examples[mark]:
-            return mark, examples[mark][0] if mark == "," else None
+            return [(mark, examples[mark][0])]
     unsure = found[","] or (found["."] if separator == ";" else [])
     if unsure and not (found[","] and found["."]):
-        mark, other = (",", ".") if found[","] else (".", ",")
-        about = {"one": unsure[0].replace(",", "."), "thousand": re.sub("[.,]", "", unsure[0])}
-        raise refusal("decimal", cell=unsure[0], mark=mark, other=other, **about)
-    return ".", None
+        marks = (",", ".") if found[","] else (".", ",")
+        return [(mark, unsure[0]) for mark in marks]
+    return [(".", "")]
 
 
 def split(line: str, separator: str) -> tuple[list[str], bool]:
@@ -143,6 +143,7 @@ class TextTable:
     ) -> None:
         self.file, self.has_header, self.is_gct = file, True, False
         self.remarks: list[str] = []
+        self.doubts: list[Doubt] = []
         self.above: dict[str, list[str]] = {}
         self.n_annotations = self.n_described = 0
         is_csv = text is not None or file.name.lower().removesuffix(".gz").endswith(".csv")
@@ -157,9 +158,17 @@ class TextTable:
         head = lines[self.n_described : max(10, min(200, _HEAD_CELLS // width))]
         cells = [*chain.from_iterable(split(line, self.separator)[0][:500] for _, line in head)]
         if decimal == "auto":
-            decimal, example = find_decimal(cells, self.separator)
-            if example:
-                read = example.replace(".", "").replace(",", ".")
+            (decimal, example), *others = find_decimal(cells, self.separator)
+            read = example.replace(".", "").replace(",", ".")
+            if others:
+                read = {decimal: re.sub("[.,]", ".", example)}
+                read |= {others[0][0]: re.sub("[.,]", "", example)}
+                ways = [
+                    Way({"decimal": mark}, f"if it is {number}") for mark, number in read.items()
+                ]
+                about = dict(zip(("one", "thousand"), read.values(), strict=True))
+                self.doubts.append(Doubt(say("decimal", cell=example, **about), ways))
+            elif decimal == ",":
                 self.remarks.append(say("decimal_comma", example=example, read=read))
         self._parse(lines, CellParser(decimal, missing))
         if not self.lines:
@@ -188,7 +197,7 @@ class TextTable:
         try:
             with gzip.open(self.file) if is_gzip else self.file.open("rb") as opened:
                 content = opened.read()
-            for first, what in KNOWN_FORMATS["first bytes"].items():
+            for first, what in FIRST_BYTES.items():
                 if content.startswith(first.encode("latin-1")):
                     raise refusal("other_bytes", what=what)
             # Not every program writes the mark at the beginning.
@@ -226,9 +235,8 @@ class TextTable:
         while len(names) > width and not names[-1]:
             names.pop()
         has_ends = any(row[-1].strip() for row in below if len(row) == width)
-        is_heading = names[0] and is_a(names[0], "numbering", "sample_heading", "feature_heading")
         # R writes no name above those of the lines; otherwise it is the last one that lacks.
-        if width == len(names) + 1 and has_ends and not is_heading:
+        if width == len(names) + 1 and has_ends and not is_called(names[0]):
             names.insert(0, "")
         if width > len(names) and any("".join(row[len(names) :]).strip() for row in below):
             raise refusal("short_header", n=len(names), width=width)
@@ -341,8 +349,12 @@ class TextTable:
             raise refusal("second_table", line=gaps[0])
         n_lines, self.changed = len(self.lines), parser.changed
         self.values, self.is_text = self.values[:n_lines], self.is_text[:n_lines]
+        infinite = np.isinf(self.values)
+        if infinite.any():
+            self.remarks.append(say("infinite", n=infinite.sum()))
+            self.values[infinite] = np.nan
         # A column with numbers such as 1,234 next to others such as 1.234.
-        fractions = np.nan_to_num(self.values, posinf=0, neginf=0) % 1 if parser.grouped else 0
+        fractions = np.nan_to_num(self.values) % 1 if parser.grouped else 0
         mixed = np.flatnonzero(np.any(fractions, axis=0))
         for at in range(n_lines) if len(mixed) else ():
             odd = parser.grouped & {cell.strip() for cell in np.array(self.cells(at))[mixed]}
@@ -355,13 +367,11 @@ class TextTable:
     def _ends_with_note(self) -> bool:
         """Tell whether the last line explains an abbreviation (ND, not detected) or a source."""
         n, width = len(self.lines), len(self.header)
-        if not n or width < 3:
-            return False
-        cells = split(self.lines[-1], self.separator)[0]
+        cells = split(self.lines[-1], self.separator)[0] if n and width > 2 else [""] * width
         n_filled = sum(bool(cell.strip()) for cell in cells[1:])
         n_numbers = np.isfinite(self.values[n - 1, 1:]).sum()
         is_value = n_filled == n_numbers == 1 and len(cells) < width
-        return is_value or (not n_numbers and 2 * n_filled < width)
+        return n > 0 and width > 2 and (is_value or (not n_numbers and 2 * n_filled < width))
 
 
 def _split_lines(file: Path, text: str) -> Lines:
@@ -424,24 +434,27 @@ def _find_header(rows: Rows, width: int) -> int:
 def _is_data(names: list[str], below: list[list[str]]) -> bool:
     """Tell whether the first line is data, not names: numbers in the range of those below it."""
     numbers = as_numbers(names)
+    X = np.array([as_numbers(row) for row in below if len(row) == len(names)])
     at = np.flatnonzero(np.isfinite(numbers))
-    if 2 * len(at) <= len(names) - (len(names) > 1 and 0 not in at) or not below:
+    is_first = 0 in at
+    if 2 * len(at) <= len(names) - (len(names) > 1 and not is_first) or not len(X):
         return False
-    numbers = numbers[at]
+    # A word above numbers is a heading, as are whole numbers above decimals.
+    X[np.isinf(X)] = np.nan
+    is_heading = not is_first and 2 * np.isfinite(X[:, 0]).sum() > len(X)
+    X, numbers = X[:, at], numbers[at]
+    n_decimal = (np.nan_to_num(X) % 1 != 0).any(axis=0).sum()
+    if is_called(names[0]) or is_heading or (2 * n_decimal > len(at) and not (numbers % 1).any()):
+        return False
     steps = np.diff(numbers)
     is_ordered = len(steps) > 2 and (steps.min() > 0 or steps.max() < 0)
     is_even = is_ordered and np.ptp(steps) <= 0.02 * abs(steps[0])
+    forms = [re.sub(r"\d+", "#", row[0]) for row in ([names[0]], *below) if row]
     # Wavelengths, years or masses.
-    if (is_even or (is_ordered and len(steps) > _FEW_STEPS)) and (
-        0 in at
-        or not re.sub(r"\d", "", names[0])
-        or shape_of(names[0]) not in {shape_of(row[0]) for row in below if row}
-    ):
+    is_alike = not is_first and forms[0].strip("#") and forms[0] in forms[1:]
+    if (is_even or (is_ordered and len(steps) > _FEW_STEPS)) and not is_alike:
         return False
-    inside = 0
-    for j, number in zip(at, numbers, strict=True):
-        column = as_numbers(row[j] for row in below if j < len(row))
-        column = column[np.isfinite(column)] if np.isfinite(column).any() else np.zeros(1)
-        room = np.ptp(column) / 2 + 1e-9
-        inside += column.min() - room <= number <= column.max() + room
-    return 2 * inside > len(at) or 2 * int((numbers % 1 != 0).sum()) >= len(at)
+    low, high = np.nan_to_num([np.fmin.reduce(X), np.fmax.reduce(X)])
+    room = (high - low) / 2 + 1e-9
+    n_inside = ((low - room <= numbers) & (numbers <= high + room)).sum()
+    return 2 * n_inside > len(at) or 2 * (numbers % 1 != 0).sum() >= len(at)

@@ -1,0 +1,130 @@
+"""Kinds of faults that real tables showed: each is read as it is meant, asked about, or refused."""
+
+import openpyxl
+import pandas as pd
+import pytest
+from reading import GENES, GSM, PATIENTS, readings, refusal, refused, values, write
+
+from sparsekm.io.readers.messages import MatrixError
+from sparsekm.io.readers.reader import read_matrix
+
+JUDGED = ["CONT", "INTG", "DMNR"]
+TRIO = ["honey a", "honey b", "honey c"]
+# For each invented table: whether it is asked about, and a reading that is right, if any is.
+TABLES = {
+    "tibble": (True, ["B cell", "CAF", "T cell CD4+", "T cell CD8+", "Macrophage"]),
+    "judges": (False, JUDGED),
+    "max_gene": (False, ["TP53", "LAT", "MAX", "GAPDH", "GBP3"]),
+    "customers": (True, ["Income", "Wines", "Runs", "Fruits"]),
+    "ids": (True, ["V1", "V2", "V3"]),
+    "two_headers": (False, ["14730.82", "14403.47", "14090.35"]),
+    "films": (False, ["stars", "votes"]),
+    "label_blank": (False, ["a", "b"]),
+    "ages": (False, ["alcohol", "marijuana"]),
+    "wavel": (False, ["901.85", "905.76", "909.67", "913.58"]),
+    "rank": (True, ["B cells naive", "Plasma cells", "T cells CD8"]),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_an_invented_table_is_read_right_or_asked_about(test_data, name):
+    is_expected, features = TABLES[name]
+    is_asked, found = readings(test_data / "tables" / f"{name}.csv")
+    assert is_asked == is_expected
+    assert features in [raw.features for raw in found]
+
+
+@pytest.mark.parametrize("name", ["long_cell_gene", "long_years"])
+def test_the_pivot_that_is_shown_for_a_long_table_makes_a_wide_one(test_data, tmp_path, name):
+    file = tmp_path / f"{name}.csv"
+    file.write_bytes((test_data / "tables" / file.name).read_bytes())
+    message = refusal(file)
+    code = message.partition('python -c "')[2].partition('", and give')[0]
+    exec(compile(code, "pivot", "exec"), {})
+    wide = pd.read_csv(tmp_path / f"{name}_wide.csv", index_col=0)
+    long = pd.read_csv(file)
+    assert wide.to_numpy().size >= len(long) > max(wide.shape)
+    assert wide.to_numpy().sum() == long.iloc[:, -1].sum()
+
+
+def test_a_long_table_is_told_by_its_structure_whatever_its_names(put):
+    rows = [
+        f"{a}{'uvw'[b]},{k},{a * b + k}.25\n" for a in range(4) for b in range(3) for k in (7, 8)
+    ]
+    refused(put("xyz,fnord,blim\n" + "".join(rows)), r"pivot_table\(index='xyz', columns='fnord'")
+    # Donors and visits of samples with several measurements are not one.
+    table = write(["donor", *GENES], [f"d{at // 3}" for at in range(12)])
+    assert readings(put(table))[1][0].shape == (12, 4)
+
+
+def test_distances_with_further_columns_are_refused(put):
+    cells = [[abs(i - j) / 9 for j in range(4)] for i in range(4)]
+    table = write(["", *"wxyz", "site"], [*"wxyz"], cells=cells, after=[[*"abab"]])
+    refused(put(table), "these are distances or correlations")
+
+
+def test_lines_above_the_numbers_of_lines_are_headers(put):
+    names = "network,1,1,2\nnode,1,2,1\nhemi,lh,rh,lh\n,,,\n"
+    found = readings(put(names + "".join(f"{k},{k * k}.5,{k}.25,7\n" for k in range(9))))[1]
+    assert [raw.shape[0] for raw in found] == [9] * len(found)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('"Program","xPONENT"\n"Build","3.1"\n\n"DataType:","Median"\n', "Median, or Net MFI"),
+        ("<Header>\nFileVersion,1.7\n</Header>\n", "from nSolver or ROSALIND"),
+    ],
+)
+def test_an_export_of_several_blocks_is_refused_with_what_to_export(put, content, message):
+    assert message in refusal(put(content))
+
+
+def test_a_symbol_is_not_an_amount_of_money(put):
+    raw = read_matrix(put(write(["symbol", *GSM], [f"GBP{k}" for k in range(7)])))
+    assert raw.features == [f"GBP{k}" for k in range(7)]
+
+
+class TestWorkbooks:
+    @pytest.fixture
+    def book(self, tmp_path):
+        def write_book(**sheets):
+            book = openpyxl.Workbook()
+            book.remove(book.active)
+            for name, rows in sheets.items():
+                sheet = book.create_sheet(name)
+                for row in rows:
+                    sheet.append(row)
+            for sheet in book:
+                sheet.cell(3, 2).number_format = "yyyy-mm-dd"
+            book.save(tmp_path / "m.xlsx")
+            return tmp_path / "m.xlsx"
+
+        return write_book
+
+    def rows(self, *names):
+        return [
+            ["sample", *names],
+            *([p, *row] for p, row in zip(PATIENTS, values(8, 3), strict=True)),
+        ]
+
+    def test_numbers_with_the_style_of_dates_are_numbers(self, book):
+        raw = read_matrix(book(one=self.rows("a", "b", "c")))
+        found = raw.collect() + raw.offset
+        assert found[1, 0] == pytest.approx(values(8, 3)[1, 0], abs=1e-3)
+        assert raw.features == ["a", "b", "c"]
+
+    def test_a_doubt_names_the_sheet_that_was_read_and_the_others(self, book):
+        file = book(
+            raw=self.rows("age", "b", "c"), logged=self.rows("u", "b", "c"), notes=[["a note"]]
+        )
+        with pytest.raises(
+            MatrixError, match=r"reading sheet 'raw' of \[raw, logged, notes\]"
+        ) as told:
+            read_matrix(file)
+        layers = [way.settings["layer"] for way in told.value.ways]
+        assert layers == ["raw", "raw", "logged"]
+        found = readings(file)[1]
+        assert [raw.features[0] for raw in found] == ["b", "age", "u"]
+        [remark] = read_matrix(book(raw=self.rows("a", "b", "c"), more=self.rows(*"uvw"))).remarks
+        assert [way.settings for way in remark.ways] == [{"layer": "more"}]
