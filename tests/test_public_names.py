@@ -107,7 +107,8 @@ def imported(file):
 def undeclared(files, declared):
     """Give each third-party import that no declared distribution holds, with its files."""
     # Scripts import what stands beside them.
-    own = {"sparsekm", "benchmarks", *(file.stem for file in (ROOT / "scripts").glob("*.py"))}
+    own = {"benchmarks", *(file.stem for file in (ROOT / "scripts").glob("*.py"))}
+    own |= {folder.name for folder in (ROOT / "src").iterdir()}
     own |= {file.stem for file in (ROOT / "workflow").glob("*.py")}
     return {
         (name, file.relative_to(ROOT).as_posix())
