@@ -28,7 +28,6 @@ SEQUENCES = ["ACGT" * 11 + pair * 3 for pair in ("AT", "GC", "TA", "CG", "AC", "
 OLINK = ["IL8", "VEGFA", "CD8A", "MCP-3", "GDNF"]
 APTAMERS = [f"{10000 + 7 * i}-{i}" for i in range(1, 6)]
 CASES = [f"A{i}_{kind}" for i, kind in enumerate(["CASE", "CTRL"] * 3)]
-FRACTIONS = ["B cells naive", "T cells CD8", "NK cells resting", "Monocytes"]
 
 
 def lines(*rows, separator=","):
@@ -82,7 +81,6 @@ LIMITS = lines(
     *(["Plasma", *row] for row in numbered(CASES, 3)),
 )
 MOTHUR, *_ = samples(["label", "Group", "numOtus"], ["Otu01", "Otu02"], [0.03] * 4, MOVING, 2)
-TWICE, *_ = samples(["Unnamed: 0.1", "Unnamed: 0", "id"], MOUSE, range(4), range(4), KNOCKOUTS)
 READ = {
     "featureCounts with paths": counted(
         ["Geneid", "Chr", "Start", "End", "Strand", "Length"],
@@ -182,7 +180,6 @@ READ = {
     "names that begin like comments": samples(
         ["Animal"], ["Speed", "Entries"], ["#101", "#102", "#103"]
     ),
-    "numbers of lines, written twice": (TWICE, KNOCKOUTS, MOUSE),
     "answers to a survey": samples(
         ["ResponseId"], ["Q1_1", "Q1_2", "Q2_1"], [f"R_{i}xYz" for i in range(6)]
     ),
@@ -193,7 +190,6 @@ READ = {
         3,
         range(40, 46),
     ),
-    "shares of kinds of cells": samples(["Mixture"], FRACTIONS, [f"s{i}" for i in range(6)]),
 }
 
 
