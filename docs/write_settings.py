@@ -61,9 +61,14 @@ def _end(lines, start, depth):
 
 def documentation_lines():
     """Return the lines of the table of settings in the documentation."""
-    lines = ["| option | meaning |", "|---|---|"]
+    lines = ["| option | setting | meaning |", "|---|---|---|"]
     for setting in TABLE_SETTINGS:
-        lines.append(f"| `{setting.shown(setting.example)}` | {setting.meaning} |")
+        example = yaml.safe_dump(setting.example, default_flow_style=True, width=1000)
+        value = example.removesuffix("\n").removesuffix("\n...")
+        lines.append(
+            f"| `{setting.shown(setting.example)}` | `{setting.name}: {value}` | "
+            f"{setting.meaning} |"
+        )
     return lines
 
 
@@ -84,7 +89,7 @@ def rewrite(configuration, page):
     configuration = replace_lines(
         configuration, "#   labels:", "^# Instead of a path", comment_lines()
     )
-    page = replace_lines(page, "| option | meaning |", r"^(?!\|)", documentation_lines())
+    page = replace_lines(page, "| option | setting |", r"^(?!\|)", documentation_lines())
     return add_missing_keys(configuration, read_schema()), page
 
 
