@@ -49,7 +49,7 @@ class ClusteringProblem:
     data: ScaledData
     rows: np.ndarray
     samples: np.ndarray | None  # those to tune the sparsity on, ascending; None for all
-    # Not fitted. Its `random_state` is `seed` or, for a consensus, the seed of its folds.
+    # Not fitted. Its `random_state` is `seed` or, for `SparseKMeans`, the seed of its folds.
     estimator: Any
     # (m,), ascending; None for a method without a grid
     sparsities: np.ndarray | None

@@ -30,7 +30,7 @@ STEP = 1.25
 
 
 class Signature(NamedTuple):
-    """The smallest set of features that puts left-out samples where the answer puts them."""
+    """The smallest set of features that puts left-out samples where the result puts them."""
 
     features: np.ndarray | None  # ascending; None if no set agrees well enough
     agreement: float  # mean adjusted Rand index of left-out samples by this set, or the best

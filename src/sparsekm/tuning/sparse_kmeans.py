@@ -221,7 +221,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             moves the classes.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts in the last run of Algorithm 1, in its scores and in the
-            centres: one of weight two as if it were given twice. Scales, folds and consensus count
+            centres: one of weight two as if it were given twice. Scales, folds and tests count
             every sample once, since copies are no evidence. One of weight 0 is labelled as
             `predict` does.
 
