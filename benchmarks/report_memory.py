@@ -46,9 +46,9 @@ class Files(Named):
 
 def write_inputs(folder: Path, n_samples: int, n_features: int) -> None:
     """Write what the workflow would have written about a made matrix."""
-    from sparsekm.cluster.sparsity_path import SparsityPath
+    from sparsekm.cluster.sparsity_path import ChosenFit, SparsityPath
     from sparsekm.io.normalised_file import write_normalised
-    from sparsekm.io.store import REQUIRED, pick_fit, write_fit, write_path
+    from sparsekm.io.store import REQUIRED, write_fit, write_path
     from sparsekm.io.tables import SCORES
 
     rng = np.random.default_rng(SEED)
@@ -78,7 +78,8 @@ def write_inputs(folder: Path, n_samples: int, n_features: int) -> None:
         )
         about["method"] = method
         write_path(folder / method / "path.h5", path, about)
-        fit = pick_fit(path, 0, np.zeros((N_CLUSTERS, n_features)), about)
+        centers = np.zeros((N_CLUSTERS, n_features))
+        fit = ChosenFit.of(path.fit_at(0), centers=centers, attributes=about)
         write_fit(folder / method / "tuned.h5", fit)
         SCORES.write_row(folder / method / "scores.csv", dict.fromkeys(SCORES.columns, 0))
 

@@ -16,14 +16,14 @@ def main(snakemake, progress):
     fits = read_fits(params.methods, files.fits)
     data = read_normalised(files.normalised, values=False)
     stability = {
-        method: read_stability(file, data.features)
+        method: read_stability(file, data.about.features)
         for method, file in zip(params.selecting, files.stability, strict=True)
     }
     var, is_atlas = data.var, data.regions is not None
     answer = fits[primary_method(fits, is_atlas=is_atlas)]
     # Effects on the samples that made the clusters would be too large.
     clusters = answer.labels if answer.left_out is None else answer.left_out
-    further = locate_features(files.normalised, clusters, data.labels)
+    further = locate_features(files.normalised, clusters, data.about.labels)
     if files.gene_sets:
         sets = read_gene_sets(files.gene_sets, params.identifier)
         further["terms"] = list_terms(sets, match_features(var, sets), **params.terms)

@@ -12,26 +12,21 @@ def main(snakemake, progress):
 
     from sparsekm.io.store import read_fit
     from sparsekm.io.tables import CHOICES, COUNTS
-    from sparsekm.pipeline.problem import find_clusters
     from sparsekm.tuning.choices import compare_choices
-    from sparsekm.tuning.chosen_fit import describe_counts, most_clusters
+    from sparsekm.tuning.chosen_fit import find_clusters
+    from sparsekm.tuning.conclusion import describe_counts
 
-    fit = read_fit(snakemake.input.fit) if snakemake.input.get("fit") else None
-    settings = {} if fit is None else {"n_clusters": len(np.unique(fit.labels))}
-    problem = read_problem(snakemake, **settings)
-    if fit is None and problem.data is not problem.whole:
-        # So many clusters that none is taken for outliers.
-        most = most_clusters(problem.whole.X.shape[0])
-        problem = read_problem(snakemake, n_clusters=most)
-    if fit is None:
+    if not snakemake.input.get("fit"):
         count = progress.counting("numbers of clusters")
-        found = find_clusters(problem, choose=True, progress=count)
+        problem = read_problem(snakemake)
+        found = find_clusters(problem.auto, problem.whole, progress=count)
         COUNTS.write(snakemake.output.counts, found.counts)
         logging.info("%s.", describe_counts(found.counts))
         return
-    labels = fit.labels[problem.rows]
-    labels = labels if problem.samples is None else labels[problem.samples]
+    fit = read_fit(snakemake.input.fit)
+    problem = read_problem(snakemake, n_clusters=len(fit.centers))
+    data, labels = problem.kept_by(fit)
     kept, count = np.flatnonzero(fit.weights), progress.counting("choices")
-    given = problem.estimator, problem.tuning, labels, kept
+    given = problem.estimator, data, labels, kept
     table = compare_choices(*given, seed=problem.estimator.random_state, progress=count)
     CHOICES.write(snakemake.output.choices, table)

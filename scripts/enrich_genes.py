@@ -16,9 +16,9 @@ def main(snakemake, progress):
     weights = {method: fit.weights for method, fit in fits.items()}
     data, by_chance = read_normalised(files.normalised, values=False), None
     groups = enrichment.group_features(weights, is_atlas=data.regions is not None)
-    if data.positions is not None:
+    if data.about.positions is not None:
         sizes = max(fit.attributes["n_clusters"] for fit in fits.values()), groups["kept"].sum()
-        given = read_normalised(files.normalised).X, data.positions, *map(int, sizes)
+        given = read_normalised(files.normalised).X, data.about.positions, *map(int, sizes)
         by_chance = enrichment.keep_by_chance(*given, seed=params.seed)
     matched = match_features(data.var, sets)
     limits = tuple(params.term_size)

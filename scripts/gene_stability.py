@@ -8,15 +8,18 @@ from workflow_job import job
 def main(snakemake, progress):
     from sparsekm.annotation.stability import count_kept, write_stability
     from sparsekm.io.store import read_fit
+    from sparsekm.tuning.fold_fits import blocks_of
 
     params = snakemake.params
     fit = read_fit(snakemake.input.fit)
     grid = {"sparsities": [fit.sparsity]}
     problem = read_problem(snakemake, n_clusters=fit.attributes["n_clusters"], grid=grid)
+    data, _ = problem.kept_by(fit)
     counts = count_kept(
-        *(problem.tuning, problem.estimator, fit.sparsity, params.subsamples, problem.seed),
-        screening=fit.attributes.get("screening"),
-        blocks=problem.blocks_of(problem.tuning),
+        *(data, problem.estimator, fit.sparsity, params.subsamples, problem.seed),
+        screening=fit.screening,
+        blocks=blocks_of(data.about, problem.estimator.n_clusters),
         progress=progress.counting("subsamples"),
     )
-    write_stability(snakemake.output.stability, problem.data.features, counts, params.subsamples)
+    features = data.about.features
+    write_stability(snakemake.output.stability, features, counts, params.subsamples)

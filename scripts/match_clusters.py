@@ -12,5 +12,5 @@ def main(snakemake, progress):
     fits = read_fits(snakemake.params.methods, snakemake.input.fits)
     clusters = {method: fit.labels for method, fit in fits.items()}
     data = read_normalised(snakemake.input.normalised, values=False)
-    table = tabulate_overlap(clusters, data.labels, data.regions)
+    table = tabulate_overlap(clusters, data.about.labels, data.regions)
     OVERLAP.write(snakemake.output.contingency, table)

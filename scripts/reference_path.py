@@ -13,7 +13,7 @@ def main(snakemake, progress):
 
     params = snakemake.params
     problem = read_problem(snakemake)
-    positions = problem.tuning.positions
+    positions = problem.tuning.about.positions
     if params.reference == SPATIAL and positions is None:
         raise ValueError(
             "tuning.reference: spatial needs positions in space, which "

@@ -11,19 +11,20 @@ def most_bytes(snakemake):
     return quarter if asked is None else int(asked * 2**30)
 
 
-def read_count(snakemake):
-    """Return the number of clusters that the data suggest, and how it was chosen, or None."""
+def read_counts(snakemake):
+    """Return the table of the numbers of clusters that were tried, None where one was given."""
     from sparsekm.io.tables import COUNTS
-    from sparsekm.tuning.chosen_fit import price_of_numbers
 
-    if not snakemake.input.get("counts"):
-        return None, {}
-    table = COUNTS.read(snakemake.input.counts)
-    chosen = table[table["chosen"]].iloc[0]
-    n_fitted, n_groups = int(chosen["n_clusters"]), int(chosen["n_groups"])
-    price = price_of_numbers(table)
-    numbers = {"n_fitted": n_fitted, "n_numbers": len(table), "price": price}
-    return n_groups if n_groups > 1 else n_fitted, numbers
+    counts = snakemake.input.get("counts")
+    return COUNTS.read(counts) if counts else None
+
+
+def read_number(snakemake):
+    """Return how the number of clusters was chosen, None where it was given."""
+    from sparsekm.tuning.chosen_fit import ChosenNumber
+
+    counts = read_counts(snakemake)
+    return None if counts is None else ChosenNumber.of(counts)
 
 
 def read_problem(snakemake, **settings):
@@ -34,9 +35,12 @@ def read_problem(snakemake, **settings):
     from sparsekm.tuning.gap import refined_sparsities
 
     params, wildcards = snakemake.params, snakemake.wildcards
-    if snakemake.input.get("counts"):
-        # The data determine K.
-        settings["n_clusters"], _ = read_count(snakemake)
+    counts = read_counts(snakemake)
+    if counts is not None:
+        # The data determine K: the groups that are separated, or the clusters that are shown.
+        chosen = counts[counts["chosen"]].iloc[0]
+        shown = "n_groups" if chosen["n_groups"] > 1 else "n_clusters"
+        settings["n_clusters"] = int(chosen[shown])
     if snakemake.input.get("coarse"):
         # The second stage of tuning: further sparsities around the one that the first chose.
         table = GAP.read(snakemake.input.coarse)

@@ -13,5 +13,5 @@ def main(snakemake, progress):
     n_clusters = attributes["n_clusters"]
     problem = read_problem(snakemake, n_clusters=n_clusters)
     # A mixture component may have no samples.
-    fit = describe_fit(problem, path, attributes, n_clusters)
+    fit = describe_fit(problem, path.fit_at(0), attributes, n_clusters)
     write_fit(snakemake.output.fit, fit)

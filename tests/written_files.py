@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
+from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.io.normalised_file import write_normalised
-from sparsekm.io.store import TunedFit, write_fit
+from sparsekm.io.store import write_fit
 
 
 def save_matrix(file, X, obs=(), var=(), about=(), **parts):
@@ -23,6 +24,7 @@ def save_fit(file, X, labels, weights, about, **more):
     about = {**about, "n_clusters": int(labels.max()) + 1}
     centers = cluster_centers(X, labels, about["n_clusters"]).astype(float)
     scores = (np.bincount(labels)[:, None] * centers**2).sum(axis=0)
-    found = float(np.count_nonzero(weights)), float(weights @ scores), labels, scores, weights
-    write_fit(file, TunedFit(*found, centers, about, **more))
+    known = {"sparsity": float(np.count_nonzero(weights)), "objective": float(weights @ scores)}
+    known |= {"labels": labels, "scores": scores, "weights": weights, "centers": centers}
+    write_fit(file, ChosenFit(**known, attributes=about, **more))
     return file

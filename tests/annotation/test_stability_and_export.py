@@ -14,8 +14,8 @@ from sparsekm.annotation.clusters import add_clusters, tabulate_clusters
 from sparsekm.annotation.stability import count_kept, draw_half, read_stability, write_stability
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
 from sparsekm.cluster.matrices.scaled_data import ScaledData
+from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.io.normalised_file import read_anndata, write_normalised, write_with_matrix
-from sparsekm.io.store import TunedFit
 from sparsekm.io.tables import CLUSTERS
 
 
@@ -85,7 +85,9 @@ def make_fit(method, weights, seed):
     labels = np.array([0, 0, 1, 1, 1, 0], dtype=np.int32)
     about = {"method": method, "n_clusters": K, "seed": 1, "rule": "max"}
     about |= {"parameters": {"n_init": 2, "init": None}, "versions": {"numpy": "2.0"}}
-    return TunedFit(2.0, 7.5, labels, rng.random(P), np.array(weights), rng.random((K, P)), about)
+    known = {"labels": labels, "scores": rng.random(P), "weights": np.array(weights)}
+    known |= {"sparsity": 2.0, "objective": 7.5, "centers": rng.random((K, P))}
+    return ChosenFit(**known, attributes=about)
 
 
 @pytest.fixture

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from sound_files import ATTRIBUTES
 
-from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.sparsity_path import ChosenFit, SparsityPath
 from sparsekm.io.hdf5_format import DamagedFileError
 from sparsekm.io.store import (
     REFERENCES,
-    pick_fit,
     read_fit,
     read_path,
     read_references,
@@ -48,17 +47,23 @@ def path_file(tmp_path, path):
 def fit(path):
     shares = {"reproducibility": np.array([0.5, np.nan, 1.0, 0.0])}
     shares["selection_frequency"] = np.arange(5) / 4
-    chosen = pick_fit(path, 2, np.ones((2, 5)), {**ATTRIBUTES, "rule": "max", "limited": True})
-    return dataclasses.replace(chosen, **shares, signature=np.array([1, 4]))
+    about = {**ATTRIBUTES, "rule": "max", "limited": True}
+    known = {"centers": np.ones((2, 5)), "attributes": about, "conclusion": "Both are separated."}
+    known |= {"has_clusters": True, "signature": np.array([1, 4]), "signature_agreement": 0.75}
+    known["cluster_signatures"] = [np.array([0]), None]
+    # What a file does not hold.
+    known |= {"n_iter": 0}
+    return ChosenFit.of(path.fit_at(2), **shares, **known)
 
 
 NONE = np.zeros(4, dtype=np.int32)
 FITS = {
     "whole": {},
-    "plain": dict.fromkeys(("reproducibility", "selection_frequency", "signature")),
+    "plain": dict.fromkeys(("reproducibility", "signature", "cluster_signatures")),
     "with fewer clusters than asked for": {
         "labels": NONE,
         "centers": np.ones((1, 5)),
+        "cluster_signatures": [np.array([3, 4])],
         "left_out": NONE - 1,
     },
 }

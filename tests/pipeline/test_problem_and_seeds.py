@@ -1,14 +1,17 @@
 """The clustering problem of a data set, on disk and in memory, and its fits from other seeds."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from written_files import save_matrix
 
 from sparsekm.cluster.matrices.containers import StreamedMatrix, in_blocks
-from sparsekm.io.store import pick_fit
-from sparsekm.pipeline.problem import define_problem, find_clusters, refit
+from sparsekm.cluster.sparsity_path import ChosenFit
+from sparsekm.pipeline.problem import define_problem, refit
+from sparsekm.tuning.chosen_fit import find_clusters
 from sparsekm.tuning.feature_ranking import moments_as_they_came
+from sparsekm.tuning.fold_fits import blocks_of
 
 N_SAMPLES = 3000
 
@@ -49,16 +52,18 @@ def test_a_matrix_on_disk_gives_the_fits_of_one_in_memory(pose, X, kind, method)
 
 
 def test_blocks_are_the_users_groups_or_else_of_space(pose, X):
-    def blocks_of(problem):
-        return problem.blocks_of(problem.tuning)
+    def blocks(problem):
+        return blocks_of(problem.tuning.about, 2)
 
-    assert blocks_of(pose(X, "l0")) is None
+    assert blocks(pose(X, "l0")) is None
     obsm = {"spatial": np.arange(float(N_SAMPLES))[:, None]}
-    blocks = blocks_of(pose(X, "l0", obsm=obsm))
-    np.testing.assert_array_equal(blocks, np.repeat(np.arange(8), N_SAMPLES // 8))
+    found = blocks(pose(X, "l0", obsm=obsm))
+    np.testing.assert_array_equal(found, np.repeat(np.arange(8), N_SAMPLES // 8))
     obs = {"group": [f"donor{i % 5}" for i in range(N_SAMPLES)]}
     problem = pose(X, "l0", obsm=obsm, obs=obs, max_samples=500)
-    assert blocks_of(problem).tolist() == (problem.samples % 5).tolist()
+    # Numbered by first appearance.
+    codes = pd.factorize(problem.samples % 5)[0]
+    assert blocks(problem).tolist() == codes.tolist()
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
@@ -77,10 +82,10 @@ def test_features_are_ranked_on_the_scale_that_they_came_on(pose, X, kind):
 
 def test_clusters_of_a_sample_are_extended_from_disk_as_from_memory(pose, X):
     problems = [pose(X, "sparse", max_samples=200, most_bytes=most) for most in (None, 0)]
-    memory, disk = map(find_clusters, problems)
+    memory, disk = (find_clusters(problem.settings, problem.whole) for problem in problems)
     assert memory.labels.shape == (N_SAMPLES,)
-    np.testing.assert_array_equal(disk.fit.labels, memory.fit.labels)
-    np.testing.assert_array_equal(disk.fit.weights, memory.fit.weights)
+    np.testing.assert_array_equal(disk.labels, memory.labels)
+    np.testing.assert_array_equal(disk.weights, memory.weights)
     np.testing.assert_array_equal(disk.reproducibility, memory.reproducibility)
     known = np.flatnonzero(np.isfinite(memory.reproducibility))
     np.testing.assert_array_equal(known, problems[0].samples)
@@ -93,7 +98,7 @@ def test_a_fit_depends_on_the_number_of_its_seed_and_on_nothing_else(pose, metho
     grid = [12] if method == "sparse" else problem.sparsities
     path = problem.estimator.path(problem.data.X, grid)
     attributes = {"method": method}
-    fit = pick_fit(path, 0, np.zeros((5, 60)), attributes)
+    fit = ChosenFit.of(path.fit_at(0), centers=np.zeros((5, 60)), attributes=attributes)
     before = problem.estimator.get_params()
     found = [refit(problem, fit, number) for number in (1, 2, 1)]
     assert problem.estimator.get_params() == before

@@ -6,7 +6,9 @@ from sklearn.metrics import adjusted_rand_score
 from written_files import save_matrix
 
 from sparsekm import L0KMeans
-from sparsekm.pipeline.problem import define_problem, describe_fit, find_clusters
+from sparsekm.cluster.batches import centre_batches
+from sparsekm.pipeline.problem import define_problem, describe_fit
+from sparsekm.tuning.chosen_fit import find_clusters
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
 KIND = np.repeat([0, 1, 2], 20)
@@ -35,22 +37,30 @@ def pose(tmp_path):
 
 
 def fit(problem):
-    return describe_fit(problem, find_clusters(problem).fit, problem.attributes, 3)
+    return find_clusters(problem.settings, problem.whole)
 
 
-def test_a_weight_of_two_is_the_sample_twice_and_one_of_zero_gets_the_nearest_cluster(pose, X):
+def test_a_sample_of_weight_zero_gets_the_nearest_cluster_whatever_the_method(pose, X):
     weights = np.where(KIND == 0, 2.0, 1.0)
     weights[59] = 0
-    rows = np.repeat(np.arange(60), weights.astype(int))
     weighted = fit(pose(X, "sparse", weight=weights))
-    repeated = fit(pose(X[rows], "sparse", group=rows.astype(str)))
-    np.testing.assert_array_equal(weighted.labels[rows], repeated.labels)
-    np.testing.assert_array_equal(weighted.weights, repeated.weights)
-    np.testing.assert_allclose(weighted.scores, repeated.scores, rtol=1e-4, atol=1e-4)
     assert weighted.trimmed is None
     problem = pose(X, "l0", weight=weights)
     path = problem.estimator.path(problem.tuning.X, [8])
-    assert adjusted_rand_score(KIND, describe_fit(problem, path, problem.attributes, 3).labels) == 1
+    repeated = describe_fit(problem, path.fit_at(0), problem.attributes, 3)
+    for found in (weighted, repeated):
+        assert adjusted_rand_score(KIND, found.labels) == 1
+
+
+def test_weights_are_importance_and_no_evidence(pose, X):
+    plain, weighted = (
+        fit(pose(X, "sparse", **known)) for known in ({}, {"weight": np.full(60, 5.0)})
+    )
+    # Five times as much of everyone: scores and objective are five times as large.
+    np.testing.assert_array_equal(weighted.labels, plain.labels)
+    np.testing.assert_allclose(weighted.scores, 5 * plain.scores, rtol=1e-6)
+    assert weighted.conclusion == plain.conclusion
+    np.testing.assert_array_equal(weighted.separation, plain.separation)
 
 
 @pytest.mark.parametrize("method", ["l0", "sparse"])
@@ -59,11 +69,9 @@ def test_outliers_are_set_aside_and_have_no_part_in_the_means(pose, X, method):
     problem = pose(X, method, search={"trim": 0.05})
     if method == "sparse":
         found = fit(problem)
-        again = problem.trim_again(find_clusters(problem).fit)
-        assert np.setdiff1d(np.arange(60), again.rows).tolist() == [0, 25, 50]
     else:
         path = problem.estimator.path(problem.tuning.X, [8])
-        found = describe_fit(problem, path, problem.attributes, 3)
+        found = describe_fit(problem, path.fit_at(0), problem.attributes, 3)
     assert np.flatnonzero(found.trimmed).tolist() == [0, 25, 50]
     kept = found.clustered >= 0
     # z-scores of all samples, as l0 gets them, are of features that outliers stretched unequally.
@@ -82,7 +90,8 @@ def test_values_centred_within_batches_show_what_the_batches_hid(pose, X):
     batch = np.tile(["x", "y"], 30)
     X[batch == "y", 20:] += 4
     problem = pose(X, "sparse", batch=batch)
-    given, centred = (find_clusters(p).fit.labels[0] for p in (problem, problem.centre_batches()))
+    data = problem.whole, centre_batches(problem.whole)
+    given, centred = (find_clusters(problem.settings, each).labels for each in data)
     assert adjusted_rand_score(KIND, given) < 0.5
     assert adjusted_rand_score(KIND, centred) == 1
 
@@ -92,7 +101,7 @@ def test_groups_of_features_are_kept_whole_and_what_cannot_is_refused_by_name(po
     problem = pose(X, "l0", groups=groups)
     path = problem.estimator.path(problem.tuning.X, [2])
     assert np.flatnonzero(path.weights[0]).tolist() == list(range(8))
-    weights = find_clusters(pose(X, "sparse", groups=groups)).fit.weights[0]
+    weights = fit(pose(X, "sparse", groups=groups)).weights
     assert np.flatnonzero(weights).tolist() == list(range(8))
     with pytest.raises(ValueError, match=r"matrices.own.feature_groups: \w+ cannot choose"):
         pose(X, "pgmm", groups=groups)

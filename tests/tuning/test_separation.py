@@ -8,7 +8,7 @@ from scipy.stats import binomtest, multinomial
 from sparsekm import KMeans, L0KMeans, SparseKMeans, classification_error_rate
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.metrics import matching_error_rate
-from sparsekm.tuning.chosen_fit import choose_fit
+from sparsekm.tuning.chosen_fit import find_clusters
 from sparsekm.tuning.partitions import MatchedFold
 from sparsekm.tuning.separation import (
     LEVEL,
@@ -167,7 +167,7 @@ def test_neighbours_that_overlap_are_joined_and_what_these_overlap():
 
 
 def fit_of(X, n_clusters):
-    return choose_fit(L0KMeans(n_clusters), ScaledData.standardise(X), seed=0)
+    return find_clusters(SparseKMeans(n_clusters), ScaledData.standardise(X), seed=0)
 
 
 def test_one_gaussian_that_is_cut_has_no_clusters_and_two_have():

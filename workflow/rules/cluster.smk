@@ -231,6 +231,7 @@ rule refit_other_seeds:
     input:
         normalised="data/{dataset}/normalised.h5ad",
         fit="results/{dataset}/{method}/chosen.h5",
+        counts=counts_file,
     output:
         fit="results/{dataset}/{method}/tuned.h5",
         seeds="results/{dataset}/{method}/seeds.csv",

@@ -165,7 +165,7 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
             "sparsity": fit.sparsity,
             "objective": fit.objective,
             "n_features_kept": int(np.count_nonzero(fit.weights)),
-            "conclusion": str(fit.attributes.get("conclusion", "")),
+            "conclusion": fit.conclusion,
             # HDF5 has no type for nested settings.
             "versions": json.dumps(fit.attributes["versions"], sort_keys=True),
         }

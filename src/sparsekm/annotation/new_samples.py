@@ -141,7 +141,7 @@ def read_samples(
         name: settings[name] for name in (*_TAKEN_OVER, *_NAMING) if same and settings.get(name)
     }
     named = pd.Series([taken[name] for name in _NAMING if name in taken], dtype=object).explode()
-    wanted = frozenset(np.array(known.data.features, dtype=object)[known.places])
+    wanted = frozenset(np.array(known.data.about.features, dtype=object)[known.places])
     answers = {"wanted": wanted, "inherited": frozenset(map(str, named))}
     return read_matrix(table, **(taken | dict(reading)), **answers)
 
@@ -154,7 +154,7 @@ def predict_samples(
     With the `scaling` "own" their features are made z-scores by their own moments, not the run's.
     """
     _one_of("scaling", scaling, [*SCALINGS])
-    data, names = known.data, np.array(known.data.features, dtype=object)[known.places]
+    data, names = known.data, np.array(known.data.about.features, dtype=object)[known.places]
     where = {name: at for at, name in enumerate(raw.features)}
     places = np.array([where.get(name, -1) for name in names])
     has = places >= 0

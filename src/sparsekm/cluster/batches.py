@@ -6,6 +6,7 @@ Where batches hold different classes, centring moves the classes: so both answer
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from sparsekm.cluster.matrices.matrix import FeatureMatrix
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.metrics import label_codes
 
 LEAST_AGREEMENT = 0.8
@@ -65,6 +67,13 @@ def centre_within(X: np.ndarray, codes: np.ndarray) -> np.ndarray:
             own = codes == code
             centred[own] -= average(X[own], axis=0, dtype=np.float64) - everyone
     return centred
+
+
+def centre_batches(data: ScaledData) -> ScaledData:
+    """Return z-scores of values that are centred within the batches of their description."""
+    codes, _ = check_batch(data.about.batch, data.X)
+    centred = replace(data, X=centre_within(data.X, codes))
+    return centred.standardise_by(np.arange(len(codes)))
 
 
 def compare_batches(estimator: Any, X: Any, batch: ArrayLike, **given: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from sparsekm.cluster.matrices.containers import VaryingFeatures
 
 
@@ -24,6 +26,65 @@ class Fit:
     n_iter: int = 0  # rounds of the search that found it
     objectives: list[float] = field(default_factory=list)  # after every weight step: never falls
     converged: bool = True  # false where the search ran out of rounds
+    sparsity: float = np.nan  # the count or the bound that the weight step had
+    centers: Any = None  # (n_clusters, n_features): the means, where they are known
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenFit(Fit):
+    """The fit that is the result of a method, and what is known about its clusters.
+
+    Its centres are on the scale of the data that were clustered. A sample that was set aside has
+    the label of the nearest cluster. `SparseKMeans` knows all of this, other methods the fit alone.
+    """
+
+    # Where clusters were joined and samples are placed by the centres before: those centres,
+    # (m, p), and the cluster of each, (m,).
+    fitted_centers: np.ndarray | None = None
+    cluster_of: np.ndarray | None = None
+    scale: np.ndarray | None = None  # (p,): what values are divided by before distances, if not 1
+    trimmed: np.ndarray | None = None  # (n,): 1 for a sample that was set aside as an outlier
+    screening: str = ""  # how features were ranked, see `sparsekm.tuning.feature_ranking`
+    has_clusters: bool | None = None  # whether any two clusters are clearly separated
+    conclusion: str = ""  # what was found, in words
+    # (n,): share of the fits of folds that put a sample into its cluster, NaN for one that was not
+    # fitted; and the cluster of a sample in the fits that leave it out, or -1.
+    reproducibility: np.ndarray | None = None
+    left_out: Any = None
+    selection_frequency: Any = None  # (p,): share of these fits that keep a feature
+    # Ascending: the smallest set of features that tells the clusters apart, if there is one, and
+    # that of each cluster; and how well they put samples that were left out.
+    signature: np.ndarray | None = None
+    signature_agreement: float | None = None
+    cluster_signatures: Any = None  # a sequence
+    cluster_agreements: np.ndarray | None = None
+    # (n,): the clusters of values that are centred within batches, numbered as those they match, -1
+    # if they match none.
+    batch_centred: np.ndarray | None = None
+    partitions: np.ndarray | None = None  # (n_fits, n): those of folds, if all samples were fitted
+    # A row per pair of neighbouring clusters, per candidate, and per number of clusters tried: see
+    # `SparseKMeans`. Files hold them as tables of their own.
+    separation: pd.DataFrame | None = None
+    candidates: pd.DataFrame | None = None
+    counts: pd.DataFrame | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)  # of the file, see `io.store`
+
+    @classmethod
+    def of(cls, fit: Fit, **known: Any) -> ChosenFit:
+        """Return a fit with what is known about it."""
+        return cls(**{**vars(fit), **known})
+
+    @property
+    def clustered(self) -> np.ndarray:
+        """The labels, (n,), -1 for samples that were set aside."""
+        return self.labels if self.trimmed is None else np.where(self.trimmed, -1, self.labels)
+
+    @property
+    def placing(self) -> tuple[np.ndarray, np.ndarray]:
+        """The centres by which samples are placed, (m, p), and the cluster of each, (m,)."""
+        if self.fitted_centers is None or self.cluster_of is None:
+            return self.centers, np.arange(len(self.centers))
+        return self.fitted_centers, self.cluster_of
 
 
 @dataclass(frozen=True)
@@ -107,6 +168,7 @@ class SparsityPath:
             float(self.objectives[index]),
             int(self.n_iter[index]),
             converged=self.converged is None or bool(self.converged[index]),
+            sparsity=float(self.sparsities[index]),
         )
 
     def take(self, indices: ArrayLike) -> SparsityPath:

@@ -200,7 +200,7 @@ def describe_results(
     for name in settings.get("matrices") or {}:
         place = folder / "results" / name
         fit = place / "sparse" / "tuned.h5"
-        found = str(read_fit(fit).attributes.get("conclusion", "")) if fit.is_file() else ""
+        found = read_fit(fit).conclusion if fit.is_file() else ""
         lines += ["", *_scores(place, name)]
         lines += textwrap.wrap(found, 98, initial_indent="  ", subsequent_indent="  ")
         tables = ((title, place / file) for file, title in _TABLES.items())

@@ -14,6 +14,7 @@ source of the data and their processing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
+from sparsekm.cluster.description import Description
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.io.atomic import atomic_path
@@ -36,6 +38,16 @@ ANNOTATION = "annotation "
 NUMBERS_AT_ONCE = 2**22
 """How many numbers of a matrix are processed together: 32 MB in double precision."""
 _REGION_COLUMNS = ("acronym", "name", "id", "color")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NormalisedData(ScaledData):
+    """The content of the file: a data set, and what else the file has about it."""
+
+    var: pd.DataFrame  # the table of features, p rows
+    provenance: Mapping[str, Any]
+    regions: pd.DataFrame | None = None  # of an age: the table of its classes
+    relevant: np.ndarray | None = None  # (p,), bool: the planted truth of a simulation
 
 
 def write_normalised(
@@ -94,7 +106,7 @@ def _write_matrix(opened: h5py.File, X: RawMatrix) -> None:
 
 def read_normalised(
     file: str | Path, most_bytes: int | None = None, *, values: bool = True
-) -> ScaledData:
+) -> NormalisedData:
     """Read and check a data set, without X if `values` is false.
 
     A dense X is read into memory if it takes no more than `most_bytes`, by default always; a
@@ -106,7 +118,9 @@ def read_normalised(
         return _check_parts(X, **parts)
 
 
-def _check_parts(X: Any, obs: pd.DataFrame, var: pd.DataFrame, obsm: dict, uns: dict) -> ScaledData:
+def _check_parts(
+    X: Any, obs: pd.DataFrame, var: pd.DataFrame, obsm: dict, uns: dict
+) -> NormalisedData:
     def numbers(name: str, table: Mapping[str, Any], place: str = "var") -> np.ndarray | None:
         if name not in table:
             return None
@@ -130,21 +144,26 @@ def _check_parts(X: Any, obs: pd.DataFrame, var: pd.DataFrame, obsm: dict, uns: 
     if relevant is not None:
         require(relevant.dtype == bool, f"var: relevant has dtype={relevant.dtype}")
         relevant = relevant.to_numpy()
-    return ScaledData(
-        X=X,
-        var=var,
-        provenance=uns["provenance"],
+    about = Description(
+        samples=[str(name) for name in obs.index],
         labels=labels,
         groups=names("group"),
         batch=names("batch"),
         weights=numbers("weight", obs, "obs"),
         positions=positions,
-        regions=regions,
-        center=numbers("center", var),
-        means=numbers("mean", var),
-        deviations=numbers("deviation", var),
-        relevant=relevant,
+        features=[str(name) for name in var.index],
         feature_groups=var["group"].to_numpy(object) if "group" in var else None,
+    )
+    return NormalisedData(
+        X,
+        numbers("mean", var),
+        numbers("deviation", var),
+        numbers("center", var),
+        about,
+        var=var,
+        provenance=uns["provenance"],
+        regions=regions,
+        relevant=relevant,
     )
 
 

@@ -12,14 +12,13 @@ import io
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
 
-from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.sparsity_path import ChosenFit, SparsityPath
 from sparsekm.io.atomic import write_bytes
 from sparsekm.io.hdf5_format import DamagedFileError, open_checked, require, require_shape
 
@@ -183,10 +182,8 @@ def read_path(file: str | Path) -> tuple[SparsityPath, dict[str, Any]]:
 # The files ``chosen.h5``, the fit that the tuning chose, and ``tuned.h5``, the one that is
 # shown. The latter is the best of those from several seeds at the chosen sparsity, if the
 # method asks for the best. Further attributes: ``rule``, ``reference`` and ``n_references``, which
-# describe how the fit was chosen, with the rule ``auto`` also ``conclusion`` and ``limited`` (the
-# limit decided how many features are kept); or ``conclusion``, ``has_clusters``, ``screening`` and
-# ``signature_agreement``, and ``n_joined``, the clusters that were joined into fewer, if any were.
-# If the tuning drew some of the samples, ``n_tuned`` is their number.
+# describe how the fit was chosen, with the rule ``auto`` also ``limited`` (the limit decided how
+# many features are kept). If the tuning drew some of the samples, ``n_tuned`` is their number.
 _FIT = Store(
     "fit",
     "tune_sparsity",
@@ -200,90 +197,59 @@ _FIT = Store(
     left_out?             int32    n_samples              -1..most_clusters
     batch_centred?        int32    n_samples              -1..most_clusters
     partitions?           int16    n_fits,n_samples
+    fitted_centers?       float64  n_fitted,n_features
+    cluster_of?           int64    n_fitted               0..n_clusters
+    scale?                float64  n_features
     signature?            int64    n_signature            0..n_features
     cluster_signatures?   int8     n_clusters,n_features  share,packed
     cluster_agreements?   float64  n_clusters
     selection_frequency?  float64  n_features             share
     """,
 )
-_NUMBERS = ("sparsity", "objective")
+# Fields of a fit that are attributes of the file, and what stands for one that is not known.
+_OF_FIT = {
+    "sparsity": None,
+    "objective": None,
+    "screening": "",
+    "has_clusters": None,
+    "conclusion": "",
+    "signature_agreement": None,
+}
 # Of more samples, the partitions of folds would take too much room.
 MOST_TOGETHER = 2000
 
 
-@dataclass(frozen=True)
-class TunedFit:
-    """One partition of n samples into K clusters with the weights of p features."""
-
-    sparsity: float
-    objective: float  # the sum over features of weight times score
-    labels: np.ndarray  # (n,), int32
-    # (p,), float64: between-cluster sums of squares a_j, and the features' weights.
-    scores: np.ndarray
-    weights: np.ndarray
-    centers: np.ndarray  # (K, p), float64: in the space of the normalised matrix
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-    # (n,), int8: 1 for a sample that was set aside as an outlier; its label is the nearest cluster.
-    trimmed: np.ndarray | None = None
-    # (n,), float64: share of the fits of folds that put a sample into its cluster; NaN for a
-    # sample that the tuning did not draw.
-    reproducibility: np.ndarray | None = None
-    # (n,), int32: the cluster of a sample in the fits that leave it out, or -1.
-    left_out: np.ndarray | None = None
-    # (p,), float64: share of the fits of folds that keep a feature.
-    selection_frequency: np.ndarray | None = None
-    # Ascending: the smallest set of features that tells the clusters apart, if there is one.
-    signature: np.ndarray | None = None
-    # (K, p), int8, and (K,), float64: 1 for the smallest set of features that tells a cluster from
-    # the others, and how well it puts left-out samples into it or not.
-    cluster_signatures: np.ndarray | None = None
-    cluster_agreements: np.ndarray | None = None
-    # (n,), int32: the clusters of values centred within batches, numbered as those they match, -1
-    # if they match none.
-    batch_centred: np.ndarray | None = None
-    # (n_fits, n), int16: the clusters in each of the fits of folds, if the tuning used all samples
-    # and they are at most `MOST_TOGETHER`.
-    partitions: np.ndarray | None = None
-
-    @property
-    def clustered(self) -> np.ndarray:
-        """The labels, (n,), -1 for samples that were set aside."""
-        return self.labels if self.trimmed is None else np.where(self.trimmed, -1, self.labels)
+def write_fit(file: str | Path, fit: ChosenFit) -> None:
+    """Write a fit atomically, without the tables of its tests."""
+    known = {name: getattr(fit, name) for name in _OF_FIT}
+    known = {name: value for name, value in known.items() if value not in (None, "")}
+    few, signatures = fit.cluster_signatures, None
+    if few is not None:
+        signatures = np.zeros(fit.centers.shape, np.int8)
+        for own, features in zip(signatures, few, strict=True):
+            own[[] if features is None else features] = 1
+    arrays = {**vars(fit), "cluster_signatures": signatures}
+    if len(fit.labels) > MOST_TOGETHER:
+        arrays["partitions"] = None
+    _FIT.write(file, arrays, {**fit.attributes, **known})
 
 
-def write_fit(file: str | Path, fit: TunedFit) -> None:
-    """Write a fit atomically; its sparsity and objective are attributes."""
-    numbers = {name: float(getattr(fit, name)) for name in _NUMBERS}
-    _FIT.write(file, vars(fit), {**fit.attributes, **numbers})
-
-
-def read_fit(file: str | Path) -> TunedFit:
+def read_fit(file: str | Path) -> ChosenFit:
     """Read and check a fit."""
     arrays, attributes = _FIT.read(file)
-    numbers = {name: attributes.pop(name, None) for name in _NUMBERS}
+    known = {name: attributes.pop(name, value) for name, value in _OF_FIT.items()}
+    numbers = {name: known[name] for name in ("sparsity", "objective")}
     if not all(isinstance(value, float) for value in numbers.values()):
         raise DamagedFileError(file, f"attributes {numbers} should be numbers", _FIT.rule)
-    return TunedFit(**numbers, **arrays, attributes=attributes)
+    if arrays["cluster_signatures"] is not None:
+        found = map(np.flatnonzero, arrays["cluster_signatures"])
+        arrays["cluster_signatures"] = [own if len(own) else None for own in found]
+    return ChosenFit(**known, **arrays, attributes=attributes)
 
 
-def read_fits(methods: Iterable[str], files: Iterable[str | Path]) -> dict[str, TunedFit]:
+def read_fits(methods: Iterable[str], files: Iterable[str | Path]) -> dict[str, ChosenFit]:
     """Read the fit of each method."""
     return {method: read_fit(file) for method, file in zip(methods, files, strict=True)}
-
-
-def pick_fit(
-    path: SparsityPath, position: int, centers: np.ndarray, attributes: Mapping[str, Any]
-) -> TunedFit:
-    """Select one fit of a path; `centers` (K, p) are the means of its clusters."""
-    return TunedFit(
-        sparsity=float(path.sparsities[position]),
-        objective=float(path.objectives[position]),
-        labels=path.labels[position],
-        scores=path.scores[position],
-        weights=path.weights[position],
-        centers=centers,
-        attributes=attributes,
-    )
 
 
 # A file ``references/{batch}.h5``: the objectives of a batch of reference data sets, which one job

@@ -209,10 +209,11 @@ def view_markers(result: DatasetResult) -> TableView | None:
             row["majority"] = Cell(label, color=colors.get(label, ""))
         for head, sign in (("higher", 1), ("lower", -1)):
             those = kept & (sign * lead >= _SMALLEST)
-            found = _leads(names, lead, those)[:_SHOWN]
+            found = _leads(names, lead, np.flatnonzero(those))[:_SHOWN]
             row[f"{head} than in the others"] = ", ".join(found) or "none"
         if method.cluster_signatures is not None:
-            few = _leads(names, lead, method.cluster_signatures[number] != 0)
+            own = method.cluster_signatures[number]
+            few = [] if own is None else _leads(names, lead, own)
             agrees = method.cluster_agreements[number]
             row["told from the others by"] = f"{name_some(few, _SHOWN) or 'none'} ({agrees:.2f})"
         rows.append(row)
@@ -223,9 +224,8 @@ def view_markers(result: DatasetResult) -> TableView | None:
 
 
 def _leads(names: np.ndarray, leads: np.ndarray, those: np.ndarray) -> list[str]:
-    """Write the leads of those features, the farthest first."""
-    ranked = np.flatnonzero(those)
-    ranked = ranked[np.argsort(-np.abs(leads[ranked]), kind="stable")]
+    """Write the leads of those features, by index, the farthest first."""
+    ranked = those[np.argsort(-np.abs(leads[those]), kind="stable")]
     return [f"{names[at]} {'−' if leads[at] < 0 else '+'}{abs(leads[at]):.1f}" for at in ranked]
 
 

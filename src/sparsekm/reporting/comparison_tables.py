@@ -54,7 +54,7 @@ def compare_datasets(results: Sequence[DatasetResult]) -> TableView | None:
 def _summarise(result: DatasetResult) -> dict[str, Any]:
     method = result.primary
     pairs, shares = method.separation, method.reproducibility
-    none = "none" if "signature_agreement" in method.attributes else None
+    none = None if method.signature_agreement is None else "none"
     has_pairs = pairs is not None and len(pairs) > 0
     return {
         "samples": result.n_samples,

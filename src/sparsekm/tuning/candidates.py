@@ -19,7 +19,7 @@ from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 from sparsekm.cluster.matrices.containers import count_distinct
 from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix
 from sparsekm.cluster.screening import marginal_scores
-from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.weight_step import PENALTIES, group_means
 from sparsekm.runtime.threads import one_blas_thread
 from sparsekm.tuning.feature_ranking import (
@@ -116,37 +116,37 @@ class Samples:
             n_jobs=1,
         )
 
-    def fit(self, labels: np.ndarray, count: int) -> SparsityPath:
+    def fit(self, labels: np.ndarray, count: int) -> Fit:
         """Run Algorithm 1 from labels at a number of features, or at the given sparsity."""
         bound = PENALTIES[self.estimator.penalty].bound_of(min(count, self.n_units))
         bound = bound if self.sparsity is None else self.sparsity
         return fit_from(self.estimator, self.matrix, labels, bound)
 
-    def settle(self, fit: SparsityPath) -> SparsityPath:
+    def settle(self, fit: Fit) -> Fit:
         """Run Algorithm 1 at the number of features that differ, until that number stays."""
         groups: Any = self.estimator.feature_groups
         for _ in range(MOST_ROUNDS if self.sparsity is None else 0):
-            labels, scores = fit.labels[0], fit.scores[0]
+            labels, scores = fit.labels, fit.scores
             count = count_differing(self.matrix, labels, scores, groups)
-            if count == count_units(np.flatnonzero(fit.weights[0]), groups):
+            if count == count_units(np.flatnonzero(fit.weights), groups):
                 break
             fit = self.fit_again(fit, count)
         return fit
 
-    def fit_again(self, fit: SparsityPath, count: int) -> SparsityPath:
+    def fit_again(self, fit: Fit, count: int) -> Fit:
         """Run Algorithm 1 from a fit, at the sparsity that keeps so many features of its scores."""
-        means = group_means(fit.scores[0], self.estimator.feature_groups)
+        means = group_means(fit.scores, self.estimator.feature_groups)
         bound = PENALTIES[self.estimator.penalty].bound_for(means, count)
-        return fit_from(self.estimator, self.matrix, fit.labels[0], bound)
+        return fit_from(self.estimator, self.matrix, fit.labels, bound)
 
 
-def fit_from(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> SparsityPath:
+def fit_from(estimator: Any, X: Any, labels: np.ndarray, sparsity: float) -> Fit:
     """Run Algorithm 1 from a partition at one sparsity."""
     own = clone(estimator).set_params(init=labels, search="alternate", n_init=1)
-    return own.path(X, [sparsity])
+    return own.path(X, [sparsity]).fit_at(0)
 
 
-Fits = Iterator[tuple[Candidate, SparsityPath]]
+Fits = Iterator[tuple[Candidate, Fit]]
 
 
 def _fit_components(samples: Samples) -> Fits:
@@ -165,7 +165,7 @@ def _fit_components(samples: Samples) -> Fits:
     # Each number from the fit before.
     for divisor in (4, 8, 16) if kept >= 16 else (2, 4):
         if kept // divisor:
-            fit = samples.fit(fit.labels[0], kept // divisor)
+            fit = samples.fit(fit.labels, kept // divisor)
             yield Candidate("components", kept // divisor), fit
 
 
@@ -247,7 +247,7 @@ def principal_components(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return left[:, :count], deviations[:count]
 
 
-def fit_optima(samples: Samples) -> Iterator[SparsityPath]:
+def fit_optima(samples: Samples) -> Iterator[Fit]:
     """Yield the optimum at half, once and twice the number of features that fits keep."""
     n_units = count_units(np.arange(samples.screened.n_features), samples.screened_groups)
     kept = kept_features(samples.n_clusters, n_units)
@@ -264,7 +264,7 @@ def fit_optima(samples: Samples) -> Iterator[SparsityPath]:
     limit = max(CLIP, np.sqrt(samples.matrix.n_samples / samples.smallest_cluster))
     path = estimator.path(CentredMatrix(samples.clipped(n_units, limit)), grid)
     for place in range(len(grid)):
-        yield path.take([place])
+        yield path.fit_at(place)
 
 
 STARTS: dict[str, Callable[[Samples], Fits]] = {

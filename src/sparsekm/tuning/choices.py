@@ -93,10 +93,10 @@ def _fit(estimator, data, screening, n_screened, is_independent, seed) -> np.nda
     folds = Folds(data, own, screening, None, np.arange(data.X.shape[0]), [])
     if is_independent:
         samples = folds.take_whole(min(n_screened or MOST_FEATURES, MOST_FEATURES))
-        optima = np.array([path.labels[0] for path in fit_optima(samples)])
+        optima = np.array([fit.labels for fit in fit_optima(samples)])
         guard = int(own.min_cluster_size)
         start = consensus_partition(optima, samples.n_clusters, seed=seed, min_cluster_size=guard)
     else:
         samples = folds.take_whole(n_screened or N_SCREENED)
         start = first_start(samples, n_screened or N_FIRST)
-    return samples.settle(samples.fit(start, samples.n_kept)).labels[0]
+    return samples.settle(samples.fit(start, samples.n_kept)).labels

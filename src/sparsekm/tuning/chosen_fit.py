@@ -1,28 +1,44 @@
-"""The result of `SparseKMeans` for a number of clusters, and for a number that it chooses."""
+"""The result of `SparseKMeans`: one function finds it, for the estimator and for the workflow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from sparsekm.cluster.matrices.containers import in_blocks
-from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.kmeans.many_samples import label_samples
+from sparsekm.cluster.matrices.containers import VaryingFeatures, check_matrix, in_blocks
 from sparsekm.cluster.matrices.scaled_data import ScaledData
-from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.unequal_samples import with_weights
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
+from sparsekm.cluster.sparsity_path import ChosenFit, Fit
+from sparsekm.cluster.unequal_samples import (
+    count_trimmed,
+    describe_weighted,
+    first_kept,
+    keep_nearest,
+    refuse_counted,
+    with_weights,
+)
+from sparsekm.runtime.threads import grant_threads
 from sparsekm.tuning.candidates import fit_from
+from sparsekm.tuning.conclusion import (
+    describe_counts,
+    describe_features,
+    describe_leading,
+    describe_separation,
+)
 from sparsekm.tuning.feature_ranking import choose_screening, count_units
 from sparsekm.tuning.fold_fits import (
     N_REPEATS,
     Folds,
+    blocks_of,
     draw_folds,
     label_everyone,
+    tuning_sample,
 )
 from sparsekm.tuning.judge import Judge, Trial, Trials
 from sparsekm.tuning.partitions import (
@@ -33,7 +49,6 @@ from sparsekm.tuning.partitions import (
 )
 from sparsekm.tuning.separation import (
     LEVEL,
-    Leading,
     SpreadValues,
     any_separated,
     could_tell,
@@ -49,116 +64,33 @@ PATIENCE = 3
 # The most clusters tried, and the fewest samples for each.
 MOST_CLUSTERS = 12
 SAMPLES_PER_CLUSTER = 7
+# Of more samples, so many are drawn to find the clusters.
+MOST_SAMPLES = 2000
 
 
-@dataclass(frozen=True)
-class ChosenFit:
-    """Clusters of a data set, and what is known about them."""
+class ChosenNumber(NamedTuple):
+    """A number of clusters, and how it was chosen."""
 
-    fit: SparsityPath  # one fit: labels of the fitted clusters, weights and scores of all features
-    group: np.ndarray  # (n_fitted,): the cluster of each cluster of the fit
-    screening: str  # how features were ranked, see `sparsekm.tuning.feature_ranking`
-    partitions: np.ndarray  # (m, n_samples): those of all folds
-    table: pd.DataFrame  # a row per candidate, see `SparseKMeans.search_results_`
-    separation: pd.DataFrame  # a row per pair of neighbours
-    leading: list[Leading]  # the feature in which the clusters of each separated pair differ most
-    is_one_feature: bool  # whether no pair is separated without it
-    in_zeros: bool  # whether the clusters differ in the zeros of these features
-    could_tell: bool  # whether the samples suffice for any verdict
-    reproducibility: np.ndarray  # (n_samples,)
-    left_out_labels: np.ndarray  # (n_samples,): the cluster of a sample that made none, or -1
-    selection_frequency: np.ndarray  # (n_features,): share of the fits of folds that keep it
-    signatures: list[Signature]  # of all clusters, and of each against the others
-    counts: pd.DataFrame | None = None  # a row per number of clusters tried, if it was chosen
+    n_clusters: int  # the number that is fitted; clusters that are not separated are joined then
+    n_numbers: int = 0  # how many were tried; 0 if the number was given
+    price: float = 1.0  # by which p-values are multiplied for that
+    alone: bool = False  # whether the leader alone was tried
+    said: str = ""  # how it was chosen, in words
 
-    @property
-    def labels(self) -> np.ndarray:
-        """The clusters, (n_samples,), int32."""
-        return self.group[self.fit.labels[0]].astype(np.int32)
+    @classmethod
+    def of(cls, counts: pd.DataFrame) -> ChosenNumber:
+        """Read it from the table of the numbers that were tried.
 
-    @property
-    def n_clusters(self) -> int:
-        """How many clusters there are."""
-        return int(self.group.max()) + 1
-
-    @property
-    def has_clusters(self) -> bool:
-        """Whether any two clusters are separated."""
-        return any_separated(self.separation)
-
-    def extend(self, estimator: Any, X: Any, samples: np.ndarray) -> ChosenFit:
-        """Return the result for all samples X from that for some: `samples`, ascending."""
-        fitted = label_everyone(X, X[samples], self.fit.labels[0], self.fit.weights[0])
-        left_out = self.group[fitted].astype(np.int32)
-        left_out[samples] = self.left_out_labels
-        reproducibility = np.full(X.shape[0], np.nan)
-        reproducibility[samples] = self.reproducibility
-        found = self.refit(estimator, X, fitted)
-        return replace(found, reproducibility=reproducibility, left_out_labels=left_out)
-
-    def refit(
-        self, estimator: Any, X: Any, fitted: np.ndarray, sample_weight: np.ndarray | None = None
-    ) -> ChosenFit:
-        """Return the result with the clusters that Algorithm 1 makes from `fitted` labels."""
-        own = clone(estimator).set_params(n_clusters=len(self.group))
-        given = in_blocks(X)
-        if sample_weight is not None:
-            given = with_weights(as_matrix(X), sample_weight)
-        fit = fit_from(own, given, fitted, float(self.fit.sparsities[0]))
-        # The fit numbers its clusters anew; what is known of them has the old numbers.
-        everyone = np.arange(len(fitted))
-        labels = match_clusters(fitted, fit.labels[0], everyone).astype(np.int32)
-        return replace(self, fit=replace(fit, labels=labels[None]))
-
-    def sentence(self, names: Sequence | np.ndarray | None = None) -> str:
-        """Say what was found, and how sure it is; `names` are those of the features."""
-        counted = "" if self.counts is None else f"{describe_counts(self.counts)}. "
-        features, agrees = self.signatures[0]
-        few = "No small set of features reproduces the clusters"
-        if features is not None:
-            few = f"The signature of {len(features):,} puts left-out samples into the same clusters"
-        return (
-            f"{self._verdict(names)}. {counted}{few} (adjusted Rand index {agrees:.2f}). "
-            f"{self.fit.n_selected[0]:,} of {self.fit.weights.shape[1]:,} features have weight. "
-            "On average, samples keep their cluster in "
-            f"{np.nanmean(self.reproducibility):.0%} of refits to 90% of the data."
-        )
-
-    def _verdict(self, names: Sequence | np.ndarray | None) -> str:
-        n_pairs = len(self.separation)
-        apart = int((self.separation["p_adjusted"] <= LEVEL).sum())
-        if not apart and not self.could_tell:
-            return "There are too few samples or groups to tell whether the clusters are separated"
-        if not apart:
-            return (
-                "No separate groups found: noise, a gradient or overlapping groups can look like "
-                f"this, and the {self.n_clusters} clusters are a division of the samples"
-            )
-        found = f"{apart} of {n_pairs} pairs of neighbouring clusters are clearly separated"
-        if apart == n_pairs:
-            found = "Both" if self.n_clusters == 2 else f"All {self.n_clusters}"
-            found = f"{found} clusters are clearly separated"
-        features = sorted({one.feature for one in self.leading})
-        named = ", ".join(str(j if names is None else names[j]) for j in features)
-        where = "the zeros of feature" if self.in_zeros else "feature"
-        where += "s" * (len(features) > 1)
-        if self.is_one_feature:
-            alike = len(np.unique(np.concatenate([one.alike for one in self.leading])))
-            more = f" (with {alike - len(features)} correlated)" * (alike > len(features))
-            return f"{found}, but in {where} {named} alone{more}"
-        return f"{found}, in {where} such as {named}" if self.in_zeros else found
-
-
-def describe_counts(counts: pd.DataFrame) -> str:
-    """Say how a number of clusters was chosen."""
-    chosen, numbers = counts[counts["chosen"]].iloc[0], counts["n_clusters"]
-    tried = f"{numbers.min()} to {numbers.max()} clusters were tried"
-    if len(numbers) == 1:
-        tried = f"Only {numbers.iloc[0]} clusters were tried"
-    if chosen["n_groups"] > 1:
-        return f"{tried}: {chosen['n_groups']} groups are clearly separated"
-    shown = f"{chosen['n_clusters']} clusters are the most reproducible"
-    return f"{tried}: no group is separated from all others, and {shown}"
+        The price is how many numbers were tried where one alone has so many groups, and half of
+        that where two agree.
+        """
+        place, n_groups = int(counts["chosen"].argmax()), counts["n_groups"]
+        n_clusters, n_numbers = int(counts["n_clusters"].iloc[place]), len(counts)
+        agree = (n_groups >= n_groups.iloc[place]).sum()
+        price = float(n_numbers) if agree < 2 else max(1.0, n_numbers / 2)
+        most = max(1, *n_groups.iloc[:place])
+        said = f"{describe_counts(counts)}. "
+        return cls(n_clusters, n_numbers, price, n_clusters > most + PATIENCE, said)
 
 
 def most_clusters(n_samples: int, min_cluster_size: int = 1) -> int:
@@ -167,68 +99,276 @@ def most_clusters(n_samples: int, min_cluster_size: int = 1) -> int:
     return max(2, min(MOST_CLUSTERS, room))
 
 
-def price_of_numbers(counts: pd.DataFrame) -> float:
-    """Return by how many tests a number of clusters that was chosen multiplies p-values.
-
-    That is how many numbers were tried where one alone has so many groups, and half of that where
-    two agree.
-    """
-    n_groups = counts["n_groups"]
-    agree = (n_groups >= n_groups[counts["chosen"]].iloc[0]).sum()
-    return float(len(counts)) if agree < 2 else max(1.0, len(counts) / 2)
-
-
-def choose_fit(
-    estimator: Any,
+def find_clusters(
+    settings: Any,
     data: ScaledData,
     *,
-    choose: bool = False,
-    n_numbers: int = 1,
-    price: float = 1.0,
-    screening: str = "auto",
     sparsity: float | None = None,
-    selection: str = "relevant",
-    seed: int,
-    blocks: np.ndarray | None = None,
-    fitted: np.ndarray | None = None,
+    number: ChosenNumber | None = None,
+    seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ChosenFit:
-    """Cluster data by the best of the candidates.
+    """Cluster the samples by the best of the candidates, and say what is known of the result.
 
-    The `estimator` is an L0KMeans or L1KMeans. With `choose` the number of clusters is how many
-    groups are separated: the largest number that two numbers tried reach, or that one reaches with
-    all of its clusters separated at the price of all numbers. Where none are separated, the most
-    reproducible number is shown. If the estimator's number was so chosen before, it is one of
-    `n_numbers` at the `price_of_numbers`. Then, too, neighbours that are not separated are joined,
-    if more than one group remains. Samples with the same number in `blocks` are left out together.
-    Those that are not in `fitted`, ascending, are set aside: the test alone places and counts them,
-    and the result is of the others.
-    `progress` is called after each fold, or number of clusters.
+    Parameters
+    ----------
+    settings : SparseKMeans
+        How the data are clustered. Its sparsity is not read, and batches are not looked at.
+    data : ScaledData
+        Values on one scale. Its description has, where they are known, the groups of samples that
+        are left out together, or else positions in space; weights, which count in the last run of
+        Algorithm 1, its scores and the centres; and the groups of features.
+    sparsity : float, optional
+        A count or bound. Only screening and start are chosen then.
+    number : ChosenNumber, optional
+        How a number of clusters was chosen before, if `settings` ask for "auto". Otherwise it is
+        chosen here: the largest number of separated groups that two numbers tried reach, or that
+        one reaches with all of its clusters separated at the price of all numbers. Where none are
+        separated, the most reproducible number is shown.
+    seed : int, optional
+        In place of that of the settings.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after each fold, or number of clusters.
     """
-    screening = choose_screening(data) if screening == "auto" else screening
-    fitted = np.arange(data.X.shape[0]) if fitted is None else fitted
-    own = None if blocks is None else blocks[fitted]
-    left_out = [fitted[fold] for fold in draw_folds(len(fitted), seed=seed, blocks=own)]
-    estimator = clone(estimator).set_params(random_state=seed)
-    folds = Folds(data, estimator, screening, sparsity, fitted, left_out)
-    judge = Judge(folds, SpreadValues(data.X, seed), blocks)
-    if not choose:
-        trials = judge.choose(int(estimator.n_clusters), max(1.0, n_numbers / 2), progress)
-        return _describe(judge, trials, price, n_numbers > 1, selection)
-    numbers = range(2, most_clusters(len(fitted), int(estimator.min_cluster_size)) + 1)
-    half = max(1.0, len(numbers) / 2)
-    tried: list[Trials] = []
-    most = 1
-    for n_clusters in numbers:
-        tried.append(judge.choose(n_clusters, half, alone=n_clusters > most + PATIENCE))
-        most = max(most, tried[-1].n_groups(half))
-        if progress is not None:
-            progress(len(tried), len(numbers))
-    table = _choose_number(tried, half)
-    trials, price = tried[int(table["chosen"].argmax())], price_of_numbers(table)
-    found = _describe(judge, trials, price, True, selection)
-    rows = [each.tabulate(half) for each in tried]
-    return replace(found, counts=table, table=pd.concat(rows, ignore_index=True))
+    estimator, n_samples = settings.make_estimator(), data.X.shape[0]
+    if seed is not None:
+        estimator.set_params(random_state=seed)
+
+    def find(rows: np.ndarray) -> ChosenFit:
+        return _Problem(settings, estimator, data, rows, sparsity).solve(number, progress)
+
+    with grant_threads(settings.n_jobs):
+        if data.about.weights is not None:
+            refuse_counted(settings.trim, settings.min_cluster_size)
+            return find(np.flatnonzero(data.about.weights))
+        if not settings.trim:
+            return find(np.arange(n_samples))
+        # Outliers are set aside first by all features and then, once, by those that are kept.
+        is_auto, smallest = settings.n_clusters == "auto", estimator.min_cluster_size
+        n_clusters = most_clusters(n_samples) if is_auto else estimator.n_clusters
+        n_trimmed = count_trimmed(settings.trim, n_samples, n_clusters, smallest)
+        kept = first_kept(data.matrix, n_clusters, n_trimmed, seed=estimator.random_state)
+        for _ in range(2):
+            rows, found = kept, find(kept)
+            centers, _ = found.placing
+            centers = centers if data.center is None else centers + data.center
+            kept = keep_nearest(data.matrix, centers, _distance_weights(found), n_trimmed)
+            if np.array_equal(kept, rows):
+                break
+    aside = np.ones(n_samples, np.int8)
+    aside[rows] = 0
+    return replace(found, trimmed=aside, left_out=np.where(aside, -1, found.left_out))
+
+
+class _Problem:
+    """Some samples that are clustered, those on which the clusters are found, and their judge."""
+
+    def __init__(
+        self,
+        settings: Any,
+        estimator: Any,
+        data: ScaledData,
+        rows: np.ndarray,
+        sparsity: float | None,
+    ) -> None:
+        self.settings, self.data, self.rows = settings, data, rows
+        n_samples, n_features = data.X.shape
+        self.features = VaryingFeatures(np.ones(n_features, bool), np.zeros(n_features))
+        if len(rows) < n_samples:
+            data = data.standardise_by(rows)
+            self.features = VaryingFeatures.of_values(data.X[rows])
+            data = data.select(self.features.varies) if self.features.n_constant else data
+        self.scaled = data
+        seed = estimator.random_state
+        self.estimator = clone(estimator).set_params(feature_groups=data.unit_numbers)
+        most = MOST_SAMPLES if settings.max_samples is None else settings.max_samples
+        self.samples = tuning_sample(len(rows), most, seed, self.estimator)
+        tuned = rows if self.samples is None else rows[self.samples]
+        # The test counts those set aside, as large a share of them as of the others.
+        aside = np.setdiff1d(np.arange(n_samples), rows) if settings.trim else rows[:0]
+        tested = np.union1d(tuned, aside[:: max(1, len(rows) // len(tuned))])
+        part = data if len(tested) == n_samples else data.take(tested)
+        fitted = np.searchsorted(tested, tuned)
+        n_clusters, smallest = self.estimator.n_clusters, self.estimator.min_cluster_size
+        check_matrix(_take(part.matrix, fitted), n_clusters, smallest)
+        blocks = blocks_of(part.about, n_clusters)
+        screening = settings.screening
+        screening = choose_screening(part) if screening == "auto" else screening
+        own = None if blocks is None else blocks[fitted]
+        left_out = [fitted[fold] for fold in draw_folds(len(fitted), seed=seed, blocks=own)]
+        folds = Folds(part, self.estimator, screening, sparsity, fitted, left_out)
+        self.tuned, self.judge = tuned, Judge(folds, SpreadValues(part.X, seed), blocks)
+
+    def solve(self, number: ChosenNumber | None, progress: Any) -> ChosenFit:
+        """Find the clusters of one number, or of that which is chosen."""
+        counts = None
+        if number is None and self.settings.n_clusters == "auto":
+            tried, counts = self._try_numbers(progress)
+            number = ChosenNumber.of(counts)
+            trials = tried[int(counts["chosen"].argmax())]
+            half = max(1.0, number.n_numbers / 2)
+            table = pd.concat([each.tabulate(half) for each in tried], ignore_index=True)
+        else:
+            number = number or ChosenNumber(int(self.estimator.n_clusters))
+            half = max(1.0, number.n_numbers / 2)
+            trials = self.judge.choose(number.n_clusters, half, progress, alone=number.alone)
+            table = trials.tabulate(number.price)
+        found = self._describe(trials, number)
+        return replace(found, candidates=table, counts=counts)
+
+    def _try_numbers(self, progress: Any) -> tuple[list[Trials], pd.DataFrame]:
+        """Judge the candidates for each number of clusters, and choose one."""
+        smallest = int(self.estimator.min_cluster_size)
+        numbers = range(2, most_clusters(len(self.tuned), smallest) + 1)
+        half = max(1.0, len(numbers) / 2)
+        tried: list[Trials] = []
+        most = 1
+        for n_clusters in numbers:
+            is_far = n_clusters > most + PATIENCE
+            tried.append(self.judge.choose(n_clusters, half, alone=is_far))
+            most = max(most, tried[-1].n_groups(half))
+            if progress is not None:
+                progress(len(tried), len(numbers))
+        return tried, _choose_number(tried, half)
+
+    def _describe(self, trials: Trials, number: ChosenNumber) -> ChosenFit:
+        """Describe the best clusters, joined if their number was chosen, for all samples."""
+        judge, folds, trial = self.judge, self.judge.folds, trials.best
+        factor, part = number.price * trials.factor, folds.data
+        group = np.arange(int(trial.labels.max()) + 1)
+        joined = trial.group(factor)
+        if number.n_numbers and joined.any():
+            trial, group = judge.join(trial, joined, factor)
+        labels, matched = _take_groups(trial, group)
+        units = part.unit_numbers
+        signatures = find_signatures(part.X, labels, matched, N_REPEATS, units)
+        best = signatures[0].features
+        if self.settings.selection == "signature" and best is not None and folds.sparsity is None:
+            whole = folds.cluster_into(len(group)).whole
+            fit = whole.fit_again(trial.fit, count_units(best, units))
+            trial = judge.judge(trial.candidate, fit, trial.folds)
+            labels, matched = _take_groups(trial, group)
+            signatures[0] = signatures[0]._replace(features=trial.kept)
+        n_clusters, fitted = int(group.max()) + 1, folds.fitted
+        pairs = join_pairs(pay_for(trial.pairs, factor), group)
+        leading = leading_features(judge.values, labels, trial.kept, pairs)
+        sole = needs_one_feature(judge.values, leading, matched, judge.blocks, aside=judge.aside)
+        partitions = np.concatenate([fold.labels[:, fitted] for fold in trial.folds])
+        again = partitions
+        if n_clusters < len(group):
+            again = np.array([fold.labels[fitted] for fold in matched])
+        reproducibility = sample_reproducibility(labels[fitted], again)
+        left_out = place_left_out(matched, len(labels), n_clusters)[fitted]
+        all_kept = np.concatenate([features for fold in trial.folds for features in fold.kept])
+        frequency = np.bincount(all_kept, minlength=part.X.shape[1]) / len(partitions)
+        where = describe_leading(part, labels, leading, sole)
+        can_tell = could_tell(pairs, labels, judge.blocks, factor)
+        conclusion = (
+            f"{describe_separation(pairs, n_clusters, can_tell, where)}. {number.said}"
+            f"{describe_features(signatures[0], trial.fit.weights)}. On average, samples keep "
+            f"their cluster in {reproducibility.mean():.0%} of refits to 90% of the data."
+        )
+        found = self._place(trial.fit, group)
+        everyone = np.full(len(found.labels), np.nan)
+        everyone[self.tuned] = reproducibility
+        found.left_out[self.tuned] = left_out
+        is_whole = len(self.tuned) == len(found.labels)
+        return replace(
+            found,
+            **self._name_signatures(signatures),
+            screening=folds.screening,
+            has_clusters=any_separated(pairs),
+            conclusion=conclusion,
+            reproducibility=everyone,
+            selection_frequency=self.features.put_back(frequency),
+            partitions=partitions if is_whole else None,
+            separation=pairs,
+        )
+
+    def _place(self, fit: Fit, group: np.ndarray) -> ChosenFit:
+        """Run Algorithm 1 on all samples that are clustered, by their weights, and place others."""
+        data, rows = self.data, self.rows
+        n_samples, weights = data.X.shape[0], data.about.weights
+        is_whole = len(rows) == n_samples
+        X = self.scaled.X if is_whole else self.scaled.X[rows]
+        start = fit.labels
+        if self.samples is not None:
+            start = label_everyone(X, X[self.samples], fit.labels, fit.weights)
+            fit = self._fit_again(in_blocks(X), start, fit.sparsity, len(group))
+        if weights is not None:
+            matrix = with_weights(as_matrix(X), weights[rows])
+            fit = self._fit_again(matrix, fit.labels, fit.sparsity, len(group))
+        clusters, n_clusters = group[fit.labels].astype(np.int32), int(group.max()) + 1
+        given = data.X if is_whole else data.X[rows]
+
+        def average(labels, count):
+            means = cluster_centers(given, labels, count)
+            if weights is not None:
+                matrix = with_weights(as_matrix(given), weights[rows])
+                means = describe_weighted(matrix, labels, count)[0].T + matrix.means
+            return means if data.center is None else means - data.center
+
+        is_joined = n_clusters < len(group)
+        centers = average(clusters, n_clusters)
+        relative = self.features.put_back(self.scaled.scale) if not is_whole else None
+        if relative is not None:
+            relative = np.where(self.features.varies, relative / data.scale, 1.0)
+        found = ChosenFit.of(
+            fit,
+            labels=np.empty(n_samples, np.int32),
+            weights=self.features.put_back(fit.weights),
+            scores=self.features.put_back(fit.scores),
+            centers=centers,
+            fitted_centers=average(fit.labels, len(group)) if is_joined else None,
+            cluster_of=group if is_joined else None,
+            scale=relative,
+            left_out=np.empty(n_samples, np.int32),
+        )
+        if not is_whole:
+            found.labels[:] = place_samples(found, data)
+        found.left_out[:] = found.labels
+        found.labels[rows], found.left_out[rows] = clusters, group[start]
+        return found
+
+    def _fit_again(self, X: Any, start: np.ndarray, sparsity: float, n_clusters: int) -> Fit:
+        """Run Algorithm 1 from labels; its clusters keep the numbers that they have there."""
+        own = clone(self.estimator).set_params(n_clusters=n_clusters)
+        fit = fit_from(own, X, start, sparsity)
+        labels = match_clusters(start, fit.labels, np.arange(len(start))).astype(np.int32)
+        return replace(fit, labels=labels)
+
+    def _name_signatures(self, signatures: Sequence[Signature]) -> dict[str, Any]:
+        """Return the signatures by the features of the data."""
+        places = np.flatnonzero(self.features.varies)
+        first, *others = (
+            None if one.features is None else places[one.features] for one in signatures
+        )
+        return {
+            "signature": first,
+            "signature_agreement": signatures[0].agreement,
+            "cluster_signatures": others,
+            "cluster_agreements": np.array([one.agreement for one in signatures[1:]]),
+        }
+
+
+def place_samples(found: ChosenFit, data: ScaledData) -> np.ndarray:
+    """Return the cluster of the nearest centre of each sample, (n,), int32."""
+    centers, cluster_of = found.placing
+    weights = _distance_weights(found)
+    support = np.flatnonzero(weights)
+    kept = centers[:, support] if data.center is None else (centers + data.center)[:, support]
+    shift = kept.mean(axis=0)
+    nearest = label_samples(data.X, weights, shift, (kept - shift).T)
+    return cluster_of[nearest].astype(np.int32)
+
+
+def _distance_weights(found: ChosenFit) -> np.ndarray:
+    """Return the weights of squared differences between values of the data."""
+    return found.weights if found.scale is None else found.weights / found.scale**2
+
+
+def _take(matrix: Any, samples: np.ndarray) -> Any:
+    return matrix if len(samples) == matrix.n_samples else matrix.take(samples)
 
 
 def _choose_number(tried: Sequence[Trials], half: float) -> pd.DataFrame:
@@ -238,7 +378,8 @@ def _choose_number(tried: Sequence[Trials], half: float) -> pd.DataFrame:
         group = trials.best.group(half * trials.factor)
         n_clusters, n_groups = len(group), trials.n_groups(half)
         shown = group if n_groups > 1 else np.arange(n_clusters)
-        rows.append((n_clusters, n_groups, trials.best.reproducibility(shown), _join_digits(group)))
+        digits = "-".join(map(str, group))
+        rows.append((n_clusters, n_groups, trials.best.reproducibility(shown), digits))
         every = pay_for(trials.best.pairs, len(tried) * trials.factor)["p_adjusted"]
         if len(every) and every.max() <= LEVEL:
             alone.append(n_clusters)
@@ -251,64 +392,6 @@ def _choose_number(tried: Sequence[Trials], half: float) -> pd.DataFrame:
     return table.assign(chosen=table.index == int(again.argmax()))
 
 
-def _join_digits(group: np.ndarray) -> str:
-    return "-".join(map(str, group))
-
-
-def _describe(judge: Judge, trials: Trials, price: float, join: bool, selection: str) -> ChosenFit:
-    """Describe the clusters of the best candidate, joined or not."""
-    trial, factor, data = trials.best, price * trials.factor, judge.folds.data
-    group = np.arange(int(trial.labels.max()) + 1)
-    joined = trial.group(factor)
-    if join and joined.any():
-        trial, group = judge.join(trial, joined, factor)
-    groups = data.unit_numbers
-    labels, matched = _take_groups(trial, group)
-    signatures = find_signatures(data.X, labels, matched, N_REPEATS, groups)
-    best = signatures[0].features
-    if selection == "signature" and best is not None and judge.folds.sparsity is None:
-        folds = judge.folds.cluster_into(len(group))
-        fit = folds.whole.fit_again(trial.fit, count_units(best, groups))
-        trial = judge.judge(trial.candidate, fit, trial.folds)
-        labels, matched = _take_groups(trial, group)
-        signatures[0] = signatures[0]._replace(features=trial.kept)
-    pairs = join_pairs(pay_for(trial.pairs, factor), group)
-    leading = leading_features(judge.values, labels, trial.kept, pairs)
-    sole = needs_one_feature(judge.values, leading, matched, judge.blocks, aside=judge.aside)
-    fitted, is_joined = judge.folds.fitted, int(labels.max()) + 1 < len(group)
-    partitions = np.concatenate([fold.labels[:, fitted] for fold in trial.folds])
-    again = np.array([fold.labels[fitted] for fold in matched]) if is_joined else partitions
-    all_kept = np.concatenate([features for fold in trial.folds for features in fold.kept])
-    return ChosenFit(
-        trial.fit,
-        group,
-        judge.folds.screening,
-        partitions,
-        trials.tabulate(price),
-        pairs,
-        leading,
-        sole,
-        _are_of_zeros(data, labels, leading),
-        could_tell(pairs, labels, judge.blocks, factor),
-        sample_reproducibility(labels[fitted], again),
-        place_left_out(matched, len(labels), int(labels.max()) + 1)[fitted],
-        np.bincount(all_kept, minlength=data.X.shape[1]) / len(partitions),
-        signatures,
-    )
-
-
 def _take_groups(trial: Trial, group: np.ndarray) -> tuple[np.ndarray, list[MatchedFold]]:
     """Return the labels of all samples and the folds, with each cluster renamed after its group."""
     return group[trial.labels].astype(np.int32), [fold.join(group) for fold in trial.matched]
-
-
-def _are_of_zeros(data: ScaledData, labels: np.ndarray, leading: Sequence[Leading]) -> bool:
-    """Say whether separated clusters differ in their shares of zeros of the leading features."""
-    for one in leading:
-        column = as_dense(data.X[:, [one.feature]])[:, 0].astype(np.float64)
-        scale, location = data.scale[one.feature], data.location[one.feature]
-        is_zero = np.abs(column * scale + location) <= 1e-6 * scale
-        shares = sorted(is_zero[labels == k].mean() for k in one.pair)
-        if shares[0] > 1 / 3 or shares[1] < 2 / 3:
-            return False
-    return bool(leading)

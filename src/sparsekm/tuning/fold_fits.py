@@ -18,13 +18,14 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import clone
 
+from sparsekm.cluster.description import Description
 from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.containers import count_distinct
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
-from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.validation import check_count
 from sparsekm.metrics import label_codes
 from sparsekm.runtime.random_state import draw_samples
@@ -224,13 +225,13 @@ class Folds:
             data.ranked[key] = first_features(ranked, MOST_FEATURES, data.unit_numbers)
         return first_features(data.ranked[key], most, data.unit_numbers)
 
-    def _describe(self, index, drawn, screened, fits: Sequence[SparsityPath]) -> FoldFit:
+    def _describe(self, index, drawn, screened, fits: Sequence[Fit]) -> FoldFit:
         labels, kept = [], []
         for fit in fits:
-            places = np.flatnonzero(fit.weights[0])
+            places = np.flatnonzero(fit.weights)
             values = as_dense(self.data.X[:, screened[places]])
-            part, weights = values[drawn], fit.weights[0][places]
-            labels.append(label_everyone(values, part, fit.labels[0], weights))
+            part, weights = values[drawn], fit.weights[places]
+            labels.append(label_everyone(values, part, fit.labels, weights))
             kept.append(screened[places])
         left_out = np.setdiff1d(self.left_out[index], drawn)
         return FoldFit(drawn, left_out, np.array(labels, np.int16), kept, screened)
@@ -272,6 +273,15 @@ def check_groups(groups: ArrayLike | None, n_samples: int) -> np.ndarray | None:
     if not numbers.any():
         raise ValueError(f"groups={np.asarray(groups)[:1].tolist()} should be at least two.")
     return numbers
+
+
+def blocks_of(about: Description, n_clusters: int) -> np.ndarray | None:
+    """Return the samples' groups, (n,), or else blocks of space, if any are known."""
+    if about.groups is not None:
+        return check_groups(about.groups, len(about.groups))
+    if about.positions is None:
+        return None
+    return space_blocks(about.positions, BLOCKS_PER_CLUSTER * n_clusters)
 
 
 def space_blocks(positions: np.ndarray, n_blocks: int) -> np.ndarray:

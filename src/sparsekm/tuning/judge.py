@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sparsekm.cluster.sparsity_path import SparsityPath
+from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.tuning.candidates import STARTS, Candidate
 from sparsekm.tuning.feature_ranking import count_units, noise_correlation
 from sparsekm.tuning.fold_fits import FoldFit, Folds, label_everyone
@@ -56,7 +56,7 @@ class Trial:
     """A candidate's fit, and what its folds say of it."""
 
     candidate: Candidate
-    fit: SparsityPath
+    fit: Fit
     labels: np.ndarray  # (n_samples,): also of samples that are set aside
     folds: list[FoldFit]
     matched: list[MatchedFold]
@@ -66,7 +66,7 @@ class Trial:
     @property
     def kept(self) -> np.ndarray:
         """The features of non-zero weight."""
-        return np.flatnonzero(self.fit.weights[0])
+        return np.flatnonzero(self.fit.weights)
 
     def group(self, factor: float) -> np.ndarray:
         """Join the clusters that are not separated at p-values times a factor."""
@@ -155,12 +155,12 @@ class Judge:
         count(total - done)
         return trials
 
-    def _lead(self, folds: Folds, fits: Mapping[Candidate, SparsityPath], count) -> Trial:
+    def _lead(self, folds: Folds, fits: Mapping[Candidate, Fit], count) -> Trial:
         """Judge the first candidate or, if features are independent, the votes of the folds."""
         leader, fit = next(iter(fits.items()))
         data, everyone = folds.data, range(len(folds.left_out))
         X = data.X[folds.fitted] if len(self.aside) else data.X
-        noise = noise_correlation(X, fit.labels[0], fit.weights[0], data.unit_numbers)
+        noise = noise_correlation(X, fit.labels, fit.weights, data.unit_numbers)
         if noise.is_beyond_chance:
             repeated = folds.repeat(everyone, {leader.start: {leader}}, count)
             return self.judge(leader, fit, [fold[leader] for fold in repeated])
@@ -182,8 +182,8 @@ class Judge:
         others = [
             name for name in fits if name != first.candidate and all(name in fold for fold in few)
         ]
-        partitions = [fits[name].labels[0] for name in others]
-        factor = max(1, _count_distinct([first.fit.labels[0], *partitions]) - 1)
+        partitions = [fits[name].labels for name in others]
+        factor = max(1, _count_distinct([first.fit.labels, *partitions]) - 1)
         factor, own = factor / (1 - LEADER_SHARE), 1 / LEADER_SHARE
 
         def rank(trial):
@@ -240,7 +240,7 @@ class Judge:
         """
         n_joined = int(group.max()) + 1
         folds = self.folds.cluster_into(n_joined)
-        start = group[trial.fit.labels[0]].astype(np.int32)
+        start = group[trial.fit.labels].astype(np.int32)
         count = count_units(trial.kept, folds.data.unit_numbers)
         fit = folds.whole.settle(folds.whole.fit(start, count))
         labels = [fold.join(group).complete(folds.data.X) for fold in trial.matched]
@@ -248,17 +248,15 @@ class Judge:
         is_kept = joined.n_groups(factor) == n_joined
         return (joined, np.arange(n_joined)) if is_kept else (trial, group)
 
-    def _refine(
-        self, folds: Folds, trial: Trial, fit: SparsityPath, labels: Sequence[np.ndarray]
-    ) -> Trial:
+    def _refine(self, folds: Folds, trial: Trial, fit: Fit, labels: Sequence[np.ndarray]) -> Trial:
         """Judge a fit that went on from that of a trial, as its folds do from their labels."""
         kept = [fold.kept for fold in trial.matched]
         return self.judge(trial.candidate, fit, folds.refine(trial.folds, labels, kept))
 
-    def judge(self, candidate: Candidate, fit: SparsityPath, folds: list[FoldFit]) -> Trial:
+    def judge(self, candidate: Candidate, fit: Fit, folds: list[FoldFit]) -> Trial:
         """Test the clusters of a fit on the samples that its folds leave out."""
         X, fitted = self.folds.data.X, self.folds.fitted
-        labels, weights = fit.labels[0], fit.weights[0]
+        labels, weights = fit.labels, fit.weights
         if len(self.aside):
             everyone = label_everyone(X, X[fitted], labels, weights)
             everyone[fitted] = labels

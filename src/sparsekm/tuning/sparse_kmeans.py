@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from sparsekm.cluster.batches import check_batch, compare_batches
+from sparsekm.cluster.description import Description
 from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, check_matrix, compute
 from sparsekm.cluster.matrices.dense_parts import take_rows
 from sparsekm.cluster.matrices.scaled_data import ScaledData
-from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.reading import (
     MISSING,
     FeatureSelector,
@@ -25,20 +26,13 @@ from sparsekm.cluster.reading import (
     read_data,
     remember_features,
 )
-from sparsekm.cluster.unequal_samples import (
-    check_sample_weight,
-    count_trimmed,
-    describe_weighted,
-    first_kept,
-    keep_nearest,
-    refuse_counted,
-    with_weights,
-)
+from sparsekm.cluster.sparsity_path import ChosenFit
+from sparsekm.cluster.unequal_samples import check_sample_weight
 from sparsekm.cluster.validation import check_choice, check_count, check_searchable, check_share
 from sparsekm.cluster.weight_step import PENALTIES, FeatureGroups, check_sparsity
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
-from sparsekm.runtime.threads import count_threads, grant_threads
-from sparsekm.tuning.chosen_fit import ChosenFit, choose_fit, most_clusters
+from sparsekm.runtime.threads import count_threads
+from sparsekm.tuning.chosen_fit import MOST_SAMPLES, find_clusters
 from sparsekm.tuning.feature_ranking import SCREENINGS
 from sparsekm.tuning.fold_fits import check_groups, tuning_sample
 from sparsekm.tuning.partitions import coassociation
@@ -49,8 +43,6 @@ CHOICES = {
     "screening": SCREENINGS,
     "missing": MISSING,
 }
-# Of more samples, so many are drawn to find the clusters.
-MOST_SAMPLES = 2000
 
 
 @dataclass(eq=False, repr=False)
@@ -246,119 +238,45 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         X = compute(X)
         if batch is not None:
             check_batch(batch, X)
-        values, rows = read_data(self, X), None
-        blocks = check_groups(groups, values.shape[0])
+        values = read_data(self, X)
         if sample_weight is not None:
-            refuse_counted(self.trim, self.min_cluster_size)
-            weights = check_sample_weight(sample_weight, values.shape[0])
-            rows = None if weights.all() else np.flatnonzero(weights)
-            self._fit(values, blocks, rows, weights[weights > 0])
-        elif self.trim:
-            rows = self._fit_trimmed(values, blocks)
-        else:
-            self._fit(values, blocks)
-        if rows is not None and len(rows) < values.shape[0]:
-            self._spread(values, rows)
+            sample_weight = check_sample_weight(sample_weight, values.shape[0])
+        features = VaryingFeatures.of_values(values)
+        about = Description(
+            groups=check_groups(groups, values.shape[0]),
+            weights=sample_weight,
+            features=np.flatnonzero(features.varies),
+        )
+        self._fit(values, features, about)
         remember_features(self, X)
         if batch is not None:
             compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
         return self
 
-    def _fit_trimmed(self, values, blocks) -> np.ndarray:
-        """Fit without the samples set aside, twice if the first fit sets aside others."""
-        n_samples, auto = values.shape[0], self.n_clusters == "auto"
-        n_clusters: Any = most_clusters(n_samples) if auto else self.n_clusters
-        n_trimmed = count_trimmed(self.trim, n_samples, n_clusters, int(self.min_cluster_size))
-        scaled = ScaledData.standardise(VaryingFeatures.of_values(values).select(values))
-        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
-        kept = first_kept(scaled.matrix, n_clusters, n_trimmed, seed=seed)
-        for _ in range(2):
-            rows = kept
-            self._fit(values, blocks, rows)
-            weights = self.feature_weights_ / self._scale**2
-            kept = keep_nearest(as_matrix(values), self._fitted_centers, weights, n_trimmed)
-            if np.array_equal(kept, rows):
-                break
-        return rows
-
-    def _spread(self, values, rows):
-        """Turn what was learnt of the samples that were fitted into what is known of all."""
-        labels = np.full(values.shape[0], -1, np.int32) if self.trim else self._label(values)
-        known = {
-            "labels_": labels,
-            "left_out_labels_": labels.copy(),
-            "sample_reproducibility_": np.full(len(labels), np.nan),
-        }
-        for name, of_all in known.items():
-            of_all[rows] = getattr(self, name)
-            setattr(self, name, of_all)
-        self.coassociation_ = None
-
-    def _fit(self, values, blocks, rows=None, sample_weight=None):
-        """Fit some of the samples, None is all; learn of these."""
-        given, given_blocks = values, blocks
-        values, blocks = take_rows(rows, values, blocks)
-        check_groups(blocks, values.shape[0])
-        estimator = self.make_estimator()
+    def _fit(self, values, features: VaryingFeatures, about: Description) -> None:
+        """Find the clusters of checked values, and set what was learnt."""
+        estimator, sparsity, counts = self.make_estimator(), None, features.counts
         # A number, which make_estimator drew.
         seed: Any = estimator.random_state
-        features = VaryingFeatures.of_values(values)
-        X, sparsity, counts = features.select(values), None, features.counts
         if self.feature_groups is not None:
             groups = FeatureGroups.of_labels(self.feature_groups, features)
-            counts = groups.counts
-            estimator.set_params(feature_groups=groups.groups)
+            counts, about = groups.counts, replace(about, feature_groups=groups.groups)
         if not isinstance(self.sparsity, str):
             sparsity = check_sparsity(self.penalty, self.sparsity, *counts)
             if PENALTIES[self.penalty].counts_features:
                 sparsity = min(sparsity, counts[0] - counts[1])
+        X = features.select(values)
+        # Before z-scores are made: values may be too large for them.
         most = MOST_SAMPLES if self.max_samples is None else self.max_samples
-        samples = tuning_sample(X.shape[0], most, seed, estimator)
-        drawn, blocks = take_rows(samples, X, blocks)
+        (drawn,) = take_rows(tuning_sample(X.shape[0], most, seed, estimator), X)
         check_matrix(as_matrix(drawn), estimator.n_clusters, estimator.min_cluster_size)
-        whole = replace(ScaledData.standardise(X), feature_groups=estimator.feature_groups)
-        data = whole if samples is None else whole.take(samples)
-        fitted = np.arange(data.X.shape[0])
-        if self.trim:
-            # The test counts those set aside, as large a share of them as of the others.
-            aside = np.setdiff1d(np.arange(given.shape[0]), rows)[:: max(1, len(X) // len(fitted))]
-            data = data.append(ScaledData(features.select(given[aside])))
-            blocks = None if blocks is None else np.append(blocks, given_blocks[aside])
-        with grant_threads(self.n_jobs):
-            found = choose_fit(
-                estimator,
-                data,
-                choose=self.n_clusters == "auto",
-                screening=self.screening,
-                sparsity=sparsity,
-                selection=self.selection,
-                seed=seed,
-                blocks=blocks,
-                fitted=fitted,
-                progress=self._print_progress,
-            )
-            if samples is not None:
-                found = found.extend(estimator, whole.X, samples)
-            if sample_weight is not None:
-                found = found.refit(estimator, whole.X, found.fit.labels[0], sample_weight)
-        self._learn(features, found)
-        # Of each feature on its own scale; constant features have no weight.
-        self._scale = features.put_back(whole.scale, 1.0)
-        self._cluster_of = found.group
-
-        def average(labels, n_clusters):
-            centers = cluster_centers(X, labels, n_clusters)
-            if sample_weight is not None:
-                matrix = with_weights(as_matrix(X), sample_weight)
-                centers = describe_weighted(matrix, labels, n_clusters)[0].T + matrix.means
-            return features.put_back(centers.astype(X.dtype), features.constants)
-
-        self._fitted_centers = average(found.fit.labels[0], len(found.group))
-        self.cluster_centers_ = average(self.labels_, self.n_clusters_)
-        if sample_weight is None and self.min_cluster_size == 1:
+        data = replace(ScaledData.standardise(X), about=about)
+        asked = {"sparsity": sparsity, "seed": seed, "progress": self._print_progress}
+        found = find_clusters(self, data, **asked)
+        self._learn(found, data, features)
+        if about.weights is None and not self.trim and self.min_cluster_size == 1:
             # Samples between two centres are placed as `predict` rounds.
             self.labels_ = self._label(values)
-        self.coassociation_ = coassociation(found.partitions) if samples is None else None
 
     def _check_parameters(self) -> None:
         if isinstance(self.n_clusters, str):
@@ -402,24 +320,38 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             feature_groups=self.feature_groups,
         )
 
-    def _learn(self, features: VaryingFeatures, found: ChosenFit) -> None:
-        fit = found.fit.put_back(features)
-        self.labels_ = found.labels
-        self.feature_weights_, self.feature_scores_ = fit.weights[0], fit.scores[0]
-        self.objective_, self.n_iter_ = float(fit.objectives[0]), int(fit.n_iter[0])
-        self.search_, self.screening_ = fit.search, found.screening
-        self.n_clusters_ = found.n_clusters
-        bound = fit.sparsities[0]
-        self.sparsity_ = int(bound) if PENALTIES[self.penalty].counts_features else float(bound)
+    def _learn(self, found: ChosenFit, data: ScaledData, features: VaryingFeatures) -> None:
+        """Set what was found in the features that vary, whose z-scores `data` holds."""
+        counts_features = PENALTIES[self.penalty].counts_features
         varying = np.flatnonzero(features.varies)
-        self.signature_, *self.cluster_signatures_ = (
-            None if one.features is None else varying[one.features] for one in found.signatures
-        )
-        self.signature_agreement_, *of_clusters = (one.agreement for one in found.signatures)
-        self.cluster_signature_agreements_ = np.array(of_clusters)
+
+        def on_own_scale(centers: np.ndarray) -> np.ndarray:
+            centers = centers * data.scale + data.location
+            return features.put_back(centers.astype(data.X.dtype), features.constants)
+
+        def in_all(signature: np.ndarray | None) -> np.ndarray | None:
+            return None if signature is None else varying[signature]
+
+        self.labels_, self.left_out_labels_ = found.clustered, found.left_out
+        self.feature_weights_ = features.put_back(found.weights)
+        self.feature_scores_ = features.put_back(found.scores)
+        self.objective_, self.n_iter_ = found.objective, found.n_iter
+        self.search_, self.screening_ = "alternate", found.screening
+        self.n_clusters_ = len(found.centers)
+        self.sparsity_ = int(found.sparsity) if counts_features else found.sparsity
+        self.signature_ = in_all(found.signature)
+        self.signature_agreement_ = found.signature_agreement
+        self.cluster_signatures_ = [in_all(one) for one in found.cluster_signatures]
+        self.cluster_signature_agreements_ = found.cluster_agreements
         self.separation_, self.has_clusters_ = found.separation, found.has_clusters
-        self.search_results_, self.cluster_counts_ = found.table, found.counts
-        self.conclusion_ = found.sentence(varying)
+        self.search_results_, self.cluster_counts_ = found.candidates, found.counts
+        self.conclusion_ = found.conclusion
         self.sample_reproducibility_ = found.reproducibility
-        self.left_out_labels_ = found.left_out_labels
         self.selection_frequency_ = features.put_back(found.selection_frequency)
+        self.coassociation_ = None if found.partitions is None else coassociation(found.partitions)
+        self.cluster_centers_ = on_own_scale(found.centers)
+        centers, self._cluster_of = found.placing
+        self._fitted_centers = on_own_scale(centers)
+        scale = data.scale if found.scale is None else data.scale * found.scale
+        # Of each feature on its own scale; constant features have no weight.
+        self._scale = features.put_back(scale, 1.0)

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
+from sparsekm.cluster.description import Description
 from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from sparsekm.cluster.matrices.matrix import FeatureMatrix
-
-
-# What is known of samples besides their values.
-OF_SAMPLES = ("labels", "groups", "batch", "weights", "positions")
 
 
 @dataclass(frozen=True)
 class ScaledData:
-    """Features of n samples brought to one scale, that scale, and what else is known of them.
+    """Features of n samples brought to one scale, that scale, and a description of both.
 
-    The values as they came are ``X * scale + location``. The workflow's data sets have all of what
-    is known, see `sparsekm.io.normalised_file`, other data only their scale.
+    The values as they came are ``X * scale + location``.
     """
 
     # (n, p): z-scores or, sparse, divided by the standard deviations but not centred; a
@@ -37,16 +30,7 @@ class ScaledData:
     means: np.ndarray | None = None
     deviations: np.ndarray | None = None
     center: np.ndarray | None = None  # (p,), float64: to be subtracted from a sparse X
-    var: pd.DataFrame | None = None  # the table of features, p rows
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    labels: np.ndarray | None = None  # as `sparsekm.io.known_classes` describes them
-    groups: np.ndarray | None = None  # (n,), object array of str
-    batch: np.ndarray | None = None  # likewise
-    weights: np.ndarray | None = None  # (n,), float64
-    positions: np.ndarray | None = None  # (n, d), float64; of an age in millimetres
-    regions: pd.DataFrame | None = None  # of an age: the table of its classes
-    relevant: np.ndarray | None = None  # (p,), bool
-    feature_groups: np.ndarray | None = None  # (p,): names or numbers
+    about: Description = field(default_factory=Description)
 
     @property
     def scale(self) -> np.ndarray:
@@ -59,27 +43,16 @@ class ScaledData:
         is_centred = self.means is not None and self.center is None
         return self.means if is_centred else np.zeros(self.X.shape[1])
 
-    @cached_property
+    @property
     def unit_numbers(self) -> np.ndarray | None:
-        """The number of each feature's group, (p,), by first appearance; None without groups."""
-        if self.feature_groups is None:
-            return None
-        # Not at the top, for the same reason.
-        from sparsekm.metrics import label_codes
-
-        numbers = label_codes(self.feature_groups, "feature_groups")
-        return numbers if numbers.max() + 1 < len(numbers) else None
+        """The number of each feature's group, see `Description`."""
+        return self.about.unit_numbers
 
     @property
     def n_units(self) -> int:
         """How many features, or groups of them, there are to choose."""
         numbers = self.unit_numbers
         return self.X.shape[1] if numbers is None else int(numbers.max()) + 1
-
-    @property
-    def features(self) -> list[str]:
-        """The names of the features."""
-        return [str(name) for name in self.var.index]
 
     @cached_property
     def matrix(self) -> FeatureMatrix:
@@ -110,26 +83,32 @@ class ScaledData:
         scaled /= scale.astype(X.dtype)
         return cls(scaled, means, scale)
 
-    def take(self, samples: np.ndarray) -> ScaledData:
-        """Return some of the samples, or some repeatedly, on the same scale."""
-        known = {name: getattr(self, name) for name in ("X", *OF_SAMPLES)}
-        return replace(self, **{n: of[samples] for n, of in known.items() if of is not None})
-
-    def append(self, others: ScaledData) -> ScaledData:
-        """Return these samples and others, which are brought to the same scale."""
-        X: Any
+    def standardise_by(self, samples: np.ndarray) -> Self:
+        """Return all samples as z-scores by the moments of some, if they were z-scores before."""
+        if self.deviations is None:
+            return self
+        part = self.X[samples]
+        moved, spread = feature_means(part), feature_variances(part)
+        spread = np.sqrt(spread * (len(samples) / max(1, len(samples) - 1)))
+        spread[spread == 0] = 1.0
+        known: dict[str, Any] = {"deviations": self.deviations * spread}
         if isinstance(self.X, csr_array):
-            X = csr_array(vstack([self.X, others.X.multiply(others.scale / self.scale)]))
+            scaled: Any = csr_array(self.X.multiply(1 / spread))
+            if self.center is not None:
+                known["center"] = moved / spread
         else:
-            values = (others.X * others.scale + others.location - self.location) / self.scale
-            X = np.concatenate([self.X, values])
-        pairs = {name: (getattr(self, name), getattr(others, name)) for name in OF_SAMPLES}
-        known = {n: np.concatenate(of) for n, of in pairs.items() if of[0] is not None}
-        return replace(self, X=X.astype(self.X.dtype), **known)
+            scaled = (self.X - moved) / spread
+        if self.means is not None:
+            offset = 0 if self.center is None else self.center
+            known["means"] = self.means + self.deviations * (moved - offset)
+        return replace(self, X=scaled.astype(self.X.dtype), **known)
 
-    def select(self, features: np.ndarray) -> ScaledData:
+    def take(self, samples: np.ndarray) -> Self:
+        """Return some of the samples, or some repeatedly, on the same scale."""
+        return replace(self, X=self.X[samples], about=self.about.take(samples))
+
+    def select(self, features: np.ndarray) -> Self:
         """Return some of the features, given by a mask."""
-        of_features = ("means", "deviations", "center", "var", "relevant", "feature_groups")
-        known = {name: getattr(self, name) for name in of_features}
+        known = {name: getattr(self, name) for name in ("means", "deviations", "center")}
         chosen = {name: of[features] for name, of in known.items() if of is not None}
-        return replace(self, X=self.X[:, features], **chosen)
+        return replace(self, X=self.X[:, features], about=self.about.select(features), **chosen)

@@ -1,0 +1,90 @@
+"""What was found, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.scaled_data import ScaledData
+from sparsekm.tuning.separation import LEVEL, Leading
+from sparsekm.tuning.signatures import Signature
+
+# Clusters differ in the zeros of a feature if at most a third, or at least two thirds, are zero.
+FEW, MOST = 1 / 3, 2 / 3
+
+
+def describe_separation(
+    pairs: pd.DataFrame, n_clusters: int, could_tell: bool, where: str = ""
+) -> str:
+    """Say which clusters are separated, and `where`."""
+    apart = int((pairs["p_adjusted"] <= LEVEL).sum())
+    if not apart and not could_tell:
+        return "There are too few samples or groups to tell whether the clusters are separated"
+    if not apart:
+        return (
+            "No separate groups found: noise, a gradient or overlapping groups can look like "
+            f"this, and the {n_clusters} clusters are a division of the samples"
+        )
+    found = f"{apart} of {len(pairs)} pairs of neighbouring clusters are clearly separated"
+    if apart == len(pairs):
+        found = "Both" if n_clusters == 2 else f"All {n_clusters}"
+        found = f"{found} clusters are clearly separated"
+    return found + where
+
+
+def describe_leading(
+    data: ScaledData, labels: np.ndarray, leading: Sequence[Leading], is_one_feature: bool
+) -> str:
+    """Say in which features clusters are separated, if it is one alone or in their zeros."""
+    in_zeros = _are_of_zeros(data, labels, leading)
+    if not leading or not (in_zeros or is_one_feature):
+        return ""
+    features = sorted({one.feature for one in leading})
+    names = data.about.features
+    named = ", ".join(str(j if names is None else names[j]) for j in features)
+    where = "the zeros of feature" if in_zeros else "feature"
+    where += "s" * (len(features) > 1)
+    if not is_one_feature:
+        return f", in {where} such as {named}"
+    alike = len(np.unique(np.concatenate([one.alike for one in leading])))
+    more = f" (with {alike - len(features)} correlated)" * (alike > len(features))
+    return f", but in {where} {named} alone{more}"
+
+
+def _are_of_zeros(data: ScaledData, labels: np.ndarray, leading: Sequence[Leading]) -> bool:
+    """Say whether separated clusters differ in their shares of zeros of the leading features."""
+    for one in leading:
+        column = as_dense(data.X[:, [one.feature]])[:, 0].astype(np.float64)
+        scale, location = data.scale[one.feature], data.location[one.feature]
+        is_zero = np.abs(column * scale + location) <= 1e-6 * scale
+        shares = sorted(is_zero[labels == k].mean() for k in one.pair)
+        if shares[0] > FEW or shares[1] < MOST:
+            return False
+    return bool(leading)
+
+
+def describe_counts(counts: pd.DataFrame) -> str:
+    """Say how a number of clusters was chosen."""
+    chosen, numbers = counts[counts["chosen"]].iloc[0], counts["n_clusters"]
+    tried = f"{numbers.min()} to {numbers.max()} clusters were tried"
+    if len(numbers) == 1:
+        tried = f"Only {numbers.iloc[0]} clusters were tried"
+    if chosen["n_groups"] > 1:
+        return f"{tried}: {chosen['n_groups']} groups are clearly separated"
+    shown = f"{chosen['n_clusters']} clusters are the most reproducible"
+    return f"{tried}: no group is separated from all others, and {shown}"
+
+
+def describe_features(signature: Signature, weights: np.ndarray) -> str:
+    """Say how many features have weight, and how few reproduce the clusters."""
+    few = "No small set of features reproduces the clusters"
+    if signature.features is not None:
+        n_few = f"{len(signature.features):,}"
+        few = f"The signature of {n_few} puts left-out samples into the same clusters"
+    return (
+        f"{few} (adjusted Rand index {signature.agreement:.2f}). "
+        f"{np.count_nonzero(weights):,} of {len(weights):,} features have weight"
+    )

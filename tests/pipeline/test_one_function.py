@@ -1,0 +1,104 @@
+"""The estimator, the AnnData function and the workflow find the same, whatever is asked for."""
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+from written_files import save_matrix
+
+import sparsekm
+from sparsekm import SparseKMeans
+from sparsekm.pipeline.problem import define_problem
+from sparsekm.pipeline.provenance import derive_seed
+from sparsekm.tuning.chosen_fit import ChosenNumber, find_clusters
+
+pytestmark = pytest.mark.usefixtures("one_repeat")
+N, P = 90, 40
+KIND = np.arange(N) % 3
+RNG = np.random.default_rng(4)
+WEIGHTS = np.where(np.arange(N) < 4, 0.0, RNG.uniform(0.5, 3, N))
+DONORS = np.array([f"donor {number}" for number in RNG.integers(0, 15, N)])
+GENE_GROUPS = np.array([f"module {j // 4}" for j in range(P)])
+OPTIONS = {
+    "nothing": {},
+    "a number that is chosen": {"n_clusters": "auto"},
+    "l1": {"penalty": "l1"},
+    "weights": {"weights": WEIGHTS},
+    "weights and a number that is chosen": {"weights": WEIGHTS, "n_clusters": "auto"},
+    "trim": {"trim": 0.1},
+    "trim and a number that is chosen": {"trim": 0.1, "n_clusters": "auto"},
+    "donors": {"groups": DONORS},
+    "donors and weights": {"groups": DONORS, "weights": WEIGHTS},
+    "groups of features": {"feature_groups": GENE_GROUPS},
+    "some samples": {"max_samples": 60},
+    "the signature": {"selection": "signature"},
+}
+
+
+@pytest.fixture(name="X", scope="module")
+def matrix():
+    X = RNG.normal(size=(N, P))
+    X[:, :8] += 3.0 * (np.arange(8) % 3 == KIND[:, None])
+    X[:3] *= 4
+    return X * RNG.uniform(0.5, 4, P) + RNG.normal(size=P)
+
+
+@pytest.fixture(name="find")
+def find_in_workflow(tmp_path):
+    """Find clusters as the rules choose_cluster_count and find_consensus do."""
+
+    def find(X, n_clusters=3, *, weights=None, groups=None, feature_groups=None, **search):
+        mean, deviation = X.mean(axis=0), X.std(axis=0, ddof=1)
+        Z = ((X - mean) / deviation).astype(np.float32)
+        known = {"mean": mean, "deviation": deviation, "group": feature_groups}
+        var = {name: value for name, value in known.items() if value is not None}
+        obs = {"weight": weights, "group": groups}
+        obs = {name: value for name, value in obs.items() if value is not None}
+        file = save_matrix(tmp_path / "normalised.h5ad", Z, obs, var, {"source": "matrix"})
+
+        def pose(k):
+            asked = {"n_clusters": k, "search": search, "grid": {}, "seed": 1}
+            most = search.get("max_samples")
+            return define_problem(file, "own", "sparse", **asked, max_samples=most, code_digest="")
+
+        if n_clusters != "auto":
+            problem = pose(n_clusters)
+            return find_clusters(problem.settings, problem.whole)
+        problem = pose(2)
+        number = ChosenNumber.of(find_clusters(problem.auto, problem.whole).counts)
+        return find_clusters(problem.auto, problem.whole, number=number)
+
+    return find
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_the_estimator_and_the_rules_find_the_same(X, find, options):
+    found = find(X, **options)
+    given = {"n_clusters": 3, **options}
+    known = {name: given.pop(name, None) for name in ("weights", "groups")}
+    estimator = SparseKMeans(**given, random_state=derive_seed(1, "own"))
+    estimator.fit(X, groups=known["groups"], sample_weight=known["weights"])
+    np.testing.assert_array_equal(found.clustered, estimator.labels_)
+    np.testing.assert_allclose(found.weights, estimator.feature_weights_, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(found.scores, estimator.feature_scores_, rtol=1e-3, atol=1e-3)
+    np.testing.assert_array_equal(found.left_out, estimator.left_out_labels_)
+    assert found.conclusion.split(", but in")[0] == estimator.conclusion_.split(", but in")[0]
+    np.testing.assert_allclose(found.separation["p"], estimator.separation_["p"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_the_estimator_and_the_function_for_anndata_find_the_same(X, options):
+    given = {"n_clusters": 3, **options}
+    known = {name: given.pop(name, None) for name in ("weights", "groups")}
+    estimator = SparseKMeans(**given, random_state=0)
+    estimator.fit(X, groups=known["groups"], sample_weight=known["weights"])
+    given["n_clusters"] = None if given["n_clusters"] == "auto" else 3
+    obs = pd.DataFrame({name: of for name, of in known.items() if of is not None}, range(N))
+    adata = anndata.AnnData(X, obs.set_axis(map(str, range(N))))
+    keys = {"weights": "weights_key", "groups": "groups"}
+    columns = {keys[name]: name for name in obs}
+    sparsekm.tl.sparse_kmeans(adata, **given, **columns, random_state=0)
+    labels = adata.obs["sparse_kmeans"].cat.codes.to_numpy()
+    np.testing.assert_array_equal(labels, estimator.labels_)
+    np.testing.assert_array_equal(adata.var["sparse_kmeans_weight"], estimator.feature_weights_)
+    assert adata.uns["sparse_kmeans"]["conclusion"] == estimator.conclusion_
