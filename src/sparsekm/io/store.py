@@ -250,6 +250,11 @@ class TunedFit:
         """The labels, (n,), -1 for samples that were set aside."""
         return self.labels if self.trimmed is None else np.where(self.trimmed, -1, self.labels)
 
+    @property
+    def placing(self) -> tuple[np.ndarray, np.ndarray]:
+        """The centres (m, p) that `predict` puts samples to, and the cluster of each (m,)."""
+        return self.centers, np.arange(len(self.centers))
+
 
 def write_fit(file: str | Path, fit: TunedFit) -> None:
     """Write a fit atomically; its sparsity and objective are attributes."""
