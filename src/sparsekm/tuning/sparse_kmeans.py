@@ -216,7 +216,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             they are left out as a whole, and count once.
         batch : array-like of shape (n_samples,), default=None
             The batch of each sample. X is fitted as given, and again centred within batches; the
-            two answers are compared, with a UserWarning if a cluster is a batch or if they agree
+            two answers are compared, with a UserWarning if clusters coincide with batches or they agree
             with an adjusted Rand index below 0.8. Where batches hold different classes, centring
             moves the classes.
         sample_weight : array-like of shape (n_samples,), default=None
