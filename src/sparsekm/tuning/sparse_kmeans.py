@@ -216,9 +216,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             they are left out as a whole, and count once.
         batch : array-like of shape (n_samples,), default=None
             The batch of each sample. X is fitted as given, and again centred within batches; the
-            two answers are compared, with a UserWarning if clusters coincide with batches or they agree
-            with an adjusted Rand index below 0.8. Where batches hold different classes, centring
-            moves the classes.
+            two answers are compared, with a UserWarning if clusters coincide with batches or if the
+            answers agree with an adjusted Rand index below 0.8. Where batches hold different
+            classes, centring moves the classes.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts in the last run of Algorithm 1, in its scores and in the
             centres: one of weight two as if it were given twice. Scales, folds and tests count
