@@ -12,6 +12,7 @@ from pathlib import Path
 NAMES = [
     "few_samples",
     "ablation",
+    "batches",
     "many_samples",
     "larger_than_memory",
     "million",

@@ -10,7 +10,7 @@ def main(snakemake, progress):
 
     import numpy as np
 
-    from sparsekm.cluster.batches import centre_batches
+    from sparsekm.cluster.batches import centre_batches, check_batch, conclude, count_batches
     from sparsekm.io.store import write_fit
     from sparsekm.io.tables import CANDIDATES, SEPARATION
     from sparsekm.tuning.chosen_fit import find_clusters
@@ -23,7 +23,9 @@ def main(snakemake, progress):
     if problem.whole.about.batch is not None:
         centred = find_clusters(settings, centre_batches(problem.whole), **asked)
         same = match_clusters(found.labels, centred.labels, np.arange(len(found.labels)))
-        found = replace(found, batch_centred=same.astype(np.int32))
+        codes, _ = check_batch(problem.whole.about.batch, problem.whole.X)
+        said = conclude(found.conclusion, count_batches(found.clustered, codes))
+        found = replace(found, batch_centred=same.astype(np.int32), conclusion=said)
     CANDIDATES.write(output.candidates, found.candidates)
     SEPARATION.write(output.separation, found.separation)
     write_fit(output.fit, replace(found, attributes=problem.attributes))

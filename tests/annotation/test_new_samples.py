@@ -11,10 +11,11 @@ from sound_files import ATTRIBUTES
 from written_files import save_fit
 
 from sparsekm import SparseKMeans
-from sparsekm.annotation.new_samples import LEAST_SHARE, PREDICTED
+from sparsekm.annotation.new_samples import PREDICTED
 from sparsekm.command import main as command
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.readers.reader import read_matrix
+from sparsekm.io.store import TunedFit
 from sparsekm.pipeline.normalisation import normalise
 from sparsekm.tl import predict_clusters
 
@@ -144,24 +145,117 @@ def test_own_scaling_undoes_another_unit_and_says_so(run, frame):
     assert any("deviations of these samples" in line for line in found.attrs["said"])
 
 
-def test_lacking_features_and_missing_values_are_left_out_and_named(run, frame):
-    found = predict_clusters(run, frame.drop(columns=["b"]))
-    assert found["cluster"].tolist() == [0] * 20 + [1] * 20
-    assert not found["none_of_them"].any()
-    assert found.attrs["said"][0] == "3 of the 4 features kept are in the table; it lacks [b]"
+def test_missing_values_of_a_sample_are_left_out_of_its_distances(run):
     new = pd.DataFrame([[0, np.nan, np.nan, 0], [np.nan, np.nan, np.nan, 9]], columns=list("abcd"))
     found = predict_clusters(run, new)
     assert found["cluster"][0] == 0
     assert found.loc[1, ["cluster", "distance", "margin"]].isna().all()
     assert found["none_of_them"].tolist() == [False, True]
+    # All of the samples may be unknown.
+    assert predict_clusters(run, new[1:])["cluster"].isna().all()
 
 
-def test_the_signature_is_compared_where_there_is_one(tmp_path, frame):
-    labels = [0] * 20 + [1] * 20
-    run = write_run(tmp_path / "run", frame, labels, [1, 1, 1, 1, 0, 0], signature=[1, 3])
-    found = predict_clusters(run, frame[["b", "d"]])
-    assert found["cluster"].tolist() == labels
-    assert found.attrs["said"][0] == "2 of the 2 features of the signature are in the table"
+@pytest.mark.usefixtures("one_repeat")
+@pytest.mark.parametrize("penalty", ["l0", "l1"])
+@pytest.mark.parametrize("kind", ["overlapping", "counts"])
+def test_predict_the_command_and_tl_place_training_samples_alike(tmp_path, penalty, kind):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(120, 40))
+    X[:, :12] += 1.3 * (np.repeat([0, 1, 2], 40)[:, np.newaxis] == np.arange(12) % 3)
+    if kind == "counts":
+        X = rng.poisson(np.exp(X + 1)).astype(float)
+    frame = pd.DataFrame(X, [f"s{i}" for i in range(120)], [f"g{j}" for j in range(40)])
+    fit = SparseKMeans(3, penalty=penalty, random_state=0).fit(X)
+    # Two features alone would place samples elsewhere.
+    run = write_run(tmp_path / "run", frame, fit.labels_, fit.feature_weights_, signature=[0, 1])
+    expected = fit.predict(X).tolist()
+    assert predict_clusters(run, frame)["cluster"].tolist() == expected
+    output = ["--output", str(tmp_path / "found.csv"), "--quiet"]
+    assert command.main(["predict", str(run), str(run / "own.csv"), *output]) == 0
+    assert PREDICTED.read(tmp_path / "found.csv")["cluster"].tolist() == expected
+
+
+def test_samples_go_to_the_cluster_of_the_nearest_of_its_centres(tmp_path, frame, monkeypatch):
+    frame.iloc[:10, :4] -= 9
+    run = write_run(tmp_path / "run", frame, np.repeat([0, 1], 20), [1, 1, 1, 1, 0, 0])
+    Z = ((frame - frame.mean()) / frame.std()).to_numpy()
+    centers = np.array([Z[:10].mean(axis=0), Z[20:].mean(axis=0), Z[10:20].mean(axis=0)])
+    placing = property(lambda fit: (centers, np.array([0, 1, 0])))
+    monkeypatch.setattr(TunedFit, "placing", placing)
+    # -4.5 is the mean of the first cluster, and far from the samples that make it.
+    levels = np.array([-9, -4.5, 0, 4, 9])
+    found = predict_clusters(
+        run, pd.DataFrame(levels[:, np.newaxis] + np.zeros(4), columns=[*"abcd"])
+    )
+    assert found["cluster"].tolist() == [0, 0, 0, 0, 1]
+    assert found["none_of_them"].tolist() == [False, True, False, True, False]
+    # Beside the second-nearest cluster, not the other centre of the same.
+    assert found["margin"][1] > 0.6
+    assert not predict_clusters(run, frame)["none_of_them"].any()
+
+
+@pytest.fixture
+def wide(tmp_path, seed):
+    """Give 20 features that have weight and 5 that have none, and a run with a signature or not."""
+    X = np.random.default_rng(seed).normal(size=(40, 25))
+    X[20:, :20] += 3
+    table = pd.DataFrame(X, columns=[f"g{j}" for j in range(25)])
+
+    def make_run(signature=None):
+        labels, weights = np.repeat([0, 1], 20), np.repeat([1, 0], [20, 5])
+        return write_run(tmp_path / "wide", table, labels, weights, signature)
+
+    return table, make_run
+
+
+def test_features_with_95_percent_of_the_weight_place_samples_and_with_less_the_signature(wide):
+    table, make_run = wide
+    run = make_run(signature=[3, 7])
+    found = predict_clusters(run, table.drop(columns=["g3"]))
+    assert found.attrs["said"][0] == (
+        "19 of the 20 features that have weight are in the table (95.00% of the weight); it lacks "
+        "[g3]. Samples are placed by these, as predict does"
+    )
+    Z = ((table - table.mean()) / table.std()).drop(columns=["g3"]).to_numpy()[:, :19]
+    distance = np.sqrt(np.mean((Z[:20] - Z[:20].mean(axis=0)) ** 2, axis=1))
+    np.testing.assert_allclose(found["distance"][:20], distance, rtol=1e-5)
+    assert found["cluster"].tolist() == [0] * 20 + [1] * 20
+
+    found = predict_clusters(run, table.drop(columns=["g4", "g5"]))
+    assert found.attrs["said"][0] == (
+        "18 of the 20 features that have weight are in the table (90.00% of the weight); it lacks "
+        "[g4, g5]. Samples are placed by the signature (2)"
+    )
+    Z = ((table - table.mean()) / table.std())[["g3", "g7"]].to_numpy()
+    centers = np.array([Z[:20].mean(axis=0), Z[20:].mean(axis=0)])
+    distances = np.sqrt(np.mean((Z[:, np.newaxis] - centers) ** 2, axis=2))
+    assert found["cluster"].tolist() == distances.argmin(axis=1).tolist()
+    np.testing.assert_allclose(found["distance"], distances.min(axis=1), rtol=1e-5)
+    # The signature alone is enough; what else the table has is of no matter.
+    pd.testing.assert_frame_equal(predict_clusters(run, table[["g7", "g3"]]), found)
+
+
+def test_the_share_is_of_the_weight_not_of_the_features(tmp_path, frame):
+    weights = [0.94, 0.03, 0.02, 0.01, 0, 0]
+    run = write_run(tmp_path / "run", frame, np.repeat([0, 1], 20), weights)
+    assert predict_clusters(run, frame[["a", "c"]])["cluster"].tolist() == [0] * 20 + [1] * 20
+    assert "(95.00% of the weight)" not in refusal(run, frame[["b", "c", "d"]])
+
+
+def test_a_table_with_less_weight_and_a_part_of_the_signature_is_refused_with_the_rule(wide):
+    table, make_run = wide
+    said = refusal(make_run(signature=[3, 7]), table.drop(columns=["g3", "g4"]))
+    assert said == (
+        "18 of the 20 features that have weight are in the table (90.00% of the weight); it lacks "
+        "[g3, g4], while its own features begin with [g0, g1, g2, g5, g6, g7, g8, g9, g10, g11, "
+        "...]: it should have 95% of the weight, or the whole signature, of which it lacks [g3]."
+    )
+
+
+def test_without_a_signature_there_is_no_second_way(wide):
+    table, make_run = wide
+    said = refusal(make_run(), table.drop(columns=["g3", "g4"]))
+    assert said.endswith("should have 95% of the weight, since the run has no signature.")
 
 
 def refusal(*arguments, **options):
@@ -172,8 +266,8 @@ def refusal(*arguments, **options):
 
 def test_what_cannot_be_done_is_refused_by_name(tmp_path, run, frame):
     said = refusal(run, frame[["a", "e"]])
-    assert "1 of the 4 features kept are in the table; it lacks [b, c, d]. Those that it" in said
-    assert f"at least {LEAST_SHARE:.0%}" in said
+    assert "1 of the 4 features that have weight are in the table (25.00% of the weight)" in said
+    assert "it lacks [b, c, d], while its own features begin with [a, e]" in said
     frame.T.to_csv(tmp_path / "turned.csv")
     assert "Set transpose: true" in refusal(run, tmp_path / "turned.csv", transpose=False)
     assert "scaling='z' should be one of ['run', 'own']" in refusal(run, frame, scaling="z")
@@ -190,7 +284,7 @@ def test_the_command_does_the_same_overwriting_nothing(tmp_path, run, frame, cap
     assert command.main(["predict", "run", "new.csv", "--output", "out/found.csv"]) == 0
     told = capsys.readouterr().out
     assert "new.csv: 30 samples x 6 features" in told
-    assert "4 of the 4 features kept are in the table" in told
+    assert "4 of the 4 features that have weight are in the table. Samples are placed by" in told
     assert "cluster 0: 15, cluster 1: 15, none of them: 0" in told
     assert told.endswith("Clusters: out/found.csv\n")
     found = PREDICTED.read("out/found.csv")

@@ -9,7 +9,13 @@ from scipy.sparse import csr_array
 from small_estimators import weighing_estimators
 
 from sparsekm import KMeans, StreamedMatrix, classification_error_rate
-from sparsekm.cluster.batches import centre_within, clusters_of_batches
+from sparsekm.cluster.batches import (
+    COINCIDE,
+    association,
+    centre_within,
+    clusters_of_batches,
+    describe_association,
+)
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
 CLASSES = np.tile([0, 1], 20)
@@ -33,31 +39,88 @@ def test_centring_gives_every_batch_the_means_of_all():
     assert centre_within(X.astype(np.float32), np.array([0, 0, 1, 1])).dtype == np.float32
 
 
+def test_the_association_is_that_of_hand_worked_tables():
+    # Four cells of (8 - 5)^2 / 5 make 7.2, which is .36 of n = 20, less 1 / 19 by chance; of the
+    # length less 1 of each axis, 1 - 1 / 19 is left.
+    assert association(np.array([[8, 2], [2, 8]])) == pytest.approx(
+        np.sqrt((0.36 - 1 / 19) * 19 / 18)
+    )
+    # Four cells of 5^2 / 5 are 20 of n = 30, less 2 / 29 by chance.
+    assert association(np.array([[10, 0], [5, 5], [0, 10]])) == pytest.approx(
+        np.sqrt((2 / 3 - 2 / 29) / (1 - 1 / 29))
+    )
+    assert association(np.diag([4, 5, 6])) == pytest.approx(1)
+    # Empty clusters and batches do not count, nor does what is all there is.
+    assert association(np.array([[4, 0, 0], [0, 0, 0], [0, 0, 7]])) == pytest.approx(1)
+    assert association(np.array([[3, 4], [0, 0]])) == 0
+    assert association(np.eye(4, dtype=int)) == 0
+
+
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
-        ([[10, 0], [0, 10]], [(0, 0), (1, 1)]),
+        ([[10, 0], [0, 10]], [0, 1]),
         ([[5, 5], [5, 5]], []),
         # Both halves of a batch are of it.
-        ([[10, 0], [10, 0], [0, 20]], [(0, 0), (1, 0), (2, 1)]),
+        ([[10, 0], [10, 0], [0, 20]], [0, 1, 2]),
+        # One of two batches, or three thirds of each.
+        ([[10, 10, 0, 0], [0, 0, 10, 10]], [0, 1]),
+        ([[10, 0]] * 3 + [[0, 10]] * 3, [0, 1, 2, 3, 4, 5]),
+        # Only the first is, although the table of all is associated, with a V of .68.
+        ([[20, 0, 0]] + [[0, 10, 10]] * 5, [0]),
         # Nearly all samples are of the first batch, in any cluster.
         ([[95, 0], [85, 20]], []),
-        # A pair may be of one batch by chance, of ten batches it hardly is.
+        # A few may be of one batch by chance, or of a batch of few, if there are other clusters.
         ([[2, 0], [18, 20]], []),
-        ([[2] + [0] * 14, [1] + [3] * 14], [(0, 0)]),
+        ([[4] + [0] * 4] + [[1, 9, 9, 9, 9]] * 3, []),
+        ([[5] + [0] * 4] + [[1, 9, 9, 9, 9]] * 3, [0]),
     ],
 )
-def test_a_cluster_is_a_batch_if_nearly_all_of_it_and_less_of_the_rest_is(counts, expected):
+def test_clusters_coincide_with_batches_if_each_or_if_all_of_them_are_associated(counts, expected):
     assert clusters_of_batches(np.array(counts)) == expected
+
+
+def test_what_coincides_is_said_with_the_strength():
+    nearly = [[18, 2], [2, 18]]
+    assert describe_association(np.array(nearly)) == (
+        "clusters and batches coincide and cannot be told apart (bias-corrected Cramér's V 0.79)"
+    )
+    assert describe_association(np.array([[20, 0, 0]] + [[0, 10, 10]] * 5)) == (
+        "cluster 0 coincides with batches and cannot be told from them "
+        "(bias-corrected Cramér's V 0.68)"
+    )
+    assert describe_association(np.full((2, 2), 10)) == ""
+
+
+@pytest.mark.parametrize("n_batches", [2, 3, 5])
+@pytest.mark.parametrize("n_samples", [40, 300])
+def test_independent_batches_hardly_ever_coincide_and_nearly_equal_ones_do(n_samples, n_batches):
+    rng = np.random.default_rng([n_samples, n_batches])
+    shares = np.r_[0.5, np.full(n_batches - 1, 0.5 / (n_batches - 1))]
+
+    def associate(batches):
+        counts = np.zeros((n_batches, n_batches), int)
+        np.add.at(counts, (classes, batches), 1)
+        return association(counts)
+
+    alike, apart = [], []
+    for _ in range(300):
+        classes = rng.choice(n_batches, n_samples, p=shares)
+        apart.append(associate(rng.choice(n_batches, n_samples, p=shares)))
+        other = (classes + rng.integers(1, n_batches, n_samples)) % n_batches
+        alike.append(associate(np.where(rng.random(n_samples) < 0.1, other, classes)))
+    assert np.mean(np.array(apart) >= COINCIDE) < 0.01
+    assert np.mean(np.array(alike) >= COINCIDE) > 0.95
 
 
 @EVERY
 def test_an_effect_of_batches_is_seen_and_centring_removes_it(name):
     X = draw(effect=12)
-    with pytest.warns(UserWarning, match="batch") as said:
+    with pytest.warns(UserWarning, match="batches") as said:
         found = ESTIMATORS[name].fit(X, batch=BATCHES)
     text = str(said[0].message)
-    assert "is a batch: 20 of its 20 samples are of batch 'monday'" in text
+    assert "clusters and batches coincide and cannot be told apart" in text
+    assert "Cramér's V 1.00" in text
     assert "adjusted Rand index of -0.0" in text
     assert "centring moves the classes" in text
     assert classification_error_rate(found.labels_, BATCHES) == 0

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, hstack
 from scipy.stats import chi2_contingency, false_discovery_control, kruskal
-from scipy.stats.contingency import association
 
 from sparsekm.annotation.gene_table import rank_scores
+from sparsekm.cluster.batches import association
 from sparsekm.io.known_classes import distinct_classes, is_known
 from sparsekm.io.normalised_file import Source, row_blocks
 from sparsekm.io.store import TunedFit
@@ -184,8 +184,6 @@ def tabulate_clusters(
     return table
 
 
-STRONG = 0.5
-"""Cramer's V above which a column and the clusters are nearly the same."""
 CATEGORY_EFFECT = "V"
 
 
@@ -193,7 +191,7 @@ def associate(labels: np.ndarray, annotations: Mapping[str, pd.Series]) -> pd.Da
     """Test for each annotation (n_samples,) whether it differs between clusters.
 
     Numbers are compared by the test of Kruskal and Wallis, with epsilon squared as effect size;
-    categories by the chi-square test, with Cramer's V. Missing values are left out. The largest
+    categories by the chi-square test, with `association`. Missing values are left out. The largest
     effect is first; q is the false discovery rate over the columns.
     """
     rows = [_associate_one(str(name), labels, values) for name, values in annotations.items()]
@@ -216,5 +214,5 @@ def _associate_one(name: str, labels: np.ndarray, values: pd.Series) -> tuple:
         else:
             table = pd.crosstab(labels, values.astype(str).to_numpy()).to_numpy()
             p = chi2_contingency(table, correction=False).pvalue
-            effect = association(table, method="cramer")
+            effect = association(table)
     return name, test, len(values), float(effect), about, float(p)

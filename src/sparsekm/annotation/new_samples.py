@@ -1,8 +1,9 @@
 """New samples put to the clusters of a run, or to none of them.
 
-The distance of a sample from a cluster is the root of the weighted mean, over the features of the
-run that are known of it, of its squared differences from the centre, in the units of the run
-(z-scores, as a rule). Features that a table lacks are left out for the samples of the run as well.
+They are placed as `SparseKMeans.predict` does, by the features that have weight, if a table has
+nearly all of these, or else by the signature. The distance of a sample from a centre is the root of
+the weighted mean, over the features known of it, of its squared differences, in the units of the
+run (z-scores, as a rule). Features that a table lacks are left out for the samples of the run, too.
 """
 
 from __future__ import annotations
@@ -19,21 +20,24 @@ from scipy.stats import gamma
 
 from sparsekm.annotation.gene_table import primary_method
 from sparsekm.cluster.matrices.dense_parts import as_dense
-from sparsekm.cluster.matrices.scaled_data import ScaledData
+from sparsekm.cluster.reading import label_observed
+from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.io.input_error import InputError
-from sparsekm.io.normalised_file import read_normalised, row_blocks
+from sparsekm.io.normalised_file import NormalisedData, read_normalised, row_blocks
 from sparsekm.io.readers.messages import shown
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.io.store import TunedFit, read_fit
+from sparsekm.io.store import read_fit
 from sparsekm.io.tables import TABLES
 from sparsekm.pipeline.scales import log_counts, log_values
 
 SCALINGS = ("run", "own")
-LEAST_SHARE = 0.5
-"""The least share of the weight of the run's features that a table, and a sample, should have."""
+LEAST_WEIGHT = 0.95
+"""The least share of the weight that the features of a table have, to be placed by the weights."""
+LEAST_KNOWN = 0.5
+"""The least share of the weight of these features that is known of a sample."""
 NEARLY_ALL = 0.99
-"""The share of a cluster's own samples that are nearer to it than its limit."""
+"""The share of a centre's own samples that are nearer to it than its limit."""
 # Settings that hold for another table of the same kind; it may lack the columns that some name.
 _TAKEN_OVER = ("transpose", "decimal", "layer", "missing_values", "duplicates")
 _NAMING = ("samples", "ignore", "keep")
@@ -44,14 +48,75 @@ PREDICTED = TABLES["predicted.csv"]
 
 
 @dataclass(frozen=True)
-class KnownClusters:
-    """The K clusters of a run, and the s features that tell them apart."""
+class Placement:
+    """The m centres that samples are put to, in the s features by which they are compared."""
 
-    kind: str  # what the features are: "features of the signature" or "features kept"
-    places: np.ndarray  # (s,): where they are among all
+    features: np.ndarray  # (s,): where they are among those of the run
     weights: np.ndarray  # (s,)
-    fit: TunedFit
-    data: ScaledData  # the samples of the run
+    centers: np.ndarray  # (m, s)
+    cluster_of: np.ndarray  # (m,): several centres where clusters were joined
+
+    def measure(self, Z: np.ndarray) -> np.ndarray:
+        """Return the distances of samples (n, s) from the centres: (n, m), NaN if unknown."""
+        known = np.isfinite(Z)
+        weight, Z = known @ self.weights, np.where(known, Z, 0)
+        squares = [np.square(Z - known * center) @ self.weights for center in self.centers]
+        enough = weight >= LEAST_KNOWN * self.weights.sum()
+        return np.sqrt(np.transpose(squares) / np.where(enough, weight, np.nan)[:, np.newaxis])
+
+    def decide(self, Z: np.ndarray, limits: np.ndarray) -> pd.DataFrame:
+        """Tabulate the clusters of samples (n, s), as `PREDICTED`; `limits` are of the centres."""
+        distances = self.measure(Z)
+        known = np.isfinite(distances[:, 0])
+        nearest, shift = np.zeros(len(Z), int), self.centers.mean(axis=0)
+        # Not by the distances: `predict` rounds otherwise, and this should say the same.
+        centers = (self.centers - shift).T
+        nearest[known] = label_observed(Z[known], self.weights, shift, centers)
+        cluster, first = self.cluster_of[nearest], distances[np.arange(len(Z)), nearest]
+        others = np.where(self.cluster_of == cluster[:, np.newaxis], np.inf, distances).min(axis=1)
+        # A sample may be on two centres at once.
+        ratio = np.divide(first, others, out=np.ones_like(first), where=others != 0)
+        found = {
+            "cluster": pd.Series(cluster, dtype="Int64").mask(~known),
+            "distance": first,
+            "margin": np.maximum(1 - ratio, 0),
+        }
+        return pd.DataFrame(found).assign(none_of_them=~known | (first > limits[nearest]))
+
+    def limits(self, file: Path, labels: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the limit of distance of every centre (m,), and the share of samples at home.
+
+        These are from the samples of the run, in its `file`, and their clusters, -1 for none. Each
+        counts for the nearest centre of its cluster. Distances are those from the centre of all
+        others there, which is n / (n - 1) times as far away. The limit is their quantile or, if it
+        is larger, that of a gamma distribution of squares with the mean of the centre and the
+        relative spread of all: of a few samples, the largest is too near. At home are samples whose
+        nearest centre is of their cluster.
+        """
+        found = [self.measure(Z) for _, Z in row_blocks(file, self.features)]
+        distances, labels = np.concatenate(found)[labels >= 0], labels[labels >= 0]
+        at_home = float(np.mean(self.cluster_of[distances.argmin(axis=1)] == labels))
+        within = np.where(self.cluster_of == labels[:, np.newaxis], distances, np.inf)
+        center, own = within.argmin(axis=1), within.min(axis=1)
+        sizes = np.bincount(center, minlength=len(self.centers))
+        # A sample alone has no distance from others.
+        used = np.flatnonzero(sizes[center] > 1)
+        own, center = own[used], center[used]
+        squares = pd.Series((own * sizes[center] / (sizes[center] - 1)) ** 2).groupby(center)
+        ratios = squares.obj / squares.transform("mean")
+        with np.errstate(divide="ignore"):
+            shape = (len(used) - squares.ngroups) / np.square(ratios - 1).sum()
+        usual = squares.mean() * gamma.ppf(NEARLY_ALL, shape, scale=1 / shape)
+        limits = np.sqrt(np.fmax(squares.quantile(NEARLY_ALL, interpolation="higher"), usual))
+        return limits.reindex(range(len(sizes)), fill_value=limits.max()).to_numpy(), at_home
+
+
+@dataclass(frozen=True)
+class KnownClusters:
+    """The clusters of a run, and what tells them apart."""
+
+    fit: ChosenFit
+    data: NormalisedData  # the samples of the run, without their values
     file: Path  # that of the data
 
     @classmethod
@@ -71,51 +136,57 @@ class KnownClusters:
         method = _one_of("method", method or primary_method(methods), methods)
         fit = read_fit(Path(run, "results", dataset, method, "tuned.h5"))
         file = Path(run, "data", dataset, "normalised.h5ad")
-        data, few = read_normalised(file, most_bytes=0), fit.signature
+        data = read_normalised(file, most_bytes=0)
         if data.provenance.get("source") != "matrix":
             raise InputError(f"dataset={dataset!r} should be a table, not an age of the atlas.")
         if data.X.shape != (len(fit.labels), len(fit.weights)):
             raise InputError(f"{file}: results/{dataset} was made of another one: run again.")
-        if few is not None:
-            return cls("features of the signature", few, np.ones(len(few)), fit, data, file)
-        used = np.flatnonzero(fit.weights)
-        return cls("features kept", used, fit.weights[used], fit, data, file)
+        return cls(fit, data, file)
 
-    def measure(self, Z: np.ndarray) -> np.ndarray:
-        """Return the distances of samples (m, s) from the centres: (m, K), NaN if unknown."""
-        known = np.isfinite(Z)
-        weight, Z = known @ self.weights, np.where(known, Z, 0)
-        centers = self.fit.centers[:, self.places]
-        squares = [np.square(Z - known * center) @ self.weights for center in centers]
-        enough = weight >= LEAST_SHARE * self.weights.sum()
-        return np.sqrt(np.transpose(squares) / np.where(enough, weight, np.nan)[:, np.newaxis])
+    @property
+    def signature(self) -> np.ndarray:
+        """The features of the signature; none if there is no signature."""
+        return np.array([], int) if self.fit.signature is None else self.fit.signature
 
-    def limits(self, has: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the clusters' limits of distance (K,), and the share of samples at home.
+    def names(self, features: np.ndarray) -> list[str]:
+        """Return the names of some features."""
+        return np.array(self.data.about.features, dtype=object)[features].tolist()
 
-        `has` (s,) are the features to use. Distances are those of the samples from the centre of
-        all others of their cluster, which is n / (n - 1) times as far away. The limit is their
-        quantile or, if it is larger, that of a gamma distribution of squares with the mean of the
-        cluster and the relative spread of all: of a few samples, the largest is too near. At home
-        are samples that are nearest to their own cluster.
+    def place_by(self, raw: RawMatrix) -> tuple[Placement, str]:
+        """Return how the samples of a table are placed, and say it.
+
+        Raises
+        ------
+        InputError
+            If its features have less than `LEAST_WEIGHT`, and not all of the signature is there.
         """
-        blocks = row_blocks(self.file, self.places)
-        found = [self.measure(np.where(has, Z, np.nan)) for _, Z in blocks]
-        labels = self.fit.clustered
-        distances, labels = np.concatenate(found)[labels >= 0], labels[labels >= 0]
-        sizes = np.bincount(labels, minlength=len(self.fit.centers))
-        distances[:, sizes == 0] = np.inf
-        at_home = float(np.mean(distances.argmin(axis=1) == labels))
-        # A sample alone has no distance from others of its cluster.
-        used = np.flatnonzero(sizes[labels] > 1)
-        own, labels = distances[used, labels[used]], labels[used]
-        squares = pd.Series((own * sizes[labels] / (sizes[labels] - 1)) ** 2).groupby(labels)
-        ratios = squares.obj / squares.transform("mean")
-        with np.errstate(divide="ignore"):
-            shape = (len(used) - squares.ngroups) / np.square(ratios - 1).sum()
-        usual = squares.mean() * gamma.ppf(NEARLY_ALL, shape, scale=1 / shape)
-        limits = np.sqrt(np.fmax(squares.quantile(NEARLY_ALL, interpolation="higher"), usual))
-        return limits.reindex(range(len(sizes)), fill_value=limits.max()).to_numpy(), at_home
+        weights, signature, there = self.fit.weights, self.signature, {*raw.features}
+        kept = np.flatnonzero(weights)
+        has = np.array([name in there for name in self.names(kept)], dtype=bool)
+        share = weights[kept[has]].sum() / weights.sum()
+        said = f"{has.sum()} of the {len(kept)} features that have weight are in the table"
+        if not has.all():
+            said += f" ({share:.2%} of the weight); it lacks {shown(self.names(kept[~has]))}"
+        if share >= LEAST_WEIGHT:
+            features, (centers, cluster_of) = kept[has], self.fit.placing
+            own = self.fit.distance_weights[features]
+            placement = Placement(features, own, centers[:, features], cluster_of)
+            return placement, f"{said}. Samples are placed by these, as predict does"
+        if lacks := [name for name in self.names(signature) if name not in there]:
+            rule = f"or the whole signature, of which it lacks {shown(lacks)}"
+        elif not len(signature):
+            rule = "since the run has no signature"
+        else:
+            clusters = np.arange(len(self.fit.centers))
+            equal = np.ones(len(signature))
+            placement = Placement(signature, equal, self.fit.centers[:, signature], clusters)
+            return placement, f"{said}. Samples are placed by the signature ({len(signature)})"
+        turned = {*self.names(kept)} & {*(raw.samples or ())}
+        cure = " Set transpose: true." if turned else ""
+        raise InputError(
+            f"{said}, while its own features begin with {shown(raw.features)}: it should have "
+            f"{LEAST_WEIGHT:.0%} of the weight, {rule}.{cure}"
+        )
 
 
 def _one_of(argument: str, value: str | None, known: list[str]) -> str:
@@ -141,7 +212,8 @@ def read_samples(
         name: settings[name] for name in (*_TAKEN_OVER, *_NAMING) if same and settings.get(name)
     }
     named = pd.Series([taken[name] for name in _NAMING if name in taken], dtype=object).explode()
-    wanted = frozenset(np.array(known.data.about.features, dtype=object)[known.places])
+    compared = np.union1d(np.flatnonzero(known.fit.weights), known.signature)
+    wanted = frozenset(known.names(compared))
     answers = {"wanted": wanted, "inherited": frozenset(map(str, named))}
     return read_matrix(table, **(taken | dict(reading)), **answers)
 
@@ -154,34 +226,25 @@ def predict_samples(
     With the `scaling` "own" their features are made z-scores by their own moments, not the run's.
     """
     _one_of("scaling", scaling, [*SCALINGS])
-    data, names = known.data, np.array(known.data.about.features, dtype=object)[known.places]
+    data, (placement, placed) = known.data, known.place_by(raw)
+    features, said = placement.features, [placed]
     where = {name: at for at, name in enumerate(raw.features)}
-    places = np.array([where.get(name, -1) for name in names])
-    has = places >= 0
-    said = [f"{has.sum()} of the {len(has)} {known.kind} are in the table"]
-    if not has.all():
-        said[0] += f"; it lacks {shown(names[~has].tolist())}"
-    if known.weights[has].sum() < LEAST_SHARE * known.weights.sum():
-        turned = " Set transpose: true." if {*names} & {*(raw.samples or ())} else ""
-        raise InputError(
-            f"{said[0]}. Those that it has should make up at least {LEAST_SHARE:.0%} of them. Its "
-            f"own features begin with {shown(raw.features)}; names should be as in the run.{turned}"
-        )
+    places = np.array([where[name] for name in known.names(features)])
     values = _transformed(raw, data.provenance, places)
     if data.means is not None:
         mean, deviation = values.mean(), values.std()
         if scaling == "run":
-            mean, deviation = data.means[known.places], data.deviations[known.places]
+            mean, deviation = data.means[features], data.deviations[features]
         values = (values - mean) / np.where(deviation > 0, deviation, np.nan)
         whose = "the run's samples" if scaling == "run" else "these samples"
         said.append(f"z-scores are made with the means and deviations of {whose}")
     elif scaling == "own":
         raise InputError("scaling='own' should be 'run': the run made no z-scores.")
-    limits, at_home = known.limits(has)
+    limits, at_home = placement.limits(known.file, known.fit.clustered)
     said.append(f"{at_home:.1%} of the run's own samples are nearest to their own cluster")
     if not known.fit.attributes.get("has_clusters", True):
         said.append("the run found no separate groups: other samples may be clustered otherwise")
-    table = _decide(known.measure(values.to_numpy()), limits)
+    table = placement.decide(values.to_numpy(), limits)
     table.insert(0, "sample", raw.samples or [f"sample{at + 1}" for at in range(len(table))])
     n_none = int(table["none_of_them"].sum())
     if n_none > _SUSPICIOUS * len(table):
@@ -192,20 +255,8 @@ def predict_samples(
     return table, said
 
 
-def _decide(distances: np.ndarray, limits: np.ndarray) -> pd.DataFrame:
-    """Tabulate the nearest cluster, as `PREDICTED`; `distances` are (m, K), NaN if unknown."""
-    nearest = np.argsort(distances, axis=1)[:, 0]
-    first, second = np.sort(distances, axis=1)[:, :2].T
-    unknown = np.isnan(first)
-    # A sample may be on two centres at once.
-    ratio = np.divide(first, second, out=np.ones_like(first), where=second != 0)
-    cluster = pd.Series(nearest, dtype="Int64").mask(unknown)
-    found = {"cluster": cluster, "distance": first, "margin": 1 - ratio}
-    return pd.DataFrame(found).assign(none_of_them=unknown | (first > limits[nearest]))
-
-
 def _transformed(raw: RawMatrix, provenance: Mapping[str, Any], places: np.ndarray) -> pd.DataFrame:
-    """Return new samples as the run saw its own before z-scores: (m, s), NaN where unknown."""
+    """Return new samples as the run saw its own before z-scores: (n, s), NaN where unknown."""
     how = provenance["normalisation"]
     if how == "counts":
         if "library_size" not in provenance:
@@ -216,6 +267,4 @@ def _transformed(raw: RawMatrix, provenance: Mapping[str, Any], places: np.ndarr
     elif how == "log2":
         raw = log_values(raw)
     rows = [as_dense(block[:, places]).astype(np.float64) for _, block in raw.blocks()]
-    values = np.concatenate(rows) + raw.offset[places]
-    values[:, places < 0] = np.nan
-    return pd.DataFrame(values)
+    return pd.DataFrame(np.concatenate(rows) + raw.offset[places])

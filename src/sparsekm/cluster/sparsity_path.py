@@ -80,6 +80,11 @@ class ChosenFit(Fit):
         return self.labels if self.trimmed is None else np.where(self.trimmed, -1, self.labels)
 
     @property
+    def distance_weights(self) -> np.ndarray:
+        """The weights of squared differences between samples and centres, (p,)."""
+        return self.weights if self.scale is None else self.weights / self.scale**2
+
+    @property
     def placing(self) -> tuple[np.ndarray, np.ndarray]:
         """The centres by which samples are placed, (m, p), and the cluster of each, (m,)."""
         if self.fitted_centers is None or self.cluster_of is None:

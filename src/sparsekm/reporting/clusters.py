@@ -11,8 +11,8 @@ import pandas as pd
 from matplotlib.colors import to_hex
 from sklearn.metrics import adjusted_rand_score
 
-from sparsekm.annotation.clusters import CATEGORY_EFFECT, STRONG, associate, count_overlap
-from sparsekm.cluster.batches import LEAST_AGREEMENT, clusters_of_batches
+from sparsekm.annotation.clusters import CATEGORY_EFFECT, associate, count_overlap
+from sparsekm.cluster.batches import COINCIDE, LEAST_AGREEMENT, describe_association
 from sparsekm.figures.style import DROPPED, categorical_colors, shades
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
 from sparsekm.pipeline.registry import get_method
@@ -99,16 +99,13 @@ def _comparison_facts(result: DatasetResult) -> dict[str, Any]:
     """List the methods that disagree, and the columns and batches that are nearly the clusters."""
     found = agreements(result).items()
     table = associate(result.primary.labels, result.annotations)
-    alike = table[(table["effect_name"] == CATEGORY_EFFECT) & (table["effect"] > STRONG)]
-    named, centred = [], 1.0
+    alike = table[(table["effect_name"] == CATEGORY_EFFECT) & (table["effect"] >= COINCIDE)]
+    associated, centred = "", 1.0
     if result.batches is not None:
         (counts, _), centred = result.batches
-        named = [
-            f"cluster {counts.index[cluster]} is batch {counts.columns[batch]}"
-            for cluster, batch in clusters_of_batches(counts.to_numpy())
-        ]
+        associated = describe_association(counts.to_numpy())
     return {
-        "of_batches": named,
+        "of_batches": associated,
         "centred": centred,
         "others": [f"{result.methods[m].title} ({v:.2f})" for m, v in found if v < SAME],
         "batches": [f"{row.column} (Cramér’s V {row.effect:.2f})" for row in alike.itertuples()],

@@ -152,7 +152,7 @@ def find_clusters(
             rows, found = kept, find(kept)
             centers, _ = found.placing
             centers = centers if data.center is None else centers + data.center
-            kept = keep_nearest(data.matrix, centers, _distance_weights(found), n_trimmed)
+            kept = keep_nearest(data.matrix, centers, found.distance_weights, n_trimmed)
             if np.array_equal(kept, rows):
                 break
     aside = np.ones(n_samples, np.int8)
@@ -354,17 +354,12 @@ class _Problem:
 def place_samples(found: ChosenFit, data: ScaledData) -> np.ndarray:
     """Return the cluster of the nearest centre of each sample, (n,), int32."""
     centers, cluster_of = found.placing
-    weights = _distance_weights(found)
+    weights = found.distance_weights
     support = np.flatnonzero(weights)
     kept = centers[:, support] if data.center is None else (centers + data.center)[:, support]
     shift = kept.mean(axis=0)
     nearest = label_samples(data.X, weights, shift, (kept - shift).T)
     return cluster_of[nearest].astype(np.int32)
-
-
-def _distance_weights(found: ChosenFit) -> np.ndarray:
-    """Return the weights of squared differences between values of the data."""
-    return found.weights if found.scale is None else found.weights / found.scale**2
 
 
 def _take(matrix: Any, samples: np.ndarray) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from sparsekm.cluster.batches import check_batch, compare_batches
+from sparsekm.cluster.batches import check_batch, compare_batches, conclude
 from sparsekm.cluster.description import Description
 from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.many_samples import label_samples
@@ -208,9 +208,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             they are left out as a whole, and count once.
         batch : array-like of shape (n_samples,), default=None
             The batch of each sample. X is fitted as given, and again centred within batches; the
-            two answers are compared, with a UserWarning if a cluster is a batch or if they agree
-            with an adjusted Rand index below 0.8. Where batches hold different classes, centring
-            moves the classes.
+            two answers are compared, with a UserWarning if clusters coincide with batches or if the
+            answers agree with an adjusted Rand index below 0.8. Where batches hold different
+            classes, centring moves the classes.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts in the last run of Algorithm 1, in its scores and in the
             centres: one of weight two as if it were given twice. Scales, folds and tests count
@@ -250,7 +250,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         self._fit(values, features, about)
         remember_features(self, X)
         if batch is not None:
-            compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
+            counts = compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
+            self.conclusion_ = conclude(self.conclusion_, counts)
         return self
 
     def _fit(self, values, features: VaryingFeatures, about: Description) -> None:
