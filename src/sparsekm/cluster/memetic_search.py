@@ -27,6 +27,7 @@ from sparsekm.cluster.kmeans.few_samples import (
     FEW_SWEEPS,
     climb,
     exchange_until_stable,
+    roots,
     sum_clusters,
 )
 from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix, embed_samples
@@ -90,21 +91,36 @@ def cross(mother, father, n_clusters, draws, child):
 
 @compiled
 def restart(rows, labels, n_clusters, weight_step, min_size, draws):
-    """Run k-means on the features that tell two clusters apart: a climb rarely leaves its own.
+    """Label anew by the features that tell two clusters apart: a climb rarely leaves its own.
 
-    `draws` (2 * n_clusters,) choose the two clusters and the seeds.
+    `draws` (2 * n_clusters,) choose the two clusters and the seeds. Returns the packed features,
+    for k-means to go on.
     """
     p = rows.shape[1]
     support = np.empty(p, np.int64)
     values = np.empty(p)
     sums, sizes = sum_clusters(rows, labels, n_clusters, min_size)
-    order = np.argsort(draws[:n_clusters])
-    a, b = order[0], order[min(1, n_clusters - 1)]
-    apart = sums[a] / sizes[a] - sums[b] / sizes[b]
-    size = weight_step.weigh_into(apart * apart, support, values)
-    packed = pack(rows, support[:size], np.sqrt(values[:size]).astype(np.float32))
+    a, b = two_smallest(draws, n_clusters)
+    apart = np.empty(p)
+    for j in range(p):
+        difference = sums[a, j] / sizes[a] - sums[b, j] / sizes[b]
+        apart[j] = difference * difference
+    size = weight_step.weigh_into(apart, support, values)
+    packed = pack(rows, support[:size], roots(values, size))
     nearest_seeds(packed, n_clusters, draws[n_clusters:], labels)
-    exchange_until_stable(packed, labels, n_clusters, min_size, FEW_SWEEPS, 0.0)
+    return packed
+
+
+@compiled
+def two_smallest(draws, n):
+    """Return the places of the smallest and second smallest of the first `n` numbers."""
+    a = b = 0
+    for k in range(1, n):
+        if draws[k] < draws[a]:
+            a, b = k, a
+        elif b == a or draws[k] < draws[b]:
+            b = k
+    return a, b
 
 
 class Pool:
@@ -288,7 +304,8 @@ class Search:
         k, min_size = self.n_clusters, self.partition.min_size
 
         def work(rows, _, weight_step, started, b) -> None:
-            restart(rows, started, k, weight_step, min_size, draws[b])
+            packed = restart(rows, started, k, weight_step, min_size, draws[b])
+            exchange_until_stable(packed, started, k, min_size, FEW_SWEEPS, 0.0)
 
         children[restarted] = self._each(work, children[restarted], places[restarted])
         yield from zip(children, places, strict=True)

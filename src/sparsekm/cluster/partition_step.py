@@ -187,7 +187,9 @@ def nearest_seeds(packed, n_clusters, draws, labels):
     seed = int(draws[0] * n)
     for k in range(n_clusters):
         if k > 0:
-            total = distances.sum()
+            total = 0.0
+            for i in range(n):
+                total += distances[i]
             target = draws[k] * total
             seed = n - 1
             for i in range(n):

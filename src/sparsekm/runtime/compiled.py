@@ -11,6 +11,7 @@ folder for them, as `NUMBA_CACHE_DIR`, and not a file in the folder that Python 
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import sys
 import zlib
@@ -111,9 +112,21 @@ def _lock(file: int | None, kind: int, byte: int) -> None:
             fcntl.lockf(file, kind, 1, byte)
 
 
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Collect no garbage: the collector would look at all that a compilation holds, many times."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
 def _compile_alone(kept: _KernelCache, compile_signature: Callable, sig):
     # Numba's own lock first, so that one thread of a process waits for other processes.
-    with global_compiler_lock, kept.alone(sig):
+    with global_compiler_lock, kept.alone(sig), _no_garbage_collection():
         return compile_signature(sig)
 
 

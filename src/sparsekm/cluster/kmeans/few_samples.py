@@ -39,16 +39,18 @@ ROUNDING = 1e-12
 @compiled
 def centre(packed, labels, centers, sizes, changed):
     """Write the means and sizes of the clusters that `changed`."""
-    for k in np.flatnonzero(changed):
-        centers[k] = 0.0
-        sizes[k] = 0
+    for k in range(sizes.shape[0]):
+        if changed[k]:
+            sizes[k] = 0
+            for q in range(centers.shape[1]):
+                centers[k, q] = 0.0
     for i in range(packed.shape[0]):
-        k = labels[i]
+        k = np.int64(labels[i])
         if changed[k]:
             sizes[k] += 1
             add_row(packed, i, centers, k, 1.0)
-    for k in np.flatnonzero(changed):
-        if sizes[k] > 0:
+    for k in range(sizes.shape[0]):
+        if changed[k] and sizes[k] > 0:
             for q in range(centers.shape[1]):
                 centers[k, q] /= sizes[k]
         set_norm(packed, centers, k)
@@ -139,12 +141,12 @@ def swap(packed, labels, centers, sizes, i):
     With sample j of cluster b for i of cluster a, and d the difference of the two, the
     between-cluster sum of squares grows by 2 (c_a - c_b) d + (1 / n_a + 1 / n_b) |d|^2.
     """
-    a = labels[i]
+    a = np.int64(labels[i])
     here = np.array([distance(packed, i, centers, k) for k in range(sizes.shape[0])])
     point = new_points(packed, 1)
     add_row(packed, i, point, 0, 1.0)
     set_norm(packed, point, 0)
-    alongs, squares = np.zeros((2, packed.shape[0]))
+    alongs, squares = np.zeros(packed.shape[0]), np.zeros(packed.shape[0])
     swap_terms(packed, labels, point, centers, a, here, alongs, squares)
     shares = 1.0 / sizes[a] + 1.0 / sizes
     best, partner = 0.0, i
@@ -154,7 +156,7 @@ def swap(packed, labels, centers, sizes, i):
         if gain > best and gain > least_gain(packed) * spread:
             best = gain
             partner = j
-    b = labels[partner]
+    b = np.int64(labels[partner])
     if b != a:
         move(packed, i, centers, sizes, a, b)
         move(packed, partner, centers, sizes, b, a)
@@ -208,16 +210,16 @@ def repair_sizes(packed, labels, centers, sizes, min_size):
     moved = False
     for k in range(sizes.shape[0]):
         while sizes[k] < max(min_size, 1):
-            chosen = -1
+            chosen = np.int64(-1)
             largest = -1.0
             for i in range(n):
-                a = labels[i]
+                a = np.int64(labels[i])
                 if a != k and sizes[a] > max(min_size, 1):
                     d = distance(packed, i, centers, a)
                     if d > largest:
                         chosen = i
                         largest = d
-            a = labels[chosen]
+            a = np.int64(labels[chosen])
             move(packed, chosen, centers, sizes, a, k)
             labels[chosen] = k
             moved = True
@@ -242,8 +244,8 @@ def merge_and_split(packed, labels, n_clusters, min_size, gain):
         first, second, third = best_move(centers[:, : packed.shape[1]], sizes, gains)
         if third < 0:
             return sizes
-        before[:] = labels
         for i in range(n):
+            before[i] = labels[i]
             if labels[i] == second:
                 labels[i] = first
             elif labels[i] == third and halves[i] == 1:
@@ -257,8 +259,10 @@ def merge_and_split(packed, labels, n_clusters, min_size, gain):
         gained = between_clusters(packed, centers, sizes)
         if gained <= objective * (1.0 + gain):
             if gained < objective:
-                labels[:] = before
-                centre(packed, labels, centers, sizes, np.ones_like(changed))
+                for i in range(n):
+                    labels[i] = before[i]
+                changed[:] = True
+                centre(packed, labels, centers, sizes, changed)
             return sizes
         objective = gained
 
@@ -271,7 +275,7 @@ def split_each(packed, labels, centers, sizes, min_size, halves):
     """
     n_clusters = centers.shape[0]
     gains = np.full(n_clusters, -np.inf)
-    order = np.argsort(labels, kind="mergesort")
+    order = group_samples(labels, sizes)
     stop = 0
     pair = new_points(packed, 2)
     sums = new_points(packed, 2)
@@ -300,17 +304,34 @@ def split_each(packed, labels, centers, sizes, min_size, halves):
                 halves[i] = half
                 counts[half] += 1
                 add_row(packed, i, sums, half, 1.0)
-            if counts.min() == 0:
+            if min(counts[0], counts[1]) == 0:
                 break
             for half in range(2):
-                pair[half] = sums[half] / counts[half]
+                for q in range(pair.shape[1]):
+                    pair[half, q] = sums[half, q] / counts[half]
                 set_norm(packed, pair, half)
             if changed == 0:
                 break
-        if counts.min() >= max(min_size, 1):
+        if min(counts[0], counts[1]) >= max(min_size, 1):
             apart = square_distance(pair[:, :own], 0, pair[:, :own], 1)
             gains[k] = apart * counts[0] * counts[1] / sizes[k]
     return gains
+
+
+@compiled
+def group_samples(labels, sizes):
+    """Return the samples cluster after cluster, each in their order."""
+    ends = np.empty(sizes.shape[0], np.int64)
+    stop = 0
+    for k in range(sizes.shape[0]):
+        ends[k] = stop
+        stop += sizes[k]
+    order = np.empty(labels.shape[0], np.int64)
+    for i in range(labels.shape[0]):
+        k = labels[i]
+        order[ends[k]] = i
+        ends[k] += 1
+    return order
 
 
 @compiled
@@ -330,7 +351,9 @@ def farthest(packed, members, points, k):
 def best_move(centers, sizes, gains):
     """Return the pair to merge and the cluster to split that gain most, or -1 where none gains."""
     n_clusters = centers.shape[0]
-    best, largest = 0.0, gains.max()
+    best, largest = 0.0, -np.inf
+    for k in range(n_clusters):
+        largest = max(largest, gains[k])
     first = second = third = -1
     for a in range(n_clusters):
         for b in range(a + 1, n_clusters):
@@ -356,10 +379,10 @@ def climb(rows, columns, labels, n_clusters, weight_step, min_size, gain):
     scores = np.empty(p)
     support = np.empty(p, np.int64)
     values = np.empty(p)
-    before = np.empty_like(labels)
+    before = np.empty(n, np.int32)
     held = support[:0]
     factor = np.float32(np.nan)
-    packed = pack(rows, held, values[:0].astype(np.float32))
+    packed = pack(rows, held, roots(values, 0))
     sums, sizes = sum_clusters(rows, labels, n_clusters, min_size)
     score(sums, sizes, n, scores)
     distances = np.empty((n, n_clusters))
@@ -370,17 +393,24 @@ def climb(rows, columns, labels, n_clusters, weight_step, min_size, gain):
     while True:
         size = weight_step.weigh_into(scores, support, values)
         kept = support[:size]
-        objective = (scores[kept] * values[:size]).sum()
+        objective = 0.0
+        for q in range(size):
+            objective += scores[support[q]] * values[q]
         settled = objective <= before_round * (1.0 + gain)
         due = objective > regrouped + gain * objective
         if settled and not due:
             return objective
         before_round = objective
-        before[:] = labels
-        factors = np.sqrt(values[:size]).astype(np.float32)
+        for i in range(n):
+            before[i] = labels[i]
+        factors = roots(values, size)
         # Few features change from round to round; where all count alike, only these are packed.
         before_factor = factor
-        factor = factors[0] if factors.min() == factors.max() else np.float32(np.nan)
+        factor = factors[0]
+        for q in range(size):
+            if factors[q] != factors[0]:
+                factor = np.float32(np.nan)
+                break
         if held.shape[0] == size and factor == before_factor:
             packed = replace_features(columns, kept, factors, held, packed)
         else:
@@ -396,21 +426,38 @@ def climb(rows, columns, labels, n_clusters, weight_step, min_size, gain):
                 return objective
             regrouped = objective
             sizes = merge_and_split(packed, labels, n_clusters, min_size, gain)
-            if np.array_equal(labels, before):
+            moved = 0
+            for i in range(n):
+                moved += labels[i] != before[i]
+            if moved == 0:
                 return objective
         shift(rows, before, labels, sums)
         score(sums, sizes, n, scores)
 
 
 @compiled
+def roots(values, size):
+    """Return the square roots of the first values."""
+    factors = np.empty(size, np.float32)
+    for q in range(size):
+        factors[q] = np.sqrt(values[q])
+    return factors
+
+
+@compiled
 def sum_clusters(rows, labels, n_clusters, min_size):
     """Fill clusters that are too small, by all features; return sums of all clusters and sizes."""
-    sizes = np.bincount(labels, minlength=n_clusters)
-    if sizes.min() < max(min_size, 1):
+    sizes = np.zeros(n_clusters, np.int64)
+    for i in range(labels.shape[0]):
+        sizes[labels[i]] += 1
+    smallest = sizes[0]
+    for k in range(n_clusters):
+        smallest = min(smallest, sizes[k])
+    if smallest < max(min_size, 1):
         repair_sizes(rows, labels, new_points(rows, n_clusters), sizes, min_size)
     sums = np.zeros((n_clusters, rows.shape[1]))
     for i in range(rows.shape[0]):
-        add_row(rows, i, sums, labels[i], 1.0)
+        add_row(rows, i, sums, np.int64(labels[i]), 1.0)
     return sums, sizes
 
 
@@ -433,15 +480,15 @@ def shift(rows, before, after, sums):
     """Update the cluster sums for the samples whose label changed."""
     for i in range(rows.shape[0]):
         if before[i] != after[i]:
-            add_row(rows, i, sums, before[i], -1.0)
-            add_row(rows, i, sums, after[i], 1.0)
+            add_row(rows, i, sums, np.int64(before[i]), -1.0)
+            add_row(rows, i, sums, np.int64(after[i]), 1.0)
 
 
 @compiled
 def score(sums, sizes, n, scores):
     """Write the scores a_j from cluster sums (n_clusters, n_features)."""
     scores[:] = 0.0
-    everyone = np.zeros_like(scores)
+    everyone = np.zeros(scores.shape[0])
     for k in range(sizes.shape[0]):
         inverse = 1.0 / sizes[k]
         total = sums[k]

@@ -231,6 +231,7 @@ def add_to_sums(columns: Any, labels: np.ndarray, sums: np.ndarray, n_threads: i
     if not isinstance(columns, np.ndarray):
         columns.add_to_sums(labels, sums)
         return
+    labels = labels.astype(np.int32, copy=False)
     run_in_slices(
         lambda start, stop: _sum_columns(columns, labels, start, stop, sums),
         columns.shape[0],

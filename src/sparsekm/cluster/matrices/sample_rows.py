@@ -145,10 +145,21 @@ def move_mean(rows, i, means, k, size, sign):
     mean[-1] = norm
 
 
+@compiled
+def _places_of(flags):
+    places = np.empty(flags.shape[0], np.int64)
+    at = 0
+    for k in range(flags.shape[0]):
+        if flags[k]:
+            places[at] = k
+            at += 1
+    return places[:at]
+
+
 @compiled_loosely
 def _measure_array(rows, first, last, centers, distances, unknown):
     # Four samples and two centres at once: every value that is loaded counts several times.
-    asked = np.flatnonzero(unknown)
+    asked = _places_of(unknown)
     pairs = asked.shape[0] - asked.shape[0] % 2
     whole = last - (last - first) % 4
     # Of the dtype of the data: several values are then added at once.
@@ -256,15 +267,23 @@ def pack(rows, support, factors):
 
 def _replace(columns, support, factors, held, packed):
     enters = np.zeros(columns.shape[0], np.bool_)
-    enters[support] = True
-    free = np.flatnonzero(~enters[held])
-    enters[held] = False
-    entering = np.flatnonzero(enters)
-    for q in range(entering.shape[0]):
-        column = columns[entering[q]]
-        for i in range(column.shape[0]):
-            packed[i, free[q]] = column[i] * factors[0]
-    held[free] = entering
+    for q in range(support.shape[0]):
+        enters[support[q]] = True
+    stays = np.empty(held.shape[0], np.bool_)
+    for q in range(held.shape[0]):
+        stays[q] = enters[held[q]]
+    for q in range(held.shape[0]):
+        enters[held[q]] = False
+    at = 0
+    for j in range(enters.shape[0]):
+        if enters[j]:
+            while stays[at]:
+                at += 1
+            column = columns[j]
+            for i in range(column.shape[0]):
+                packed[i, at] = column[i] * factors[0]
+            held[at] = j
+            at += 1
     return packed
 
 
