@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from sparsekm.cluster.matrices.containers import in_blocks
+from sparsekm.cluster.matrices.containers import count_distinct, in_blocks
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
@@ -46,9 +46,10 @@ from sparsekm.tuning.signatures import Signature, find_signatures
 
 # Beyond so many clusters more than there were separated groups so far, the leader alone is tried.
 PATIENCE = 3
-# The most clusters tried, and the fewest samples for each.
+# The most clusters tried, and the fewest samples for each; up to so many are tried of few samples,
+# too, since a number is found only where there are others.
 MOST_CLUSTERS = 12
-SAMPLES_PER_CLUSTER = 7
+SAMPLES_PER_CLUSTER, MOST_OF_FEW = 7, 3
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class ChosenFit:
     selection_frequency: np.ndarray  # (n_features,): share of the fits of folds that keep it
     signatures: list[Signature]  # of all clusters, and of each against the others
     counts: pd.DataFrame | None = None  # a row per number of clusters tried, if it was chosen
+    n_distinct: int = MOST_CLUSTERS  # distinct samples, so many at most
 
     @property
     def labels(self) -> np.ndarray:
@@ -112,7 +114,7 @@ class ChosenFit:
 
     def sentence(self, names: Sequence | np.ndarray | None = None) -> str:
         """Say what was found, and how sure it is; `names` are those of the features."""
-        counted = "" if self.counts is None else f"{describe_counts(self.counts)}. "
+        counted = "" if self.counts is None else f"{describe_counts(self.counts, self.n_distinct)}. "
         features, agrees = self.signatures[0]
         few = "No small set of features reproduces the clusters"
         if features is not None:
@@ -149,12 +151,14 @@ class ChosenFit:
         return f"{found}, in {where} such as {named}" if self.in_zeros else found
 
 
-def describe_counts(counts: pd.DataFrame) -> str:
-    """Say how a number of clusters was chosen."""
+def describe_counts(counts: pd.DataFrame, n_distinct: int = MOST_CLUSTERS) -> str:
+    """Say how a number of clusters was chosen among so many distinct samples, or more."""
     chosen, numbers = counts[counts["chosen"]].iloc[0], counts["n_clusters"]
     tried = f"{numbers.min()} to {numbers.max()} clusters were tried"
     if len(numbers) == 1:
         tried = f"Only {numbers.iloc[0]} clusters were tried"
+    if numbers.max() == n_distinct < MOST_CLUSTERS:
+        tried += ", as many as there are distinct samples"
     if chosen["n_groups"] > 1:
         return f"{tried}: {chosen['n_groups']} groups are clearly separated"
     shown = f"{chosen['n_clusters']} clusters are the most reproducible"
@@ -163,8 +167,8 @@ def describe_counts(counts: pd.DataFrame) -> str:
 
 def most_clusters(n_samples: int, min_cluster_size: int = 1) -> int:
     """Return the most clusters that are tried for so many samples, at least 2."""
-    room = min(n_samples // (2 * min_cluster_size), n_samples // SAMPLES_PER_CLUSTER)
-    return max(2, min(MOST_CLUSTERS, room))
+    room = max(MOST_OF_FEW, min(MOST_CLUSTERS, n_samples // SAMPLES_PER_CLUSTER))
+    return max(2, min(room, n_samples // (2 * min_cluster_size)))
 
 
 def price_of_numbers(counts: pd.DataFrame) -> float:
@@ -215,7 +219,9 @@ def choose_fit(
     if not choose:
         trials = judge.choose(int(estimator.n_clusters), max(1.0, n_numbers / 2), progress)
         return _describe(judge, trials, price, n_numbers > 1, selection)
-    numbers = range(2, most_clusters(len(fitted), int(estimator.min_cluster_size)) + 1)
+    most = most_clusters(len(fitted), int(estimator.min_cluster_size))
+    n_distinct = count_distinct(folds.whole.matrix, MOST_CLUSTERS)
+    numbers = range(2, min(most, n_distinct) + 1)
     half = max(1.0, len(numbers) / 2)
     tried: list[Trials] = []
     most = 1
@@ -228,7 +234,8 @@ def choose_fit(
     trials, price = tried[int(table["chosen"].argmax())], price_of_numbers(table)
     found = _describe(judge, trials, price, True, selection)
     rows = [each.tabulate(half) for each in tried]
-    return replace(found, counts=table, table=pd.concat(rows, ignore_index=True))
+    whole = pd.concat(rows, ignore_index=True)
+    return replace(found, counts=table, table=whole, n_distinct=n_distinct)
 
 
 def _choose_number(tried: Sequence[Trials], half: float) -> pd.DataFrame:
