@@ -114,7 +114,9 @@ class ChosenFit:
 
     def sentence(self, names: Sequence | np.ndarray | None = None) -> str:
         """Say what was found, and how sure it is; `names` are those of the features."""
-        counted = "" if self.counts is None else f"{describe_counts(self.counts, self.n_distinct)}. "
+        counted = ""
+        if self.counts is not None:
+            counted = f"{describe_counts(self.counts, self.n_distinct)}. "
         features, agrees = self.signatures[0]
         few = "No small set of features reproduces the clusters"
         if features is not None:
