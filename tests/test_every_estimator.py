@@ -245,6 +245,16 @@ def test_integers_of_numpy_mean_the_same(name, X):
     np.testing.assert_array_equal(fit.feature_weights_, usual.feature_weights_)
 
 
+# These are attributes of data that are no data frame.
+@EACH
+def test_any_name_of_a_column_is_allowed(name, X):
+    usual = make(name).fit(X)
+    names = ["n_features", "n_samples", "to_scipy_sparse", "compute", "shape", "dtype", "labels_"]
+    named = make(name).fit(pd.DataFrame(X, columns=names + FEATURES[len(names) :]))
+    np.testing.assert_array_equal(named.labels_, usual.labels_)
+    assert named.feature_names_in_[:2].tolist() == names[:2]
+
+
 def test_clusters_of_many_samples_are_counted_in_full():
     X = np.random.default_rng(0).normal(size=(320, 4))
     estimator = L0KMeans(16, min_cluster_size=16, n_init=1, sparsity=2, random_state=0)

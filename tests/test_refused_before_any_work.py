@@ -137,7 +137,8 @@ OUT_OF_RANGE = [
     ("n_components", 13, "<= min"),
     ("n_penalties", 0, ">= 1"),
     ("random_state", "seven", ("seven",)),
-    ("n_jobs", 0, ("n_jobs",)),
+    ("n_jobs", 0, ("n_jobs=0 should be None, >= 1",)),
+    ("n_jobs", "2", "None or an integer"),
 ]
 
 

@@ -204,6 +204,37 @@ def test_both_answers_of_batches_and_filled_values_are_written_to_a_file(tmp_pat
         cluster(draw(sparse.csr_matrix)[0], batch_key=batches)
 
 
+def test_an_earlier_call_leaves_nothing_behind():
+    adata, _ = draw()
+    cluster(adata, batch_key=np.arange(90) // 3 % 2)
+    cluster(adata)
+    fresh, _ = draw()
+    cluster(fresh)
+    for part in ("obs", "var", "uns"):
+        assert set(getattr(adata, part)) == set(getattr(fresh, part))
+    assert set(adata.uns[KEY]) == set(fresh.uns[KEY])
+
+
+@pytest.mark.parametrize(
+    ("argument", "part", "ends"),
+    [
+        ("groups", "obs", ""),
+        ("batch_key", "obs", "_reproducibility"),
+        ("mask_var", "var", "_selected"),
+    ],
+)
+def test_no_column_that_is_read_is_overwritten(argument, part, ends):
+    adata, _ = draw()
+    given = np.arange(90) // 3 % (10 if argument == "groups" else 2)
+    getattr(adata, part)[KEY + ends] = given if part == "obs" else np.arange(30) < 20
+    with pytest.raises(
+        ValueError, match=f"{argument}='{KEY}{ends}' would be overwritten, .*give a"
+    ):
+        cluster(adata, **{argument: KEY + ends})
+    cluster(adata, **{argument: KEY + ends}, key_added="second")
+    assert "second" in adata.obs
+
+
 def test_groups_that_are_not_those_of_the_cells_are_refused():
     adata, _ = draw()
     adata.obs_names = [f"cell{i}" for i in range(90)]

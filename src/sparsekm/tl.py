@@ -44,6 +44,9 @@ VERDICT = (
     "cluster_signature_agreements",
 )
 TABLES = ("search_results", "separation", "cluster_counts")
+# What the names of columns of obs and var end in.
+OF_CELLS = ("", "_reproducibility", "_batch_centred")
+OF_GENES = ("_weight", "_score", "_selected", "_selection_frequency")
 # What to give in place of such an adata, {}.
 INSTEAD = {
     "anndata.Raw": "{}.to_adata()",
@@ -111,7 +114,8 @@ def sparse_kmeans(
             In which share of the fits to some of the cells it is in this cluster; NaN for cells
             that were not drawn.
         ``obs[key_added + "_batch_centred"]``
-            With `batch_key`, the cluster of every cell after centring within batches.
+            With `batch_key`, the cluster of every cell after centring within batches; without, the
+            column of an earlier call is removed.
         ``var[key_added + "_weight"]``, ``var[key_added + "_score"]``
             The weight of every gene, 0 where it is dropped, and its between-cluster sum of squares.
         ``var[key_added + "_selected"]``
@@ -161,6 +165,17 @@ def sparse_kmeans(
     _check_backing(adata, copy)
     if not isinstance(key_added, str):
         raise TypeError(f"key_added={key_added!r} should be a string.")
+    for argument, given, ends in (
+        ("groups", groups, OF_CELLS),
+        ("batch_key", batch_key, OF_CELLS),
+        ("weights_key", weights_key, OF_CELLS),
+        ("mask_var", mask_var, OF_GENES),
+    ):
+        if isinstance(given, str) and given in [key_added + end for end in ends]:
+            raise ValueError(
+                f"{argument}={given!r} would be overwritten, with key_added={key_added!r}: give "
+                "another key_added."
+            )
     asked: Any = "auto" if n_clusters is None else n_clusters
     estimator = SparseKMeans(asked, random_state=random_state, **parameters)
     # Before values are read, which of a backed AnnData can take long.
@@ -174,20 +189,22 @@ def sparse_kmeans(
     estimator.fit(values, groups=of_cells, batch=batch, sample_weight=weights)
     adata = adata.copy() if copy else adata
     adata.obs[key_added] = _categories(estimator)
+    adata.obs[f"{key_added}_reproducibility"] = estimator.sample_reproducibility_
+    # Of an earlier call there may be one.
+    adata.obs = adata.obs.drop(columns=f"{key_added}_batch_centred", errors="ignore")
     if batch is not None:
         adata.obs[f"{key_added}_batch_centred"] = _categories(estimator.batch_centred_)
-    adata.obs[f"{key_added}_reproducibility"] = estimator.sample_reproducibility_
     asked_for: Any = slice(None) if genes is None else genes
-    of_genes = {
-        "weight": estimator.feature_weights_,
-        "score": estimator.feature_scores_,
-        "selected": estimator.get_support(),
-        "selection_frequency": estimator.selection_frequency_,
-    }
-    for name, column in of_genes.items():
+    of_genes = (
+        estimator.feature_weights_,
+        estimator.feature_scores_,
+        estimator.get_support(),
+        estimator.selection_frequency_,
+    )
+    for end, column in zip(OF_GENES, of_genes, strict=True):
         of_all = np.zeros(adata.n_vars, column.dtype)
         of_all[asked_for] = column
-        adata.var[f"{key_added}_{name}"] = of_all
+        adata.var[key_added + end] = of_all
     given = {"layer": layer, "mask_var": mask_var, "groups": groups}
     given |= {"batch_key": batch_key, "weights_key": weights_key}
     adata.uns[key_added] = {

@@ -58,6 +58,21 @@ def test_the_scale_of_weights_changes_that_of_scores_only(make_estimator, faint_
     np.testing.assert_allclose(scaled.feature_scores_, 0.7 * fit.feature_scores_, rtol=1e-9)
 
 
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_weight_of_any_size_is_taken_beside_one(name, clear_data):
+    fits = []
+    for largest in (1e12, 1e300):
+        given = np.where(np.arange(36) == 3, largest, 1.0)
+        fits.append(clone(ESTIMATORS[name]).fit(clear_data.X, sample_weight=given))
+    best = [getattr(fit, "best_estimator_", fit) for fit in fits]
+    assert_same(*best, ["labels_", "feature_weights_"], rtol=1e-9)
+    if name in ("KMeans", "L0KMeans", "L1KMeans"):
+        assert classification_error_rate(clear_data.labels, fits[0].labels_) == 0
+        # All means are next to the sample that has nearly all of the weight.
+        away = np.square(best[0].cluster_centers_ - clear_data.X[3]) @ best[0].feature_weights_
+        assert best[0].objective_ == pytest.approx(np.bincount(best[0].labels_) @ away, rel=1e-6)
+
+
 def test_a_weight_of_zero_leaves_a_sample_to_predict(make_estimator, clear_data, weights):
     given = np.where(np.arange(36) % 5 == 0, 0, weights)
     fit = make_estimator(random_state=0).fit(clear_data.X, sample_weight=given)

@@ -132,3 +132,11 @@ def test_far_clusters_stand_apart_and_pieces_of_noise_do_not():
     assert grouped[["n_a", "n_b"]].to_numpy().sum() <= 10
     with pytest.raises(ValueError, match=r"n_samples=39 should be 40, as in `fit`"):
         apart.separation(clusters[:39])
+
+
+def test_the_path_of_weighted_samples_has_each_sample_once(data, gap_search):
+    weights = np.arange(30) % 3 + 1
+    fit = gap_search("l0").fit(data.X, sample_weight=weights)
+    assert fit.path_.labels.shape == (5, 30)
+    np.testing.assert_array_equal(fit.path_.labels[fit.best_index_], fit.labels_)
+    assert gap_search("l0").fit(data.X, sample_weight=weights - 1).path_.labels.shape[1] == 20

@@ -247,3 +247,28 @@ def test_duplicated_and_rare_samples_and_constant_features_are_fitted():
     fit = SparseKMeans(3, random_state=0).fit(X)
     assert np.bincount(fit.labels_).min() >= 1
     assert not fit.get_support()[2:].any()
+
+
+@pytest.mark.parametrize(
+    ("X", "most"),
+    [
+        (np.repeat([[0.0], [1.0]], 20, axis=0), 2),
+        (np.arange(60)[:, None] % 5 + 1.0, 5),
+        (np.indices((2, 2)).reshape(2, 4).T.repeat(10, axis=0).astype(float), 4),
+    ],
+    ids=["two values", "answers from 1 to 5", "two binary items"],
+)
+def test_no_more_clusters_are_tried_than_samples_are_distinct_and_the_conclusion_says_so(X, most):
+    found = SparseKMeans("auto", random_state=0).fit(X)
+    assert found.cluster_counts_["n_clusters"].tolist() == [*range(2, most + 1)]
+    assert "clusters were tried, as many as there are distinct samples" in found.conclusion_
+
+
+def test_of_twenty_samples_more_than_one_number_of_clusters_is_tried():
+    X = np.random.default_rng(0).standard_normal((20, 20))
+    truth = np.arange(20) // 7
+    X[:, :6] += 6 * (truth[:, None] == np.arange(6) % 3)
+    found = SparseKMeans("auto", random_state=0).fit(X)
+    assert classification_error_rate(truth, found.labels_) == 0
+    assert len(found.cluster_counts_) > 1
+    assert "distinct" not in found.conclusion_

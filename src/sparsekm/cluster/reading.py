@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.containers import Data, as_readable, in_canonical_format
+from sparsekm.cluster.matrices.matrix import FeatureMatrix
 from sparsekm.cluster.validation import check_choice
 from sparsekm.runtime.threads import one_blas_thread
 
@@ -278,7 +279,7 @@ def remember_features(estimator: BaseEstimator, X) -> None:
     """Set number and names of the features at the end of a fit; forget batches of earlier ones."""
     for name in OF_BATCHES:
         estimator.__dict__.pop(name, None)
-    if hasattr(X, "n_features"):
+    if isinstance(X, FeatureMatrix):
         X = np.empty((0, X.n_features))
     validate_data(estimator, X, skip_check_array=True)
 

@@ -118,9 +118,10 @@ def repeat_counts(sample_weight: np.ndarray, n_samples: int) -> tuple[np.ndarray
         counts = np.rint(sample_weight / unit)
         if counts.sum() <= most and _are_met(sample_weight, counts, unit):
             return counts.astype(np.int64), float(unit)
-    unit = sample_weight.sum() / min(most, REPEATS * len(sample_weight))
-    ends = np.rint(np.cumsum(sample_weight) / unit).astype(np.int64)
-    return np.diff(ends, prepend=0), float(unit)
+    unit = sample_weight.mean() * max(len(sample_weight) / most, 1 / REPEATS)
+    ends = np.rint(np.cumsum(sample_weight / unit)).astype(np.int64)
+    # Beside very large weights the others would not be given at all.
+    return np.maximum(np.diff(ends, prepend=0), 1), float(unit)
 
 
 def _are_met(sample_weight, counts, unit) -> bool:
@@ -192,8 +193,8 @@ class WeightedPartition:
 @one_blas_thread
 def describe_weighted(X, labels, n_clusters) -> tuple[np.ndarray, np.ndarray]:
     """Return weighted means of all clusters, (n_features, n_clusters), of centred data, and a_j."""
-    shares = np.zeros((X.n_samples, n_clusters))
-    shares[np.arange(X.n_samples), labels] = X.sample_weight
+    shares, unit = np.zeros((X.n_samples, n_clusters)), X.sample_weight.mean()
+    shares[np.arange(X.n_samples), labels] = X.sample_weight / unit
     block, masses = X.block, shares.sum(axis=0)
     if isinstance(block, SparseBlock):
         sums = block.rows.T @ shares - block.means[:, None] * masses
@@ -203,8 +204,9 @@ def describe_weighted(X, labels, n_clusters) -> tuple[np.ndarray, np.ndarray]:
             part = slice(start, start + SAMPLES_AT_ONCE)
             sums += block[:, part].astype(np.float64) @ shares[part]
     means = sums / np.where(masses > 0, masses, 1.0)
-    between = (sums * means).sum(axis=1) - sums.sum(axis=1) ** 2 / masses.sum()
-    return means, np.maximum(between, 0.0)
+    # Beside one very large weight a difference of squares would be rounding.
+    everyone = sums.sum(axis=1, keepdims=True) / masses.sum()
+    return means, unit * (np.square(means - everyone) @ masses)
 
 
 # Steps of every start of trimmed k-means, and of the best of them.

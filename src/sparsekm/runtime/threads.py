@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ContextDecorator
 from functools import cache
+from numbers import Integral
 from threading import Lock, local
 from typing import TypeVar
 
@@ -87,6 +88,10 @@ def count_threads(n_jobs: int | None) -> int:
     `joblib.parallel_config(n_jobs=...)` that number, and within a parallel joblib job one. Other
     numbers have joblib's meaning: -2 is all cores but one.
     """
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral)):
+        raise TypeError(f"n_jobs={n_jobs!r} should be None or an integer.")
+    if n_jobs == 0:
+        raise ValueError(f"n_jobs={n_jobs} should be None, >= 1, or < 0: -1 is all cores.")
     backend, granted = get_active_backend()
     if n_jobs is None or n_jobs == -1:
         n_jobs = granted

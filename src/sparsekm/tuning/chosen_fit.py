@@ -11,7 +11,12 @@ import pandas as pd
 from sklearn.base import clone
 
 from sparsekm.cluster.kmeans.many_samples import label_samples
-from sparsekm.cluster.matrices.containers import VaryingFeatures, check_matrix, in_blocks
+from sparsekm.cluster.matrices.containers import (
+    VaryingFeatures,
+    check_matrix,
+    count_distinct,
+    in_blocks,
+)
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
 from sparsekm.cluster.sparsity_path import ChosenFit, Fit
@@ -61,9 +66,10 @@ from sparsekm.tuning.signatures import Signature, find_signatures
 
 # Beyond so many clusters more than there were separated groups so far, the leader alone is tried.
 PATIENCE = 3
-# The most clusters tried, and the fewest samples for each.
+# The most clusters tried, and the fewest samples for each; up to so many are tried of few samples,
+# too, since a number is found only where there are others.
 MOST_CLUSTERS = 12
-SAMPLES_PER_CLUSTER = 7
+SAMPLES_PER_CLUSTER, MOST_OF_FEW = 7, 3
 # Of more samples, so many are drawn to find the clusters.
 MOST_SAMPLES = 2000
 
@@ -75,7 +81,7 @@ class ChosenNumber(NamedTuple):
     n_numbers: int = 0  # how many were tried; 0 if the number was given
     price: float = 1.0  # by which p-values are multiplied for that
     alone: bool = False  # whether the leader alone was tried
-    said: str = ""  # how it was chosen, in words
+    counts: pd.DataFrame | None = None  # a row per number that was tried
 
     @classmethod
     def of(cls, counts: pd.DataFrame) -> ChosenNumber:
@@ -89,14 +95,13 @@ class ChosenNumber(NamedTuple):
         agree = (n_groups >= n_groups.iloc[place]).sum()
         price = float(n_numbers) if agree < 2 else max(1.0, n_numbers / 2)
         most = max(1, *n_groups.iloc[:place])
-        said = f"{describe_counts(counts)}. "
-        return cls(n_clusters, n_numbers, price, n_clusters > most + PATIENCE, said)
+        return cls(n_clusters, n_numbers, price, n_clusters > most + PATIENCE, counts)
 
 
 def most_clusters(n_samples: int, min_cluster_size: int = 1) -> int:
     """Return the most clusters that are tried for so many samples, at least 2."""
-    room = min(n_samples // (2 * min_cluster_size), n_samples // SAMPLES_PER_CLUSTER)
-    return max(2, min(MOST_CLUSTERS, room))
+    room = max(MOST_OF_FEW, min(MOST_CLUSTERS, n_samples // SAMPLES_PER_CLUSTER))
+    return max(2, min(room, n_samples // (2 * min_cluster_size)))
 
 
 def find_clusters(
@@ -198,10 +203,10 @@ class _Problem:
         left_out = [fitted[fold] for fold in draw_folds(len(fitted), seed=seed, blocks=own)]
         folds = Folds(part, self.estimator, screening, sparsity, fitted, left_out)
         self.tuned, self.judge = tuned, Judge(folds, SpreadValues(part.X, seed), blocks)
+        self.n_distinct = count_distinct(folds.whole.matrix, MOST_CLUSTERS)
 
     def solve(self, number: ChosenNumber | None, progress: Any) -> ChosenFit:
         """Find the clusters of one number, or of that which is chosen."""
-        counts = None
         if number is None and self.settings.n_clusters == "auto":
             tried, counts = self._try_numbers(progress)
             number = ChosenNumber.of(counts)
@@ -214,12 +219,13 @@ class _Problem:
             trials = self.judge.choose(number.n_clusters, half, progress, alone=number.alone)
             table = trials.tabulate(number.price)
         found = self._describe(trials, number)
-        return replace(found, candidates=table, counts=counts)
+        return replace(found, candidates=table, counts=number.counts)
 
     def _try_numbers(self, progress: Any) -> tuple[list[Trials], pd.DataFrame]:
         """Judge the candidates for each number of clusters, and choose one."""
         smallest = int(self.estimator.min_cluster_size)
-        numbers = range(2, most_clusters(len(self.tuned), smallest) + 1)
+        most = min(most_clusters(len(self.tuned), smallest), self.n_distinct)
+        numbers = range(2, most + 1)
         half = max(1.0, len(numbers) / 2)
         tried: list[Trials] = []
         most = 1
@@ -263,8 +269,12 @@ class _Problem:
         frequency = np.bincount(all_kept, minlength=part.X.shape[1]) / len(partitions)
         where = describe_leading(part, labels, leading, sole)
         can_tell = could_tell(pairs, labels, judge.blocks, factor)
+        counted = ""
+        if number.counts is not None:
+            is_limit = self.n_distinct < MOST_CLUSTERS
+            counted = f"{describe_counts(number.counts, self.n_distinct if is_limit else None)}. "
         conclusion = (
-            f"{describe_separation(pairs, n_clusters, can_tell, where)}. {number.said}"
+            f"{describe_separation(pairs, n_clusters, can_tell, where)}. {counted}"
             f"{describe_features(signatures[0], trial.fit.weights)}. On average, samples keep "
             f"their cluster in {reproducibility.mean():.0%} of refits to 90% of the data."
         )

@@ -66,12 +66,14 @@ def _are_of_zeros(data: ScaledData, labels: np.ndarray, leading: Sequence[Leadin
     return bool(leading)
 
 
-def describe_counts(counts: pd.DataFrame) -> str:
-    """Say how a number of clusters was chosen."""
+def describe_counts(counts: pd.DataFrame, n_distinct: int | None = None) -> str:
+    """Say how a number of clusters was chosen, if of samples of which so few are distinct."""
     chosen, numbers = counts[counts["chosen"]].iloc[0], counts["n_clusters"]
     tried = f"{numbers.min()} to {numbers.max()} clusters were tried"
     if len(numbers) == 1:
         tried = f"Only {numbers.iloc[0]} clusters were tried"
+    if numbers.max() == n_distinct:
+        tried += ", as many as there are distinct samples"
     if chosen["n_groups"] > 1:
         return f"{tried}: {chosen['n_groups']} groups are clearly separated"
     shown = f"{chosen['n_clusters']} clusters are the most reproducible"

@@ -31,7 +31,7 @@ from sparsekm.cluster.unequal_samples import refuse_counted, repeat_samples
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.cluster.weight_step import FeatureGroups
 from sparsekm.runtime.random_state import seed_sequence
-from sparsekm.runtime.threads import grant_threads, run_side_by_side
+from sparsekm.runtime.threads import count_threads, grant_threads, run_side_by_side
 from sparsekm.tuning.fold_fits import check_groups, draw_folds, tuning_sample
 from sparsekm.tuning.gap import (
     RULES,
@@ -97,7 +97,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     results_ : pandas.DataFrame
         The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`.
     path_ : SparsityPath
-        The fits on the data, or on the samples drawn.
+        The fits on the data, or on the samples drawn, without those of weight 0.
     limit_, conclusion_ : FeatureLimit or None, str or None
         With ``rule="auto"``, the limit, and what determined the number of kept features.
     labels_, feature_weights_, n_features_in_, feature_names_in_
@@ -221,10 +221,11 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         made = {"seed": seed, "positions": places, "holes": holes}
         sparsities, path, first, table = self._search(tuned, values, sparsities, made)
         self.limit_ = self.conclusion_ = None
+        # Samples that are given twice would make features seem to correlate.
+        once = slice(None) if rows is None else np.unique(rows, return_index=True)[1]
+        of_each = replace(path, labels=path.labels[:, once])
         if self.rule == "auto":
-            # Samples that are given twice would make features seem to correlate.
-            once = slice(None) if rows is None else np.unique(rows, return_index=True)[1]
-            self.limit_ = feature_limit(values[once], replace(path, labels=path.labels[:, once]))
+            self.limit_ = feature_limit(values[once], of_each)
         chosen = select_sparsity(table, self.rule, self.limit_)
         if self.limit_ is not None:
             self.conclusion_ = self.limit_.sentence(table, chosen)
@@ -236,7 +237,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             remember_features(self, X)
             self.results_, self.best_index_ = table, chosen
             self.best_sparsity_ = sparsities[chosen].item()
-            self.path_ = path.put_back(features)
+            self.path_ = of_each.put_back(features)
             self.best_estimator_ = estimator.set_params(sparsity=self.best_sparsity_)
             if feature_groups is not None:
                 estimator.set_params(feature_groups=feature_groups)
@@ -362,6 +363,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         check_count("n_refined", self.n_refined, 0)
         check_choice("reference", self.reference, [*REFERENCES, SPATIAL])
         check_choice("rule", self.rule, RULES)
+        count_threads(self.n_jobs)
 
     def _check_positions(self, positions, n_samples: int) -> np.ndarray | None:
         if self.reference != SPATIAL:

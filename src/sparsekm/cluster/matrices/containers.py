@@ -84,7 +84,8 @@ def as_readable(X: Any, name: str = "X") -> Any:
     if type(X) is np.ndarray and X.dtype.kind == "f":
         return X
     X = mark_missing(compute(X))
-    if hasattr(X, "to_scipy_sparse"):
+    # A data frame has its columns as attributes, a type has not.
+    if hasattr(type(X), "to_scipy_sparse"):
         X = X.to_scipy_sparse()
     if issparse(X):
         check_indices(X)
@@ -109,7 +110,7 @@ def as_readable(X: Any, name: str = "X") -> Any:
 
 def compute(X: Any) -> Any:
     """Return what dask holds, or anything else as it is."""
-    return X.compute() if hasattr(X, "__dask_graph__") else X
+    return X.compute() if hasattr(type(X), "__dask_graph__") else X
 
 
 def wrong_type(
