@@ -205,7 +205,7 @@ def sparse_kmeans(
         of_all = np.zeros(adata.n_vars, column.dtype)
         of_all[asked_for] = column
         adata.var[key_added + end] = of_all
-    given = {"layer": layer, "mask_var": mask_var, "groups": groups}
+    given: dict[str, Any] = {"layer": layer, "mask_var": mask_var, "groups": groups}
     given |= {"batch_key": batch_key, "weights_key": weights_key}
     adata.uns[key_added] = {
         "params": _storable(estimator.get_params() | given),

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 
 from sparsekm import L0KMeans, SparseKMeans
+from sparsekm.cluster.description import Description
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.tuning.choices import compare_choices
 from sparsekm.tuning.feature_ranking import rank_features
@@ -105,7 +106,7 @@ def test_sparse_values_and_samples_that_are_drawn_or_set_aside_keep_groups_whole
 def test_a_ranking_puts_groups_by_their_mean_ranks():
     X = np.random.default_rng(2).normal(size=(50, 6)) * [1, 9, 2, 3, 8, 4]
     groups = np.array(["a", "b", "a", "c", "b", "c"], object)
-    data = replace(ScaledData.standardise(X), feature_groups=groups)
+    data = replace(ScaledData.standardise(X), about=Description(feature_groups=groups))
     assert rank_features(data, "variance").tolist() == [1, 4, 3, 5, 0, 2]
     assert rank_features(data, "all").tolist() == [0, 2, 1, 4, 3, 5]
 
@@ -128,7 +129,7 @@ def test_a_category_of_many_levels_counts_as_one_feature():
 def test_other_choices_are_compared_with_groups_kept_whole(X, grouped):
     estimator = L0KMeans(3, feature_groups=GROUPS, random_state=0)
     kept = grouped.get_support(indices=True)
-    data = replace(ScaledData.standardise(X), feature_groups=GROUPS)
+    data = replace(ScaledData.standardise(X), about=Description(feature_groups=GROUPS))
     table = compare_choices(estimator, data, grouped.labels_, kept, seed=1)
     assert (table["agreement"][table["n_clusters"] == 3] == 1).all()
     assert table["n_features"].max() == 40

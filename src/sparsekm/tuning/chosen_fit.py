@@ -94,7 +94,7 @@ class ChosenNumber(NamedTuple):
         n_clusters, n_numbers = int(counts["n_clusters"].iloc[place]), len(counts)
         agree = (n_groups >= n_groups.iloc[place]).sum()
         price = float(n_numbers) if agree < 2 else max(1.0, n_numbers / 2)
-        most = max(1, *n_groups.iloc[:place])
+        most = n_groups.iloc[:place].max() if place else 1
         return cls(n_clusters, n_numbers, price, n_clusters > most + PATIENCE, counts)
 
 

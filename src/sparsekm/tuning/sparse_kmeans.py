@@ -251,7 +251,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         remember_features(self, X)
         if batch is not None:
             counts = compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
-            self.conclusion_ = conclude(self.conclusion_, counts)
+            self.conclusion_: str = conclude(self.conclusion_, counts)
         return self
 
     def _fit(self, values, features: VaryingFeatures, about: Description) -> None:
