@@ -205,10 +205,10 @@ def sparse_kmeans(
         of_all = np.zeros(adata.n_vars, column.dtype)
         of_all[asked_for] = column
         adata.var[key_added + end] = of_all
-    given: dict[str, Any] = {"layer": layer, "mask_var": mask_var, "groups": groups}
-    given |= {"batch_key": batch_key, "weights_key": weights_key}
+    columns = {"groups": groups, "batch_key": batch_key, "weights_key": weights_key}
+    settings = estimator.get_params() | {"layer": layer, "mask_var": mask_var} | columns
     adata.uns[key_added] = {
-        "params": _storable(estimator.get_params() | given),
+        "params": _storable(settings),
         "version": __version__,
         **_describe_fit(estimator, adata.var_names[asked_for]),
     }
