@@ -12,10 +12,10 @@ from written_files import save_fit
 
 from sparsekm import SparseKMeans
 from sparsekm.annotation.new_samples import PREDICTED
+from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.command import main as command
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.io.store import TunedFit
 from sparsekm.pipeline.normalisation import normalise
 from sparsekm.tl import predict_clusters
 
@@ -181,7 +181,7 @@ def test_samples_go_to_the_cluster_of_the_nearest_of_its_centres(tmp_path, frame
     Z = ((frame - frame.mean()) / frame.std()).to_numpy()
     centers = np.array([Z[:10].mean(axis=0), Z[20:].mean(axis=0), Z[10:20].mean(axis=0)])
     placing = property(lambda fit: (centers, np.array([0, 1, 0])))
-    monkeypatch.setattr(TunedFit, "placing", placing)
+    monkeypatch.setattr(ChosenFit, "placing", placing)
     # -4.5 is the mean of the first cluster, and far from the samples that make it.
     levels = np.array([-9, -4.5, 0, 4, 9])
     found = predict_clusters(

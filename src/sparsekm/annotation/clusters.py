@@ -14,9 +14,9 @@ from scipy.stats import chi2_contingency, false_discovery_control, kruskal
 
 from sparsekm.annotation.gene_table import rank_scores
 from sparsekm.cluster.batches import association
+from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.io.known_classes import distinct_classes, is_known
 from sparsekm.io.normalised_file import Source, row_blocks
-from sparsekm.io.store import TunedFit
 from sparsekm.io.tables import TABLES
 
 OVERLAP = TABLES["contingency.csv"]
@@ -141,7 +141,7 @@ def locate_features(
     return pd.DataFrame(columns)
 
 
-def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
+def add_clusters(data: anndata.AnnData, fits: Mapping[str, ChosenFit]) -> None:
     """Add the results of each method to a data set, in place; it becomes ``clusters.h5ad``.
 
     For a method m these are ``cluster_m`` (missing where a sample was set aside), ``score_m``,
@@ -173,7 +173,7 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, TunedFit]) -> None:
 
 
 def tabulate_clusters(
-    samples: Sequence[str], labels: Sequence[str] | None, fits: Mapping[str, TunedFit]
+    samples: Sequence[str], labels: Sequence[str] | None, fits: Mapping[str, ChosenFit]
 ) -> pd.DataFrame:
     """Tabulate the clusters of every sample by each method; labels are known classes."""
     table = pd.DataFrame({"sample": list(samples), "label": "" if labels is None else list(labels)})

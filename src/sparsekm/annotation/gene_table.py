@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.io.hdf5_format import DamagedFileError
-from sparsekm.io.store import TunedFit
 from sparsekm.io.tables import TABLES
 
 VERDICTS = ("kept by both", "only l0", "only l1", "neither")
@@ -40,7 +40,7 @@ def judge_features(l0_weights: np.ndarray, l1_weights: np.ndarray) -> np.ndarray
 
 def gene_table(
     var: pd.DataFrame,
-    fits: Mapping[str, TunedFit],
+    fits: Mapping[str, ChosenFit],
     *,
     stability: Mapping[str, np.ndarray] | None = None,
     further: pd.DataFrame | None = None,

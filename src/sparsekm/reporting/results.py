@@ -17,10 +17,11 @@ from sklearn.metrics import adjusted_rand_score
 from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
+from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.io.hdf5_format import open_checked, read_part
 from sparsekm.io.known_classes import class_names, distinct_classes, is_known
 from sparsekm.io.normalised_file import ANNOTATION, RULE, read_features
-from sparsekm.io.store import TunedFit, read_fit
+from sparsekm.io.store import read_fit
 from sparsekm.io.tables import CHOICES, COUNTS, GAP, SCORES, SEEDS, SEPARATION
 from sparsekm.pipeline.registry import method_look
 
@@ -35,13 +36,11 @@ class Nouns(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MethodResult(TunedFit):
+class MethodResult(ChosenFit):
     """The tuned fit of one method, and its tuning."""
 
     name: str
     gap: pd.DataFrame | None = None
-    # A row per pair of neighbouring clusters, see `sparsekm.tuning.separation`.
-    separation: pd.DataFrame | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
     # As in ``seeds.csv``: this fit, then those from other seeds; None without any.
     seeds: pd.DataFrame | None = None
@@ -239,10 +238,9 @@ def _load_method(name: str, fit: str | Path, files: Mapping[str, Any]) -> Method
     read = {kind: form.read(files[kind]) for kind, form in _OF_METHOD.items() if files.get(kind)}
     seeds, scores = read.get("seeds"), files.get("scores")
     return MethodResult(
-        **vars(read_fit(fit)),
+        **{**vars(read_fit(fit)), "separation": read.get("separation")},
         name=name,
         gap=read.get("gaps"),
-        separation=read.get("separation"),
         metrics={} if scores is None else SCORES.read_row(scores).to_dict(),
         # Of large data there is only the tuned fit.
         seeds=seeds if seeds is not None and len(seeds) > 1 else None,
