@@ -29,11 +29,12 @@ class Description:
     features: Sequence | np.ndarray | None = None  # names
     feature_groups: np.ndarray | None = None  # (p,): names or numbers
 
-    def take(self, samples: np.ndarray) -> Description:
+    def take(self, samples: np.ndarray | slice) -> Description:
         """Describe some of the samples, by index."""
 
         def some(of: Any) -> Any:
-            return of[samples] if isinstance(of, np.ndarray) else [of[at] for at in samples]
+            is_array = isinstance(of, np.ndarray)
+            return of[samples] if is_array else np.array(of, dtype=object)[samples].tolist()
 
         known = {name: getattr(self, name) for name in ("samples", *OF_SAMPLES)}
         return replace(

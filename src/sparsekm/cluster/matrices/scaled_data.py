@@ -103,7 +103,7 @@ class ScaledData:
             known["means"] = self.means + self.deviations * (moved - offset)
         return replace(self, X=scaled.astype(self.X.dtype), **known)
 
-    def take(self, samples: np.ndarray) -> Self:
+    def take(self, samples: np.ndarray | slice) -> Self:
         """Return some of the samples, or some repeatedly, on the same scale."""
         return replace(self, X=self.X[samples], about=self.about.take(samples))
 
