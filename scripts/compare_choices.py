@@ -27,6 +27,6 @@ def main(snakemake, progress):
     problem = read_problem(snakemake, n_clusters=len(fit.centers))
     data, labels = problem.kept_by(fit)
     kept, count = np.flatnonzero(fit.weights), progress.counting("choices")
-    given = problem.estimator, data, labels, kept
-    table = compare_choices(*given, seed=problem.estimator.random_state, progress=count)
+    seed = problem.estimator.random_state
+    table = compare_choices(problem.estimator, data, labels, kept, seed=seed, progress=count)
     CHOICES.write(snakemake.output.choices, table)

@@ -16,7 +16,11 @@ def main(snakemake, progress):
     problem = read_problem(snakemake, n_clusters=fit.attributes["n_clusters"], grid=grid)
     data, _ = problem.kept_by(fit)
     counts = count_kept(
-        *(data, problem.estimator, fit.sparsity, params.subsamples, problem.seed),
+        data,
+        problem.estimator,
+        fit.sparsity,
+        params.subsamples,
+        problem.seed,
         screening=fit.screening,
         blocks=blocks_of(data.about, problem.estimator.n_clusters),
         progress=progress.counting("subsamples"),

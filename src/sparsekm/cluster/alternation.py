@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import cycle
 from typing import Any
 
@@ -149,18 +150,18 @@ def alternate_everywhere(
         starts = [[partition.start(X, equal, rng) for rng in generators]] * len(weight_steps)
     fits: list[Fit] = []
     for weight_step, labels in zip(reversed(weight_steps), reversed(starts), strict=True):
-        problem = X, partition, weight_step
-        weighed = [weigh_partition(*problem, one) for one in labels]
+        weigh = partial(weigh_partition, X, partition, weight_step)
+        go_on = partial(alternate, X, partition, weight_step, **limits)
+        weighed = [weigh(one) for one in labels]
         if fits and generators:
             weighed.append(weigh_scores(weight_step, fits[-1].labels, fits[-1].scores))
         pairs = zip(weighed, cycle(generators or [None]), strict=False)
-        best = best_fit([alternate(*problem, start=one, rng=rng, **limits) for one, rng in pairs])
+        best = best_fit([go_on(start=one, rng=rng) for one, rng in pairs])
         for fresh in range(n_fresh):
             rng = generators[0]
             scores = draw_scores(X, best.labels, rng, among_clusters=fresh % 2 == 0)
             start = partition.start(X, weight_step.weigh(scores), rng)
-            start = weigh_partition(*problem, start)
-            best = best_fit([best, alternate(*problem, start=start, rng=rng, **limits)])
+            best = best_fit([best, go_on(start=weigh(start), rng=rng)])
         fits.append(best)
         if progress is not None:
             progress(len(fits), len(weight_steps))

@@ -85,7 +85,7 @@ class KMeans(BaseSparseKMeans):
         seeds = seed_sequence(self.random_state)
         labels, rounds, converged = partition.run(matrix, self._effort().n_init, seeds)
         progress(1, 1)
-        fit = weigh_partition(matrix, partition, *weight_steps, labels, rounds)
+        fit = weigh_partition(matrix, partition, weight_steps[0], labels, rounds)
         return [replace(fit, converged=converged)], np.array([fit.objective])
 
 
@@ -118,18 +118,34 @@ class _Penalised(BaseSparseKMeans):
     def _fit_alike(self, matrix, partition, weight_steps, search, progress, objectives_only):
         effort, seeds = self._effort(), seed_sequence(self.random_state)
         init = check_start(self.init, matrix.n_samples, partition.n_clusters, STARTS)
-        problem, starts = (matrix, partition.exact, weight_steps), None
+        starts, exact = None, partition.exact
         if init is not None:
-            starts = propose_starts(*problem, init, effort.n_init, seeds)
+            starts = propose_starts(matrix, exact, weight_steps, init, effort.n_init, seeds)
         if search == "global":
             rng = np.random.default_rng(seeds.spawn(1)[0])
             proposed = [own[0] for own in starts or []]
-            asked = proposed, progress, objectives_only
-            return search_path(matrix, partition, weight_steps, effort, rng, *asked)
+            return search_path(
+                matrix,
+                partition,
+                weight_steps,
+                effort,
+                rng,
+                proposed=proposed,
+                progress=progress,
+                objectives_only=objectives_only,
+            )
         n_restarts = effort.n_init if starts is None else 0
         generators = [np.random.default_rng(seed) for seed in seeds.spawn(n_restarts)]
-        limits = {"max_iter": effort.max_iter, "tol": effort.tol, "progress": progress}
-        fits = alternate_everywhere(*problem, starts=starts, generators=generators, **limits)
+        fits = alternate_everywhere(
+            matrix,
+            exact,
+            weight_steps,
+            starts=starts,
+            generators=generators,
+            progress=progress,
+            max_iter=effort.max_iter,
+            tol=effort.tol,
+        )
         return fits, np.array([fit.objective for fit in fits])
 
 

@@ -188,7 +188,7 @@ class Search:
         dense = isinstance(X, CentredMatrix)
         if dense and X.dtype != np.float32:
             X = X.from_columns(X.columns.astype(np.float32), X.means)
-        rows = X.rows
+        self.rows = rows = X.rows
         columns = X.block if dense else rows
         # Where all features count alike, the samples are climbed in as few dimensions as they are.
         wide = dense and self.n_samples < p
@@ -206,10 +206,16 @@ class Search:
         self.n_children = int(np.ceil(self.n_climbs / GENERATIONS))
         self.pools = [Pool(self.n_clusters) for _ in weight_steps]
         self.climbed = 0
+
+    def begin(self) -> None:
+        """Climb from k-means++ seeds, and offer what is reached along the path."""
         starts = np.empty((max(2, self.n_children), self.n_samples), np.int32)
         draws = self.rng.random((len(starts), self.n_clusters))
-        turns = len(starts), self.partition.n_threads
-        take_turns(lambda b: nearest_seeds(rows, self.n_clusters, draws[b], starts[b]), *turns)
+
+        def seed(b: int) -> None:
+            nearest_seeds(self.rows, self.n_clusters, draws[b], starts[b])
+
+        take_turns(seed, len(starts), self.partition.n_threads)
         # Spread over the path; where they are fewer than sparsities, evenly.
         places = np.arange(len(starts)) * max(1, self.n_places // len(starts)) % self.n_places
         self.climb(starts, places)
@@ -240,7 +246,8 @@ class Search:
 
         def work_on(b: int) -> None:
             changed = labels[b].astype(np.int32)
-            work(*self._spaces[places[b]], changed, b)
+            rows, columns, weight_step = self._spaces[places[b]]
+            work(rows, columns, weight_step, changed, b)
             done[b] = changed
 
         take_turns(work_on, len(labels), self.partition.n_threads)
@@ -342,6 +349,7 @@ def search_path(
 
     def evolve(X, partition, weight_steps, proposed, report):
         search = Search(X, partition, weight_steps, effort.n_init, rng)
+        search.begin()
         if len(proposed):
             # At sparsities beyond those asked for, what was proposed for the densest of these.
             places = np.arange(len(weight_steps))
@@ -355,8 +363,10 @@ def search_path(
         objectives = np.maximum.accumulate(search.best_objectives)
         if objectives_only:
             return [], objectives
-        pairs = zip(weight_steps, search.best, strict=True)
-        fits = [weigh_partition(X, partition, *pair, n_iter) for pair in pairs]
+        fits = [
+            weigh_partition(X, partition, step, labels, n_iter)
+            for step, labels in zip(weight_steps, search.best, strict=True)
+        ]
         return _refine(X, partition.exact, weight_steps, fits, search.ended), objectives
     chosen = draw_samples(X.n_samples, partition.sample_size, rng)
     # The search on a sample, which is cheap, goes beyond the sparsities asked for.
@@ -379,8 +389,16 @@ def search_path(
         found, _ = evolve(narrow, own, [weight_step], [labels[chosen]], lambda steps: None)
         return found.best[0], weight_step.weigh(own.scores(narrow, found.best[0]))
 
-    given = partition, continued, search, proposed, n_iter, search_among if hidden else None
-    fits = _go_on_with_all(X, sample, *given)[: len(weight_steps)]
+    fits = _go_on_with_all(
+        X,
+        sample,
+        partition,
+        continued,
+        search=search,
+        proposed=proposed,
+        n_iter=n_iter,
+        search_among=search_among if hidden else None,
+    )[: len(weight_steps)]
     report(len(continued))
     if hidden:
         objectives = np.array([fit.objective for fit in fits])

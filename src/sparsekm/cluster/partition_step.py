@@ -113,8 +113,10 @@ class KMeansPartition:
         labels = np.zeros(X.n_samples, np.int32)
         nearest_seeds(packed, self.n_clusters, draws, labels)
         # No cluster needs to be filled before the seeds have settled.
-        for limits in (1, FEW_SWEEPS, 0.0), (self.min_size, self.max_iter, self.tol):
-            exchange_until_stable(packed, labels, self.n_clusters, *limits)
+        exchange_until_stable(packed, labels, self.n_clusters, 1, FEW_SWEEPS, 0.0)
+        exchange_until_stable(
+            packed, labels, self.n_clusters, self.min_size, self.max_iter, self.tol
+        )
         return canonical_labels(labels, self.n_clusters)
 
     def refine(self, X: FeatureMatrix, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -124,13 +126,22 @@ class KMeansPartition:
     def refine_counted(self, X, weights, labels) -> tuple[np.ndarray, int]:
         """Run k-means as `refine` does; return the labels and the number of sweeps."""
         if X.n_samples > SEEDING_SAMPLE:
-            limits = {"min_size": self.min_size, "max_sweeps": self.max_iter}
-            limits |= {"tol": max(self.tol, self.roughness), "n_threads": self.n_threads}
-            labels, sweeps = exchange_in_batches(X, weights, labels, self.n_clusters, **limits)
+            labels, sweeps = exchange_in_batches(
+                X,
+                weights,
+                labels,
+                self.n_clusters,
+                min_size=self.min_size,
+                max_sweeps=self.max_iter,
+                tol=max(self.tol, self.roughness),
+                n_threads=self.n_threads,
+            )
         else:
             labels = labels.copy()
-            limits = self.n_clusters, self.min_size, self.max_iter, self.tol
-            sweeps = exchange_until_stable(_pack(X, weights, np.float64), labels, *limits)
+            packed = _pack(X, weights, np.float64)
+            sweeps = exchange_until_stable(
+                packed, labels, self.n_clusters, self.min_size, self.max_iter, self.tol
+            )
         return canonical_labels(labels, self.n_clusters), sweeps
 
     def run(self, X: FeatureMatrix, n_init: int, seeds) -> tuple[np.ndarray, int, bool]:

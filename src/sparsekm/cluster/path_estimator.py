@@ -184,8 +184,9 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         order = np.argsort(sparsities, kind="stable")
         weight_steps = [self._weight_step(s, features) for s in sparsities[order]]
         search = self._resolve_search(data)
-        asked = search, progress, objectives_only
-        fits, first = self._fit_path(data, partition, weight_steps, *asked)
+        fits, first = self._fit_path(
+            data, partition, weight_steps, search, progress, objectives_only
+        )
         # None where only objectives are asked for.
         pairs = zip(fits, weight_steps, strict=False)
         fits = [_put_back(fit, step, features) for fit, step in pairs]
@@ -344,9 +345,10 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
 
     def _label(self, values) -> np.ndarray:
         support = self.feature_weights_ > 0
-        of_kept = self._means[support], self._centred_centers[:, support].T
         label = label_observed if imputes(self) else label_samples
-        return label(values, self.feature_weights_, *of_kept, count_threads(self.n_jobs))
+        means, centers = self._means[support], self._centred_centers[:, support].T
+        n_threads = count_threads(self.n_jobs)
+        return label(values, self.feature_weights_, means, centers, n_threads)
 
     def _start_labels(self) -> np.ndarray | None:
         init = getattr(self, "init", None)
@@ -375,17 +377,28 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
     def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
     ) -> tuple[list[Fit], np.ndarray]:
-        asked = weight_steps, search, progress or self._print_progress, objectives_only
+        progress = progress or self._print_progress
 
         def fit_some(sample, rows):
             labels = self._start_labels()
             own = self if labels is None else clone(self).set_params(init=labels[rows])
-            return own._fit_alike(sample, partition, *asked)
+            return own._fit_alike(
+                sample, partition, weight_steps, search, progress, objectives_only
+            )
 
         if self._alike(matrix):
-            return self._fit_alike(matrix, partition, *asked)
-        own = self.trim, self._effort().n_init, self.random_state
-        return fit_samples(matrix, partition, weight_steps, fit_some, *own)
+            return self._fit_alike(
+                matrix, partition, weight_steps, search, progress, objectives_only
+            )
+        return fit_samples(
+            matrix,
+            partition,
+            weight_steps,
+            fit_some,
+            trim=self.trim,
+            n_starts=self._effort().n_init,
+            seed=self.random_state,
+        )
 
     def _add_attributes(
         self, matrix: FeatureMatrix, features: VaryingFeatures, fit: Fit, search: str

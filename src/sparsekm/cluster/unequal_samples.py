@@ -56,7 +56,14 @@ def check_unequal(X: FeatureMatrix, trim: float, n_clusters: int, min_size: int)
 
 
 def fit_samples(
-    X: FeatureMatrix, partition: KMeansPartition, weight_steps, fit_some, trim, n_starts, seed: Any
+    X: FeatureMatrix,
+    partition: KMeansPartition,
+    weight_steps,
+    fit_some,
+    *,
+    trim: float,
+    n_starts: int,
+    seed: Any,
 ) -> tuple[list[Fit], np.ndarray]:
     """Fit samples by their weights, or without those trimmed.
 
@@ -72,8 +79,8 @@ def fit_samples(
     best_start = partial(start_trimmed, X, partition, n_trimmed, n_starts, seeds)
     kept = best_start(np.ones(X.n_features))[1]
     fits, first = fit_some(X.take(kept), kept)
-    rest = X, partition.exact, n_trimmed, best_start, kept
-    return [_settle(*rest, *pair) for pair in zip(weight_steps, fits, strict=False)], first
+    settle = partial(_settle, X, partition.exact, n_trimmed, best_start, kept)
+    return [settle(step, fit) for step, fit in zip(weight_steps, fits, strict=False)], first
 
 
 def check_sample_weight(weights: ArrayLike, n_samples: int) -> np.ndarray:
@@ -265,9 +272,10 @@ def _settle(X, partition, n_trimmed, best_start, kept, weight_step, fit) -> Fit:
                 return replace(fit, labels=everyone)
         seen.add(following.tobytes())
         kept = following
-        steps = X.take(kept), partition, weight_step
-        start = partition.admit(steps[0], labels[kept])
-        refined = refine_until_fixed_point(*steps, weigh_partition(*steps, start, fit.n_iter))
+        own = X.take(kept)
+        start = partition.admit(own, labels[kept])
+        start = weigh_partition(own, partition, weight_step, start, fit.n_iter)
+        refined = refine_until_fixed_point(own, partition, weight_step, start)
         fit = replace(refined, converged=refined.converged and fit.converged)
 
 

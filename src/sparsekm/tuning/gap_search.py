@@ -275,8 +275,9 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             say(f"reference {index + 1} of {self.n_references}")
             return found
 
-        asked = range(self.n_references), self.n_jobs, stored_bytes(X)
-        references = np.array(list(run_side_by_side(search, *asked)))
+        numbers = range(self.n_references)
+        found = run_side_by_side(search, numbers, self.n_jobs, copy_bytes=stored_bytes(X))
+        references = np.array(list(found))
         with grant_threads(self.n_jobs):
             path = estimator.path(X, sparsities)
         say("data")

@@ -221,8 +221,9 @@ class Judge:
         if first.agreement < REPRODUCED or len(first.kept) < MANY_FEATURES:
             return True
         leading = leading_features(self.values, trial.labels, trial.kept, paid)
-        asked = self.values, leading, trial.matched, self.blocks
-        return not needs_one_feature(*asked, aside=self.aside)
+        return not needs_one_feature(
+            self.values, leading, trial.matched, self.blocks, aside=self.aside
+        )
 
     def _settle(self, folds: Folds, trial: Trial, factor: float) -> Trial:
         """Run Algorithm 1 at the number of features that differ until it stays, in folds too."""
