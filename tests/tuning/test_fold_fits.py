@@ -63,7 +63,7 @@ def test_fits_do_not_depend_on_jobs_and_find_clear_clusters(X, container):
         for n_jobs in (1, 2)
     )
     assert len(done) == 20
-    assert {name.start for name in one[0]} == {"components", "marginals", "equal components"}
+    assert {name.start for name in one[0]} == {"components", "marginals"}
     for first, second in zip(one, two, strict=True):
         assert first.keys() == second.keys()
         for name, fold in first.items():

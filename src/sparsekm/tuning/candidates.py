@@ -36,8 +36,8 @@ CLIP = 3.0
 SMALLEST_CLUSTER = 5
 # Components are those of so many features that rank first, and other starts look at so many.
 N_FIRST, N_SCREENED = 200, 500
-# Principal components: at most so many, more of equal variance, and so many samples for each.
-MOST_COMPONENTS, MOST_EQUAL_COMPONENTS, SAMPLES_PER_COMPONENT = 10, 20, 5
+# Principal components: at most so many, and so many samples for each.
+MOST_COMPONENTS, SAMPLES_PER_COMPONENT = 10, 5
 # k-means on so many features that are farthest from a Gaussian, no two of which correlate so far.
 MARGINAL_SIZES, ALIKE = (1, 2, 4), 0.7
 # Up to so many features, all of them are a candidate's number.
@@ -173,7 +173,8 @@ def first_start(samples: Samples, count: int = N_FIRST) -> np.ndarray:
     """Label samples by k-means on components of the features that rank first."""
     values = samples.clipped(count)
     left, deviations = principal_components(values)
-    most = _most_components(samples, MOST_COMPONENTS)
+    few = samples.matrix.n_samples // SAMPLES_PER_COMPONENT
+    most = max(samples.n_clusters - 1, min(MOST_COMPONENTS, few))
     for start in (left[:, :most] * np.sqrt(deviations[:most]), values):
         labels = samples.cluster(start)
         if labels is not None:
@@ -217,28 +218,6 @@ def _unlike(values: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
     return np.array(chosen)
 
 
-def _fit_equal_components(samples: Samples) -> Fits:
-    """Start from principal components of equal variance: a factor counts once, however many follow.
-
-    They are those beyond noise (Gavish & Donoho 2014, doi:10.1109/TIT.2014.2323359), K - 1 more.
-    """
-    values = samples.clipped(N_SCREENED)
-    left, deviations = principal_components(values)
-    ratio = min(values.shape) / max(values.shape)
-    multiple = ((0.56 * ratio - 0.95) * ratio + 1.82) * ratio + 1.43
-    beyond = int(np.count_nonzero(deviations > multiple * np.median(deviations)))
-    most = _most_components(samples, MOST_EQUAL_COMPONENTS)
-    labels = samples.cluster(left[:, : min(beyond + samples.n_clusters - 1, most)])
-    if labels is not None:
-        fit = samples.fit(labels, samples.n_kept)
-        yield Candidate("equal components", samples.n_kept, settled=True), samples.settle(fit)
-
-
-def _most_components(samples: Samples, most: int) -> int:
-    few = samples.matrix.n_samples // SAMPLES_PER_COMPONENT
-    return max(samples.n_clusters - 1, min(most, few))
-
-
 @one_blas_thread
 def principal_components(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compute components of unit norm, (n_samples, d), and their deviations, (d,), none of 0."""
@@ -270,5 +249,4 @@ def fit_optima(samples: Samples) -> Iterator[Fit]:
 STARTS: dict[str, Callable[[Samples], Fits]] = {
     "components": _fit_components,
     "marginals": _fit_marginals,
-    "equal components": _fit_equal_components,
 }
