@@ -190,7 +190,7 @@ def test_both_answers_of_batches_and_filled_values_are_written_to_a_file(tmp_pat
     adata.X[3, 4] = np.nan
     with pytest.raises(ValueError, match="contains NaN: set missing='impute'"):
         cluster(adata)
-    with pytest.warns(UserWarning, match="is a batch"):
+    with pytest.warns(UserWarning, match="coincide with batches"):
         cluster(adata, batch_key="lane", missing="impute")
     assert pd.crosstab(adata.obs[f"{KEY}_batch_centred"], labels).astype(bool).to_numpy().sum() == 3
     adata.write_h5ad(tmp_path / "cells.h5ad")

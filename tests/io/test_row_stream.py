@@ -72,7 +72,7 @@ def test_a_file_is_normalised_as_the_matrix_in_memory(
     assert issparse(second.X) == (kind is csr_matrix)
     assert (first.X != second.X).sum() == 0
     np.testing.assert_array_equal(first.center, second.center)
-    assert first.features == second.features
+    assert first.about.features == second.about.features
 
 
 def test_rows_without_values_and_indices_in_any_order_are_read(tmp_path, seed):

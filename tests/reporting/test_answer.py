@@ -30,9 +30,9 @@ def separation(*pairs):
 def with_sparse(result, *pairs, **changes):
     """Add the recommended method, whose clusters are those of the others but for the changes."""
     table = separation(*pairs)
-    attributes = {"signature_agreement": 0.97, "has_clusters": (table["p_adjusted"] <= 0.05).any()}
+    known = {"signature_agreement": 0.97, "has_clusters": (table["p_adjusted"] <= 0.05).any()}
     given = {"name": "sparse", "gap": None, "separation": table, "signature": np.array([0, 5])}
-    given |= {"attributes": attributes, "reproducibility": np.linspace(0.8, 1, result.n_samples)}
+    given |= known | {"reproducibility": np.linspace(0.8, 1, result.n_samples)}
     sparse = replace(result.methods["l0"], **given | changes)
     methods = {**result.methods, "sparse": sparse}
     return replace(result, methods=methods, genes=gene_table(result.var, methods))
@@ -230,10 +230,9 @@ def _markers_of(result, centers, **found):
 
 
 def test_markers_name_the_fewest_that_tell_a_cluster_from_the_others_kept_or_not(brain_result):
-    names, signatures = brain_result.var.index, np.zeros((4, brain_result.n_features), np.int8)
-    centers = np.zeros(signatures.shape)
+    names, centers = brain_result.var.index, np.zeros((4, brain_result.n_features))
     centers[0, :2] = 0.25, -1.5
-    signatures[0, :2] = 1
+    signatures = [np.array([0, 1]), None, None, None]
     found = {"cluster_signatures": signatures, "cluster_agreements": np.array([0.987, *[0.3] * 3])}
     view = _markers_of(brain_result, centers, **found)
     assert view.heads[-1].text == "told from the others by"

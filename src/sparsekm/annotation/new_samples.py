@@ -242,7 +242,7 @@ def predict_samples(
         raise InputError("scaling='own' should be 'run': the run made no z-scores.")
     limits, at_home = placement.limits(known.file, known.fit.clustered)
     said.append(f"{at_home:.1%} of the run's own samples are nearest to their own cluster")
-    if not known.fit.attributes.get("has_clusters", True):
+    if known.fit.has_clusters is False:
         said.append("the run found no separate groups: other samples may be clustered otherwise")
     table = placement.decide(values.to_numpy(), limits)
     table.insert(0, "sample", raw.samples or [f"sample{at + 1}" for at in range(len(table))])

@@ -166,9 +166,9 @@ def test_all_of_it_is_kept_in_the_normalised_file(tmp_path, X):
     file, var = tmp_path / "normalised.h5ad", pd.DataFrame(index=list("wxyz"))
     write_normalised(file, X, obs, var, {}, obsm={"spatial": POSITIONS})
     data, written = read_normalised(file), read_anndata(file).obs
-    assert data.groups.tolist() == DONORS
-    assert data.labels.tolist() == PARTLY
-    np.testing.assert_array_equal(data.positions, POSITIONS)
+    assert data.about.groups.tolist() == DONORS
+    assert data.about.labels.tolist() == PARTLY
+    np.testing.assert_array_equal(data.about.positions, POSITIONS)
     assert written["group"].cat.categories.tolist() == ["d1", "d2", "d3"]
     # Classes that are missing are missing categories.
     assert written["label"].cat.categories.tolist() == ["a", "b"]
