@@ -4,19 +4,22 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from scipy.sparse import csr_array, issparse
-from sklearn.impute import KNNImputer
 
+from sparsekm import KMeans, SparseKMeans
+from sparsekm.cluster.imputation import fill_missing
 from sparsekm.cluster.matrices.dense_parts import variance_beyond_trend
-from sparsekm.cluster.reading import fill_missing
+from sparsekm.cluster.reading import read_data
 from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.pipeline.normalisation import (
     NORMALISATIONS,
     normalise,
+    read_normalised_table,
     settle_doubts,
     settle_missing,
 )
@@ -149,11 +152,14 @@ def test_the_chosen_features_are_normalised_with_the_totals_of_all(counts):
 
 
 @pytest.mark.parametrize(("value", "n_features"), [(0.5, 20), (-1.0, 500)])
-def test_what_is_no_count_is_refused_however_many_features_are_kept(counts, value, n_features):
+def test_what_is_no_count_is_refused_however_many_features_are_kept(
+    tmp_path, counts, value, n_features
+):
     X = counts.astype(float)
     X[3, 4] = value
+    pd.DataFrame(X).add_prefix("f").to_csv(tmp_path / "no.csv")
     with pytest.raises(MatrixError, match="n_top_features chooses by the variance of raw counts"):
-        normalise(raw(X), "zscore", n_features)
+        read_normalised_table(tmp_path / "no.csv", {}, "zscore", n_features)
 
 
 def test_reading_a_table_loads_no_compiler():
@@ -175,15 +181,63 @@ def holes(whole):
     return holed
 
 
+@pytest.fixture
+def correlated(seed):
+    """Give positive values of one factor, a tenth of which are missing; in some rows none are."""
+    rng = np.random.default_rng(seed)
+    X = np.exp(
+        0.5 * rng.normal(size=(60, 1)) * rng.uniform(0.5, 1, 20) + rng.normal(3, 0.2, (60, 20))
+    )
+    lost = rng.random(X.shape) < 0.1
+    lost[::4] = False
+    return np.where(lost, np.nan, X)
+
+
+@pytest.mark.parametrize("how", ["zscore", "none", "log2"])
+def test_the_command_and_the_estimators_see_the_same_filled_values(tmp_path, correlated, how):
+    pd.DataFrame(correlated).add_prefix("f").to_csv(tmp_path / "holes.csv")
+    _, found = read_normalised_table(tmp_path / "holes.csv", {}, how)
+    # Values that were made z-scores are brought back.
+    moments = (1, 0) if how == "none" else (found.deviations, found.means)
+    given = np.log2(1 + correlated) if how == "log2" else correlated
+    expected = read_data(SparseKMeans(missing="impute"), given)
+    assert not np.allclose(np.isnan(given) * expected, np.isnan(given) * np.nanmean(given, axis=0))
+    np.testing.assert_allclose(found.collect() * moments[0] + moments[1], expected, rtol=2e-5)
+
+
+def test_the_same_numbers_are_filled_to_the_last_bit(correlated):
+    single = correlated.astype(np.float32)
+    expected = read_data(KMeans(missing="impute"), single)
+    assert expected.dtype == np.float32
+    np.testing.assert_array_equal(settle_missing(raw(single)).collect(), expected)
+
+
+def test_no_negative_values_are_filled_in_where_logarithms_are_taken():
+    # A line through few small values would go below zero.
+    level = np.linspace(0, 1, 30)[:, np.newaxis]
+    X = np.rint(1000 * np.maximum(level - np.linspace(0, 0.3, 12), 0))
+    X[:4, ::2] = np.nan
+    plain = values(settle_missing(raw(X)))
+    filled = values(settle_missing(raw(X), on_logs=True))
+    assert plain.min() < 0
+    assert filled.min() >= 0
+    assert np.isfinite(normalise(settle_missing(raw(X), on_logs=True), "log2").collect()).all()
+
+
+def test_filled_counts_are_not_whole_and_features_are_still_chosen(tmp_path, counts):
+    X = counts.astype(float)
+    X[3, 4] = np.nan
+    pd.DataFrame(X).add_prefix("f").to_csv(tmp_path / "counts.csv")
+    _, found = read_normalised_table(tmp_path / "counts.csv", {}, "counts", 20)
+    assert found.shape == (150, 20)
+
+
 @pytest.mark.parametrize("offset", [0, 1000])
-def test_by_default_the_nearest_samples_fill_in_as_in_scikit_learn(holes, offset):
-    mean, deviation = np.nanmean(holes, axis=0), np.nanstd(holes, axis=0)
-    expected = KNNImputer(n_neighbors=5).fit_transform((holes - mean) / deviation)
+def test_what_was_filled_is_said(holes, offset):
     matrix = settle_missing(raw(holes + offset, offset))
-    np.testing.assert_allclose(values(matrix), expected * deviation + mean + offset, rtol=1e-4)
     [remark] = matrix.remarks
     assert remark.startswith("4 values (4.2 %) are missing, of 3 features and 4 samples; 4 are")
-    assert "Set impute: low_rank (or median, half_minimum, drop), or max_missing: 0.5 to" in remark
+    assert "Set impute: median (or half_minimum, drop), or max_missing: 0.5 to" in remark
     # A summary has the same shape and the same words.
     quick = settle_missing(raw(holes + offset, offset), quick=True)
     assert (quick.remarks, quick.features) == (matrix.remarks, matrix.features)
@@ -219,15 +273,12 @@ def test_what_lacks_too_much_is_dropped_features_first_and_aloud(whole):
     assert "1 features lack more than 50 % and are dropped: [g2]" in remark
     assert "1 samples lack more than 50 % and are dropped: [s5]" in remark
     assert settle_missing(raw(whole), max_missing=0.9).shape == (12, 8)
-    # Counts stay whole.
-    counts = np.random.default_rng(0).poisson(20, size=(12, 8)).astype(float)
-    counts[3, 4] = np.nan
-    filled = values(settle_missing(raw(counts)))
-    assert (filled == np.rint(filled)).all()
 
 
 def test_half_of_a_negative_minimum_and_too_little_left_are_refused(holes):
-    with pytest.raises(MatrixError, match="half_minimum requires values > 0.* Set impute: knn"):
+    with pytest.raises(
+        MatrixError, match="half_minimum requires values > 0.* Set impute: low_rank"
+    ):
         settle_missing(raw(holes - 20), "half_minimum")
     holes[:, 1:] = np.nan
     holes[2:, 0] = np.nan

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,6 @@ from sparsekm.pipeline import scales
 
 NORMALISATIONS = ("zscore", "counts", "log2", "none")
 IMPUTATIONS = {
-    "knn": "k nearest neighbours",
     "low_rank": "what the features have in common",
     "median": "the median of the feature",
     "half_minimum": "half of the smallest value of the feature",
@@ -29,10 +27,6 @@ IMPUTATIONS = {
 """How missing values may be filled, in words; "drop" leaves out the features that lack any."""
 MAX_MISSING = 0.5
 """The largest share of missing values of a feature, and then of a sample, by default."""
-
-_NEIGHBOURS = 5
-_MOST_DONORS = 2000
-_SAMPLES_AT_ONCE = 500
 
 
 def read_normalised_table(
@@ -48,12 +42,15 @@ def read_normalised_table(
     """Read a user's matrix with the settings `reading`, fill what is missing, and normalise it.
 
     Remarks say all that was guessed, left out or changed. `quick` is for a summary:
-    everything is as in the run except for the values that nearest neighbours fill in.
+    everything is as in the run except for the values that are filled in.
     """
     raw = read_matrix(file, **reading)
     raw.remarks += scales.remark_on_scale(raw, normalise_by)
     with of_file(file):
-        raw = settle_missing(raw, impute, max_missing, quick=quick)
+        if n_top_features is not None:
+            scales.refuse_other_than_counts(raw)
+        on_logs = normalise_by in ("counts", "log2")
+        raw = settle_missing(raw, impute, max_missing, on_logs=on_logs, quick=quick)
         found = normalise(raw, normalise_by, n_top_features)
     if found.dropped:
         raw.remarks.append(say("constant", n=len(found.dropped), names=found.dropped))
@@ -139,16 +136,16 @@ def settle_missing(
     impute: str | None = None,
     max_missing: float | None = None,
     *,
+    on_logs: bool = False,
     quick: bool = False,
 ) -> RawMatrix:
     """Drop features and samples above the limit, and fill what else is missing.
 
-    By default with the mean of the five most similar samples (``knn``; distances are of z-scores
-    and pass over missing values), or by what features have in common (``low_rank``, a shrunk
-    singular value decomposition). Remarks of the matrix say what was done. With `quick`, medians
-    stand in for these two, which take longer.
+    By default by what the features have in common, as ``missing="impute"`` of the estimators does,
+    `on_logs` of values whose logarithms will be clustered. Remarks of the matrix say what was done.
+    With `quick`, medians stand in, which take less time.
     """
-    impute = impute or "knn"
+    impute = impute or "low_rank"
     limit = MAX_MISSING if max_missing is None else max_missing
     if impute not in IMPUTATIONS:
         raise ValueError(f"impute={impute!r} should be one of {list(IMPUTATIONS)}.")
@@ -188,16 +185,18 @@ def settle_missing(
     offset = raw.offset[columns]
     if lacking.any():
         said.append(say("imputed", n=int(lacking.sum()), how=IMPUTATIONS[impute]))
-        _fill(X, offset, lacking, "median" if quick and impute in ("knn", "low_rank") else impute)
+        way = "median" if quick and impute == "low_rank" else impute
+        _fill(X, offset, lacking, way, on_logs=on_logs)
     first, *others = (name for name in IMPUTATIONS if name != impute)
     cure = say("cure_of_missing", impute=first, others=", ".join(others), max_missing=limit)
     raw.remarks.append(say("joined", text="; ".join(said), cure=cure))
     return raw.take(X, rows, columns)
 
 
-def _fill(X: np.ndarray, offset: np.ndarray, lacking: np.ndarray, impute: str) -> None:
+def _fill(
+    X: np.ndarray, offset: np.ndarray, lacking: np.ndarray, impute: str, *, on_logs: bool
+) -> None:
     """Fill the missing values of (n, p) float32, less `offset`, in place."""
-    whole = scales.are_counts(X, offset)
     columns = np.flatnonzero(lacking.any(axis=0))
     if impute == "half_minimum":
         lowest = np.nanmin(X[:, columns], axis=0) + offset[columns]
@@ -206,28 +205,15 @@ def _fill(X: np.ndarray, offset: np.ndarray, lacking: np.ndarray, impute: str) -
         fill = lowest / 2 - offset[columns]
     elif impute == "median":
         fill = np.nanmedian(X[:, columns], axis=0)
-    elif impute == "low_rank":
-        # Whatever else reads a table has no need of compiled kernels, which take 100 MB.
-        from sparsekm.cluster.reading import fill_missing
-
-        fill = fill_missing(X)[:, columns]
     else:
-        fill = _nearest(X, columns)
-    if whole:
-        fill = np.rint(fill + offset[columns]) - offset[columns]
+        # Not at the top: most tables are complete, and threads take a tenth of a second to import.
+        from sparsekm.cluster.imputation import fill_missing
+
+        if on_logs:
+            zero = offset.astype(np.float32)
+            # Negative values are refused when logarithms are taken; none are filled in.
+            logs = fill_missing(np.log1p(np.maximum(X + zero, 0)))
+            fill = np.maximum(np.expm1(logs), 0)[:, columns] - zero[columns]
+        else:
+            fill = fill_missing(X)[:, columns]
     X[:, columns] = np.where(lacking[:, columns], fill, X[:, columns])
-
-
-def _nearest(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return the columns filled with the means of the nearest samples, scikit-learn's."""
-    from sklearn.impute import KNNImputer
-
-    with warnings.catch_warnings(action="ignore"):
-        mean, deviation = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
-    scale = np.where(deviation > 0, deviation, 1)
-    Z = (X - mean) / scale
-    donors = np.unique(np.linspace(0, len(Z) - 1, min(len(Z), _MOST_DONORS)).astype(int))
-    imputer = KNNImputer(n_neighbors=_NEIGHBOURS, keep_empty_features=True).fit(Z[donors])
-    parts = (Z[at : at + _SAMPLES_AT_ONCE] for at in range(0, len(Z), _SAMPLES_AT_ONCE))
-    filled = np.concatenate([imputer.transform(part)[:, columns] for part in parts])
-    return filled * scale[columns] + mean[columns]

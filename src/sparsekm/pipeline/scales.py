@@ -142,14 +142,18 @@ def _totals(block: Block) -> np.ndarray:
     return block.astype(np.float64).sum(axis=1)
 
 
+def refuse_other_than_counts(raw: RawMatrix) -> None:
+    """Refuse values that are not counts, of which `most_variable_counts` chooses features."""
+    if _largest_count(_values(raw)) < 0:
+        raise MatrixError(say("top_of_no_counts"))
+
+
 def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
     """Return which features of raw counts vary most for their mean, ascending.
 
     After `log_counts`, features are ranked by `variance_beyond_trend`, as `SparseKMeans` ranks
-    them; ties go to the lowest index. Values that are not counts are refused.
+    them; ties go to the lowest index.
     """
-    if _largest_count(_values(raw)) < 0:
-        raise MatrixError(say("top_of_no_counts"))
     if n_features >= raw.shape[1]:
         return np.arange(raw.shape[1])
     mean, deviation = measure_moments(log_counts(raw))
@@ -172,11 +176,6 @@ def _largest_count(parts: Iterable[np.ndarray]) -> float:
             return -1.0
         largest = max(largest, float(values.max(initial=0)))
     return largest
-
-
-def are_counts(X: np.ndarray, offset: np.ndarray) -> bool:
-    """Tell whether all values of an array that are not missing are whole numbers >= 0."""
-    return all(_largest_count([X[at : at + 100] + offset]) >= 0 for at in range(0, len(X), 100))
 
 
 def describe_counts(parts: Iterable[np.ndarray], *, is_sparse: bool) -> str | None:

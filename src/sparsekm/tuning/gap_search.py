@@ -15,11 +15,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.batches import check_batch, compare_batches
+from sparsekm.cluster.imputation import fill_missing
 from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, as_readable, compute
 from sparsekm.cluster.matrices.dense_parts import stored_bytes, take_rows
 from sparsekm.cluster.reading import (
     FeatureSelector,
-    fill_missing,
     imputes,
     read_data,
     read_holes,

@@ -21,6 +21,7 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 from sklearn.base import clone
 
+from sparsekm.cluster.imputation import fill_missing
 from sparsekm.cluster.matrices.dense_parts import (
     feature_means,
     feature_variances,
@@ -28,7 +29,6 @@ from sparsekm.cluster.matrices.dense_parts import (
     take_rows,
 )
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.reading import fill_missing
 from sparsekm.cluster.unequal_samples import count_trimmed, first_kept
 from sparsekm.metrics import label_codes
 from sparsekm.runtime.threads import one_blas_thread
