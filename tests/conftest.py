@@ -5,6 +5,8 @@ import json
 import os
 import re
 import shutil
+import signal
+import socket
 import subprocess
 import tracemalloc
 from itertools import product
@@ -46,6 +48,30 @@ def test_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real test data: {folder} is absent (SPARSEKM_TEST_DATA names it)")
     return folder
+
+
+@pytest.fixture(params=["pipe", "socket"])
+def unread(request, tmp_path):
+    """Make a pipe, or a socket, of a name; whoever waits for its content is stopped."""
+
+    def make(name):
+        place = tmp_path / name
+        if not place.exists():
+            if request.param == "pipe":
+                os.mkfifo(place)
+            else:
+                with socket.socket(socket.AF_UNIX) as opened:
+                    opened.bind(str(place))
+        return place
+
+    def stop(*about):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(60)
+    yield make
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(name="X")

@@ -165,15 +165,15 @@ def sparse_kmeans(
     _check_backing(adata, copy)
     if not isinstance(key_added, str):
         raise TypeError(f"key_added={key_added!r} should be a string.")
-    for argument, given, ends in (
+    for argument, asked_of, ends in (
         ("groups", groups, OF_CELLS),
         ("batch_key", batch_key, OF_CELLS),
         ("weights_key", weights_key, OF_CELLS),
         ("mask_var", mask_var, OF_GENES),
     ):
-        if isinstance(given, str) and given in [key_added + end for end in ends]:
+        if isinstance(asked_of, str) and asked_of in [key_added + end for end in ends]:
             raise ValueError(
-                f"{argument}={given!r} would be overwritten, with key_added={key_added!r}: give "
+                f"{argument}={asked_of!r} would be overwritten, with key_added={key_added!r}: give "
                 "another key_added."
             )
     asked: Any = "auto" if n_clusters is None else n_clusters

@@ -11,6 +11,7 @@ from sound_files import ATTRIBUTES
 from written_files import save_fit
 
 from sparsekm.command import main as command
+from sparsekm.command.configuration import path_rule
 from sparsekm.command.run import describe_results
 from sparsekm.io.tables import SCORES
 
@@ -90,6 +91,18 @@ def test_what_is_wrong_is_one_line_with_its_cure(here, run, capsys, arguments, m
     if options:
         assert others[0] == f"    sparsekm run tumours.csv {options}"
     assert {*here.iterdir()} == before
+
+
+def test_a_table_that_is_no_file_is_refused_in_one_line(here, run, capsys, unread):
+    for arguments in (
+        [str(unread("t.csv"))],
+        ["tumours.csv", "--feature-groups", str(unread("groups.csv"))],
+    ):
+        assert run(*arguments) == 2
+        told = capsys.readouterr().err.splitlines()
+        assert len(told) == 1
+        assert "should be a file, and is a folder, a pipe, a socket or a device" in told[0]
+    assert path_rule(str(unread("sets.gmt"))) == "be a file, no pipe, socket or device"
 
 
 def test_names_of_any_length_and_characters_are_short_lines_on_the_terminal(run, capsys):

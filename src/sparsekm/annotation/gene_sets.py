@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from sparsekm.io.atomic import atomic_path
-from sparsekm.io.input_error import InputError
+from sparsekm.io.input_error import InputError, check_file
 
 if TYPE_CHECKING:
     from sparsekm.network import Downloader
@@ -65,8 +65,7 @@ def build_gene_sets(
 def read_gene_sets(file: str | Path, identifier: str = "symbol") -> GeneSets:
     """Read a GMT file, by gzip or not; a description that is empty or an address is no name."""
     file = Path(file)
-    if not file.is_file():
-        raise FileNotFoundError(f"{file}: no such file.")
+    check_file(file)
     with file.open("rb") as opened:
         is_packed = opened.read(2) == b"\x1f\x8b"
     members: dict[str, set[str]] = {}

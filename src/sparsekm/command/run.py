@@ -21,6 +21,7 @@ from sparsekm.command.refusals import CommandError, short_path
 from sparsekm.command.signals import run_group
 from sparsekm.command.tables import summarise_table
 from sparsekm.io.atomic import write_text
+from sparsekm.io.input_error import check_file
 from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.store import read_fit
 from sparsekm.io.table_settings import TABLE_SETTINGS, given_settings
@@ -81,8 +82,7 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
     entry = given_settings(options, [setting.name for setting in TABLE_SETTINGS])
     groups = options.feature_groups and Path(options.feature_groups)
     for path in filter(None, (table, groups)):
-        if not path.exists():
-            raise CommandError(f"{path}: no such file.")
+        check_file(path, or_folder=path == table)
     name = configuration.dataset_name(table, _taken_names(place))
     folder = options.output or Path(f"sparsekm-{name}")
     for path in (table.resolve(), folder.resolve()):

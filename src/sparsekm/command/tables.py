@@ -15,6 +15,7 @@ from typing import Any
 from sparsekm.command.configuration import dataset_name
 from sparsekm.command.refusals import CommandError, short_path
 from sparsekm.io.atomic import refuse_to_replace
+from sparsekm.io.input_error import check_file
 from sparsekm.io.readers.messages import MatrixError, Way
 from sparsekm.io.readers.reader import ReadingSize, measure_matrix
 from sparsekm.io.table_settings import (
@@ -86,8 +87,7 @@ def predict_table(options: Namespace) -> int:
     from sparsekm.annotation import new_samples
 
     table = options.table
-    if not table.exists():
-        raise CommandError(f"{table}: no such file.")
+    check_file(table, or_folder=True)
     output = options.output or Path(f"{dataset_name(table, set())}-clusters.csv")
     refuse_to_replace(output)
     if output.resolve() == table.resolve() or (output.exists() and not options.force):

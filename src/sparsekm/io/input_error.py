@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 MOST_CHARACTERS = 1000
 """Maximum length of a message, since it may quote a value of any length."""
@@ -61,6 +62,18 @@ class InputError(ValueError):
         what, mark, advice = message.partition(" Set ")
         what = escape_unprintable(shorten(what, MOST_CHARACTERS))[: 2 * MOST_CHARACTERS]
         super().__init__(what + mark + escape_unprintable(advice)[:MOST_OF_ADVICE])
+
+
+def check_file(file: str | Path, *, or_folder: bool = False) -> None:
+    """Refuse a path where nothing is, or nothing that can be read twice."""
+    path = Path(file)
+    if not path.exists():
+        raise FileNotFoundError(f"{file}: no such file.")
+    if not (path.is_file() or (or_folder and path.is_dir())):
+        raise InputError(
+            f"{file}: should be a file, and is a folder, a pipe, a socket or a device. What a "
+            "program writes to a pipe can be read only once: let it write to a file."
+        )
 
 
 def reason_of(error: BaseException) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sparsekm.io.input_error import reason_of
+from sparsekm.io.input_error import check_file, reason_of
 from sparsekm.io.readers.messages import MatrixError, of_file, refusal, say, written
 from sparsekm.io.readers.raw_matrix import RawMatrix, check_size
 from sparsekm.io.readers.reader import read_matrix
@@ -80,6 +80,7 @@ def settle_doubts(matrices: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def read_feature_groups(file: str | Path, features: Sequence[str]) -> np.ndarray:
     """Read the group of each feature (p,), str; a feature that is not in the file is its own."""
+    check_file(file)
     with of_file(file):
         try:
             table = pd.read_csv(file, sep=None, engine="python", dtype=str, na_filter=False)

@@ -10,8 +10,11 @@ import pytest
 from reading import KINDS, STORED, readings, refused
 from scipy import sparse
 
+from sparsekm.annotation.gene_sets import read_gene_sets
+from sparsekm.io.input_error import InputError
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import SUFFIXES, measure_matrix, read_matrix
+from sparsekm.pipeline.normalisation import read_feature_groups
 
 
 def assert_same(raw, X, rtol=1e-6):
@@ -98,6 +101,14 @@ def test_the_real_matrices_are_as_described(test_data):
         raw = read_matrix(test_data / "expression" / f"{name}.npz", labels="y")
         assert raw.shape == (n, p)
         assert len(set(raw.labels)) == n_classes
+
+
+@pytest.mark.parametrize("name", ["m.csv", "m.tsv.gz", "m.xlsx", "m.npz", "m.h5ad", "m.parquet"])
+def test_what_is_read_only_once_is_refused(unread, name):
+    for read in (read_matrix, partial(read_feature_groups, features=["a"]), read_gene_sets):
+        with pytest.raises(InputError, match=rf"{name}: should be a file, .* a pipe, .*to a file"):
+            read(unread(name))
+    assert measure_matrix(unread(name)).memory == 0
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from sparsekm.io.input_error import check_file
 from sparsekm.io.readers.messages import (
     CONVERSIONS,
     MatrixError,
@@ -73,8 +74,7 @@ def _read(file: Path, settings: Settings) -> RawMatrix:
         ending = max(filter(name.endswith, endings.split()), key=len, default="")
         if ending[:1] == ".":
             refuse_format(file, endings, ending)
-    if not file.exists():
-        raise FileNotFoundError(f"{file}: no such file.")
+    check_file(file, or_folder=True)
     if file.is_dir() and not (mtx or name.endswith(".zarr") or (file / ".zgroup").exists()):
         raise refusal("other_folder")
     if mtx or file.is_dir() or name.endswith(_STORED):
@@ -161,6 +161,7 @@ def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
     """Return what reading and normalising may take; nothing if the file declares no size."""
     file = Path(file)
     try:
+        check_file(file, or_folder=True)
         n_bytes = _text_bytes(file)
         if n_bytes is not None:
             return ReadingSize(min(TEXT_BYTES * n_bytes, MOST_BYTES))

@@ -20,7 +20,7 @@ import pandas as pd
 from scipy.io import mminfo, mmread
 from scipy.sparse import csr_array
 
-from sparsekm.io.input_error import reason_of
+from sparsekm.io.input_error import check_file, reason_of
 from sparsekm.io.readers.axes import is_heading, is_row_numbers
 from sparsekm.io.readers.messages import explain_damage, refusal, refuse_format, say
 from sparsekm.io.readers.raw_matrix import (
@@ -291,6 +291,8 @@ def _read_tenx_folder(file: Path, settings: Settings) -> RawMatrix:
         tables += [one for one in files if one.exists()][:1]
     if len(tables) < 2 or not mark:
         raise refusal("lacks_names", prefix=prefix)
+    for one in (file, *tables):
+        check_file(one)
     with explain_damage("matrix of 10x", "Cell Ranger."):
         options = {"sep": "\t", "header": None, "dtype": str, "keep_default_na": False}
         genes, cells = (pd.read_csv(one, quoting=csv.QUOTE_NONE, **options) for one in tables)
