@@ -133,3 +133,13 @@ def test_weights_beside_trimming_and_shares_that_cannot_be_are_refused(data):
     for trim, message in ((0.5, "should be < 0.5"), (0.4, "leaves 27 of n_samples=45")):
         with pytest.raises(ValueError, match=f"trim={trim} {message}"):
             SparseKMeans(30, trim=trim).fit(data.X)
+
+
+def test_a_guard_on_the_size_of_clusters_goes_with_weights_and_counts_samples(data):
+    weights = np.linspace(1, 3, len(data.X))
+    guarded, plain = (
+        SparseKMeans(3, min_cluster_size=size, random_state=0).fit(data.X, sample_weight=weights)
+        for size in (5, 1)
+    )
+    np.testing.assert_array_equal(guarded.labels_, plain.labels_)
+    np.testing.assert_allclose(guarded.feature_scores_, plain.feature_scores_)

@@ -144,7 +144,7 @@ def find_clusters(
 
     with grant_threads(settings.n_jobs):
         if data.about.weights is not None:
-            refuse_counted(settings.trim, settings.min_cluster_size)
+            refuse_counted(settings.trim)
             return find(np.flatnonzero(data.about.weights))
         if not settings.trim:
             return find(np.arange(n_samples))
@@ -343,6 +343,9 @@ class _Problem:
     def _fit_again(self, X: Any, start: np.ndarray, sparsity: float, n_clusters: int) -> Fit:
         """Run Algorithm 1 from labels; its clusters keep the numbers that they have there."""
         own = clone(self.estimator).set_params(n_clusters=n_clusters)
+        if getattr(X, "sample_weight", None) is not None:
+            # Weights have no smallest number of samples.
+            own.set_params(min_cluster_size=1)
         fit = fit_from(own, X, start, sparsity)
         labels = match_clusters(start, fit.labels, np.arange(len(start))).astype(np.int32)
         return replace(fit, labels=labels)

@@ -230,7 +230,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
             is constant; if indices of a sparse X lie outside its shape; if `groups` or `batch` are
             not one per sample; if there is one batch, or a batch of one sample; if weights are
-            negative, all 0, not one per sample or combined with `trim` or ``min_cluster_size > 1``;
+            negative, all 0, not one per sample or combined with `trim`;
             if a parameter is out of its range, such as a single cluster, for which nothing can be
             chosen. Everything that is refused is refused before anything is fitted.
         """
