@@ -1,13 +1,19 @@
 """The estimator, the AnnData function and the workflow find the same, whatever is asked for."""
 
+import dataclasses
+
 import anndata
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import adjusted_rand_score
 from written_files import save_matrix
 
 import sparsekm
 from sparsekm import SparseKMeans
+from sparsekm.cluster.batches import centre_batches, conclude, count_batches
+from sparsekm.cluster.description import Description
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.pipeline.problem import define_problem
 from sparsekm.pipeline.provenance import derive_seed
 from sparsekm.tuning.chosen_fit import ChosenNumber, find_clusters
@@ -102,3 +108,25 @@ def test_the_estimator_and_the_function_for_anndata_find_the_same(X, options):
     np.testing.assert_array_equal(labels, estimator.labels_)
     np.testing.assert_array_equal(adata.var["sparse_kmeans_weight"], estimator.feature_weights_)
     assert adata.uns["sparse_kmeans"]["conclusion"] == estimator.conclusion_
+
+
+@pytest.mark.filterwarnings("ignore:cluster")
+def test_values_centred_within_batches_are_clustered_alike(X):
+    batch = np.where(RNG.random(N) < 0.5, "first", "second")
+    shifted = X + 6 * (batch == "second")[:, None] * (np.arange(P) >= 20)
+    estimator = SparseKMeans(3, random_state=0).fit(shifted, batch=batch)
+    data = ScaledData.standardise(shifted)
+    about = Description(batch=batch, features=np.arange(P))
+    found, centred = (
+        find_clusters(SparseKMeans(3, random_state=0), each)
+        for each in (
+            dataclasses.replace(data, about=about),
+            centre_batches(dataclasses.replace(data, about=about)),
+        )
+    )
+    np.testing.assert_array_equal(found.labels, estimator.labels_)
+    np.testing.assert_array_equal(centred.labels, estimator.batch_centred_.labels_)
+    counts = count_batches(found.labels, pd.factorize(batch)[0])
+    assert conclude(found.conclusion, counts) == estimator.conclusion_
+    assert adjusted_rand_score(batch, found.labels) > 0.9
+    assert "coincide with batches and cannot be told" in estimator.conclusion_.split(". ")[0]

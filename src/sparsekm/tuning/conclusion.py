@@ -76,8 +76,8 @@ def describe_counts(counts: pd.DataFrame, n_distinct: int | None = None) -> str:
         tried += ", as many as there are distinct samples"
     if chosen["n_groups"] > 1:
         return f"{tried}: {chosen['n_groups']} groups are clearly separated"
-    shown = f"{chosen['n_clusters']} clusters are the most reproducible"
-    return f"{tried}: no group is separated from all others, and {shown}"
+    shown = f"K = {chosen['n_clusters']}, the most reproducible, is a division, not a finding"
+    return f"{tried}: no group is separated from all others; {shown}"
 
 
 def describe_features(signature: Signature, weights: np.ndarray) -> str:

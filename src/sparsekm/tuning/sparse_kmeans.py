@@ -56,7 +56,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
 
     Parameters
     ----------
-    n_clusters : int or "auto", default=8
+    n_clusters : int or "auto", default="auto"
         Number of clusters K, at least 2; "auto" estimates the number of clearly separated groups.
     penalty : {"l0", "l1"}, default="l0"
         "l0" gives features that are kept a weight of one; "l1" weights of unit l2 norm, larger for
@@ -171,7 +171,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     True
     """
 
-    n_clusters: int | str = 8
+    n_clusters: int | str = "auto"
     _: KW_ONLY
     penalty: str = "l0"
     sparsity: float | str = "auto"
