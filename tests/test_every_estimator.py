@@ -86,6 +86,7 @@ DEFAULTS = {
     L0KMeans: SPARSE,
     L1KMeans: SPARSE,
     SparseKMeans: COMMON
+    | {"n_clusters": "auto"}
     | {"penalty": "l0", "sparsity": "auto", "selection": "relevant", "screening": "auto"}
     | {"max_samples": None},
     GapSearch: {"sparsities": None, "n_references": 10, "reference": "permutation", "rule": "max"}
