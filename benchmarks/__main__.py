@@ -17,6 +17,7 @@ NAMES = [
     "larger_than_memory",
     "million",
     "million_workflow",
+    "missing_values",
     "report_memory",
     "separation",
     "smallest_cluster",

@@ -231,9 +231,10 @@ def predict_clusters(
 ) -> pd.DataFrame:
     """Put new samples to the nearest of the clusters that a run found, or to none of them.
 
-    ``sparsekm predict`` does the same. Features are matched by name. If the method found a
-    signature, its features are compared, all alike; otherwise all features that were kept, by their
-    weights. Values are transformed as the run's were. Needs the extra ``workflow``.
+    ``sparsekm predict`` does the same. Features are matched by name. If those in the table have at
+    least 95 % of the weight, samples are placed by them, as `SparseKMeans.predict` does; otherwise
+    by the signature, if all of its features are there. Values are transformed as the run's were.
+    Needs the extra ``workflow``.
 
     Parameters
     ----------
@@ -272,8 +273,8 @@ def predict_clusters(
     Raises
     ------
     ValueError
-        If the run has no such fit; if the table cannot be read, or has features that make up less
-        than half of the weight; if `scaling` is "own" and the run made no z-scores.
+        If the run has no such fit; if the table cannot be read, or has neither features with 95 %
+        of the weight nor the whole signature; if `scaling` is "own" and the run made no z-scores.
     """
     # They need what only the extra `workflow` installs.
     from sparsekm.annotation.new_samples import KnownClusters, predict_samples, read_samples
