@@ -14,14 +14,15 @@ rule retrieve_ontology:
         **needs(memory=(600, 0), minutes=(10, 0)),
         downloads=int(IS_DOWNLOADED),
     params:
+        code=code("retrieve_atlas", SOURCES[ATLAS["source"]][0]),
         source=ATLAS["source"],
         settings=source_settings(),
     script:
         "../../scripts/retrieve_atlas.py"
 
 
-# Downloads listing, annotation and energy grids of an age; the manifest is written last.
 use rule retrieve_ontology as retrieve_atlas with:
+    """Download listing, annotation and energy grids of an age; the manifest is written last."""
     output:
         manifest=f"{RAW}/{{age}}/manifest.csv",
     log:
@@ -36,8 +37,8 @@ use rule retrieve_ontology as retrieve_atlas with:
         max_not_fetched=ATLAS["allen"]["max_not_fetched"],
 
 
-# Lists the files and gigabytes to download, without downloading a grid (make plan-allen).
 use rule retrieve_ontology as plan_retrieval with:
+    """List the files and gigabytes to download, without downloading a grid (make plan-allen)."""
     output:
         plan=f"{RAW}/plan.csv",
     log:
@@ -61,12 +62,16 @@ rule assemble_expression:
         "logs/assemble_expression/{age}.log",
     benchmark:
         "results/benchmarks/assemble_expression/{age}.tsv"
+    group:
+        of_small("sparsekm_data")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         mem_mb=assembly_memory,
         runtime=growing(60, 0),
     params:
+        code=code("assemble_expression"),
+        versions=VERSIONS,
         source=ATLAS["source"],
         simulated=ATLAS["source"] == "phantom",
         settings={
@@ -84,11 +89,15 @@ rule find_common_genes:
         genes="data/raw/common_genes.csv",
     log:
         "logs/find_common_genes.log",
+    group:
+        of_small("sparsekm_data")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 2), minutes=(20, 0)),
     params:
+        code=code("find_common_genes"),
+        versions=VERSIONS,
         ages=ATLAS["ages"],
         quality_control=ATLAS["quality_control"],
     script:
@@ -106,11 +115,15 @@ rule normalise_expression:
         "logs/normalise_expression/{age}.log",
     benchmark:
         "results/benchmarks/normalise_expression/{age}.tsv"
+    group:
+        of_small("sparsekm_data")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 5), minutes=(20, 0)),
     params:
+        code=code("normalise_expression"),
+        versions=VERSIONS,
         quality_control=ATLAS["quality_control"],
         normalisation=ATLAS["normalisation"],
     script:

@@ -9,11 +9,15 @@ rule simulate_matrix:
         "logs/simulate_matrix/{dataset}.log",
     wildcard_constraints:
         dataset=any_of(name for name in MATRICES if "draw" in MATRICES[name]),
+    group:
+        of_small("sparsekm_data")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(600, 0), minutes=(5, 0)),
     params:
+        code=code("simulate_matrix"),
+        versions=VERSIONS,
         experiment=lambda wildcards: MATRICES[wildcards.dataset]["draw"]["experiment"],
         setting=lambda wildcards: {
             key: value
@@ -37,6 +41,8 @@ rule normalise_matrix:
         "results/benchmarks/normalise_matrix/{dataset}.tsv"
     wildcard_constraints:
         dataset=any_of(MATRICES),
+    group:
+        of_small("sparsekm_data")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
@@ -45,6 +51,8 @@ rule normalise_matrix:
         disk_mb=lambda wildcards: int(4 * expected_megabytes(wildcards.dataset)) + 1000,
         runtime=growing(20, 0.02),
     params:
+        code=code("normalise_matrix"),
+        versions=VERSIONS,
         settings=lambda wildcards: table_settings(wildcards.dataset),
         content=lambda wildcards: content(
             *(

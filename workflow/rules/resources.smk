@@ -6,6 +6,10 @@ if "downloads" not in workflow.global_resources:
     workflow.register_resource("downloads", 1)
 
 
+# Jobs of a data set up to this size, in megabytes, are submitted together if a profile groups them.
+MOST_GROUPED = 100
+
+
 @cache
 def expected_megabytes(dataset):
     """Estimate the size of a data set's matrix, which may not exist yet."""
@@ -46,6 +50,22 @@ def measured_bytes(file, layer):
 
     found = measure_matrix(file, layer)
     return found.matrix, found.memory
+
+
+def of_small(group):
+    """Return a group for the jobs of a data set; a large data set has none.
+
+    The run times of a group add up, and so does the memory of jobs that run at the same time.
+    """
+    return lambda wildcards: (
+        group if whole_megabytes(wildcards) <= MOST_GROUPED else None
+    )
+
+
+def whole_megabytes(wildcards):
+    """Return the expected size of a job's data set, or of all together."""
+    of_one = wildcards.get("dataset", wildcards.get("age"))
+    return sum(expected_megabytes(name) for name in ([of_one] if of_one else DATASETS))
 
 
 def bytes_of(path):
@@ -114,8 +134,7 @@ def megabytes(wildcards, input, most_samples=math.inf, limit=math.inf):
     files = [Path(file) for file in input]
     if all(file.exists() for file in files):
         return sum(held_megabytes(file, most_samples, limit) for file in files)
-    of_one = wildcards.get("dataset", wildcards.get("age"))
-    return sum(expected_megabytes(name) for name in ([of_one] if of_one else DATASETS))
+    return whole_megabytes(wildcards)
 
 
 def growing(base, per_megabyte, *bounds):

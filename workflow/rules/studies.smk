@@ -14,6 +14,11 @@ SIMULATION_EFFORT = {
 }
 
 
+def repetitions_folder(wildcards, output):
+    """Return the folder for the repetitions of a row."""
+    return str(Path(output.table).parents[2].joinpath("repetitions", *wildcards))
+
+
 def replicates(wildcards):
     """Return the repetitions of a row: fewer if it judges no claim but explains differences."""
     if wildcards.row in SIMULATION["repeated_variants"]:
