@@ -59,6 +59,16 @@ class Project:
         return named - {*targets}
 
 
+def save_tumours(file: Path) -> np.ndarray:
+    """Write a table of two groups, and return its values."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24, 12))
+    X[:12, :4] += 3
+    table = pd.DataFrame(X, columns=[f"gene{j}" for j in range(12)])
+    table.assign(kind=["a"] * 12 + ["b"] * 12).to_csv(file, index=False)
+    return X
+
+
 def make_project(root: Path, source: Path) -> Project:
     for part in PARTS:
         if (source / part).is_dir():
@@ -66,11 +76,7 @@ def make_project(root: Path, source: Path) -> Project:
             shutil.copytree(source / part, root / part, ignore=_UNFINISHED)
         else:
             shutil.copy(source / part, root / part)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(24, 12))
-    X[:12, :4] += 3
-    table = pd.DataFrame(X, columns=[f"gene{j}" for j in range(12)])
-    table.assign(kind=["a"] * 12 + ["b"] * 12).to_csv(root / "tumours.csv", index=False)
+    X = save_tumours(root / "tumours.csv")
     obs = pd.DataFrame(index=[f"cell{i}" for i in range(24)])
     var = pd.DataFrame({"relevant": np.arange(12) < 4}, index=[f"gene{j}" for j in range(12)])
     anndata.AnnData(X[::-1].astype(np.float32), obs=obs, var=var).write_h5ad(root / "cells.h5ad")
