@@ -203,9 +203,11 @@ def test_the_projects_own_scripts_use_what_they_should(project_root):
     assert "io/readers/messages.json" in rooms("normalise_matrix")
 
 
-def test_methods_name_modules_that_have_their_estimators():
+def test_methods_name_the_modules_and_the_search_of_their_estimators():
     for method in METHODS.values():
         assert method.estimator.__module__ == method.module
+        known = {"min_cluster_size", "search", "n_init"} & method.estimator().get_params().keys()
+        assert {*method.search} == known
 
 
 def test_versions_that_compute_count_without_their_patch(monkeypatch):

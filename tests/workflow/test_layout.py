@@ -159,7 +159,7 @@ def test_prefixes_may_be_replaced_and_variables_of_paths_are_refused(other):
     assert "Use prefix or replace_prefix instead." in refused
 
 
-# As snakedeploy writes it for a workflow of the catalogue, but for the clone in place of an address.
+# As snakedeploy writes it for a workflow of the catalogue, with a clone in place of the address.
 DEPLOYED = """
 configfile: "config/config.yaml"
 

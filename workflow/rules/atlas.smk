@@ -34,7 +34,7 @@ use rule retrieve_ontology as retrieve_atlas with:
         downloads=int(IS_DOWNLOADED),
     params:
         plane=ATLAS["plane"],
-        max_not_fetched=ATLAS["allen"]["max_not_fetched"],
+        max_not_fetched=IS_DOWNLOADED and ATLAS["allen"]["max_not_fetched"],
 
 
 use rule retrieve_ontology as plan_retrieval with:

@@ -20,7 +20,7 @@ from sparsekm.io.input_error import hide_secrets
 from sparsekm.pipeline.bounded_process import run_bounded
 from sparsekm.pipeline.provenance import computing_versions, input_digest, source_digest
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.pipeline.workflow_files import record_files
+from sparsekm.pipeline.workflow_files import left_behind, record_files
 from sparsekm.studies import METHOD_ROWS, select_settings, stand_ins
 
 if not is_supported():

@@ -32,7 +32,7 @@ rule simulate:
             "seed": config["seed"],
             "replicates": replicates(wildcards),
         },
-        effort=SIMULATION_EFFORT,
+        effort=simulation_effort,
         # Finished repetitions. No output: a job that was killed goes on from them.
         store=repetitions_folder,
     script:

@@ -7,11 +7,15 @@ PAPER_VALUES = paper_file("simulations")
 PAPER_CLAIMS = paper_file("claims")
 
 
-# The effort of the simulated methods, unless a method defines its own.
-SIMULATION_EFFORT = {
-    "n_references": SIMULATION["references"],
-    **{name: SIMULATION[name] for name in ("n_init", "n_sparsities", "n_refined")},
-}
+def simulation_effort(wildcards):
+    """Return the effort of a simulated row, without what it does not have or defines itself."""
+    row = METHOD_ROWS[wildcards.row]
+    effort = {"n_init": SIMULATION["n_init"]}
+    if METHODS[row.method].tuning == "gap":
+        effort["n_references"] = SIMULATION["references"]
+        effort |= {name: SIMULATION[name] for name in ("n_sparsities", "n_refined")}
+    own = {**row.options, **row.tuning}
+    return {name: value for name, value in effort.items() if name not in own}
 
 
 def repetitions_folder(wildcards, output):

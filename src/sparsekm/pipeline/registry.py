@@ -27,6 +27,7 @@ class Method:
     module: str = ""  # of the estimator; no import names it, so that a digest need not follow it
     class_name: str = ""
     tuning: str = "none"
+    search: tuple[str, ...] = ()
     penalty: str | None = None
     sparsities: Mapping[str, float] = field(default_factory=dict)
     maximises: bool = False
