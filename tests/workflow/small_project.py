@@ -50,7 +50,8 @@ class Project:
         """List the jobs of a dry run as "rule dataset method" or "rule age", but the target."""
         targets = targets or ("results",)
         told = self.run("--dry-run", "--cores", "1", *targets)
-        jobs = re.findall(r"^(?:local)?rule (\w+):$(.*?)(?=^\[|\Z)", told, re.M | re.S)
+        # Jobs of a group are indented.
+        jobs = re.findall(r"^ *(?:local)?rule (\w+):$(.*?)(?=^ *\[|\Z)", told, re.M | re.S)
         named = set()
         for rule, body in jobs:
             values = re.search(r"wildcards: (.*)", body)

@@ -47,7 +47,7 @@ def touched(tmp_path_factory, project_root):
         (project.root / name).write_text("some content")
     targets = ("results", "paper", "yardstick")
     told = project.run("--dry-run", "--cores", "1", *targets)
-    for listed in re.findall(r"^    output: (.*)$", told, re.M):
+    for listed in re.findall(r"^ +output: (.*)$", told, re.M):
         for file in listed.split(", "):
             (project.root / file).parent.mkdir(parents=True, exist_ok=True)
             (project.root / file).write_text("some content")

@@ -119,12 +119,13 @@ def twice(tmp_path, project_root):
 
 def test_in_a_module_all_that_is_made_has_the_prefix_and_nothing_of_the_users(twice):
     told = run_snakemake(twice, "--dry-run", "--cores", "1").stdout
-    made = re.findall(r"^    (?:output|log|benchmark): (.*)", told, re.M)
+    made = re.findall(r"^ +(?:output|log|benchmark): (.*)", told, re.M)
     assert len(made) > 60
     files = ", ".join(made).split(", ")
     assert [file for file in files if not re.match("(ours|elsewhere/theirs)/", file)] == []
-    read = {*re.findall(r"^    input: (.*)", told, re.M)}
+    read = {*re.findall(r"^ +input: (.*)", told, re.M)}
     assert {"tumours.csv", "sets.gmt"} <= read
+    assert "Group job sparsekm_fit" in told
 
 
 @pytest.mark.release
@@ -153,7 +154,7 @@ def test_prefixes_may_be_replaced_and_variables_of_paths_are_refused(other):
     text_before = (other / "Snakefile").read_text()
     replaced = told('replace_prefix: {"results/": "made/"}')
     assert "output: made/report.html" in replaced
-    assert not re.search(r"^    output: results/", replaced, re.M)
+    assert not re.search(r"^ +output: results/", replaced, re.M)
     refused = told('pathvars: results="made"')
     assert "pathvars={'results': 'made'} should be left out of the module" in refused
     assert "Use prefix or replace_prefix instead." in refused

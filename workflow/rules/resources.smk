@@ -6,6 +6,12 @@ if "downloads" not in workflow.global_resources:
     workflow.register_resource("downloads", 1)
 
 
+# A job that reads all samples holds a dense matrix up to this size, in megabytes.
+HELD_MOST = (
+    config["max_memory_gb"] * 1024
+    if config["max_memory_gb"]
+    else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 4 / 2**20
+)
 # Jobs of a data set up to this size, in megabytes, are submitted together if a profile groups them.
 MOST_GROUPED = 100
 
@@ -25,31 +31,31 @@ def expected_megabytes(dataset):
 
 @cache
 def declared_megabytes(dataset):
-    """Return the size of a user's matrix and the memory that reading it takes.
+    """Return the size of a user's matrix, the memory that reading it takes, and its samples.
 
     HDF5, Zarr and NumPy files declare shape and number of stored values; their own size would say
-    little, since they may be compressed. Both are 0 if the file does not say, or where only
+    little, since they may be compressed. All are 0 if the file does not say, or where only
     Snakemake is installed, which cannot ask it.
     """
     entry = MATRICES[dataset]
     if not entry.get("path", "").lower().endswith((".h5ad", ".h5", ".npz", ".zarr")):
-        return 0, 0
+        return 0, 0, 0
     try:
-        size, memory = run_bounded(
+        size, memory, n_samples = run_bounded(
             entry["path"], lambda: measured_bytes(entry["path"], entry.get("layer"))
         )
-        return size / 2**20, memory / 2**20
+        return size / 2**20, memory / 2**20, n_samples
     # A matrix that is too large or damaged is refused by the job that reads it, with its message.
     except ValueError:
-        return 0, 0
+        return 0, 0, 0
 
 
 def measured_bytes(file, layer):
-    """Return the bytes of a matrix, and those that reading it takes."""
+    """Return the bytes of a matrix, those that reading it takes, and its samples."""
     from sparsekm.io.readers.reader import measure_matrix
 
     found = measure_matrix(file, layer)
-    return found.matrix, found.memory
+    return found.matrix, found.memory, found.n_samples
 
 
 def of_small(group):
@@ -119,11 +125,16 @@ def held_megabytes(path, most_samples=math.inf, limit=math.inf):
     # Snakemake may be alone, and damage is for the job to report.
     except Exception:
         return size
-    share = min(1, most_samples / n_samples)
     if not is_sparse:
-        return min(size, max(limit, size * share))
-    share = share or 1
+        return dense_megabytes(size, n_samples, most_samples, limit)
+    share = min(1, most_samples / n_samples) or 1
     return size * share / 2 + 4 * min(n_samples * share, 4096) * n_features / 2**20
+
+
+def dense_megabytes(size, n_samples, most_samples, limit):
+    """Return the size of so many samples of an array, or up to the limit, of all."""
+    share = min(1, most_samples / n_samples) if n_samples else 1
+    return min(size, max(limit, size * share))
 
 
 def megabytes(wildcards, input, most_samples=math.inf, limit=math.inf):
@@ -134,7 +145,16 @@ def megabytes(wildcards, input, most_samples=math.inf, limit=math.inf):
     files = [Path(file) for file in input]
     if all(file.exists() for file in files):
         return sum(held_megabytes(file, most_samples, limit) for file in files)
-    return whole_megabytes(wildcards)
+    of_one = wildcards.get("dataset", wildcards.get("age"))
+    return sum(
+        dense_megabytes(expected_megabytes(name), declared_samples(name), most_samples, limit)
+        for name in ([of_one] if of_one else DATASETS)
+    )
+
+
+def declared_samples(dataset):
+    """Return the number of samples of a data set whose file declares it, or 0."""
+    return 0 if dataset in ATLAS["ages"] else declared_megabytes(dataset)[2]
 
 
 def growing(base, per_megabyte, *bounds):
@@ -147,13 +167,26 @@ def growing(base, per_megabyte, *bounds):
 def needs(memory, minutes, tunes=False):
     """Return the memory and time of a job, each as a base and what every megabyte adds.
 
-    The process that watches over its limits is included. Of a matrix above max_memory_gb a job
-    holds, at most, the samples on which a data set is tuned, if it `tunes`.
+    The process that watches over its limits is included. A job that `tunes` works on the samples on
+    which a data set is tuned, and reads more into memory only if max_memory_gb allows it. A method
+    that is not tuned works on all samples.
     """
-    most_samples = tunes and (config["tuning"]["max_samples"] or math.inf)
-    limit = (config["max_memory_gb"] or math.inf) * 1024
-    mem_mb = growing(*memory, most_samples, limit)
-    return {"mem_mb": mem_mb, "runtime": growing(*minutes)}
+    of_all = (0, HELD_MOST), (0, math.inf)
+    most_samples = config["tuning"]["max_samples"] or math.inf
+    of_some = (most_samples, (config["max_memory_gb"] or 0) * 1024), (most_samples, 0)
+
+    def asked(base, per_megabyte, kind):
+        whole, some = (
+            growing(base, per_megabyte, *bounds[kind]) for bounds in (of_all, of_some)
+        )
+
+        def ask(wildcards, input, attempt):
+            is_some = tunes and wildcards.get("method") not in UNTUNED
+            return (some if is_some else whole)(wildcards, input, attempt)
+
+        return ask
+
+    return {"mem_mb": asked(*memory, 0), "runtime": asked(*minutes, 1)}
 
 
 def reading_memory(wildcards, input, attempt):

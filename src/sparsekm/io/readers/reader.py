@@ -169,6 +169,7 @@ class ReadingSize(NamedTuple):
     memory: int  # bytes
     processed: int = 0  # bytes that take processor time, if more than those held
     matrix: int = 0  # bytes of the matrix itself, if the file declares them
+    n_samples: int = 0
 
 
 def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
@@ -193,7 +194,7 @@ def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
     matrix = held_bytes(n, p, n_stored)
     whole = COPIES * matrix + 2 * stored + names
     blocks = BLOCK_BYTES + LINE_BYTES * (n + p) + 2 * chunk + names if in_blocks else whole
-    return ReadingSize(min(whole, blocks, MOST_BYTES), PASSES * whole * in_blocks, matrix)
+    return ReadingSize(min(whole, blocks, MOST_BYTES), PASSES * whole * in_blocks, matrix, n)
 
 
 def _text_bytes(file: Path) -> int | None:
