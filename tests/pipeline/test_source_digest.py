@@ -10,7 +10,12 @@ import pytest
 from sparsekm.pipeline import provenance
 from sparsekm.pipeline.provenance import derive_seed
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.pipeline.workflow_files import record_files, recorded_files, replace_recorded
+from sparsekm.pipeline.workflow_files import (
+    left_behind,
+    record_files,
+    recorded_files,
+    replace_recorded,
+)
 
 FILES = {
     "script.py": "def main():\n    from sparsekm.first.one import f\n",
@@ -278,6 +283,20 @@ def test_a_job_is_recorded_with_its_log_and_its_benchmark_and_nothing_is_forgott
     assert sorted(file.name for file in folder.iterdir()) == ["a_scores.svg", "mine.png"]
     assert Path("results/report.html").exists()
     assert "results/figures/b_scores.svg" in recorded_files(here)
+    # What a run with other settings does not make is named: folders of nothing else by their names.
+    for name in (
+        "b/l0/path.h5",
+        "b/l1/gap.csv",
+        "b/l1/path.h5",
+        "genes/changes.csv",
+        "b/genes.csv",
+    ):
+        (Path("results") / name).parent.mkdir(parents=True, exist_ok=True)
+        (Path("results") / name).touch()
+        record_files(Path("logs/x.log"), [f"results/{name}", "results/benchmarks/x.tsv"])
+    Path("results/b/mine.csv").touch()
+    made = {"results/report.html", "results/b/l0/path.h5"}
+    assert left_behind(made) == ["results/b/genes.csv", "results/b/l1", "results/genes"]
     # A record that somebody else wrote names nothing outside the folder.
     Path("mine.txt").touch()
     record_files(log, ["results/figures/../../mine.txt", "results/figures/.."])

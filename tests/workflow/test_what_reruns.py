@@ -285,6 +285,22 @@ def test_changes_that_rerun_nothing_and_an_unused_source_rerun_nothing(finished,
         assert finished.planned() == set()
 
 
+@pytest.mark.release
+def test_what_a_run_of_other_settings_left_behind_is_named_and_stays(copied):
+    copied.configure("methods: [kmeans, l0]")
+    # As a run that makes all files would end.
+    told = copied.run("--touch", "--forceall", "--cores", "1")
+    names = ", ".join(
+        f"results/{place}"
+        for dataset in DATASETS
+        for place in (f"{dataset}/l1", f"{dataset}/sparse", f"{dataset}/choices.csv")
+        if (copied.root / "results" / place).exists()
+    )
+    (line,) = (line for line in told.splitlines() if line.startswith("Made before with"))
+    assert {*re.findall(r"results/[^,. ]+(?:\.\w+)*", line)} == {*names.split(", ")}
+    assert (copied.root / "results" / "tumours" / "l1" / "path.h5").exists()
+
+
 OF_OWN_FILES = """
 matrices: {tumours: {path: tumours.csv, labels: kind}, cells: {path: cells.zarr}}
 annotation: {gene_sets: {source: gmt, path: sets.gmt}}
