@@ -3,6 +3,7 @@
 import math
 import os
 import zipfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,8 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix
 from written_files import save_matrix
 
+from sparsekm.pipeline import input_sizes
+
 N_SAMPLES, N_FEATURES = 6000, 100
 WILDCARDS = {"dataset": "cells"}
 # Of the samples on which a sparse matrix is tuned, a part is an array.
@@ -23,7 +26,9 @@ SAMPLE = 4096 * N_FEATURES * 4 / 2**20
 @pytest.fixture(name="rules")
 def resources_of_the_workflow(project_root, tmp_path):
     """Run the file of the rules as what it is, Python, with what the others define."""
-    libraries = {"os": os, "math": math, "zipfile": zipfile, "cache": cache, "Path": Path}
+    libraries = {"os": os, "math": math, "suppress": suppress, "cache": cache, "Path": Path}
+    used = ("Declared", "array_megabytes", "bytes_of", "held_megabytes", "measured")
+    libraries |= {name: getattr(input_sizes, name) for name in used}
     workflow = SimpleNamespace(global_resources={"downloads": 1})
 
     def load(max_memory_gb=None, max_samples=30_000, file="cells.h5ad"):

@@ -70,8 +70,7 @@ rule assemble_expression:
         mem_mb=assembly_memory,
         runtime=growing(60, 0),
     params:
-        code=code("assemble_expression"),
-        versions=VERSIONS,
+        code=code_and_versions("assemble_expression"),
         source=ATLAS["source"],
         simulated=ATLAS["source"] == "phantom",
         settings={
@@ -96,8 +95,7 @@ rule find_common_genes:
     resources:
         **needs(memory=(700, 2), minutes=(20, 0)),
     params:
-        code=code("find_common_genes"),
-        versions=VERSIONS,
+        code=code_and_versions("find_common_genes"),
         ages=ATLAS["ages"],
         quality_control=ATLAS["quality_control"],
     script:
@@ -122,8 +120,7 @@ rule normalise_expression:
     resources:
         **needs(memory=(700, 5), minutes=(20, 0)),
     params:
-        code=code("normalise_expression"),
-        versions=VERSIONS,
+        code=code_and_versions("normalise_expression"),
         quality_control=ATLAS["quality_control"],
         normalisation=ATLAS["normalisation"],
     script:

@@ -17,8 +17,7 @@ rule choose_cluster_count:
     resources:
         **needs(memory=(700, 10), minutes=(30, 1), tunes=True),
     params:
-        code=code("compare_choices", METHODS["sparse"].module),
-        versions=VERSIONS,
+        code=code_and_versions("compare_choices", METHODS["sparse"].module),
         problem=open_problem,
     script:
         "../../scripts/compare_choices.py"
@@ -44,8 +43,7 @@ rule cluster_path:
     resources:
         **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
     params:
-        code=code("cluster_path"),
-        versions=VERSIONS,
+        code=code_and_versions("cluster_path"),
         problem=problem,
     script:
         "../../scripts/cluster_path.py"
@@ -71,8 +69,7 @@ rule reference_path:
     resources:
         **needs(memory=(700, 6), minutes=(10, 0.5), tunes=True),
     params:
-        code=code("reference_path"),
-        versions=VERSIONS,
+        code=code_and_versions("reference_path"),
         problem=problem,
         indices=indices,
         reference=config["tuning"]["reference"],
@@ -100,8 +97,7 @@ rule tune_sparsity:
     resources:
         **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
     params:
-        code=code("tune_sparsity"),
-        versions=VERSIONS,
+        code=code_and_versions("tune_sparsity"),
         problem=problem,
         rule=config["tuning"]["rule"],
         n_refined=config["tuning"]["n_refined"],
@@ -130,8 +126,7 @@ rule find_peak:
     resources:
         **needs(memory=(700, 4), minutes=(10, 0)),
     params:
-        code=code("tune_sparsity"),
-        versions=VERSIONS,
+        code=code_and_versions("tune_sparsity"),
     script:
         "../../scripts/tune_sparsity.py"
 
@@ -190,8 +185,7 @@ rule find_consensus:
     resources:
         **needs(memory=(700, 6), minutes=(10, 0.5), tunes=True),
     params:
-        code=code("find_consensus"),
-        versions=VERSIONS,
+        code=code_and_versions("find_consensus"),
         problem=problem,
     script:
         "../../scripts/find_consensus.py"
@@ -233,8 +227,7 @@ rule select_fit:
     resources:
         **needs(memory=(700, 4), minutes=(10, 0)),
     params:
-        code=code("select_fit"),
-        versions=VERSIONS,
+        code=code_and_versions("select_fit"),
         problem=problem,
     script:
         "../../scripts/select_fit.py"
@@ -256,8 +249,7 @@ rule score_clustering:
     resources:
         **needs(memory=(700, 4), minutes=(10, 0)),
     params:
-        code=code("score_clustering"),
-        versions=VERSIONS,
+        code=code_and_versions("score_clustering"),
     script:
         "../../scripts/score_clustering.py"
 
@@ -281,8 +273,7 @@ rule refit_other_seeds:
     resources:
         **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
     params:
-        code=code("refit_other_seeds"),
-        versions=VERSIONS,
+        code=code_and_versions("refit_other_seeds"),
         problem=open_problem,
         n_seeds=n_seeds,
     script:

@@ -4,8 +4,8 @@ import json
 import math
 import os
 import re
-import zipfile
-from functools import cache
+from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -18,6 +18,13 @@ from sparsekm.atlas import SOURCES
 from sparsekm.io.atomic import SUPPORTED, is_supported
 from sparsekm.io.input_error import hide_secrets
 from sparsekm.pipeline.bounded_process import run_bounded
+from sparsekm.pipeline.input_sizes import (
+    Declared,
+    array_megabytes,
+    bytes_of,
+    held_megabytes,
+    measured,
+)
 from sparsekm.pipeline.provenance import computing_versions, input_digest, source_digest
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.pipeline.workflow_files import left_behind, record_files
@@ -76,25 +83,26 @@ def targets():
     ]
 
 
-# Another minor version of what computes may change results. With conda, the environment file decides.
-by_conda = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-VERSIONS = "of the environment" if by_conda else computing_versions()
 digest_code = cache(source_digest)
 
 
-def code(script, *modules):
-    """Return a parameter: the digest of a script and of the modules it uses, so that edits rerun it.
-
-    Those include the module of the method that a job's wildcards name, and `modules`.
-    """
+def code(script, *modules, versions=""):
+    """Return a parameter: what a job uses of the code, with the module of its method, as a digest."""
 
     def digest(wildcards):
         row = METHOD_ROWS.get(wildcards.get("row"))
         method = METHODS.get(row.method if row else wildcards.get("method"))
         own = [method.module] if method else []
-        return digest_code(ROOT / "scripts" / f"{script}.py", *modules, *own)
+        return digest_code(ROOT / "scripts" / f"{script}.py", *modules, *own) + versions
 
     return digest
+
+
+# Another minor version of what computes may change results. With conda, the environment file decides.
+by_conda = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+code_and_versions = partial(
+    code, versions="" if by_conda else f", {computing_versions()}"
+)
 
 
 def as_is(value):

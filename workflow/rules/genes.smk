@@ -21,8 +21,7 @@ rule gene_stability:
     resources:
         **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
     params:
-        code=code("gene_stability"),
-        versions=VERSIONS,
+        code=code_and_versions("gene_stability"),
         problem=open_problem,
         subsamples=ANNOTATION["subsamples"],
     script:
@@ -117,8 +116,7 @@ rule enrich_genes:
     resources:
         **needs(memory=(700, 4), minutes=(10, 0.05)),
     params:
-        code=code("enrich_genes"),
-        versions=VERSIONS,
+        code=code_and_versions("enrich_genes"),
         seed=config["seed"],
         selecting=SELECTING,
         identifier=IDENTIFIER,

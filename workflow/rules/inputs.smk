@@ -115,10 +115,7 @@ def list_files(named):
 
 
 def name_files(named, files):
-    """Return nested mappings with other files, an iterator, in the order of `list_files`.
-
-    In a module with a prefix, only the inputs of a job have the paths of its files.
-    """
+    """Return nested mappings with the files of a job, whose inputs alone have a module's prefix."""
     if isinstance(named, dict):
         return {key: name_files(part, files) for key, part in named.items()}
     return str(next(files))

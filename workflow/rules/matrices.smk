@@ -16,8 +16,7 @@ rule simulate_matrix:
     resources:
         **needs(memory=(600, 0), minutes=(5, 0)),
     params:
-        code=code("simulate_matrix"),
-        versions=VERSIONS,
+        code=code_and_versions("simulate_matrix"),
         experiment=lambda wildcards: MATRICES[wildcards.dataset]["draw"]["experiment"],
         setting=lambda wildcards: {
             key: value
@@ -51,8 +50,7 @@ rule normalise_matrix:
         disk_mb=lambda wildcards: int(4 * expected_megabytes(wildcards.dataset)) + 1000,
         runtime=growing(20, 0.02),
     params:
-        code=code("normalise_matrix"),
-        versions=VERSIONS,
+        code=code_and_versions("normalise_matrix"),
         settings=lambda wildcards: table_settings(wildcards.dataset),
         content=lambda wildcards: content(
             *(

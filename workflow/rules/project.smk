@@ -23,14 +23,12 @@ else:
     sys.path[:] = [str(ROOT / "src"), *filter(os.path.isabs, sys.path)]
 
 # No path of a rule has a variable, so a host's would change nothing.
-if IS_MODULE:
-    inherited = workflow.modifier.parent_modifier.pathvars.items
-    given = workflow.pathvars.items.items() - inherited.items()
-    if given:
-        raise WorkflowError(
-            f"pathvars={dict(given)} should be left out of the module: the paths of sparsekm have no"
-            " variables. Use prefix or replace_prefix instead."
-        )
+parent = workflow.modifier.parent_modifier
+if IS_MODULE and workflow.pathvars.items != parent.pathvars.items:
+    raise WorkflowError(
+        "pathvars: should be left out of the module, whose paths have no variables. Use prefix or"
+        " replace_prefix instead."
+    )
 
 # Jobs on this machine share three quarters of its memory, whatever the number of cores. A host
 # decides for itself, and so does a cluster (which has a number of nodes, even if it is 1).

@@ -26,15 +26,16 @@ rule simulate:
     resources:
         **needs(memory=(800, 0), minutes=(120, 0)),
     params:
-        code=code("simulate"),
-        versions=VERSIONS,
+        code=code_and_versions("simulate"),
         draws=lambda wildcards: {
             "seed": config["seed"],
             "replicates": replicates(wildcards),
         },
         effort=simulation_effort,
         # Finished repetitions. No output: a job that was killed goes on from them.
-        store=repetitions_folder,
+        store=lambda wildcards, output: str(
+            Path(output.table).parents[2].joinpath("repetitions", *wildcards)
+        ),
     script:
         "../../scripts/simulate.py"
 

@@ -10,17 +10,12 @@ PAPER_CLAIMS = paper_file("claims")
 def simulation_effort(wildcards):
     """Return the effort of a simulated row, without what it does not have or defines itself."""
     row = METHOD_ROWS[wildcards.row]
-    effort = {"n_init": SIMULATION["n_init"]}
-    if METHODS[row.method].tuning == "gap":
-        effort["n_references"] = SIMULATION["references"]
-        effort |= {name: SIMULATION[name] for name in ("n_sparsities", "n_refined")}
-    own = {**row.options, **row.tuning}
-    return {name: value for name, value in effort.items() if name not in own}
-
-
-def repetitions_folder(wildcards, output):
-    """Return the folder for the repetitions of a row."""
-    return str(Path(output.table).parents[2].joinpath("repetitions", *wildcards))
+    effort = {**SIMULATION, "n_references": SIMULATION["references"]}
+    size = ["n_sparsities", "n_refined", "n_references"]
+    used = ["n_init", *(size if METHODS[row.method].tuning == "gap" else [])]
+    return {
+        name: effort[name] for name in used if name not in {**row.options, **row.tuning}
+    }
 
 
 def replicates(wildcards):

@@ -19,8 +19,7 @@ rule draw_theorem:
     resources:
         **needs(memory=(700, 0), minutes=(60, 0)),
     params:
-        code=code("draw_theorem"),
-        versions=VERSIONS,
+        code=code_and_versions("draw_theorem"),
         seed=config["seed"],
     script:
         "../../scripts/draw_theorem.py"

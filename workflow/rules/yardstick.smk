@@ -20,8 +20,7 @@ rule run_yardstick:
     resources:
         **needs(memory=(1100, 100), minutes=(60, 0)),
     params:
-        code=code("run_yardstick"),
-        versions=VERSIONS,
+        code=code_and_versions("run_yardstick"),
         draws={"seed": config["seed"]}
         | {"seeds": YARDSTICK["n_seeds"], "max_samples": YARDSTICK["max_samples"]},
         effort=yardstick_effort,
