@@ -15,7 +15,7 @@ rule choose_cluster_count:
         "../../envs/sparsekm.yaml"
     threads: 2
     resources:
-        **needs(memory=(700, 10), minutes=(30, 1), tunes=True),
+        **needs(memory=(700, 10), minutes=(20, 0.1), tunes=True),
     params:
         code=code_and_versions("compare_choices", METHODS["sparse"].module),
         problem=open_problem,
@@ -41,7 +41,7 @@ rule cluster_path:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
+        **needs(memory=(700, 6), minutes=(10, 0.02), tunes=True),
     params:
         code=code_and_versions("cluster_path"),
         problem=problem,
@@ -67,7 +67,7 @@ rule reference_path:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.5), tunes=True),
+        **needs(memory=(700, 6), minutes=(10, 0.05), tunes=True),
     params:
         code=code_and_versions("reference_path"),
         problem=problem,
@@ -95,7 +95,7 @@ rule tune_sparsity:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
+        **needs(memory=(700, 6), minutes=(10, 0.02), tunes=True),
     params:
         code=code_and_versions("tune_sparsity"),
         problem=problem,
@@ -124,7 +124,7 @@ rule find_peak:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 4), minutes=(10, 0)),
+        **needs(memory=(700, 0), minutes=(10, 0)),
     params:
         code=code_and_versions("tune_sparsity"),
     script:
@@ -183,7 +183,7 @@ rule find_consensus:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.5), tunes=True),
+        **needs(memory=(700, 6), minutes=(10, 0.05), tunes=True),
     params:
         code=code_and_versions("find_consensus"),
         problem=problem,
@@ -206,7 +206,7 @@ use rule choose_cluster_count as compare_choices with:
         of_small("sparsekm_genes")
     threads: 1
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.5), tunes=True),
+        **needs(memory=(700, 6), minutes=(10, 0.05), tunes=True),
 
 
 rule select_fit:
@@ -247,7 +247,7 @@ rule score_clustering:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 4), minutes=(10, 0)),
+        **needs(memory=(700, 0), minutes=(10, 0)),
     params:
         code=code_and_versions("score_clustering"),
     script:
@@ -271,7 +271,7 @@ rule refit_other_seeds:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
+        **needs(memory=(700, 6), minutes=(10, 0.02), tunes=True),
     params:
         code=code_and_versions("refit_other_seeds"),
         problem=open_problem,

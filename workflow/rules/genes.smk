@@ -19,7 +19,7 @@ rule gene_stability:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
+        **needs(memory=(700, 6), minutes=(10, 0.05), tunes=True),
     params:
         code=code_and_versions("gene_stability"),
         problem=open_problem,
