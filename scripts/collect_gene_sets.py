@@ -1,5 +1,6 @@
 """Draw the phantom's gene sets, or copy or download the user's, if all of the file can be read."""
 
+import json
 import logging
 import os
 import shutil
@@ -20,7 +21,8 @@ def main(snakemake, progress):
         write_text(genes.gene_set_text(drawn, phantom["seed"]), output)
     elif params.url:
         downloader = Downloader(snakemake.config["atlas"]["allen"]["contact"])
-        fetch_gene_sets(downloader, os.environ["SPARSEKM_GENE_SETS"], output, params.identifier)
+        address = json.loads(os.environ["SPARSEKM_GENE_SETS"])[params.url]
+        fetch_gene_sets(downloader, address, output, params.identifier)
     else:
         sets = read_gene_sets(snakemake.input.file, params.identifier)
         logging.info("terms: %d, genes: %d", len(sets.terms), len(sets.genes))

@@ -27,10 +27,11 @@ def main(snakemake, progress):
         about_table, matrix = read_normalised_table(source, *split_settings(params.settings))
     except MatrixError:
         # Parameters would run this job again for a change of another table.
+        made = Path(snakemake.output.normalised).parents[1]
         tables = {
             name: entry
             for name, entry in snakemake.config["matrices"].items()
-            if entry and "path" in entry and not Path(f"data/{name}/normalised.h5ad").exists()
+            if entry and "path" in entry and not (made / name / "normalised.h5ad").exists()
         }
         if lines := settle_doubts(tables):
             tell_user("\n".join(["Add to the settings of these matrices:", "matrices:", *lines]))

@@ -6,9 +6,10 @@ import os
 def most_bytes(snakemake):
     """Return the size of the largest matrix to read into memory; no result depends on it."""
     asked = snakemake.config.get("max_memory_gb")
-    # A search holds the matrix twice or three times.
+    # A search holds the matrix twice or three times. A job asks for six times what it holds.
     quarter = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
-    return quarter if asked is None else int(asked * 2**30)
+    own = snakemake.resources.mem_mb * 2**20 // 6
+    return min(quarter, own) if asked is None else int(asked * 2**30)
 
 
 def read_counts(snakemake):

@@ -42,6 +42,7 @@ REMOVED = {
     "tuning.criterion": "the gap chooses the sparsity of l0 and l1, the judge that of sparse",
     "tuning.evidence_references": "separation.csv of the method sparse is the test for clusters",
     "tuning.evidence_samples": "separation.csv of the method sparse is the test for clusters",
+    "tuning.references_per_job": "a job fits five references",
     "tuning.resamplings": "the method sparse fits five repeats of ten folds",
     "tuning.splits": "the method sparse fits five repeats of ten folds",
     "tuning.stability_rule": "tuning.rule is the rule that reads the gap curve",
@@ -213,11 +214,19 @@ def _matrix_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
     own = (PurePosixPath("data", name, "normalised.h5ad"), PurePosixPath("results", name))
     rules = {
         "be a local file: download it first": is_address(path),
+        "be a file, a .zarr, or a folder of 10x (matrix.mtx)": _is_other_folder(Path(path)),
         "not be an output of the workflow": place == own[0] or own[1] in place.parents,
     }
     return [
         f"matrices.{name}.path={path!r} should {rule}." for rule, broken in rules.items() if broken
     ]
+
+
+def _is_other_folder(path: Path) -> bool:
+    """Tell whether a path is a folder of no known format, whose digest would read all of it."""
+    marks = (path / ".zgroup", *path.glob("*.mtx"), *path.glob("*.mtx.gz"))
+    is_known = path.name.lower().endswith(".zarr") or any(mark.exists() for mark in marks)
+    return path.is_dir() and not is_known
 
 
 def _combination_errors(

@@ -22,6 +22,12 @@ from snakemake.iocontainers import Snakemake
 # A process that forks should have one thread. Pandas loads pyarrow, whose jemalloc starts another.
 _ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 _ONE_THREAD["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
+SERVER_DIED = (
+    "ERROR in {}: the process that starts jobs was killed, perhaps for lack of memory (fewer cores "
+    "need less). Run the same command to continue."
+)
+# What multiprocessing returns of a child when the server, which waits for it, is gone.
+_UNKNOWN = 255
 
 
 class ForkingExecutor(local.Executor):
@@ -68,18 +74,22 @@ class ForkingExecutor(local.Executor):
     def _fork(self, job) -> None:
         script = job.rule.basedir.join(job.rule.script).get_path_or_uri(secret_free=True)
         of_job = job.input, job.output, job.params, job.wildcards, job.threads, job.resources
-        of_rule = job.log, self.workflow.config, job.rule.name, None, str(Path(script).parent)
+        # In a module, the configuration is that of the module.
+        config = job.rule.run_func.__globals__["config"]
+        of_rule = job.log, config, job.rule.name, None, str(Path(script).parent)
         given, record = Snakemake(*of_job, *of_rule), BenchmarkRecord()
         child = self.context.Process(target=_run_script, args=(script, given, Path.cwd()))
         try:
             with self.turn:
                 child.start()
         except (EOFError, OSError) as error:
-            raise WorkflowError(f"{job.rule.name}: the fork server died; run it again.") from error
+            raise WorkflowError(SERVER_DIED.format(job.rule.name)) from error
         with benchmarked(child.pid if job.benchmark else False, record):
             wait([child.sentinel])
         with self.turn:
             child.join()
+        if child.exitcode == _UNKNOWN:
+            raise WorkflowError(SERVER_DIED.format(job.rule.name))
         if child.exitcode < 0:
             name = signal.Signals(-child.exitcode).name
             raise WorkflowError(f"ERROR in {job.rule.name}: its process died ({name}).")

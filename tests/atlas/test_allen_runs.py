@@ -149,6 +149,20 @@ def test_what_differs_is_a_finding_and_no_end_to_the_check(server, check):
     assert len(server.requests) <= 40
 
 
+def test_rows_that_a_join_repeats_agree_and_an_age_without_rows_says_so(server, check, monkeypatch):
+    tables = {
+        name: [row for row in rows for _ in range(3)] for name, rows in server._tables.items()
+    }
+    monkeypatch.setattr(server, "_tables", tables)
+    found = check()
+    assert found["agrees"].all(), found.to_string()
+    monkeypatch.setitem(tables, "SectionDataSet", [])
+    found = check().set_index("fact")
+    spaces = found.index.str.startswith("reference space of")
+    assert {*found.loc[spaces, "found"]} == {"none, in 0 rows"}
+    assert not found.loc[spaces, "agrees"].any()
+
+
 def test_the_configurations_settings_are_those_of_the_source_and_the_pages_are_valid(project_root):
     settings = yaml.safe_load((project_root / "config.yaml").read_text(encoding="utf-8"))
     settings = settings["atlas"]["allen"]

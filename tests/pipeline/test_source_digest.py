@@ -1,5 +1,6 @@
 """Digests of code and inputs, seeds, and the record of what jobs make."""
 
+import ast
 import importlib
 import os
 from pathlib import Path
@@ -8,7 +9,13 @@ import pytest
 
 from sparsekm.pipeline import provenance
 from sparsekm.pipeline.provenance import derive_seed
-from sparsekm.pipeline.workflow_files import record_files, recorded_files, replace_recorded
+from sparsekm.pipeline.registry import METHODS
+from sparsekm.pipeline.workflow_files import (
+    left_behind,
+    record_files,
+    recorded_files,
+    replace_recorded,
+)
 
 FILES = {
     "script.py": "def main():\n    from sparsekm.first.one import f\n",
@@ -16,10 +23,13 @@ FILES = {
     "sparsekm/unused/one.py": "",
     "sparsekm/first/__init__.py": "",
     "sparsekm/first/one.py": "def f():\n    import sparsekm.inner.deep\n",
-    "sparsekm/first/other.py": "",
+    "sparsekm/first/other.py": "from sparsekm.unused import one\n",
     "sparsekm/inner/__init__.py": "",
     "sparsekm/inner/deep.py": "from sparsekm.alone import thing\n",
-    "sparsekm/inner/page.html": "<p>",
+    "sparsekm/inner/read.py": "NAMES = 'names.csv'",
+    "sparsekm/inner/names.csv": "a",
+    "sparsekm/inner/templates/page.html": "<p>",
+    "sparsekm/inner/further/__init__.py": "",
     "sparsekm/inner/further/deeper.py": "",
     "sparsekm/alone.py": "from sparsekm.first import one\n",
 }
@@ -44,26 +54,38 @@ def sources(here):
 def digest(root):
     """Digest the script as another process would, which remembers nothing."""
     importlib.reload(provenance)
-    return provenance.source_digest(root / "script.py", root / "sparsekm")
+    return provenance.source_digest(root / "script.py", package_folder=root / "sparsekm")
 
 
-def parts(script, package):
+def used(script, package, *modules):
+    """List the script's neighbours, and the modules of the package that it uses."""
     importlib.reload(provenance)
-    return [part.name for part in provenance.source_parts(script, package)]
+    files = provenance.source_files(script, *modules, package_folder=package)
+    places = (script.parent, package)
+    return {
+        file.relative_to(places[file.is_relative_to(package)]).as_posix()
+        for file in files
+        if file.name != "__init__.py"
+    }
 
 
 @pytest.mark.parametrize(
     ("name", "is_used"),
     [
         ("script.py", True),
-        ("sparsekm/first/other.py", True),
-        ("sparsekm/inner/further/deeper.py", True),
-        ("sparsekm/inner/page.html", True),
+        ("sparsekm/first/__init__.py", True),
+        ("sparsekm/inner/deep.py", True),
+        ("sparsekm/alone.py", True),
+        # No module says that it reads this one, so that each may.
+        ("sparsekm/inner/templates/page.html", True),
+        ("sparsekm/inner/names.csv", False),
+        ("sparsekm/inner/further/deeper.py", False),
+        ("sparsekm/first/other.py", False),
         ("sparsekm/unused/one.py", False),
         ("sparsekm/__init__.py", False),
     ],
 )
-def test_an_edit_changes_the_digest_of_a_script_that_uses_the_room(sources, name, is_used):
+def test_an_edit_changes_the_digest_of_a_script_that_uses_the_file(sources, name, is_used):
     before = digest(sources)
     with (sources / name).open("a") as file:
         file.write("edited = True\n")
@@ -74,15 +96,47 @@ def test_a_neighbour_of_the_script_counts_with_what_it_imports(sources):
     script, package = sources / "script.py", sources / "sparsekm"
     script.write_text("import numpy\nfrom neighbour import help\n")
     (sources / "neighbour.py").write_text("from sparsekm.alone import thing\n")
-    assert parts(script, package) == ["neighbour.py", "script.py", "alone.py", "first", "inner"]
+    deep = {"first/one.py", "inner/deep.py", "inner/templates/page.html", "alone.py"}
+    assert used(script, package) == {"neighbour.py", "script.py", *deep}
     before = digest(sources)
     (sources / "neighbour.py").write_text("from sparsekm.alone import other\n")
     assert digest(sources) != before
-    # Rooms may be imported by their names. Who imports the package itself may use any.
-    script.write_text("from sparsekm import __version__, alone\n")
-    assert parts(script, package) == ["script.py", "alone.py", "first", "inner"]
-    script.write_text("from sparsekm import Estimator\n")
-    assert parts(script, package) == ["script.py", "alone.py", "first", "inner", "unused"]
+    # Modules may be imported by their names. Who imports the package itself may use any.
+    script.write_text("from sparsekm import __version__, alone as other\n")
+    assert used(script, package) == {"script.py", *deep}
+    for whole in ("from sparsekm import Estimator\n", "import sparsekm\n"):
+        script.write_text(whole)
+        assert {"unused/one.py", "first/other.py", "inner/names.csv"} < used(script, package)
+
+
+def test_a_module_that_a_table_names_counts_with_what_it_imports(sources):
+    script, package = sources / "script.py", sources / "sparsekm"
+    script.write_text("")
+    assert used(script, package) == {"script.py"}
+    found = used(script, package, "sparsekm.first.other", "sparsekm.inner.read")
+    assert found >= {"first/other.py", "unused/one.py", "inner/read.py", "inner/names.csv"}
+    assert "inner/deep.py" not in found
+
+
+def imported_by_syntax(file):
+    """Give the modules that Python's own parser finds, with every name that may be one."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            yield node.module
+
+
+def test_what_python_would_import_of_the_package_is_found_in_every_module(project_root):
+    package = project_root / "src" / "sparsekm"
+    for file in package.rglob("*.py"):
+        names = {name for name in imported_by_syntax(file) if name.startswith("sparsekm.")}
+        places = {package.joinpath(*name.split(".")[1:]) for name in names}
+        modules = {place.with_suffix(".py") for place in places} | {
+            p / "__init__.py" for p in places
+        }
+        assert {m for m in modules if m.is_file()} <= {*provenance.source_files(file)}, file
 
 
 DOCUMENTED = '''"""A module."""
@@ -129,22 +183,42 @@ def test_code_changes_the_digest_and_a_comment_or_docstring_does_not(sources, ol
 def test_a_damaged_note_of_a_digest_costs_time_alone(sources):
     before = digest(sources)
     notes = [*Path(".snakemake").rglob("source-*")]
-    # Of the script, and of the rooms first, inner and alone.
-    assert len(notes) == 4
-    for note, text in zip(notes, ("", "no digest", "0", "\ufeff"), strict=True):
+    # Of every file, but that the empty ones share one.
+    assert len(notes) == 6
+    for note, text in zip(notes, ("", "no digest", "0", "\ufeff", "f" * 63, "f" * 65), strict=True):
         note.write_text(text)
     assert digest(sources) == before
 
 
 def test_the_projects_own_scripts_use_what_they_should(project_root):
-    def used(script):
+    def rooms(script, *modules):
         place = project_root / "scripts" / f"{script}.py"
-        return {*parts(place, project_root / "src" / "sparsekm")}
+        files = used(place, project_root / "src" / "sparsekm", *modules)
+        return {*files, *(file.partition("/")[0] for file in files)}
 
-    assert {"rule_problem.py", "workflow_job.py", "cluster", "pipeline"} <= used("cluster_path")
-    assert used("cluster_path").isdisjoint({"atlas", "command", "reporting", "studies"})
-    assert used("retrieve_atlas").isdisjoint({"annotation", "reporting"})
-    assert {"reporting", "studies", "annotation"} <= used("report")
+    assert {"rule_problem.py", "workflow_job.py", "cluster", "pipeline"} <= rooms("cluster_path")
+    unused = {"atlas", "baselines", "command", "reporting", "studies"}
+    assert rooms("cluster_path").isdisjoint(unused)
+    assert "baselines/spectral.py" in rooms("cluster_path", METHODS["pca"].module)
+    for script in ("retrieve_atlas", "assemble_expression"):
+        assert rooms(script).isdisjoint(
+            {"annotation", "reporting", "tuning", "cluster/alternation.py"}
+        )
+    assert {"reporting", "annotation"} <= rooms("report")
+    assert "io/readers/messages.json" in rooms("normalise_matrix")
+
+
+def test_methods_name_the_modules_and_the_search_of_their_estimators():
+    for method in METHODS.values():
+        assert method.estimator.__module__ == method.module
+        known = {"min_cluster_size", "search", "n_init"} & method.estimator().get_params().keys()
+        assert {*method.search} == known
+
+
+def test_versions_that_compute_count_without_their_patch(monkeypatch):
+    found = {"python": "3.11.2", "numpy": "2.1.3", "scikit-learn": "1.5.0rc1", "pandas": "2.2.0"}
+    monkeypatch.setattr(provenance, "package_versions", lambda: found)
+    assert provenance.computing_versions() == "numpy 2.1, scikit-learn 1.5"
 
 
 def test_seeds_differ_with_root_and_names_and_with_nothing_else():
@@ -209,6 +283,20 @@ def test_a_job_is_recorded_with_its_log_and_its_benchmark_and_nothing_is_forgott
     assert sorted(file.name for file in folder.iterdir()) == ["a_scores.svg", "mine.png"]
     assert Path("results/report.html").exists()
     assert "results/figures/b_scores.svg" in recorded_files(here)
+    # What a run with other settings does not make is named: folders of nothing else by their names.
+    for name in (
+        "b/l0/path.h5",
+        "b/l1/gap.csv",
+        "b/l1/path.h5",
+        "genes/changes.csv",
+        "b/genes.csv",
+    ):
+        (Path("results") / name).parent.mkdir(parents=True, exist_ok=True)
+        (Path("results") / name).touch()
+        record_files(Path("logs/x.log"), [f"results/{name}", "results/benchmarks/x.tsv"])
+    Path("results/b/mine.csv").touch()
+    made = {"results/report.html", "results/b/l0/path.h5"}
+    assert left_behind(made) == ["results/b/genes.csv", "results/b/l1", "results/genes"]
     # A record that somebody else wrote names nothing outside the folder.
     Path("mine.txt").touch()
     record_files(log, ["results/figures/../../mine.txt", "results/figures/.."])

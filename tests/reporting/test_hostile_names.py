@@ -17,7 +17,7 @@ LONG = "Gene" * 2500
 # The dollars would be a formula to matplotlib, and one that it cannot set; SVG has no characters
 # such as the one before the smiling face, and matplotlib leaves names with an underscore out.
 GENES = [SCRIPT, LONG, "a\nb", "\x01😀", BREAKING_OUT, "../../escaped", "=1+1", "%s{0}{{x}}"]
-GENES += ["$\\frac{$", "β'\"&amp;", "_g"]
+GENES += ["$\\frac{$", "β'\"&amp;", "_g", "Turned\u202eenog"]
 REGIONS = [SCRIPT, "$\\undefined$" + "_class" * 1000, "_<b>bold</b>"]
 
 
@@ -34,6 +34,12 @@ def folder(tmp_path_factory, load_brain):
         genes_of_interest=[SCRIPT, "$\\frac{$", "a\nb", "\x01😀"],
     )
     return folder
+
+
+def test_no_name_turns_the_direction_of_the_text(folder):
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Turned\ufffdenog" in html
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]|\\\\u202e", html)
 
 
 def test_no_name_becomes_a_tag_or_an_attribute_and_every_one_stands_there_as_text(folder):

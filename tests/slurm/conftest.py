@@ -11,7 +11,7 @@ from small_cluster import CannotRunError, SmallCluster, install
 SMALL = """
 matrices: {cells: null}
 methods: [kmeans, l0, sparse]
-tuning: {references_per_job: 1}
+tuning: {references: 6}
 """
 
 

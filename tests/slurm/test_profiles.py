@@ -8,7 +8,7 @@ import pytest
 import yaml
 from small_project import make_project
 
-GROUPED = ("groups", "group-components", "cores", "retries", "default-resources")
+GROUPED = ("group-components", "cores", "retries", "default-resources")
 
 
 @pytest.fixture(scope="module")
@@ -35,12 +35,13 @@ def test_the_default_profile_leaves_executor_and_limits_to_the_profile_of_the_si
     }
 
 
-def test_only_rules_that_there_are_stand_in_groups(profiles, project_root):
+def test_groups_stand_in_the_rules_and_have_names_that_no_host_has(profiles, project_root):
     text = "".join(f.read_text() for f in (project_root / "workflow" / "rules").glob("*.smk"))
-    rules = set(re.findall(r"^(?:use )?rule (\w+)(?: as (\w+) with)?:$", text, re.M))
-    names = {new or old for old, new in rules}
-    assert set(profiles["slurm"]["groups"]) <= names
-    assert set(profiles["slurm"]["group-components"]) <= set(profiles["slurm"]["groups"].values())
+    names = re.findall(r'^    group:\n +.*"(\w+)"', text, re.M)
+    assert len(names) == text.count("\n    group:\n") > 20
+    assert all(name.startswith("sparsekm_") for name in names)
+    assert {*profiles["slurm"]["group-components"]} <= {*names}
+    assert "groups" not in profiles["slurm"]
     # Retries of a rule would run within an allocation that did not suffice.
     assert "retries:" not in text
 
@@ -54,7 +55,7 @@ def planned(tmp_path_factory, project_root):
 
     def plan(*arguments):
         told, asked = project.run("--dry-run", "--cores", "8", *arguments), {}
-        for rule, body in re.findall(r"^(?:local)?rule (\w+):$(.*?)^\[", told, re.M | re.S):
+        for rule, body in re.findall(r"^ *(?:local)?rule (\w+):$(.*?)^ *\[", told, re.M | re.S):
             values = re.search(r"wildcards: (?:dataset|age)=([^,\n]+)", body)
             if values:
                 found = dict(re.findall(r"(threads|mem_mb|runtime)[:=] ?(\d+)", body))
@@ -95,7 +96,7 @@ def test_no_group_waits_for_itself(tmp_path, project_root, genes):
     groups = re.findall(r"Group job (\w+)", told)
     steps = int(re.search(r"^total +(\d+)$", told, re.M)[1])
     # A method of a data set is one job, whatever the configuration.
-    assert groups.count("fit") == 4 * 4
+    assert groups.count("sparsekm_fit") == 4 * 4
     assert len(groups) < steps / 2
 
 

@@ -10,7 +10,7 @@ matrices:
   cells: null
   drawn: {draw: {experiment: experiment_2, n_features: 300, mu: 0.7}}
 methods: [kmeans, l0, sparse]
-tuning: {references: 3, references_per_job: 2}
+tuning: {references: 6}
 """
 
 

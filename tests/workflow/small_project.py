@@ -50,13 +50,24 @@ class Project:
         """List the jobs of a dry run as "rule dataset method" or "rule age", but the target."""
         targets = targets or ("results",)
         told = self.run("--dry-run", "--cores", "1", *targets)
-        jobs = re.findall(r"^(?:local)?rule (\w+):$(.*?)(?=^\[|\Z)", told, re.M | re.S)
+        # Jobs of a group are indented.
+        jobs = re.findall(r"^ *(?:local)?rule (\w+):$(.*?)(?=^ *\[|\Z)", told, re.M | re.S)
         named = set()
         for rule, body in jobs:
             values = re.search(r"wildcards: (.*)", body)
             names = re.findall(r"=([^,\n]+)", values[1]) if values else []
             named.add(" ".join([rule, *names]))
         return named - {*targets}
+
+
+def save_tumours(file: Path) -> np.ndarray:
+    """Write a table of two groups, and return its values."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24, 12))
+    X[:12, :4] += 3
+    table = pd.DataFrame(X, columns=[f"gene{j}" for j in range(12)])
+    table.assign(kind=["a"] * 12 + ["b"] * 12).to_csv(file, index=False)
+    return X
 
 
 def make_project(root: Path, source: Path) -> Project:
@@ -66,11 +77,7 @@ def make_project(root: Path, source: Path) -> Project:
             shutil.copytree(source / part, root / part, ignore=_UNFINISHED)
         else:
             shutil.copy(source / part, root / part)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(24, 12))
-    X[:12, :4] += 3
-    table = pd.DataFrame(X, columns=[f"gene{j}" for j in range(12)])
-    table.assign(kind=["a"] * 12 + ["b"] * 12).to_csv(root / "tumours.csv", index=False)
+    X = save_tumours(root / "tumours.csv")
     obs = pd.DataFrame(index=[f"cell{i}" for i in range(24)])
     var = pd.DataFrame({"relevant": np.arange(12) < 4}, index=[f"gene{j}" for j in range(12)])
     anndata.AnnData(X[::-1].astype(np.float32), obs=obs, var=var).write_h5ad(root / "cells.h5ad")

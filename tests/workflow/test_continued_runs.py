@@ -44,10 +44,21 @@ def test_after_the_fork_server_or_the_command_was_killed_the_same_command_finish
             server.kill()
     told = (tmp_path / "told").read_text()
     assert running.returncode == 2
-    assert "the fork server died; run it again" in told
+    cure = "the process that starts jobs was killed, perhaps for lack of memory (fewer cores need"
+    assert f"ERROR in simulate_matrix: {cure} less). Run the same command to continue." in told
     assert "Traceback" not in told
     # Snakemake left the log of the job that never began.
     assert (folder / "logs" / "simulate_matrix" / "small.log").is_file()
+
+    # Nor does a job that has begun say why it is given up.
+    with started(folder) as running:
+        for server in fork_servers(running):
+            if server.children():
+                server.kill()
+                break
+    told = (tmp_path / "told").read_text().removeprefix(told)
+    assert cure in told
+    assert running.returncode == 2
 
     # Killed alone, the command leaves its Snakemake at work.
     with started(folder) as running:

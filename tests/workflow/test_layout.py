@@ -2,12 +2,14 @@
 
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
 from configuration_reader import configuration_check
+from small_project import save_tumours
 from snakemake_process import run_command, run_snakemake
 
 SETTINGS = {
@@ -96,6 +98,86 @@ def test_a_module_runs_and_a_benchmark_that_is_lost_reruns_nothing(other):
     measured.unlink()
     again = run_snakemake(other, "--cores", "1", "--dry-run", "lines.txt")
     assert "Nothing to be done" in again.stdout
+
+
+OURS = {"matrices": {"tumours": {"path": "tumours.csv", "labels": "kind"}}, "methods": ["l0"]}
+OURS |= {"tuning": {"n_sparsities": 2, "references": 2, "n_refined": 1}, "n_init": 2}
+OURS |= {"annotation": {"subsamples": 2, "gene_sets": {"source": "gmt", "path": "sets.gmt"}}}
+
+
+@pytest.fixture
+def twice(tmp_path, project_root):
+    """A host that uses the workflow as two modules, with two prefixes and two configurations."""
+    text = Path(__file__).with_name("takes_module_twice.smk").read_text()
+    (tmp_path / "Snakefile").write_text(text.replace("ROOT", str(project_root)))
+    settings = {"ours": OURS, "theirs": SETTINGS}
+    (tmp_path / "settings.yaml").write_text(yaml.safe_dump(settings))
+    save_tumours(tmp_path / "tumours.csv")
+    (tmp_path / "sets.gmt").write_text("term\tabout\tgene0\tgene1\n")
+    return tmp_path
+
+
+def test_in_a_module_all_that_is_made_has_the_prefix_and_nothing_of_the_users(twice):
+    told = run_snakemake(twice, "--dry-run", "--cores", "1").stdout
+    made = re.findall(r"^ +(?:output|log|benchmark): (.*)", told, re.M)
+    assert len(made) > 60
+    files = ", ".join(made).split(", ")
+    assert [file for file in files if not re.match("(ours|elsewhere/theirs)/", file)] == []
+    read = {*re.findall(r"^ +input: (.*)", told, re.M)}
+    assert {"tumours.csv", "sets.gmt"} <= read
+    assert "Group job sparsekm_fit" in told
+
+
+@pytest.mark.release
+@pytest.mark.usefixtures("kernels")
+def test_a_host_runs_the_workflow_twice_with_two_prefixes_and_two_configurations(twice):
+    before = {file.name for file in twice.iterdir()}
+    done = run_snakemake(twice, "--executor", "sparsekm", "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    assert {file.name for file in twice.iterdir()} - before == {".snakemake", "ours", "elsewhere"}
+    pages = {"ours": "tumours", "elsewhere/theirs": "small"}
+    for place, dataset in pages.items():
+        results = twice / place / "results"
+        assert dataset in (results / "report.html").read_text()
+        assert [*(results / "figures").glob(f"{dataset}_*.svg")]
+        assert (results / dataset / "clusters.csv").is_file()
+    again = run_snakemake(twice, "--executor", "sparsekm", "--cores", "2", "--dry-run")
+    assert "Nothing to be done" in again.stdout
+
+
+def test_prefixes_may_be_replaced_and_variables_of_paths_are_refused(other):
+    def told(statement):
+        text = text_before.replace('config["sparsekm"]\n', f'config["sparsekm"]\n    {statement}\n')
+        (other / "Snakefile").write_text(text)
+        return run_snakemake(other, "--dry-run", "--cores", "1", "sparsekm_all").stdout
+
+    text_before = (other / "Snakefile").read_text()
+    replaced = told('replace_prefix: {"results/": "made/"}')
+    assert "output: made/report.html" in replaced
+    assert not re.search(r"^ +output: results/", replaced, re.M)
+    refused = told('pathvars: results="made"')
+    assert "pathvars: should be left out of the module" in refused
+    assert "Use prefix or replace_prefix instead." in refused
+
+
+# As snakedeploy writes it for a workflow of the catalogue, with a clone in place of the address.
+DEPLOYED = """
+configfile: "config/config.yaml"
+
+module sparsekm:
+    snakefile: "ROOT/workflow/Snakefile"
+    config: config
+
+use rule * from sparsekm
+"""
+
+
+def test_the_folder_that_the_catalogue_copies_configures_a_module(tmp_path, project_root):
+    shutil.copytree(project_root / "config", tmp_path / "config")
+    (tmp_path / "Snakefile").write_text(DEPLOYED.replace("ROOT", str(project_root)))
+    assert plan(tmp_path)["report"] == "1"
+    promised = yaml.safe_load((project_root / ".snakemake-workflow-catalog.yml").read_text())
+    assert "clone" in promised["usage"]["mandatory-flags"]["desc"]
 
 
 def test_the_workflow_is_planned_for_conda_where_snakemake_is_alone(project_root, tmp_path):

@@ -3,15 +3,19 @@
 import math
 import os
 import zipfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
 import anndata
+import h5py
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 from written_files import save_matrix
+
+from sparsekm.pipeline import input_sizes
 
 N_SAMPLES, N_FEATURES = 6000, 100
 WILDCARDS = {"dataset": "cells"}
@@ -22,12 +26,15 @@ SAMPLE = 4096 * N_FEATURES * 4 / 2**20
 @pytest.fixture(name="rules")
 def resources_of_the_workflow(project_root, tmp_path):
     """Run the file of the rules as what it is, Python, with what the others define."""
-    libraries = {"os": os, "math": math, "zipfile": zipfile, "cache": cache, "Path": Path}
+    libraries = {"os": os, "math": math, "suppress": suppress, "cache": cache, "Path": Path}
+    used = ("Declared", "array_megabytes", "bytes_of", "held_megabytes", "measured")
+    libraries |= {name: getattr(input_sizes, name) for name in used}
     workflow = SimpleNamespace(global_resources={"downloads": 1})
 
     def load(max_memory_gb=None, max_samples=30_000, file="cells.h5ad"):
         config = {"max_memory_gb": max_memory_gb, "tuning": {"max_samples": max_samples}}
         names = {"config": config, "ATLAS": {"ages": []}, "DATASETS": ["cells"]} | libraries
+        names["UNTUNED"] = ["kmeans"]
         names |= {"MATRICES": {"cells": {"path": str(tmp_path / file)}}, "workflow": workflow}
         names |= {"run_bounded": lambda file, work: work()}
         exec((project_root / "workflow" / "rules" / "resources.smk").read_text(), names)
@@ -70,6 +77,43 @@ def test_of_sparse_data_memory_for_samples_tuned_on_is_asked(rules, write, X, ma
     searched = min(N_SAMPLES * share, 4096) * N_FEATURES * 4 / 2**20
     expected = 600 + 6 * (share * stored / 2 + searched)
     assert ask(WILDCARDS, [file], 1) == pytest.approx(expected, abs=1)
+
+
+@pytest.fixture
+def large(tmp_path):
+    """A dense matrix of 100,000 x 30,000, as its file declares it; no disk is taken."""
+    file = tmp_path / "normalised.h5ad"
+    with h5py.File(file, "w") as opened:
+        opened.create_dataset("X", (100_000, 30_000), "f4", chunks=(1000, 30_000))
+    os.truncate(file, 100_000 * 30_000 * 4)
+    return file
+
+
+def test_of_a_large_matrix_a_job_asks_for_the_samples_it_works_on(rules, large):
+    asked = rules().needs((700, 6), (10, 0.1), tunes=True)
+    tuned, whole = 30_000 * 30_000 * 4 / 2**20, 100_000 * 30_000 * 4 / 2**20
+    given = [large], 1
+    wildcards = {"dataset": "cells", "method": "l0"}
+    assert asked["mem_mb"](wildcards, *given) == int(700 + 6 * tuned)
+    assert asked["runtime"](wildcards, *given) == int(10 + 0.1 * tuned)
+    # k-means works on all samples, and reads what the machine cannot hold in blocks.
+    wildcards["method"] = "kmeans"
+    quarter = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 4 / 2**20
+    assert asked["mem_mb"](wildcards, *given) == int(700 + 6 * min(whole, quarter))
+    assert asked["runtime"](wildcards, *given) == int(10 + 0.1 * whole)
+    # Before the file is there, the user's own declares as much.
+    anndata.AnnData(shape=(0, 0)).write_h5ad(large.with_name("cells.h5ad"))
+    with h5py.File(large.with_name("cells.h5ad"), "r+") as opened:
+        opened.create_dataset("X", (100_000, 30_000), "f4", chunks=(1000, 30_000))
+    wildcards["method"] = "l0"
+    missing = large.with_name("missing.h5ad")
+    assert asked["mem_mb"](wildcards, [missing], 1) == int(700 + 6 * tuned)
+
+
+def test_jobs_of_a_large_data_set_are_submitted_one_by_one(rules, large):
+    wildcards = {"dataset": "cells"}
+    assert rules(file="absent.h5ad").of_small("sparsekm_fit")(wildcards) == "sparsekm_fit"
+    assert rules(file=large.name).of_small("sparsekm_fit")(wildcards) is None
 
 
 def test_compression_changes_nothing_and_a_workbook_asks_for_its_sheets(rules, tmp_path, X):

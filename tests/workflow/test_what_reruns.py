@@ -2,8 +2,10 @@
 
 import os
 import re
+import shutil
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 
 import pytest
 from small_project import make_project
@@ -15,7 +17,7 @@ DATASETS = AGES + MATRICES
 TUNED, RESAMPLED, UNTUNED = ("l0", "l1"), ("sparse",), ("kmeans", "pca")
 METHODS = ("kmeans", "l0", "l1", "sparse")
 
-ONCE = ("retrieve_ontology", "draw_gene_sets", "compare_ages", "report")
+ONCE = ("retrieve_ontology", "draw_gene_sets", "find_common_genes", "compare_ages", "report")
 PER_AGE = ("retrieve_atlas", "assemble_expression", "normalise_expression")
 PER_DATASET = ("annotate_genes", "enrich_genes", "match_clusters", "export_clusters")
 # Of the other rules, which are for each method, those that not all methods have.
@@ -88,7 +90,23 @@ def touched(project):
     yield
 
 
-SOURCES = ("atlas/phantom/source.py", "cluster/weight_step.py", "reporting/templates/report.css")
+@contextmanager
+def installed(project, package, more):
+    """Install a package, by its name, in a version that is so much later: major, minor, patch."""
+    old = [*map(int, re.findall(r"\d+", version(package))[:3])]
+    new = ".".join(str(part + extra) for part, extra in zip(old, more, strict=True))
+    about = project.root / "src" / f"{package}-{new}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {new}\n")
+    yield
+    shutil.rmtree(about)
+
+
+SOURCES = (
+    "atlas/phantom/source.py",
+    "cluster/weight_step.py",
+    "reporting/templates/report.css",
+)
 MORE = "matrices: {more: {path: tumours.csv, labels: kind}}"
 ROWS = {
     "nothing": Row(""),
@@ -102,7 +120,7 @@ ROWS = {
         "tuning: {sparsities: {l0: [3, 6]}}", method="l0"
     ),
     "`tuning.n_sparsities`, while no grid is automatic": Row("tuning: {n_sparsities: 7}"),
-    "`tuning.references`: more": Row("tuning: {references: 4}", batches=(1,)),
+    "`tuning.references`: more": Row("tuning: {references: 6}", batches=(1,)),
     "`tuning.n_refined`: a second stage": Row("tuning: {n_refined: 3}"),
     "`tuning.max_samples`": Row("tuning: {max_samples: 20}"),
     "`n_seeds`": Row("n_seeds: 3"),
@@ -137,22 +155,37 @@ ROWS = {
     "`annotation.term_size`": Row("annotation: {term_size: [2, 50]}"),
     "`annotation.genes_of_interest`": Row("annotation: {genes_of_interest: [gene1]}"),
     "`report.title`": Row("report: {title: Mine}"),
+    "a patch release of NumPy": Row(lambda project: installed(project, "numpy", (0, 0, 1))),
+    "a new minor version of NumPy, SciPy, Numba or scikit-learn": Row(
+        lambda project: installed(project, "numpy", (0, 1, 0))
+    ),
+    "source `baselines/spectral.py`, of methods that do not run": Row(
+        edit_of("src/sparsekm/baselines/spectral.py")
+    ),
     **{f"source `{file}`": Row(edit_of(f"src/sparsekm/{file}")) for file in SOURCES},
     "script `score_clustering.py`": Row(edit_of("scripts/score_clustering.py")),
 }
 
 
-def read_page(project_root):
-    """Give the page's table as {change: its rules}, with the words for several rules spelt out."""
+def words_of_the_page(project_root, rules):
+    """Spell out the words of the page that stand for several rules."""
     page = (project_root / "docs" / "reruns.md").read_text(encoding="utf-8")
     words = dict(re.findall(r'"(\w+)"\s(?:stands\s)?for\s((?:`\w+`(?:,\s)?)+)', page))
     assert sorted(words) == ["fit", "paths", "tables"]
+    for word, meant in words.items():
+        rules = re.sub(rf"\b{word}\b", meant, rules)
+    return rules
+
+
+def read_page(project_root):
+    """Give the page's table as {change: its rules}, with the words for several rules spelt out."""
+    page = (project_root / "docs" / "reruns.md").read_text(encoding="utf-8")
     table = re.search(r"^\| what changed .*\n\|.*\n((?:\|.*\n)+)", page, re.M)[1]
     rows = [line.strip("|").split("|") for line in table.splitlines()]
     assert all(len(row) == 2 for row in rows)
-    for word, rules in words.items():
-        rows = [[change, re.sub(rf"\b{word}\b", rules, found)] for change, found in rows]
-    return {change.strip(): found.strip() for change, found in rows}
+    return {
+        change.strip(): words_of_the_page(project_root, found).strip() for change, found in rows
+    }
 
 
 def expand(rule, datasets, methods, row):
@@ -190,16 +223,19 @@ def jobs_on_the_page(rules, row):
         "that method": (DATASETS, [row.method]),
         "ages": (AGES, METHODS),
         "tuned methods": (DATASETS, TUNED),
-        "`sparse`": (DATASETS, RESAMPLED),
-        "all but `sparse`": (DATASETS, fixed),
+        "sparse": (DATASETS, RESAMPLED),
+        "all but sparse": (DATASETS, fixed),
+        "all but cells": (("E11.5", "tumours"), METHODS),
+        "l0": (DATASETS, ["l0"]),
+        "l1": (DATASETS, ["l1"]),
         "sparse methods": (DATASETS, TUNED + RESAMPLED),
         "": (DATASETS, METHODS),
     }
     jobs = set()
-    for part in rules.split(";"):
+    for part in rules.replace("`", "").split(";"):
         scope, _, listed = part.rpartition(":")
-        for rule in re.findall(r"`(\w+)`", listed):
-            if scope.strip() == "all but `sparse` of ages":
+        for rule in re.findall(r"\w+", listed):
+            if scope.strip() == "all but sparse of ages":
                 of_ages = expand(rule, AGES, RESAMPLED, row)
                 jobs |= expand(rule, DATASETS, METHODS, row) - of_ages
             else:
@@ -214,7 +250,8 @@ TRIED_OFTEN = {
     "`atlas.ages`: one more",
     "`matrices`: `normalise` of one",
     "an input file, replaced by another with an older time stamp",
-    "source `cluster/weight_step.py`",
+    "source `baselines/spectral.py`, of methods that do not run",
+    "a new minor version of NumPy, SciPy, Numba or scikit-learn",
     "script `score_clustering.py`",
 }
 
@@ -246,6 +283,22 @@ def test_changes_that_rerun_nothing_and_an_unused_source_rerun_nothing(finished,
         finished.configure("\n".join(settings))
         changes.callback(finished.configure)
         assert finished.planned() == set()
+
+
+@pytest.mark.release
+def test_what_a_run_of_other_settings_left_behind_is_named_and_stays(copied):
+    copied.configure("methods: [kmeans, l0]")
+    # As a run that makes all files would end.
+    told = copied.run("--touch", "--forceall", "--cores", "1")
+    names = ", ".join(
+        f"results/{place}"
+        for dataset in DATASETS
+        for place in (f"{dataset}/l1", f"{dataset}/sparse", f"{dataset}/choices.csv")
+        if (copied.root / "results" / place).exists()
+    )
+    (line,) = (line for line in told.splitlines() if line.startswith("Made before with"))
+    assert {*re.findall(r"results/[^,. ]+(?:\.\w+)*", line)} == {*names.split(", ")}
+    assert (copied.root / "results" / "tumours" / "l1" / "path.h5").exists()
 
 
 OF_OWN_FILES = """

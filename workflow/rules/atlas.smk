@@ -14,14 +14,15 @@ rule retrieve_ontology:
         **needs(memory=(600, 0), minutes=(10, 0)),
         downloads=int(IS_DOWNLOADED),
     params:
+        code=code("retrieve_atlas", SOURCES[ATLAS["source"]][0]),
         source=ATLAS["source"],
         settings=source_settings(),
     script:
         "../../scripts/retrieve_atlas.py"
 
 
-# Downloads listing, annotation and energy grids of an age; the manifest is written last.
 use rule retrieve_ontology as retrieve_atlas with:
+    """Download listing, annotation and energy grids of an age; the manifest is written last."""
     output:
         manifest=f"{RAW}/{{age}}/manifest.csv",
     log:
@@ -33,11 +34,11 @@ use rule retrieve_ontology as retrieve_atlas with:
         downloads=int(IS_DOWNLOADED),
     params:
         plane=ATLAS["plane"],
-        max_not_fetched=ATLAS["allen"]["max_not_fetched"],
+        max_not_fetched=IS_DOWNLOADED and ATLAS["allen"]["max_not_fetched"],
 
 
-# Lists the files and gigabytes to download, without downloading a grid (make plan-allen).
 use rule retrieve_ontology as plan_retrieval with:
+    """List the files and gigabytes to download, without downloading a grid (make plan-allen)."""
     output:
         plan=f"{RAW}/plan.csv",
     log:
@@ -61,12 +62,15 @@ rule assemble_expression:
         "logs/assemble_expression/{age}.log",
     benchmark:
         "results/benchmarks/assemble_expression/{age}.tsv"
+    group:
+        of_small("sparsekm_data")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         mem_mb=assembly_memory,
         runtime=growing(60, 0),
     params:
+        code=code_and_versions("assemble_expression"),
         source=ATLAS["source"],
         simulated=ATLAS["source"] == "phantom",
         settings={
@@ -84,11 +88,14 @@ rule find_common_genes:
         genes="data/raw/common_genes.csv",
     log:
         "logs/find_common_genes.log",
+    group:
+        of_small("sparsekm_data")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 2), minutes=(20, 0)),
     params:
+        code=code_and_versions("find_common_genes"),
         ages=ATLAS["ages"],
         quality_control=ATLAS["quality_control"],
     script:
@@ -106,11 +113,14 @@ rule normalise_expression:
         "logs/normalise_expression/{age}.log",
     benchmark:
         "results/benchmarks/normalise_expression/{age}.tsv"
+    group:
+        of_small("sparsekm_data")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 5), minutes=(20, 0)),
     params:
+        code=code_and_versions("normalise_expression"),
         quality_control=ATLAS["quality_control"],
         normalisation=ATLAS["normalisation"],
     script:

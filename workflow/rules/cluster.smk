@@ -15,8 +15,9 @@ rule choose_cluster_count:
         "../../envs/sparsekm.yaml"
     threads: 2
     resources:
-        **needs(memory=(700, 10), minutes=(30, 1), tunes=True),
+        **needs(memory=(700, 10), minutes=(20, 0.1), tunes=True),
     params:
+        code=code_and_versions("compare_choices", METHODS["sparse"].module),
         problem=open_problem,
     script:
         "../../scripts/compare_choices.py"
@@ -35,11 +36,14 @@ rule cluster_path:
         "results/benchmarks/cluster_path/{dataset}/{method}.tsv"
     wildcard_constraints:
         method=any_of(FITTED),
+    group:
+        of_small("sparsekm_fit")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
+        **needs(memory=(700, 6), minutes=(10, 0.02), tunes=True),
     params:
+        code=code_and_versions("cluster_path"),
         problem=problem,
     script:
         "../../scripts/cluster_path.py"
@@ -58,11 +62,14 @@ rule reference_path:
         "results/benchmarks/reference_path/{dataset}/{method}/{batch}.tsv"
     wildcard_constraints:
         method=any_of(FITTED),
+    group:
+        of_small("sparsekm_fit")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.5), tunes=True),
+        **needs(memory=(700, 6), minutes=(10, 0.05), tunes=True),
     params:
+        code=code_and_versions("reference_path"),
         problem=problem,
         indices=indices,
         reference=config["tuning"]["reference"],
@@ -83,11 +90,14 @@ rule tune_sparsity:
         "logs/tune_sparsity/{dataset}/{method}.log",
     wildcard_constraints:
         method=any_of(TUNED),
+    group:
+        of_small("sparsekm_fit")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
+        **needs(memory=(700, 6), minutes=(10, 0.02), tunes=True),
     params:
+        code=code_and_versions("tune_sparsity"),
         problem=problem,
         rule=config["tuning"]["rule"],
         n_refined=config["tuning"]["n_refined"],
@@ -109,15 +119,20 @@ rule find_peak:
         "logs/find_peak/{dataset}/{method}.log",
     wildcard_constraints:
         method=any_of(TUNED),
+    group:
+        of_small("sparsekm_fit")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 4), minutes=(10, 0)),
+        **needs(memory=(700, 0), minutes=(10, 0)),
+    params:
+        code=code_and_versions("tune_sparsity"),
     script:
         "../../scripts/tune_sparsity.py"
 
 
 use rule cluster_path as refine_path with:
+    """Cluster a data set at further sparsities around the largest gap of the first stage."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         counts=counts_file,
@@ -133,6 +148,7 @@ use rule cluster_path as refine_path with:
 
 
 use rule reference_path as refine_references with:
+    """Cluster a batch of references at the same further sparsities."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         counts=counts_file,
@@ -162,18 +178,21 @@ rule find_consensus:
         "results/benchmarks/find_consensus/{dataset}/{method}.tsv"
     wildcard_constraints:
         method=any_of(RESAMPLED),
+    group:
+        of_small("sparsekm_fit")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.5), tunes=True),
+        **needs(memory=(700, 6), minutes=(10, 0.05), tunes=True),
     params:
+        code=code_and_versions("find_consensus"),
         problem=problem,
     script:
         "../../scripts/find_consensus.py"
 
 
-# Compares the answer with what other numbers of clusters, features and samples would find.
 use rule choose_cluster_count as compare_choices with:
+    """Compare the answer with what other numbers of clusters, features and samples would find."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         fit="results/{dataset}/sparse/tuned.h5",
@@ -183,9 +202,11 @@ use rule choose_cluster_count as compare_choices with:
         "logs/compare_choices/{dataset}.log",
     benchmark:
         "results/benchmarks/compare_choices/{dataset}.tsv"
+    group:
+        of_small("sparsekm_genes")
     threads: 1
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.5), tunes=True),
+        **needs(memory=(700, 6), minutes=(10, 0.05), tunes=True),
 
 
 rule select_fit:
@@ -199,11 +220,14 @@ rule select_fit:
         "logs/select_fit/{dataset}/{method}.log",
     wildcard_constraints:
         method=any_of(UNTUNED),
+    group:
+        of_small("sparsekm_fit")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 4), minutes=(10, 0)),
     params:
+        code=code_and_versions("select_fit"),
         problem=problem,
     script:
         "../../scripts/select_fit.py"
@@ -218,10 +242,14 @@ rule score_clustering:
         scores="results/{dataset}/{method}/scores.csv",
     log:
         "logs/score_clustering/{dataset}/{method}.log",
+    group:
+        of_small("sparsekm_fit")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 4), minutes=(10, 0)),
+        **needs(memory=(700, 0), minutes=(10, 0)),
+    params:
+        code=code_and_versions("score_clustering"),
     script:
         "../../scripts/score_clustering.py"
 
@@ -239,11 +267,14 @@ rule refit_other_seeds:
         "logs/refit_other_seeds/{dataset}/{method}.log",
     benchmark:
         "results/benchmarks/refit_other_seeds/{dataset}/{method}.tsv"
+    group:
+        of_small("sparsekm_fit")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
+        **needs(memory=(700, 6), minutes=(10, 0.02), tunes=True),
     params:
+        code=code_and_versions("refit_other_seeds"),
         problem=open_problem,
         n_seeds=n_seeds,
     script:
@@ -265,11 +296,14 @@ rule export_clusters:
         ranked="results/{dataset}/ranked.zip",
     log:
         "logs/export_clusters/{dataset}.log",
+    group:
+        of_small("sparsekm_tables")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0.5), minutes=(10, 0)),
     params:
+        code=code("export_clusters"),
         methods=config["methods"],
         settings=lambda wildcards: exported_settings(wildcards.dataset),
     script:

@@ -1,13 +1,15 @@
 """Checks of the configuration, names of files, and common parameters of the rules."""
 
+import json
 import math
 import os
 import re
-import zipfile
-from functools import cache
+from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.settings.types import DeploymentMethod
 
 from configuration_check import check_configuration
 from sparsekm.annotation import address_name, is_address
@@ -16,9 +18,16 @@ from sparsekm.atlas import SOURCES
 from sparsekm.io.atomic import SUPPORTED, is_supported
 from sparsekm.io.input_error import hide_secrets
 from sparsekm.pipeline.bounded_process import run_bounded
-from sparsekm.pipeline.provenance import input_digest, source_digest
+from sparsekm.pipeline.input_sizes import (
+    Declared,
+    array_megabytes,
+    bytes_of,
+    held_megabytes,
+    measured,
+)
+from sparsekm.pipeline.provenance import computing_versions, input_digest, source_digest
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.pipeline.workflow_files import record_files
+from sparsekm.pipeline.workflow_files import left_behind, record_files
 from sparsekm.studies import METHOD_ROWS, select_settings, stand_ins
 
 if not is_supported():
@@ -74,10 +83,26 @@ def targets():
     ]
 
 
-@cache
-def code(script):
-    """Digest a script and the rooms it uses: a parameter, so that edits rerun its jobs."""
-    return source_digest(ROOT / "scripts" / f"{script}.py")
+digest_code = cache(source_digest)
+
+
+def code(script, *modules, versions=""):
+    """Return a parameter: what a job uses of the code, with the module of its method, as a digest."""
+
+    def digest(wildcards):
+        row = METHOD_ROWS.get(wildcards.get("row"))
+        method = METHODS.get(row.method if row else wildcards.get("method"))
+        own = [method.module] if method else []
+        return digest_code(ROOT / "scripts" / f"{script}.py", *modules, *own) + versions
+
+    return digest
+
+
+# Another minor version of what computes may change results. With conda, the environment file decides.
+by_conda = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+code_and_versions = partial(
+    code, versions="" if by_conda else f", {computing_versions()}"
+)
 
 
 def as_is(value):
@@ -115,4 +140,4 @@ def paper_file(name):
     An absolute path would be a different input in another copy of the project. The rules treat the
     file as ancient and use its digest as a parameter, since a fresh checkout has new time stamps.
     """
-    return os.path.relpath(ROOT / "data" / "paper" / f"{name}.csv")
+    return local(os.path.relpath(ROOT / "data" / "paper" / f"{name}.csv"))

@@ -14,11 +14,14 @@ rule gene_stability:
         "results/benchmarks/gene_stability/{dataset}/{method}.tsv"
     wildcard_constraints:
         method=any_of(SELECTING),
+    group:
+        of_small("sparsekm_genes")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.25), tunes=True),
+        **needs(memory=(700, 6), minutes=(10, 0.05), tunes=True),
     params:
+        code=code_and_versions("gene_stability"),
         problem=open_problem,
         subsamples=ANNOTATION["subsamples"],
     script:
@@ -36,6 +39,7 @@ rule draw_gene_sets:
     resources:
         **needs(memory=(600, 0), minutes=(5, 0)),
     params:
+        code=code("collect_gene_sets"),
         phantom={name: ATLAS[name] for name in ("size", "seed")},
     script:
         "../../scripts/collect_gene_sets.py"
@@ -44,7 +48,7 @@ rule draw_gene_sets:
 rule collect_gene_sets:
     """Copy or download the user's file of gene sets, if all of it can be read."""
     input:
-        file=[] if SETS_ADDRESS else OWN_SETS or [],
+        file=[] if SETS_ADDRESS or not OWN_SETS else local(OWN_SETS),
     output:
         sets=COLLECTED_SETS,
     log:
@@ -57,6 +61,7 @@ rule collect_gene_sets:
         **needs(memory=(1100, 20), minutes=(60, 0)),
         downloads=int(bool(SETS_ADDRESS)),
     params:
+        code=code("collect_gene_sets"),
         url=SETS_ADDRESS and SHOWN_SETS,
         identifier=IDENTIFIER,
         content=lambda wildcards: content(None if SETS_ADDRESS else OWN_SETS),
@@ -75,11 +80,14 @@ rule annotate_genes:
         genes=listed("results/{dataset}/genes.csv", "Genes", "{dataset}", "genes"),
     log:
         "logs/annotate_genes/{dataset}.log",
+    group:
+        of_small("sparsekm_genes")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(500, 0.5), minutes=(10, 0)),
     params:
+        code=code("annotate_genes"),
         methods=config["methods"],
         selecting=SELECTING,
         identifier=IDENTIFIER,
@@ -101,11 +109,14 @@ rule enrich_genes:
         ),
     log:
         "logs/enrich_genes/{dataset}.log",
+    group:
+        of_small("sparsekm_tables")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 4), minutes=(10, 0.05)),
     params:
+        code=code_and_versions("enrich_genes"),
         seed=config["seed"],
         selecting=SELECTING,
         identifier=IDENTIFIER,
@@ -125,11 +136,14 @@ rule match_clusters:
         ),
     log:
         "logs/match_clusters/{dataset}.log",
+    group:
+        of_small("sparsekm_tables")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(500, 0.5), minutes=(10, 0)),
     params:
+        code=code("match_clusters"),
         methods=config["methods"],
     script:
         "../../scripts/match_clusters.py"
@@ -149,11 +163,14 @@ rule compare_ages:
         ),
     log:
         "logs/compare_ages.log",
+    group:
+        "sparsekm_report"
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0), minutes=(5, 0)),
     params:
+        code=code("compare_ages"),
         ages=ATLAS["ages"],
     script:
         "../../scripts/compare_ages.py"

@@ -28,8 +28,9 @@ def assembly_memory(wildcards, attempt):
 
 def matrix_file(wildcards):
     """Return the file of a matrix: the user's or the simulated one."""
-    drawn = f"data/raw/{wildcards.dataset}/matrix.npz"
-    return MATRICES[wildcards.dataset].get("path", drawn)
+    path = MATRICES[wildcards.dataset].get("path")
+    # The prefix of a module applies to what the workflow makes, not to the user's files.
+    return local(path) if path else f"data/raw/{wildcards.dataset}/matrix.npz"
 
 
 # The user's GMT file or its address, and its copy; one that was downloaded stays in its own folder.
@@ -41,7 +42,9 @@ if SETS_ADDRESS:
     COLLECTED_SETS = f"data/raw/fetched/{address_name(SETS_ADDRESS)}"
     # Only the job that downloads gets its password and query. Snakemake stores parameters, and writes
     # the configuration into scripts; a host's configuration is its own, and is read several times.
-    os.environ |= {"SPARSEKM_GENE_SETS": SETS_ADDRESS}
+    known = json.loads(os.environ.get("SPARSEKM_GENE_SETS", "{}"))
+    known[hide_secrets(SETS_ADDRESS)] = SETS_ADDRESS
+    os.environ |= {"SPARSEKM_GENE_SETS": json.dumps(known)}
 SHOWN_SETS = _CHOSEN["path"] and hide_secrets(_CHOSEN["path"])
 ANNOTATION = ANNOTATION | {"gene_sets": _CHOSEN | {"path": SHOWN_SETS}}
 if not workflow.modifier.skip_configfile:
@@ -109,3 +112,10 @@ def list_files(named):
     if isinstance(named, dict):
         return [file for part in named.values() for file in list_files(part)]
     return [named]
+
+
+def name_files(named, files):
+    """Return nested mappings with the files of a job, whose inputs alone have a module's prefix."""
+    if isinstance(named, dict):
+        return {key: name_files(part, files) for key, part in named.items()}
+    return str(next(files))

@@ -9,11 +9,14 @@ rule simulate_matrix:
         "logs/simulate_matrix/{dataset}.log",
     wildcard_constraints:
         dataset=any_of(name for name in MATRICES if "draw" in MATRICES[name]),
+    group:
+        of_small("sparsekm_data")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(600, 0), minutes=(5, 0)),
     params:
+        code=code_and_versions("simulate_matrix"),
         experiment=lambda wildcards: MATRICES[wildcards.dataset]["draw"]["experiment"],
         setting=lambda wildcards: {
             key: value
@@ -37,6 +40,8 @@ rule normalise_matrix:
         "results/benchmarks/normalise_matrix/{dataset}.tsv"
     wildcard_constraints:
         dataset=any_of(MATRICES),
+    group:
+        of_small("sparsekm_data")
     conda:
         "../../envs/sparsekm.yaml"
     resources:
@@ -45,6 +50,7 @@ rule normalise_matrix:
         disk_mb=lambda wildcards: int(4 * expected_megabytes(wildcards.dataset)) + 1000,
         runtime=growing(20, 0.02),
     params:
+        code=code_and_versions("normalise_matrix"),
         settings=lambda wildcards: table_settings(wildcards.dataset),
         content=lambda wildcards: content(
             *(

@@ -1,7 +1,7 @@
 """The clustering problem of each data set and method, and its batches, as parameters of rules."""
 
-# Parameters of the search; a method ignores those that it does not have.
-SEARCH = {name: config[name] for name in ("min_cluster_size", "search", "n_init")}
+# The files of references depend on it: it is no setting, which would rerun them all.
+REFERENCES_PER_JOB = 5
 
 # Of more samples than this, so many decide about sparsities and numbers of clusters.
 TUNING_SAMPLE = {"max_samples": config["tuning"]["max_samples"]}
@@ -27,14 +27,16 @@ def counts_file(wildcards):
     return []
 
 
-def search(dataset):
-    """Return the parameters of the search for a data set."""
-    return {**SEARCH, "trim": MATRICES.get(dataset, {}).get("trim") or 0.0}
+def search(wildcards):
+    """Return the parameters of the search that a method has, for a data set."""
+    method = METHODS[wildcards.get("method", "sparse")]
+    trim = MATRICES.get(wildcards.dataset, {}).get("trim") or 0.0
+    return {**{name: config[name] for name in method.search}, "trim": trim}
 
 
 def open_problem(wildcards):
     """Return the problem of a data set whose K and grid are sought or known from its fit."""
-    own = {"n_clusters": 2, "grid": {}, "search": search(wildcards.dataset)}
+    own = {"n_clusters": 2, "grid": {}, "search": search(wildcards)}
     return {"seed": config["seed"], **own, **TUNING_SAMPLE}
 
 
@@ -53,7 +55,7 @@ def problem(wildcards):
     return {
         "seed": config["seed"],
         "n_clusters": n_clusters(wildcards.dataset),
-        "search": search(wildcards.dataset),
+        "search": search(wildcards),
         "grid": grid(wildcards),
         **({} if wildcards.method in UNTUNED else TUNING_SAMPLE),
     }
@@ -84,15 +86,13 @@ def gap_files():
 
 def batches():
     """Number the batches of references; a batch's number does not depend on how many there are."""
-    return range(
-        -(-config["tuning"]["references"] // config["tuning"]["references_per_job"])
-    )
+    return range(-(-config["tuning"]["references"] // REFERENCES_PER_JOB))
 
 
 def indices(wildcards):
     """List the references of a batch; only the last can be incomplete."""
-    size, batch = config["tuning"]["references_per_job"], int(wildcards.batch)
-    return list(range(config["tuning"]["references"]))[batch * size :][:size]
+    first = REFERENCES_PER_JOB * int(wildcards.batch)
+    return list(range(config["tuning"]["references"]))[first:][:REFERENCES_PER_JOB]
 
 
 def n_seeds(wildcards):

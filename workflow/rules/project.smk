@@ -22,6 +22,14 @@ else:
     # Snakemake's relative entry, for plugins, is in the folder of the run.
     sys.path[:] = [str(ROOT / "src"), *filter(os.path.isabs, sys.path)]
 
+# No path of a rule has a variable, so a host's would change nothing.
+parent = workflow.modifier.parent_modifier
+if IS_MODULE and workflow.pathvars.items != parent.pathvars.items:
+    raise WorkflowError(
+        "pathvars: should be left out of the module, whose paths have no variables. Use prefix or"
+        " replace_prefix instead."
+    )
+
 # Jobs on this machine share three quarters of its memory, whatever the number of cores. A host
 # decides for itself, and so does a cluster (which has a number of nodes, even if it is 1).
 # `--resources mem_mb=4000` changes it.

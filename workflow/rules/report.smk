@@ -17,16 +17,21 @@ rule report:
         "logs/report.log",
     benchmark:
         "results/benchmarks/report.tsv"
+    group:
+        "sparsekm_report"
     conda:
         "../../envs/sparsekm.yaml"
     threads: N_DRAWING
     resources:
         **needs(memory=(500 + 500 * N_DRAWING, 0.5), minutes=(20, 0)),
     params:
+        code=code("report"),
         # No output: which figures there are depends on the results, and files of yours may be there.
-        figures="results/figures",
+        figures=lambda wildcards, output: str(Path(output.report).with_name("figures")),
         title=as_is(config["report"]["title"]),
-        datasets=files_by_dataset(),
+        datasets=lambda wildcards, input: name_files(
+            files_by_dataset(), iter(input.datasets)
+        ),
         genes_of_interest=as_is(ANNOTATION["genes_of_interest"]),
         # Without what no result on the page depends on: the machine's setting and the studies'.
         configuration={

@@ -19,24 +19,31 @@ rule simulate:
         "results/benchmarks/simulate/{experiment}/{setting}/{row}.tsv"
     wildcard_constraints:
         experiment="experiment_[23]",
+    group:
+        "sparsekm_simulations"
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(800, 0), minutes=(120, 0)),
     params:
+        code=code_and_versions("simulate"),
         draws=lambda wildcards: {
             "seed": config["seed"],
             "replicates": replicates(wildcards),
         },
-        effort=SIMULATION_EFFORT,
+        effort=simulation_effort,
         # Finished repetitions. No output: a job that was killed goes on from them.
-        store="results/simulation/repetitions/{experiment}/{setting}/{row}",
+        store=lambda wildcards, output: str(
+            Path(output.table).parents[2].joinpath("repetitions", *wildcards)
+        ),
     script:
         "../../scripts/simulate.py"
 
 
 use rule simulate as simulate_large with:
-    # Long jobs first: short ones then fill the last gap between the cores.
+    """Run the repetitions of an experiment whose jobs are long."""
+
+    # They begin first: short jobs then fill the last gap between the cores.
     wildcard_constraints:
         experiment="experiment_[14]",
     priority: 1
@@ -55,11 +62,14 @@ rule summarise_simulation:
         claims="results/simulation/claims.csv",
     log:
         "logs/summarise_simulation.log",
+    group:
+        "sparsekm_report"
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0), minutes=(5, 0)),
     params:
+        code=code("summarise_simulation"),
         content=lambda wildcards: content(PAPER_VALUES, PAPER_CLAIMS),
     script:
         "../../scripts/summarise_simulation.py"
@@ -82,6 +92,8 @@ rule report_simulation:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(800, 4), minutes=(10, 0)),
+    params:
+        code=code("report_simulation"),
     script:
         "../../scripts/report_simulation.py"
 

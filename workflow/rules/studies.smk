@@ -7,11 +7,15 @@ PAPER_VALUES = paper_file("simulations")
 PAPER_CLAIMS = paper_file("claims")
 
 
-# The effort of the simulated methods, unless a method defines its own.
-SIMULATION_EFFORT = {
-    "n_references": SIMULATION["references"],
-    **{name: SIMULATION[name] for name in ("n_init", "n_sparsities", "n_refined")},
-}
+def simulation_effort(wildcards):
+    """Return the effort of a simulated row, without what it does not have or defines itself."""
+    row = METHOD_ROWS[wildcards.row]
+    effort = {**SIMULATION, "n_references": SIMULATION["references"]}
+    size = ["n_sparsities", "n_refined", "n_references"]
+    used = ["n_init", *(size if METHODS[row.method].tuning == "gap" else [])]
+    return {
+        name: effort[name] for name in used if name not in {**row.options, **row.tuning}
+    }
 
 
 def replicates(wildcards):

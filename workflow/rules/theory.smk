@@ -19,13 +19,14 @@ rule draw_theorem:
     resources:
         **needs(memory=(700, 0), minutes=(60, 0)),
     params:
+        code=code_and_versions("draw_theorem"),
         seed=config["seed"],
     script:
         "../../scripts/draw_theorem.py"
 
 
-# Checks the paper's statements about theory by computations of a few seconds.
 use rule draw_theorem as check_theorems with:
+    """Check the paper's statements about theory by computations of a few seconds."""
     output:
         checks="results/theory/checks.csv",
     log:

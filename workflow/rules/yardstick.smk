@@ -4,7 +4,7 @@
 rule run_yardstick:
     """Run one method on one labelled data set with every seed."""
     input:
-        labelled=lambda wildcards: YARDSTICK_SETS[wildcards.labelled_set],
+        labelled=lambda wildcards: local(YARDSTICK_SETS[wildcards.labelled_set]),
     output:
         table="results/yardstick/{labelled_set}/{method}.csv",
     log:
@@ -13,11 +13,14 @@ rule run_yardstick:
         "results/benchmarks/run_yardstick/{labelled_set}/{method}.tsv"
     wildcard_constraints:
         labelled_set=any_of(YARDSTICK_SETS),
+    group:
+        "sparsekm_yardsticks"
     conda:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(1100, 100), minutes=(60, 0)),
     params:
+        code=code_and_versions("run_yardstick"),
         draws={"seed": config["seed"]}
         | {"seeds": YARDSTICK["n_seeds"], "max_samples": YARDSTICK["max_samples"]},
         effort=yardstick_effort,
@@ -40,6 +43,8 @@ rule summarise_yardstick:
         "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0), minutes=(10, 0)),
+    params:
+        code=code("summarise_yardstick"),
     script:
         "../../scripts/summarise_yardstick.py"
 

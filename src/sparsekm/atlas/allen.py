@@ -231,7 +231,9 @@ def check_servers(
 
     def describe_product() -> str:
         rows = open_envelope(source.ask(PRODUCTS), "products")
-        return "; ".join(f"{r.get('id')} {r.get('abbreviation')} {r.get('name')}" for r in rows)
+        told = (f"{r.get('id')} {r.get('abbreviation')} {r.get('name')}" for r in rows)
+        # Joins repeat rows.
+        return "; ".join(dict.fromkeys(told))
 
     def count_structures() -> int:
         tree.update(parse_ontology(*parse_rows(source.ontology(), "tree")))
@@ -244,10 +246,12 @@ def check_servers(
 
     def find_space(age: str) -> str:
         envelope = source.ask(section_data_sets_of(age))
-        listed[age] = parse_listing(open_envelope(envelope, "listing")), envelope["total_rows"]
+        rows = open_envelope(envelope, "listing")
+        table = parse_listing(rows)
+        listed[age] = table, envelope["total_rows"] - (len(rows) - len(table))
         # Some rows may lack it; the others should agree.
-        spaces = set(listed[age][0]["reference_space_id"].dropna())
-        return ", ".join(map(str, sorted(spaces)))
+        spaces = set(table["reference_space_id"].dropna())
+        return ", ".join(map(str, sorted(spaces))) or f"none, in {len(table)} rows"
 
     def measure_energy(age: str) -> tuple[int, int, int]:
         usable, _ = select_candidates(listed[age][0], age)

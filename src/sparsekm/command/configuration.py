@@ -140,6 +140,10 @@ def _describe(error: Exception) -> str:
     )
 
 
+# Numbers of YAML 1.1 that are not what they look like, such as 010 and 1:30.
+_OLD_NUMBER = re.compile(r"[-+]?(?:0[0-9_]+|[1-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?)")
+
+
 class _PlainLoader(yaml.SafeLoader):
     """Reads plain YAML: tags are refused, and keys that occur twice, of which one would be lost.
 
@@ -169,6 +173,10 @@ class _PlainLoader(yaml.SafeLoader):
             _refuse(f"settings should not nest deeper than {MOST_DEPTH}", place)
         if len(getattr(event, "value", "")) > MOST_LETTERS:
             _refuse(f"a text should have at most {MOST_LETTERS:,} letters", place)
+        is_plain = isinstance(event, yaml.ScalarEvent) and event.implicit[0]
+        if is_plain and _OLD_NUMBER.fullmatch(event.value):
+            rule = "has base 8 or 60 in YAML: leave out zeros at its beginning, or quote it"
+            _refuse(f"{event.value} {rule}", place)
         self._open.append(own)
         node = super().compose_node(parent, index)
         self._open.pop()

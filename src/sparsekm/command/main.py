@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -39,7 +40,13 @@ _HELP_GROUPS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with these arguments, and return the exit status."""
-    for stream in (sys.stdout, sys.stderr):
+    for number in range(3):
+        # A file that is opened where a stream was closed would be written to.
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         # A terminal of another encoding shows the names that it lacks characters for as escapes.
         stream.reconfigure(errors="backslashreplace")
     leave_unread()
@@ -57,6 +64,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             else:
                 from sparsekm.command.run import run_table as work
             return work(options)
+    except BrokenPipeError:
+        # Python would fail again when it flushes what nobody reads.
+        os.dup2(os.open(os.devnull, os.O_RDWR), 1)
+        print(
+            "sparsekm: nobody reads the output: keep the pipe open, or add --quiet.",
+            file=sys.stderr,
+        )
+        return 2
     except (CommandError, ValueError, OSError) as error:
         ways, typed = getattr(error, "ways", []), sys.argv[1:] if arguments is None else arguments
         told = str(error)

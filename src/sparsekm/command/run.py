@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -67,6 +68,12 @@ def run_table(options: Namespace) -> int:
         refusals.note_run(file, settings)
         tell(f"Running {short_path(file)} (edit it to change settings)")
         status = _start_workflow(place, file.resolve(), folder, options)
+    if status < 0:
+        name = signal.Signals(-status).name
+        raise CommandError(
+            f"Snakemake was killed by {name}, perhaps for lack of memory (try fewer --cores). "
+            f"To continue: sparsekm run {shlex.quote(short_path(file))}"
+        )
     if status:
         raise CommandError(
             f"the run failed; see the messages above and in {short_path(folder / 'logs')}. Correct "

@@ -3,9 +3,9 @@
 Every seed is derived from the root seed and names: all methods use the same references and starts,
 a job can be repeated alone, and adding a data set does not affect the others.
 
-The digest of a script covers the code that it can run: the script, the modules in its folder that
-it imports, and the rooms (folders) of the package that these import, directly or indirectly.
-Of Python only the syntax counts, without comments, docstrings and layout.
+The digest of a script covers the code that it can run: the script and the modules that it imports,
+directly or indirectly, with the tables and templates that these read. Of Python only the syntax
+counts, without comments, docstrings and layout.
 """
 
 from __future__ import annotations
@@ -56,6 +56,16 @@ def package_versions() -> dict[str, str]:
         with contextlib.suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
     return versions
+
+
+_COMPUTING = ("numpy", "scipy", "numba", "scikit-learn")
+
+
+def computing_versions() -> str:
+    """Return major and minor version of the packages that compute: patches change no result."""
+    known = package_versions()
+    found = [f"{name} {known[name]}" for name in _COMPUTING if name in known]
+    return ", ".join(re.sub(r"( \d+\.\d+).*", r"\1", each) for each in found)
 
 
 def file_digest(file: str | Path) -> str:
@@ -114,69 +124,91 @@ def _noted(name: str, take: Callable[[], str]) -> str:
 
 _DATA_SUFFIXES = (".html", ".css", ".js", ".json", ".csv", ".toml", ".mplstyle")
 _PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
-_IMPORT = re.compile(r"^\s*(?:from|import) +(\w+)(?:\.(\w+)| +import +([\w, ]+))?", re.M)
+_IMPORT = re.compile(
+    r"^\s*(?:from +([\w.]+) +import +(?:\(([^)]*)\)|([^\n]*))|import +([\w., ]+))", re.M
+)
 
 
-def source_digest(script: str | Path, package_folder: str | Path = _PACKAGE_FOLDER) -> str:
-    """Digest a script and the rooms of the package that it imports, in 16 hexadecimal digits."""
-    parts = source_parts(script, package_folder)
-    return _digest_lines(f"{part.name} {_part_digest(part)}" for part in parts)[:16]
+def source_digest(
+    script: str | Path, *modules: str, package_folder: str | Path = _PACKAGE_FOLDER
+) -> str:
+    """Digest a script with what it uses, see `source_files`, in 16 hexadecimal digits."""
+    files = source_files(script, *modules, package_folder=package_folder)
+    return _digest_lines(f"{file.name} {_code_digest(file)}" for file in files)[:16]
 
 
-def source_parts(script: str | Path, package_folder: str | Path = _PACKAGE_FOLDER) -> list[Path]:
-    """List a script, the neighbours that it imports, and the rooms of the package, in fixed order.
+def source_files(
+    script: str | Path, *modules: str, package_folder: str | Path = _PACKAGE_FOLDER
+) -> list[Path]:
+    """List a script, the modules of its folder and of the package that it uses, and their data.
 
-    Imports are found anywhere in a file, and followed from room to room. Who imports the package
-    itself may use any room; its `__init__` file, which only re-exports, is in none.
+    Imports are found anywhere in a file, and followed. `modules` are further ones of the package,
+    which the job finds by name in a table. Who imports the package itself may use all of it; its
+    `__init__` file, which only re-exports, never counts.
     """
     package_folder = Path(package_folder).resolve()
     found: set[Path] = set()
-    waiting = {Path(script).resolve()}
+    waiting = {Path(script).resolve()}.union(*(_locate(name, package_folder) for name in modules))
     while waiting:
         found |= waiting
-        waiting = set().union(*(_imported_parts(part, package_folder) for part in waiting)) - found
+        waiting = set().union(*(_used_files(file, package_folder) for file in waiting)) - found
     return sorted(found)
 
 
-def files_of(part: Path) -> list[Path]:
-    """List the modules, templates and tables of a room, which may be a single module."""
-    if part.is_file():
-        return [part]
-    return sorted(file for file in part.rglob("*") if file.suffix in (".py", *_DATA_SUFFIXES))
+def _locate(module: str, package_folder: Path) -> set[Path]:
+    """Return the files that importing a module of the package runs; none for any other module."""
+    top, *parts = module.split(".")
+    if top != package_folder.name or not parts:
+        return set()
+    files = [package_folder.joinpath(*parts).with_suffix(".py")]
+    for depth in range(1, len(parts) + 1):
+        files.append(package_folder.joinpath(*parts[:depth], "__init__.py"))
+    return {file for file in files if file.is_file()}
 
 
 @cache
-def _imported_parts(part: Path, package_folder: Path) -> frozenset[Path]:
-    rooms = {
-        entry.stem: entry
-        for entry in package_folder.iterdir()
-        if entry.name != "__init__.py" and (entry.suffix == ".py" or any(entry.glob("*.py")))
-    }
-    found = set()
-    for file in files_of(part):
-        text = file.read_text("utf-8") if file.suffix == ".py" else ""
-        for top, room, names in _IMPORT.findall(text):
-            if top == package_folder.name:
-                used = {room} if room else {*re.findall(r"\w+", names)} or {""}
-                for name in used - {"__version__"}:
-                    found.update([rooms[name]] if name in rooms else rooms.values())
-            # Scripts import their neighbours as Python would.
-            elif not file.is_relative_to(package_folder):
-                found.add(file.with_name(f"{top}.py"))
-    return frozenset(other for other in found if other.exists())
+def _used_files(file: Path, package_folder: Path) -> frozenset[Path]:
+    """Return the files that a module imports, and the data that it reads."""
+    if file.suffix != ".py":
+        return frozenset()
+    top, is_ours = package_folder.name, file.is_relative_to(package_folder)
+    found = {*_data_in(file.parent)[file]} if is_ours else set()
+    for source, *given, modules in _IMPORT.findall(file.read_text("utf-8")):
+        names = re.findall(r"(\w+)(?: +as +\w+)?", re.sub("#.*", "", "".join(given)))
+        for module in (*modules.split(), source, *(f"{source}.{name}" for name in names)):
+            located = _locate(module.strip(","), package_folder)
+            found |= located
+            is_whole = (module == top and not names) or (source == top and not located)
+            if is_whole and module not in (source, f"{top}.__version__"):
+                found |= {*package_folder.rglob("*.py")} - {package_folder / "__init__.py"}
+        # Scripts import their neighbours as Python would.
+        if not is_ours:
+            found.add(file.with_name(f"{(source or modules).split('.')[0].strip()}.py"))
+    return frozenset(each for each in found if each.exists())
 
 
 @cache
-def _part_digest(part: Path) -> str:
-    """Digest a room; the digest is noted for the bytes of its files, whose digest is fast."""
+def _data_in(folder: Path) -> dict[Path, set[Path]]:
+    """Return the data that each module of a folder reads: what it names, or what none names."""
+    texts = {module: module.read_text("utf-8") for module in folder.glob("*.py")}
+    found: dict[Path, set[Path]] = {module: set() for module in texts}
+    for data in folder.rglob("*"):
+        home = next(place for place in data.parents if any(place.glob("*.py")))
+        if data.suffix in _DATA_SUFFIXES and home == folder:
+            words = data.relative_to(folder).parts
+            named = [m for m, text in texts.items() if any(word in text for word in words)]
+            named += [module for module in texts if module.stem == data.stem]
+            for module in named or texts:
+                found[module].add(data)
+    return found
 
-    def digest(content: Callable[[Path], bytes]) -> str:
-        whole = hashlib.sha256(platform.python_version().encode())
-        for file in files_of(part):
-            whole.update(f"\0{file.relative_to(part.parent).as_posix()}\0".encode() + content(file))
-        return whole.hexdigest()
 
-    return _noted(f"source-{digest(Path.read_bytes)}", lambda: digest(_meaning))
+@cache
+def _code_digest(file: Path) -> str:
+    """Digest a file; the digest is noted for its bytes, whose digest is fast."""
+    python = ".".join(platform.python_version_tuple()[:2]).encode()
+    state = hashlib.sha256(python + b"\0" + file.read_bytes()).hexdigest()
+    return _noted(f"source-{state}", lambda: hashlib.sha256(python + _meaning(file)).hexdigest())
 
 
 class _WithoutTexts(ast.NodeTransformer):

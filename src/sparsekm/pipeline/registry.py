@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 
@@ -23,8 +24,10 @@ class Method:
     name: str = ""
     about: str = ""
     text: str = ""
+    module: str = ""  # of the estimator; no import names it, so that a digest need not follow it
     class_name: str = ""
     tuning: str = "none"
+    search: tuple[str, ...] = ()
     penalty: str | None = None
     sparsities: Mapping[str, float] = field(default_factory=dict)
     maximises: bool = False
@@ -35,13 +38,7 @@ class Method:
     @property
     def estimator(self) -> type:
         """Class of the estimator."""
-        from sparsekm.baselines import penalised_gaussian_mixture, spectral
-        from sparsekm.cluster import estimators
-        from sparsekm.tuning import sparse_kmeans
-
-        homes = (estimators, sparse_kmeans, spectral, penalised_gaussian_mixture)
-        home = next(home for home in homes if hasattr(home, self.class_name))
-        return getattr(home, self.class_name)
+        return getattr(import_module(self.module), self.class_name)
 
 
 def _read_methods() -> dict[str, Method]:
@@ -50,7 +47,8 @@ def _read_methods() -> dict[str, Method]:
     for name, fields in tomllib.loads(text).items():
         line = fields.pop("linestyle")
         fields["linestyle"] = line if isinstance(line, str) else (line[0], tuple(line[1]))
-        found[name] = Method(name=name, class_name=fields.pop("estimator"), **fields)
+        module, _, kind = fields.pop("estimator").rpartition(".")
+        found[name] = Method(name=name, module=module, class_name=kind, **fields)
     return found
 
 

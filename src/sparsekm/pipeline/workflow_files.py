@@ -76,11 +76,16 @@ def walk_folders(folder: Path) -> Iterator[str]:
 _RECORDS = Path(".snakemake/sparsekm/jobs")
 
 
+def _record_of(log: Path) -> Path:
+    # A module's prefix may be absolute.
+    return _RECORDS / log.relative_to(log.anchor)
+
+
 def record_files(log: Path, files: Iterable[str | Path]) -> None:
     """Record files that the job of this log is about to write, in addition to earlier ones."""
     from sparsekm.io.atomic import write_text
 
-    record, new = _RECORDS / log, {Path(file).as_posix() for file in files}
+    record, new = _record_of(log), {Path(file).as_posix() for file in files}
     names = _read(record)
     if not (record.exists() and new <= names):
         write_text("".join(f"{name}\n" for name in sorted(names | new)), record)
@@ -89,7 +94,7 @@ def record_files(log: Path, files: Iterable[str | Path]) -> None:
 def replace_recorded(log: Path, folder: str | Path, files: Iterable[str | Path]) -> None:
     """Record files of a folder; what earlier runs of the job made there, but not this one, goes."""
     new = {Path(file).as_posix() for file in files}
-    for old in _read(_RECORDS / log) - new:
+    for old in _read(_record_of(log)) - new:
         # A record from somebody else could name a file elsewhere, by "..".
         if Path(os.path.normpath(old)).parent == Path(folder):
             Path(old).unlink(missing_ok=True)
@@ -107,6 +112,22 @@ def recorded_files(folder: Path) -> set[str]:
         benchmark = Path("results/benchmarks", *log.parts[1:]).with_suffix(".tsv")
         found |= {log.as_posix(), benchmark.as_posix(), *_read(record)}
     return found
+
+
+def left_behind(made: set[str]) -> list[str]:
+    """List what jobs made in the results of this folder, besides the files that a run makes.
+
+    A folder without any of these stands for its files. The studies, which run by themselves, and
+    figures, which the report keeps up to date, do not count.
+    """
+    others = r"results/(?!(?:benchmarks|figures|simulation|theory|yardstick)/)"
+    kept, found = {place for file in made for place in Path(file).parents}, set()
+    for file in recorded_files(Path()) - made:
+        if re.match(others, file) and Path(file).exists():
+            # From the data set's folder on.
+            places = (*list(Path(file).parents)[-3::-1], Path(file))
+            found.add(next(place.as_posix() for place in places if place not in kept))
+    return sorted(found)
 
 
 def _read(record: Path) -> set[str]:

@@ -22,6 +22,10 @@ WORDS = json.loads((TEMPLATES / "words.json").read_text("utf-8"))
 """Captions, and what the values of settings mean, where braces hold keys of the literature."""
 
 
+# Characters that turn the direction of text, and could make one name look like another.
+_DIRECTIONS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
+
+
 @cache
 def _environment(autoescape: bool) -> Environment:
     environment = Environment(
@@ -41,7 +45,8 @@ def _environment(autoescape: bool) -> Environment:
 
 def render_page(content: Mapping[str, Any], template: str = "report.html") -> str:
     """Fill in a template of HTML, a file in ``templates``; what comes from data is escaped."""
-    return _environment(autoescape=True).get_template(template).render(content)
+    text = _environment(autoescape=True).get_template(template).render(content)
+    return text.translate(_DIRECTIONS)
 
 
 def write_text(template: str, **content: Any) -> str:

@@ -97,7 +97,7 @@ def run_repetition(
 def make_estimator(row: MethodRow, effort: Effort, data: SimulatedData, seed: int) -> Any:
     """Make the estimator of a row for a data set, inside a `GapSearch` where it is tuned."""
     kind = SEARCHERS[row.searcher] if row.searcher else METHODS[row.method].estimator
-    options = {"n_init": effort["n_init"], **row.options}
+    options = {**effort, **row.options}
     options = {name: options[name] for name in options.keys() & kind().get_params().keys()}
     estimator = kind(data.n_clusters, random_state=seed, **options)
     if METHODS[row.method].tuning != "gap":

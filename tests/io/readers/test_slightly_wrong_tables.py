@@ -1,6 +1,8 @@
 """Tables with one small thing wrong, as strangers have them: read, or refused with what to do."""
 
+import codecs
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,22 @@ TABLE = write(["sample", "kind", "GA", "GB", "GC", "GD"], NAMES, [*"ab"] * 6, ce
 HEADER, FIRST = TABLE.split("\n")[:2]
 
 
+def test_a_table_without_permission_to_read_is_named_with_the_cure(put, monkeypatch):
+    def forbidden(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    file = put(TABLE)
+    monkeypatch.setattr(Path, "open", forbidden)
+    told = f"{file}: you have no permission to read it. Allow it: chmod u+r FILE, or ask its owner."
+    assert refusal(file) == told
+
+
+def test_quotation_marks_that_belong_to_a_name_stay(put):
+    header = HEADER.replace("GA", '"""GA"""').replace("GD", '"5"" end"')
+    raw = read_matrix(put(TABLE.replace(HEADER, header)), "kind")
+    assert raw.features == ['"GA"', "GB", "GC", '5" end']
+
+
 @pytest.mark.parametrize(
     ("content", "remark"),
     [
@@ -24,10 +42,12 @@ HEADER, FIRST = TABLE.split("\n")[:2]
         (TABLE.replace(",", "|"), "cells are separated by bars."),
         (TABLE.replace(FIRST, f",,log2,log2,log2,log2\n{FIRST}"), "1 lines of text are left out"),
         (TABLE.replace("s3", "sän").encode("latin-1"), "its letters are read as Windows-1252"),
+        (codecs.BOM_UTF32_LE + TABLE.encode("utf-32-le"), None),
+        (codecs.BOM_UTF32_BE + TABLE.encode("utf-32-be"), None),
     ],
     ids=[
         *("mark of Excel", "empty lines", "blanks after commas", "trailing commas", "bars"),
-        *("units", "Latin 1"),
+        *("units", "Latin 1", "UTF-32, low first", "UTF-32, high first"),
     ],
 )
 def test_what_is_no_part_of_the_table_changes_no_value(put, content, remark):

@@ -25,6 +25,14 @@ class TestWorkbooks:
         assert raw.samples == list(table.index)
         assert last_sentence(refusal(file, labels="kinds")) == "Do you mean labels: kind?"
 
+    def test_a_formula_without_a_stored_value_is_named_and_no_missing_value(self, tmp_path, table):
+        file = tmp_path / "m.xlsx"
+        formulas = table.astype(object)
+        formulas.iloc[1, 2] = "=B2+C2"
+        formulas.to_excel(file)
+        told = refusal(file)
+        assert "the formula in cell D3 of the sheet 'Sheet1' has no stored value. Open the" in told
+
     def test_another_sheet_is_named_by_layer_and_the_choice_is_said(self, tmp_path, table):
         file = tmp_path / "m.xlsx"
         with pd.ExcelWriter(file) as writer:

@@ -124,6 +124,8 @@ def of_file(file: object) -> Iterator[None]:
         yield
     except MatrixError as error:
         raise MatrixError(f"{file}: {error}", error.ways) from error
+    except PermissionError as error:
+        raise MatrixError(f"{file}: {say('no_permission')}") from error
 
 
 def suggest(key: str, name: str, names: Iterable[str]) -> Said:
@@ -161,7 +163,7 @@ def explain_damage(kind: str, cure: str) -> Iterator[None]:
     """Turn any error of a library that reads a damaged file into a `MatrixError`."""
     try:
         yield
-    except (MatrixError, MemoryError):
+    except (MatrixError, MemoryError, PermissionError):
         raise
     except Exception as error:
         raise refusal("damage", kind=kind, reason=reason_of(error), cure=cure) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import zipfile
+from contextlib import closing
 from datetime import date, time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -118,6 +119,8 @@ def _read_workbook(file: Path, settings: Settings) -> RawMatrix:
             raise refusal("no_sheet", sheet=sheet, names=names)
         tables = [sheet] if sheet else [*filter(is_table, names)] or names[:1]
         page = book.parse(tables[0], **options).apply(_numbers_of_dates).map(str)
+        if page.eq("").any(axis=None):
+            _refuse_uncomputed(file, tables[0], page)
     text = page.replace({r"[\r\n]+": " ", r" 00:00:00$": ""}, regex=True)
     if sheet is not None or len(names) == 1:
         return read_text(file, settings, text.to_csv(header=False, index=False))
@@ -132,6 +135,17 @@ def _read_workbook(file: Path, settings: Settings) -> RawMatrix:
         said += say("other_sheet", layer=other)
     raw.remarks.insert(0, said)
     return raw
+
+
+def _refuse_uncomputed(file: Path, sheet: str, page: pd.DataFrame) -> None:
+    """Refuse a formula whose value no program has stored: it would be read as a missing value."""
+    from openpyxl import load_workbook
+
+    with closing(load_workbook(file, read_only=True)) as book:
+        for row, cells in enumerate(book[sheet].iter_rows(max_row=len(page))):
+            for column, cell in enumerate(cells[: page.shape[1]]):
+                if cell.data_type == "f" and page.iat[row, column] == "":
+                    raise refusal("formula", cell=cell.coordinate, sheet=sheet)
 
 
 def _is_number(value: object) -> bool:
@@ -155,6 +169,7 @@ class ReadingSize(NamedTuple):
     memory: int  # bytes
     processed: int = 0  # bytes that take processor time, if more than those held
     matrix: int = 0  # bytes of the matrix itself, if the file declares them
+    n_samples: int = 0
 
 
 def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
@@ -180,7 +195,7 @@ def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
     matrix = held_bytes(n, p, n_stored)
     whole = COPIES * matrix + 2 * stored + names
     blocks = BLOCK_BYTES + LINE_BYTES * (n + p) + 2 * chunk + names if in_blocks else whole
-    return ReadingSize(min(whole, blocks, MOST_BYTES), PASSES * whole * in_blocks, matrix)
+    return ReadingSize(min(whole, blocks, MOST_BYTES), PASSES * whole * in_blocks, matrix, n)
 
 
 def _text_bytes(file: Path) -> int | None:

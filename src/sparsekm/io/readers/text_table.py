@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import re
@@ -128,6 +129,7 @@ def split(line: str, separator: str) -> tuple[list[str], bool]:
         except csv.Error:
             pass
     cells = line.split() if separator == " " else line.split(separator)
+    cells = [re.sub(r'^\s*"(.*)"\s*$', r"\1", cell) for cell in cells] if '"' in line else cells
     return cells, line.count('"') % 2 == 1
 
 
@@ -201,6 +203,8 @@ class TextTable:
                 if content.startswith(first.encode("latin-1")):
                     raise refusal("other_bytes", what=what)
             # Not every program writes the mark at the beginning.
+            if content[:4] in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
+                return content.decode("utf-32")
             if content[:2] in (b"\xff\xfe", b"\xfe\xff") or content[1:4:2] == b"\0\0":
                 return content.decode("utf-16")
             if b"\0" in content:
@@ -209,6 +213,8 @@ class TextTable:
                 return content.decode("utf-8-sig")
             self.remarks.append(say("windows"))
             return content.decode("cp1252")
+        except PermissionError:
+            raise
         except (UnicodeError, EOFError, OSError, zlib.error) as error:
             raise refusal("no_text", reason=error) from error
 
@@ -229,7 +235,7 @@ class TextTable:
         ]
         self.is_gct = head[0].startswith(("#1.2", "#1.3"))
         at = 2 if self.is_gct else _find_header(rows, width)
-        self.header = names = [name.strip().strip('"') for name in rows[at][1]]
+        self.header = names = [name.strip() for name in rows[at][1]]
         names[0] = names[0].lstrip("#").strip()
         below = [cells for mark, cells in rows[at + 1 :] if not mark]
         while len(names) > width and not names[-1]:

@@ -1,0 +1,91 @@
+"""How large the inputs of jobs are; Snakemake uses this module where NumPy is not installed."""
+
+from __future__ import annotations
+
+import math
+import os
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Declared(NamedTuple):
+    """What the file of a matrix declares; zeros if it does not say."""
+
+    matrix: float = 0  # megabytes
+    memory: float = 0  # megabytes that reading it takes
+    n_samples: int = 0
+
+
+def measured(file: str | Path, layer: str | None) -> Declared:
+    """Return what a file of HDF5, Zarr or NumPy declares: its own size would say little.
+
+    It may be compressed. Where only Snakemake is installed, nothing can be asked.
+    """
+    from sparsekm.io.readers.reader import measure_matrix
+
+    found = measure_matrix(file, layer)
+    return Declared(found.matrix / 2**20, found.memory / 2**20, found.n_samples)
+
+
+def bytes_of(path: Path) -> int:
+    """Return the bytes of a file, or of all files in a folder such as a Zarr store.
+
+    A table that is compressed has the bytes of what it becomes, as far as the file says.
+    """
+    try:
+        if path.suffix.lower() == ".xlsx":
+            with zipfile.ZipFile(path) as archive:
+                return sum(member.file_size for member in archive.infolist())
+        if path.suffix.lower() == ".gz":
+            return max(path.stat().st_size, unpacked_bytes(path))
+    # Damage is for the job to report.
+    except (OSError, zipfile.BadZipFile):
+        pass
+    return sum(part.stat().st_size for part in (path, *path.rglob("*")))
+
+
+def unpacked_bytes(path: Path) -> int:
+    """Return the length of what a gzip file holds: all blocks of bgzip, else the last member."""
+    length = 0
+    with path.open("rb") as opened:
+        # The header of a block of bgzip holds the size of the block, less one.
+        while (header := opened.read(18))[12:16] == b"BC\2\0":
+            opened.seek(int.from_bytes(header[16:], "little") - 21, os.SEEK_CUR)
+            # Every member ends with the length of what was compressed, modulo 2**32.
+            length += int.from_bytes(opened.read(4), "little")
+        if not length:
+            opened.seek(-4, os.SEEK_END)
+            length = int.from_bytes(opened.read(), "little")
+    return length
+
+
+def held_megabytes(path: Path, most_samples: float = math.inf, limit: float = math.inf) -> float:
+    """Return the size of a job's input, of sparse data as if it were of an array.
+
+    Jobs hold an array several times; sparse data less often, but a part of the samples as an array.
+    Of sparse data they hold `most_samples` (0 for all); of an array these only above the limit.
+    """
+    size = bytes_of(path) / 2**20
+    if path.name != "normalised.h5ad":
+        return size
+    try:
+        import h5py
+
+        with h5py.File(path) as opened:
+            X = opened["X"]
+            is_sparse = isinstance(X, h5py.Group)
+            n_samples, n_features = map(int, X.attrs["shape"] if is_sparse else X.shape)
+    # Snakemake may be alone, and damage is for the job to report.
+    except Exception:
+        return size
+    if not is_sparse:
+        return array_megabytes(size, n_samples, most_samples, limit)
+    share = min(1, most_samples / n_samples) or 1
+    return size * share / 2 + 4 * min(n_samples * share, 4096) * n_features / 2**20
+
+
+def array_megabytes(size: float, n_samples: int | None, most_samples: float, limit: float) -> float:
+    """Return the size of so many samples of an array, or up to the limit, of all."""
+    share = min(1, most_samples / n_samples) if n_samples else 1
+    return min(size, max(limit, size * share))
