@@ -7,12 +7,12 @@ from workflow_job import job, tell_user
 def main(snakemake, progress):
     import json
     import logging
+    from dataclasses import replace
     from pathlib import Path
 
     import numpy as np
-    import pandas as pd
 
-    from sparsekm.io.normalised_file import ANNOTATION, write_normalised
+    from sparsekm.io.normalised_file import tabulate, write_normalised
     from sparsekm.io.readers.messages import MatrixError
     from sparsekm.io.table_settings import split_settings
     from sparsekm.pipeline.normalisation import (
@@ -24,7 +24,7 @@ def main(snakemake, progress):
 
     params, source = snakemake.params, snakemake.input.matrix
     try:
-        about_table, matrix = read_normalised_table(source, *split_settings(params.settings))
+        raw, matrix = read_normalised_table(source, *split_settings(params.settings))
     except MatrixError:
         # Parameters would run this job again for a change of another table.
         made = Path(snakemake.output.normalised).parents[1]
@@ -36,24 +36,17 @@ def main(snakemake, progress):
         if lines := settle_doubts(tables):
             tell_user("\n".join(["Add to the settings of these matrices:", "matrices:", *lines]))
         raise
-    logging.info("%s: %s", source, "; ".join(map(str.strip, about_table.summary())))
-    for remark in about_table.remarks:
+    told = raw.summary(len(matrix.dropped))
+    logging.info("%s: %s", source, "; ".join(map(str.strip, told)))
+    for remark in raw.remarks:
         logging.warning("%s: %s", source, remark)
     n_samples, n_features = matrix.shape
-    names = matrix.samples or [f"sample{i + 1}" for i in range(n_samples)]
-    obs = {"label": matrix.labels, "group": matrix.groups, "batch": matrix.batch}
-    obs["weight"] = matrix.weights
-    # A stroke would make a folder in the file.
-    obs |= {ANNOTATION + key.replace("/", "_"): v for key, v in matrix.annotations.items()}
-    features = np.array(matrix.features, dtype=object)
-    var = {"relevant": matrix.relevant, "center": matrix.center}
-    var |= {"mean": matrix.means, "deviation": matrix.deviations}
-    if params.settings.get("feature_groups"):
-        var["group"] = read_feature_groups(params.settings["feature_groups"], features)
-    obs, var = (
-        pd.DataFrame({key: v for key, v in known.items() if v is not None}, index=index)
-        for known, index in ((obs, names), (var, features))
-    )
+    about = matrix.about
+    if about.samples is None:
+        about = replace(about, samples=[f"sample{i + 1}" for i in range(n_samples)])
+    if groups := params.settings.get("feature_groups"):
+        about = replace(about, feature_groups=read_feature_groups(groups, about.features))
+    scale = {"center": matrix.center, "mean": matrix.means, "deviation": matrix.deviations}
     provenance = {
         "dataset": snakemake.wildcards.dataset,
         "source": "matrix",
@@ -65,11 +58,12 @@ def main(snakemake, progress):
         "n_samples": n_samples,
         "n_features_read": n_features + len(matrix.dropped) + matrix.n_filtered,
         "n_features": n_features,
-        "remarks": np.array(about_table.remarks, dtype=str),
+        "remarks": np.array(raw.remarks, dtype=str),
         "dropped_constant": np.array(matrix.dropped, dtype=str),
         "versions": package_versions(),
     }
     known = {"library_size": matrix.library_size, "n_features_filtered": matrix.n_filtered}
     provenance |= {name: value for name, value in known.items() if value}
-    obsm = {} if matrix.positions is None else {"spatial": matrix.positions}
-    write_normalised(snakemake.output.normalised, matrix, obs, var, provenance, obsm=obsm)
+    obsm = {} if about.positions is None else {"spatial": about.positions}
+    tables = tabulate(about, **scale)
+    write_normalised(snakemake.output.normalised, matrix, *tables, provenance, obsm=obsm)

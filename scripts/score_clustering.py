@@ -13,7 +13,7 @@ def main(snakemake, progress):
 
     fit = read_fit(snakemake.input.fit)
     data = read_normalised(snakemake.input.normalised, values=False)
-    labels, relevant = data.about.labels, data.relevant
+    labels, relevant = data.about.labels, data.about.relevant
     rates = dict.fromkeys(("cer", "cer_chance", "ari", "ami", "ecr"))
     if labels is not None:
         known = is_known(labels)

@@ -34,14 +34,14 @@ def write_run(
     found = normalise(raw, how)
     moments = {"mean": found.means, "deviation": found.deviations}
     moments = {name: values for name, values in moments.items() if values is not None}
-    var = pd.DataFrame(moments, index=found.features)
+    var = pd.DataFrame(moments, index=found.about.features)
     provenance = {"source": "matrix", "normalisation": how, "file": "own.csv"}
     provenance["reading"] = json.dumps(reading or {})
     if found.library_size is not None:
         provenance["library_size"] = found.library_size
-    X, obs = found.collect(), pd.DataFrame(index=raw.samples)
+    X, obs = found.collect(), pd.DataFrame(index=raw.about.samples)
     write_normalised(folder / "data/own/normalised.h5ad", X, obs, var, provenance)
-    weights = pd.Series(weights, raw.features, dtype=float)[found.features].to_numpy()
+    weights = pd.Series(weights, raw.about.features, dtype=float)[found.about.features].to_numpy()
     few = None if signature is None else np.asarray(signature)
     file = folder / "results/own/sparse/tuned.h5"
     save_fit(file, X, labels, weights, ATTRIBUTES | attributes, signature=few)

@@ -276,9 +276,9 @@ def check_formats(matrices):
     for name, raw in read.items():
         values, others = (each.collect() + each.offset for each in (raw, first))
         np.testing.assert_allclose(values, others, atol=1e-6)
-        assert raw.features == first.features
-        assert raw.samples == first.samples
+        assert raw.about.features == first.about.features
+        assert raw.about.samples == first.about.samples
         if "n_clusters" in matrices[name]:
-            assert raw.labels is None
+            assert raw.about.labels is None
         else:
-            assert raw.labels.tolist() == first.labels.tolist()
+            assert raw.about.labels.tolist() == first.about.labels.tolist()

@@ -140,7 +140,10 @@ def test_parts_that_do_not_fit_are_named(tmp_path, X, part, value, message):
     write_normalised(file, X, OBS, VAR.assign(relevant=True), {"source": "matrix"}, **more)
     read = read_normalised(file, values=False)
     assert read.regions.equals(regions)
-    assert (read.about.labels.tolist(), read.relevant.tolist()) == (["a", "b"] * 20, [True] * 5)
+    assert (read.about.labels.tolist(), read.about.relevant.tolist()) == (
+        ["a", "b"] * 20,
+        [True] * 5,
+    )
     assert (read.about.features, read.provenance["source"]) == (
         [f"g{j}" for j in range(5)],
         "matrix",

@@ -56,13 +56,13 @@ def test_a_file_is_normalised_as_the_matrix_in_memory(
     for in_memory in (True, False):
         raw = read_matrix(file)
         if in_memory:
-            raw = RawMatrix.of(raw.collect(), raw.offset, raw.features)
+            raw = RawMatrix.of(raw.collect(), raw.offset, about=raw.about)
         else:
             for name, size in (("_STORED_AT_ONCE", 500), ("_CELLS_AT_ONCE", 333)):
                 monkeypatch.setattr(f"sparsekm.io.readers.value_blocks.{name}", size)
         result = normalise(raw, how, n_top_features)
         known = {} if result.center is None else {"center": result.center}
-        about = var.loc[result.features].assign(**known)
+        about = var.loc[result.about.features].assign(**known)
         write_normalised(tmp_path / "normalised.h5ad", result, obs, about, {})
         made.append(read_normalised(tmp_path / "normalised.h5ad"))
         with h5py.File(tmp_path / "normalised.h5ad") as opened:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import yaml
 from scipy.sparse import csr_array, issparse
 
 from sparsekm import KMeans, SparseKMeans
+from sparsekm.cluster.description import Description
 from sparsekm.cluster.imputation import fill_missing
 from sparsekm.cluster.matrices.dense_parts import variance_beyond_trend
 from sparsekm.cluster.reading import read_data
@@ -26,16 +28,20 @@ from sparsekm.pipeline.normalisation import (
 from sparsekm.pipeline.scales import log_counts, most_variable_counts, standardise
 
 
+def named(X):
+    return Description(features=[f"g{j}" for j in range(X.shape[1])])
+
+
 def raw(X, offset=0.0):
     """Give a matrix as it is read: values in single precision, less an offset."""
     X = np.asarray(X, dtype=np.float64)
     shift = np.broadcast_to(offset, X.shape[1]).astype(np.float64)
-    return RawMatrix.of((X - shift).astype(np.float32), shift, [f"g{j}" for j in range(X.shape[1])])
+    return RawMatrix.of((X - shift).astype(np.float32), shift, about=named(X))
 
 
 def raw_sparse(X):
     X = csr_array(np.asarray(X, dtype=np.float32))
-    return RawMatrix.of(X, None, [f"g{j}" for j in range(X.shape[1])])
+    return RawMatrix.of(X, about=named(X))
 
 
 def values(matrix):
@@ -55,7 +61,7 @@ def test_z_scores_have_mean_zero_and_deviation_one(seed):
 def test_constant_features_are_dropped_and_listed():
     matrix = normalise(raw([[1, 5, 0], [2, 5, 0], [4, 5, 0]]))
     assert matrix.dropped == ["g1", "g2"]
-    assert matrix.features == ["g0"]
+    assert matrix.about.features == ["g0"]
     assert matrix.shape == (3, 1)
     kept = normalise(raw([[11, 5, 3], [12, 5, 3], [14, 5, 0]], offset=[10, 0, 0]), "none")
     np.testing.assert_array_equal(kept.collect(), [[11, 3], [12, 3], [14, 0]])
@@ -99,7 +105,7 @@ def test_sparse_data_are_normalised_as_dense_ones_but_for_their_centre(seed, how
     dense, found = normalise(raw(counts), how), normalise(raw_sparse(counts), how)
     assert issparse(found.collect())
     assert found.dropped == dense.dropped
-    assert found.features == dense.features
+    assert found.about.features == dense.about.features
     np.testing.assert_allclose(found.collect().toarray() - found.center, dense.collect(), atol=2e-5)
 
 
@@ -107,7 +113,7 @@ def test_samples_without_counts_are_numbered_and_named():
     counts = raw([[1, 2], [0, 0], [3, 1], [0, 0]])
     with pytest.raises(MatrixError, match=r"0 for 2 of 4, the first of them sample 2\. Rem"):
         normalise(counts, "counts")
-    counts.samples = ["AAC", "AAG", "AAT", "ACA"]
+    counts.about = replace(counts.about, samples=["AAC", "AAG", "AAT", "ACA"])
     with pytest.raises(MatrixError, match=r"them sample 2 \('AAG'\)\. .*filter_cells\(adata, min_"):
         normalise(counts, "counts")
 
@@ -127,7 +133,7 @@ def test_features_that_differ_between_groups_come_first_and_counts_are_logged(co
     assert most_variable_counts(same, 2).tolist() == [0, 1]
     assert most_variable_counts(raw(counts), 10_000).tolist() == list(range(400))
     # The totals are 4, 4 and 8, their median 4: the last sample counts half.
-    found = log_counts(raw([[1, 3], [2, 2], [0, 8]])).collect()
+    found = log_counts(raw([[1, 3], [2, 2], [0, 8]]))[0].collect()
     np.testing.assert_allclose(found, np.log1p([[1, 3], [2, 2], [0, 4]]), rtol=1e-6)
 
 
@@ -143,11 +149,11 @@ def test_features_are_chosen_by_their_variance_beyond_the_trend_of_their_mean(co
 def test_the_chosen_features_are_normalised_with_the_totals_of_all(counts):
     chosen = most_variable_counts(raw(counts), 20)
     found, everything = normalise(raw(counts), "counts", 20), normalise(raw(counts), "counts")
-    assert found.features == [f"g{feature}" for feature in chosen]
+    assert found.about.features == [f"g{feature}" for feature in chosen]
     np.testing.assert_array_equal(found.collect(), everything.collect()[:, chosen])
     assert (found.n_filtered, everything.n_filtered) == (380, 0)
     stored = normalise(raw_sparse(counts), "counts", 20)
-    assert stored.features == found.features
+    assert stored.about.features == found.about.features
     assert stored.shape == (150, 20)
 
 
@@ -240,7 +246,7 @@ def test_what_was_filled_is_said(holes, offset):
     assert "Set impute: median (or half_minimum, drop), or max_missing: 0.5 to" in remark
     # A summary has the same shape and the same words.
     quick = settle_missing(raw(holes + offset, offset), quick=True)
-    assert (quick.remarks, quick.features) == (matrix.remarks, matrix.features)
+    assert (quick.remarks, quick.about.features) == (matrix.remarks, matrix.about.features)
 
 
 def test_other_ways_to_fill_and_nothing_happens_where_nothing_is_missing(holes, whole):
@@ -255,7 +261,7 @@ def test_other_ways_to_fill_and_nothing_happens_where_nothing_is_missing(holes, 
     low_rank = values(settle_missing(raw(holes + 1000, 1000), "low_rank"))
     np.testing.assert_allclose(low_rank, fill_missing(holes) + 1000, rtol=1e-6)
     dropped = settle_missing(raw(holes), "drop")
-    assert dropped.features == ["g0", "g3", "g4", "g6", "g7"]
+    assert dropped.about.features == ["g0", "g3", "g4", "g6", "g7"]
     np.testing.assert_allclose(values(dropped), holes[:, [0, 3, 4, 6, 7]], rtol=1e-6)
 
 
@@ -263,12 +269,12 @@ def test_what_lacks_too_much_is_dropped_features_first_and_aloud(whole):
     whole[:7, 2] = np.nan
     whole[5, 3:] = np.nan
     matrix = raw(whole)
-    matrix.samples = [f"s{i}" for i in range(12)]
-    matrix.labels = np.array(["a", "b"] * 6, dtype=object)
+    known = {"samples": [f"s{i}" for i in range(12)], "labels": np.array([*"ab"] * 6, dtype=object)}
+    matrix.about = replace(matrix.about, **known)
     matrix = settle_missing(matrix)
-    assert matrix.features == ["g0", "g1", "g3", "g4", "g5", "g6", "g7"]
-    assert matrix.samples == [f"s{i}" for i in range(12) if i != 5]
-    assert len(matrix.labels) == 11
+    assert matrix.about.features == ["g0", "g1", "g3", "g4", "g5", "g6", "g7"]
+    assert matrix.about.samples == [f"s{i}" for i in range(12) if i != 5]
+    assert len(matrix.about.labels) == 11
     [remark] = matrix.remarks
     assert "1 features lack more than 50 % and are dropped: [g2]" in remark
     assert "1 samples lack more than 50 % and are dropped: [s5]" in remark

@@ -19,6 +19,7 @@ import pandas as pd
 from scipy.stats import gamma
 
 from sparsekm.annotation.gene_table import primary_method
+from sparsekm.cluster.description import Description
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.reading import label_observed
 from sparsekm.cluster.sparsity_path import ChosenFit
@@ -160,7 +161,7 @@ class KnownClusters:
         InputError
             If its features have less than `LEAST_WEIGHT`, and not all of the signature is there.
         """
-        weights, signature, there = self.fit.weights, self.signature, {*raw.features}
+        weights, signature, there = self.fit.weights, self.signature, {*raw.about.features}
         kept = np.flatnonzero(weights)
         has = np.array([name in there for name in self.names(kept)], dtype=bool)
         share = weights[kept[has]].sum() / weights.sum()
@@ -181,11 +182,11 @@ class KnownClusters:
             equal = np.ones(len(signature))
             placement = Placement(signature, equal, self.fit.centers[:, signature], clusters)
             return placement, f"{said}. Samples are placed by the signature ({len(signature)})"
-        turned = {*self.names(kept)} & {*(raw.samples or ())}
+        turned = {*self.names(kept)} & {*(raw.about.samples or ())}
         cure = " Set transpose: true." if turned else ""
         raise InputError(
-            f"{said}, while its own features begin with {shown(raw.features)}: it should have "
-            f"{LEAST_WEIGHT:.0%} of the weight, {rule}.{cure}"
+            f"{said}, while its own features begin with {shown(raw.about.features)}: it should "
+            f"have {LEAST_WEIGHT:.0%} of the weight, {rule}.{cure}"
         )
 
 
@@ -203,8 +204,9 @@ def read_samples(
         frame = table.select_dtypes("number")
         values = frame.to_numpy(np.float64)
         offset = np.nan_to_num(values[0])
-        names = [[str(name) for name in axis] for axis in (frame.columns, frame.index)]
-        return RawMatrix.of((values - offset).astype(np.float32), offset, *names)
+        axes = {"samples": frame.index, "features": frame.columns}
+        names = Description(**{kind: [*map(str, axis)] for kind, axis in axes.items()})
+        return RawMatrix.of((values - offset).astype(np.float32), offset, about=names)
     about = known.data.provenance
     settings = json.loads(about.get("reading", "{}"))
     same = Path(table).suffix.lower() == Path(str(about.get("file"))).suffix.lower()
@@ -228,7 +230,7 @@ def predict_samples(
     _one_of("scaling", scaling, [*SCALINGS])
     data, (placement, placed) = known.data, known.place_by(raw)
     features, said = placement.features, [placed]
-    where = {name: at for at, name in enumerate(raw.features)}
+    where = {name: at for at, name in enumerate(raw.about.features)}
     places = np.array([where[name] for name in known.names(features)])
     values = _transformed(raw, data.provenance, places)
     if data.means is not None:
@@ -245,7 +247,7 @@ def predict_samples(
     if known.fit.has_clusters is False:
         said.append("the run found no separate groups: other samples may be clustered otherwise")
     table = placement.decide(values.to_numpy(), limits)
-    table.insert(0, "sample", raw.samples or [f"sample{at + 1}" for at in range(len(table))])
+    table.insert(0, "sample", raw.about.samples or [f"sample{at + 1}" for at in range(len(table))])
     n_none = int(table["none_of_them"].sum())
     if n_none > _SUSPICIOUS * len(table):
         said.append(
@@ -263,7 +265,7 @@ def _transformed(raw: RawMatrix, provenance: Mapping[str, Any], places: np.ndarr
             raise InputError(
                 "the run did not keep its library size: run it again, by this version."
             )
-        raw = log_counts(raw, float(provenance["library_size"]))
+        raw, _ = log_counts(raw, float(provenance["library_size"]))
     elif how == "log2":
         raw = log_values(raw)
     rows = [as_dense(block[:, places]).astype(np.float64) for _, block in raw.blocks()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 OF_SAMPLES = ("labels", "groups", "batch", "weights", "positions")
+OF_FEATURES = ("feature_groups", "relevant")
 
 
 @dataclass(frozen=True)
@@ -28,29 +29,29 @@ class Description:
     annotations: Mapping[str, np.ndarray] = field(default_factory=dict)
     features: Sequence | np.ndarray | None = None  # names
     feature_groups: np.ndarray | None = None  # (p,): names or numbers
+    relevant: np.ndarray | None = None  # (p,), bool: the planted truth of a simulation
 
     def take(self, samples: np.ndarray | slice) -> Description:
         """Describe some of the samples, by index."""
-
-        def some(of: Any) -> Any:
-            is_array = isinstance(of, np.ndarray)
-            return of[samples] if is_array else np.array(of, dtype=object)[samples].tolist()
-
-        known = {name: getattr(self, name) for name in ("samples", *OF_SAMPLES)}
-        return replace(
-            self,
-            **{name: some(of) for name, of in known.items() if of is not None},
-            annotations={name: some(of) for name, of in self.annotations.items()},
-        )
+        annotations = {name: of[samples] for name, of in self.annotations.items()}
+        return replace(self._choose(("samples", *OF_SAMPLES), samples), annotations=annotations)
 
     def select(self, features: np.ndarray) -> Description:
-        """Describe some of the features, given by a mask."""
-        places = np.flatnonzero(features)
-        groups, names = self.feature_groups, self.features
+        """Describe some of the features, by index or given by a mask."""
+        places = np.flatnonzero(features) if features.dtype == bool else features
+        return self._choose(("features", *OF_FEATURES), places)
+
+    def _choose(self, names: Iterable[str], places: np.ndarray | slice) -> Description:
+        known: dict[str, Any] = {name: getattr(self, name) for name in names}
         return replace(
             self,
-            features=None if names is None else [names[at] for at in places],
-            feature_groups=None if groups is None else groups[places],
+            **{
+                name: of[places]
+                if isinstance(of, np.ndarray)
+                else np.array(of, dtype=object)[places].tolist()
+                for name, of in known.items()
+                if of is not None
+            },
         )
 
     @cached_property

@@ -97,18 +97,17 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
             raise CommandError(f"{path}: the path should {rule}. Rename it.")
     if not str(folder).isprintable():
         raise CommandError(f"{str(folder)!r}: the path should be printable text; set --output.")
-    found, summary = summarise_table(table, entry)
-    tell(f"{table}: {summary}")
-    if options.n_clusters is None and found.classes is None:
+    n_samples, classes, told = summarise_table(table, entry)
+    tell("\n".join([f"{table}: {told[0]}", *told[1:]]))
+    if options.n_clusters is None and classes is None:
         entry["n_clusters"] = "auto"
         tell("  No known classes and no --clusters: the run will suggest a number of clusters.")
     asked = entry.get("n_clusters", "regions")
     # For "auto", 2 is the smallest number that can be suggested.
-    classes = None if found.classes is None else list(found.classes)
-    k = 2 if asked == "auto" else count_clusters(name, asked, classes, found.n_samples)
+    k = 2 if asked == "auto" else count_clusters(name, asked, classes, n_samples)
     # Half-samples are clustered too.
     usual = configuration.USUAL_CLUSTER_SIZE
-    smallest = max(1, min(usual, found.n_samples // (2 * k)))
+    smallest = max(1, min(usual, n_samples // (2 * k)))
     if smallest < usual:
         tell(
             f"  NOTE: half of the samples are too few for clusters of {usual}: "

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,11 @@ from sparsekm.command.configuration import dataset_name
 from sparsekm.command.refusals import CommandError, short_path
 from sparsekm.io.atomic import refuse_to_replace
 from sparsekm.io.input_error import check_file
+from sparsekm.io.known_classes import distinct_classes
 from sparsekm.io.readers.messages import MatrixError, Way
 from sparsekm.io.readers.reader import ReadingSize, measure_matrix
 from sparsekm.io.table_settings import (
     VALUE_SETTINGS,
-    TableDescription,
     given_settings,
     options_of,
     short,
@@ -33,19 +32,24 @@ from sparsekm.pipeline.normalisation import read_normalised_table
 _BYTES_PER_SECOND = 10 * 2**20
 
 
-def summarise_table(table: Path, settings: Mapping[str, Any]) -> tuple[TableDescription, str]:
-    """Describe a table that is read with these settings, of `sparsekm.io.table_settings`.
+def summarise_table(
+    table: Path, settings: Mapping[str, Any]
+) -> tuple[int, list[str] | None, list[str]]:
+    """Read a table with these settings, of `sparsekm.io.table_settings`, and describe it in lines.
 
-    The text also says what was guessed, with the options as they can be pasted.
+    Before them, the number of samples and the known classes, if there are any. The lines also say
+    what was guessed, with the options as they can be pasted.
     """
 
-    def work() -> tuple[dict[str, Any], list[str]]:
-        found = read_normalised_table(table, *split_settings(settings), quick=True)[0]
-        return asdict(found), _note_lines(found.remarks)
+    def work() -> tuple[int, list[str] | None, list[str]]:
+        raw, found = read_normalised_table(table, *split_settings(settings), quick=True)
+        told = [*raw.summary(len(found.dropped)), *(f"    {line}" for line in raw.preview())]
+        labels = raw.about.labels
+        classes = None if labels is None else distinct_classes(labels)
+        return raw.shape[0], classes, [*told, *_note_lines(raw.remarks)]
 
-    about, notes = _read_bounded(table, work, _limits_of(table, settings.get("layer")))
-    found = TableDescription(**about)
-    return found, "\n".join([*found.summary(), *(f"    {line}" for line in found.preview), *notes])
+    n_samples, classes, told = _read_bounded(table, work, _limits_of(table, settings.get("layer")))
+    return n_samples, classes, told
 
 
 def _read_bounded(table: Path, work: Callable[[], Any], limits: Limits) -> Any:

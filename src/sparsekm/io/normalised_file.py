@@ -37,6 +37,8 @@ ANNOTATION = "annotation "
 """How the columns of ``obs`` begin that the user named as annotations."""
 NUMBERS_AT_ONCE = 2**22
 """How many numbers of a matrix are processed together: 32 MB in double precision."""
+# The columns of ``obs``, and what a description calls them.
+_OF_SAMPLES = {"label": "labels", "group": "groups", "batch": "batch", "weight": "weights"}
 _REGION_COLUMNS = ("acronym", "name", "id", "color")
 
 
@@ -47,7 +49,16 @@ class NormalisedData(ScaledData):
     var: pd.DataFrame  # the table of features, p rows
     provenance: Mapping[str, Any]
     regions: pd.DataFrame | None = None  # of an age: the table of its classes
-    relevant: np.ndarray | None = None  # (p,), bool: the planted truth of a simulation
+
+
+def tabulate(about: Description, **scale: np.ndarray | None) -> tuple[pd.DataFrame, ...]:
+    """Return a description as the tables of samples and of features, and a scale in the latter."""
+    obs: dict[str, Any] = {name: getattr(about, known) for name, known in _OF_SAMPLES.items()}
+    # A stroke would make a folder in the file.
+    obs |= {ANNOTATION + name.replace("/", "_"): of for name, of in about.annotations.items()}
+    var = {"relevant": about.relevant, **scale, "group": about.feature_groups}
+    obs, var = ({name: of for name, of in each.items() if of is not None} for each in (obs, var))
+    return pd.DataFrame(obs, index=about.samples), pd.DataFrame(var, index=about.features)
 
 
 def write_normalised(
@@ -64,7 +75,7 @@ def write_normalised(
     obs, var = obs.copy(), var.copy()
     obs.index, var.index = obs.index.astype(str), var.index.astype(str)
     for name in obs:
-        if name in ("label", "group", "batch"):
+        if name in _OF_SAMPLES and name != "weight":
             obs[name] = class_column(obs[name])
         elif str(name).startswith(ANNOTATION) and obs[name].dtype == object:
             obs[name] = pd.Categorical(obs[name])
@@ -129,11 +140,13 @@ def _check_parts(
         require(is_right, f"{place}: {name} should be finite numbers")
         return found.astype(np.float64)
 
-    def names(name: str) -> np.ndarray | None:
-        return class_names(obs[name]) if name in obs else None
-
+    known = {
+        of: class_names(obs[name])
+        for name, of in _OF_SAMPLES.items()
+        if name in obs and name != "weight"
+    }
     require(isinstance(uns.get("provenance"), dict), "uns/provenance is missing or no dict")
-    labels, regions, relevant = names("label"), uns.get("regions"), var.get("relevant")
+    labels, regions, relevant = known.get("labels"), uns.get("regions"), var.get("relevant")
     positions = numbers("spatial", obsm, "obsm")
     is_table = positions is None or (positions.ndim == 2 and len(positions) == len(obs))
     require(is_table, f"obsm: spatial should have {len(obs)} rows")
@@ -143,16 +156,14 @@ def _check_parts(
         require(not absent, f"uns/regions lacks the columns {absent}")
     if relevant is not None:
         require(relevant.dtype == bool, f"var: relevant has dtype={relevant.dtype}")
-        relevant = relevant.to_numpy()
+        known["relevant"] = relevant.to_numpy()
     about = Description(
         samples=[str(name) for name in obs.index],
-        labels=labels,
-        groups=names("group"),
-        batch=names("batch"),
         weights=numbers("weight", obs, "obs"),
         positions=positions,
         features=[str(name) for name in var.index],
         feature_groups=var["group"].to_numpy(object) if "group" in var else None,
+        **known,
     )
     return NormalisedData(
         X,
@@ -163,7 +174,6 @@ def _check_parts(
         var=var,
         provenance=uns["provenance"],
         regions=regions,
-        relevant=relevant,
     )
 
 

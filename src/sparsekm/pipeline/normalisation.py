@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from sparsekm.io.input_error import check_file, reason_of
 from sparsekm.io.readers.messages import MatrixError, of_file, refusal, say, written
 from sparsekm.io.readers.raw_matrix import RawMatrix, check_size
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.io.table_settings import TableDescription, split_settings
+from sparsekm.io.table_settings import split_settings
 from sparsekm.pipeline import scales
 
 NORMALISATIONS = ("zscore", "counts", "log2", "none")
@@ -29,6 +29,19 @@ MAX_MISSING = 0.5
 """The largest share of missing values of a feature, and then of a sample, by default."""
 
 
+@dataclass
+class NormalisedMatrix(RawMatrix):
+    """A matrix that is ready to be clustered, and what its normalisation did."""
+
+    # (p,): what is to be subtracted from a sparse matrix; means and deviations before z-scoring.
+    center: np.ndarray | None = None
+    means: np.ndarray | None = None
+    deviations: np.ndarray | None = None
+    library_size: float | None = None  # the median of the samples' totals of counts
+    dropped: Sequence[str] = ()  # the constant features
+    n_filtered: int = 0  # features that `n_top_features` left out
+
+
 def read_normalised_table(
     file: str | Path,
     reading: Mapping[str, Any],
@@ -38,11 +51,12 @@ def read_normalised_table(
     max_missing: float | None = None,
     *,
     quick: bool = False,
-) -> tuple[TableDescription, RawMatrix]:
+) -> tuple[RawMatrix, NormalisedMatrix]:
     """Read a user's matrix with the settings `reading`, fill what is missing, and normalise it.
 
-    Remarks say all that was guessed, left out or changed. `quick` is for a summary:
-    everything is as in the run except for the values that are filled in.
+    Return it before and after it was normalised. Remarks say all that was guessed, left out or
+    changed. `quick` is for a summary: everything is as in the run except for the values that are
+    filled in.
     """
     raw = read_matrix(file, **reading)
     raw.remarks += scales.remark_on_scale(raw, normalise_by)
@@ -54,7 +68,7 @@ def read_normalised_table(
         found = normalise(raw, normalise_by, n_top_features)
     if found.dropped:
         raw.remarks.append(say("constant", n=len(found.dropped), names=found.dropped))
-    return raw.describe(len(found.dropped)), found
+    return raw, found
 
 
 def settle_doubts(matrices: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -97,7 +111,9 @@ def read_feature_groups(file: str | Path, features: Sequence[str]) -> np.ndarray
     return np.array([groups.get(name, name) for name in features], dtype=object)
 
 
-def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = None) -> RawMatrix:
+def normalise(
+    raw: RawMatrix, how: str = "zscore", n_top_features: int | None = None
+) -> NormalisedMatrix:
     """Normalise a matrix.
 
     Constant features are dropped. "zscore" gives each other feature mean 0 and standard deviation 1
@@ -112,24 +128,25 @@ def normalise(raw: RawMatrix, how: str = "zscore", n_top_features: int | None = 
     chosen = np.arange(n_features)
     if n_top_features is not None:
         chosen = scales.most_variable_counts(raw, n_top_features)
-    if how != "zscore":
-        change = {"counts": scales.log_counts, "log2": scales.log_values}
-        raw = change.get(how, scales.file_values)(raw)
+    known: dict[str, Any] = {"n_filtered": n_features - len(chosen)}
+    if how == "counts":
+        raw, known["library_size"] = scales.log_counts(raw)
+    elif how != "zscore":
+        raw = scales.log_values(raw) if how == "log2" else scales.file_values(raw)
     X = raw.select(chosen) if len(chosen) < n_features else raw
     mean, deviation = scales.measure_moments(X)
     kept, dropped = np.flatnonzero(deviation), np.flatnonzero(deviation == 0)
     if not len(kept):
         raise refusal("all_constant", p=X.shape[1])
-    known: dict[str, Any] = {"dropped": [X.features[feature] for feature in dropped]}
-    known["n_filtered"] = n_features - len(chosen)
+    known["dropped"] = X.about.select(dropped).features
     if len(dropped):
         X, mean, deviation = X.select(kept), mean[kept], deviation[kept]
     if X.is_sparse:
         known["center"] = np.zeros(len(kept)) if how == "none" else mean / deviation
-    if how == "none":
-        return replace(X, **known)
-    known |= {"means": mean + X.offset, "deviations": deviation}
-    return X.change(lambda block, rows: scales.z_scores(block, mean, deviation), **known)
+    if how != "none":
+        known |= {"means": mean + X.offset, "deviations": deviation}
+        X = X.change(lambda block, rows: scales.z_scores(block, mean, deviation))
+    return NormalisedMatrix(**vars(X), **known)
 
 
 def settle_missing(
@@ -165,8 +182,8 @@ def settle_missing(
     columns = np.flatnonzero((by_feature <= limit * n) & (by_feature < n))
     X = raw.collect()[:, columns]
     rows = np.flatnonzero(np.isnan(X).sum(axis=1) <= limit * max(1, len(columns)))
-    names = raw.samples or [f"sample {i + 1}" for i in range(n)]
-    for kind, all_of, kept in (("features", raw.features, columns), ("samples", names, rows)):
+    names = ("features", raw.about.features, columns), ("samples", raw.sample_names, rows)
+    for kind, all_of, kept in names:
         gone = [all_of[at] for at in np.setdiff1d(np.arange(len(all_of)), kept)]
         if gone:
             percent = 100 * limit

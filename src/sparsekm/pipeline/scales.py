@@ -82,8 +82,8 @@ def file_values(raw: RawMatrix) -> RawMatrix:
     return raw.change(lambda block, rows: block + offset, offset=np.zeros_like(raw.offset))
 
 
-def log_counts(raw: RawMatrix, library_size: float | None = None) -> RawMatrix:
-    """Transform counts to ``log(1 + count / total * library size)``.
+def log_counts(raw: RawMatrix, library_size: float | None = None) -> tuple[RawMatrix, float]:
+    """Transform counts to ``log(1 + count / total * library size)``, and return that size too.
 
     The total is the sum of a sample over all features, and the library size the median of the
     totals, unless it is given. Negative values, and samples without counts, are refused.
@@ -92,7 +92,8 @@ def log_counts(raw: RawMatrix, library_size: float | None = None) -> RawMatrix:
     totals = np.concatenate([_totals(block) for _, block in counts.blocks()])
     empty = np.flatnonzero(totals == 0)
     if len(empty):
-        name = "" if raw.samples is None else f" ({raw.samples[empty[0]]!r})"
+        names = raw.about.samples
+        name = "" if names is None else f" ({names[empty[0]]!r})"
         numbers = {"n": len(empty), "of": len(totals), "first": empty[0] + 1}
         raise MatrixError(say("no_totals", name=name, **numbers))
     size = float(np.median(totals)) if library_size is None else library_size
@@ -104,7 +105,7 @@ def log_counts(raw: RawMatrix, library_size: float | None = None) -> RawMatrix:
             return np.log1p(block * own[:, np.newaxis])
         return _store(block, np.log1p(block.data * np.repeat(own, np.diff(block.indptr))))
 
-    return counts.change(change, library_size=size)
+    return counts.change(change), size
 
 
 def log_values(raw: RawMatrix) -> RawMatrix:
@@ -156,7 +157,7 @@ def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
     """
     if n_features >= raw.shape[1]:
         return np.arange(raw.shape[1])
-    mean, deviation = measure_moments(log_counts(raw))
+    mean, deviation = measure_moments(log_counts(raw)[0])
     beyond = variance_beyond_trend(mean, deviation**2)
     return np.sort(np.argsort(-beyond, kind="stable")[:n_features])
 
@@ -224,6 +225,6 @@ def _remark_on_outlier(values: np.ma.MaskedArray, raw: RawMatrix) -> str | None:
     at, second = int(distance.argmax()), np.sort(distance)[-2]
     if distance[at] < _FAR * max(second, 1):
         return None
-    name = raw.samples[at] if raw.samples else f"sample {at + 1}"
-    cure = say("ignore_it", ignore=[name]) if raw.samples and raw.lines else say("delete_it")
+    name, is_named = raw.sample_names[at], raw.about.samples and raw.lines
+    cure = say("ignore_it", ignore=[name]) if is_named else say("delete_it")
     return say("far_sample", name=name, distance=distance[at], second=second) + cure

@@ -75,7 +75,7 @@ def readings(file, **settings):
 
 def assert_read(raw, table, *remarks):
     np.testing.assert_allclose(raw.collect() + raw.offset, table.to_numpy(), atol=1e-6)
-    assert raw.features == list(table.columns)
+    assert raw.about.features == list(table.columns)
     assert len(raw.remarks) == len(remarks), raw.remarks
     for remark, expected in zip(raw.remarks, remarks, strict=True):
         assert expected in remark

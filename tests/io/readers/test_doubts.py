@@ -31,7 +31,7 @@ def test_an_invented_table_is_read_right_or_asked_about(test_data, name):
     is_expected, features = TABLES[name]
     is_asked, found = readings(test_data / "tables" / f"{name}.csv")
     assert is_asked == is_expected
-    assert features in [raw.features for raw in found]
+    assert features in [raw.about.features for raw in found]
 
 
 @pytest.mark.parametrize("name", ["long_cell_gene", "long_years"])
@@ -82,7 +82,7 @@ def test_an_export_of_several_blocks_is_refused_with_what_to_export(put, content
 
 def test_a_symbol_is_not_an_amount_of_money(put):
     raw = read_matrix(put(write(["symbol", *GSM], [f"GBP{k}" for k in range(7)])))
-    assert raw.features == [f"GBP{k}" for k in range(7)]
+    assert raw.about.features == [f"GBP{k}" for k in range(7)]
 
 
 class TestWorkbooks:
@@ -112,7 +112,7 @@ class TestWorkbooks:
         raw = read_matrix(book(one=self.rows("a", "b", "c")))
         found = raw.collect() + raw.offset
         assert found[1, 0] == pytest.approx(values(8, 3)[1, 0], abs=1e-3)
-        assert raw.features == ["a", "b", "c"]
+        assert raw.about.features == ["a", "b", "c"]
 
     def test_a_doubt_names_the_sheet_that_was_read_and_the_others(self, book):
         file = book(
@@ -125,6 +125,6 @@ class TestWorkbooks:
         layers = [way.settings["layer"] for way in told.value.ways]
         assert layers == ["raw", "raw", "logged"]
         found = readings(file)[1]
-        assert [raw.features[0] for raw in found] == ["b", "age", "u"]
+        assert [raw.about.features[0] for raw in found] == ["b", "age", "u"]
         [remark] = read_matrix(book(raw=self.rows("a", "b", "c"), more=self.rows(*"uvw"))).remarks
         assert [way.settings for way in remark.ways] == [{"layer": "more"}]

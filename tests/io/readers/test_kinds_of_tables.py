@@ -33,7 +33,9 @@ def test_forms_of_names_tell_the_axes_or_both_readings_are_offered(put, features
     for separator, name in ((",", "m.csv"), ("\t", "m.txt")):
         for lines, columns in ((features, samples), (samples, features)):
             file = put(write(["", *columns], lines, separator=separator), name)
-            assert (samples, features) in [(raw.samples, raw.features) for raw in readings(file)[1]]
+            assert (samples, features) in [
+                (raw.about.samples, raw.about.features) for raw in readings(file)[1]
+            ]
 
 
 PLAIN = write(["gene", *GSM], SYMBOLS)
@@ -134,7 +136,7 @@ def test_a_table_is_read_as_it_is_meant_or_asked_about(put, kind):
     for name in ("m.csv", "m.data", "m.tab", "m"):
         is_asked, found = readings(put(content, name))
         assert is_asked == (kind in ASKED)
-        assert (samples, features) in [(raw.samples, raw.features) for raw in found]
+        assert (samples, features) in [(raw.about.samples, raw.about.features) for raw in found]
 
 
 DAYS = [f"d{i}" for i in range(9)]
@@ -186,10 +188,10 @@ GEO = (
 def test_a_series_of_geo_is_read_with_its_characteristics(put, labels):
     for content, name in ((GEO, "m.txt"), (gzip.compress(GEO.encode(), mtime=0), "m.txt.gz")):
         raw = read_matrix(put(content, name), labels)
-        assert (raw.samples, raw.features[0]) == (GSM, "0_at")
-        assert labels is None or raw.labels.tolist() == ["lung", "liver"] * 4
+        assert (raw.about.samples, raw.about.features[0]) == (GSM, "0_at")
+        assert labels is None or raw.about.labels.tolist() == ["lung", "liver"] * 4
     short = GEO.replace('\t"tissue: liver"\n', "\n")
-    assert read_matrix(put(short, "m.txt"), "tissue").labels.tolist()[-2:] == ["lung", ""]
+    assert read_matrix(put(short, "m.txt"), "tissue").about.labels.tolist()[-2:] == ["lung", ""]
 
 
 CONVERTED = {"rds": "readRDS", "gctx": "gctx2gct", "xls": "soffice", "loom": "read_loom"}

@@ -20,7 +20,7 @@ from sparsekm.pipeline.normalisation import read_feature_groups
 def assert_same(raw, X, rtol=1e-6):
     assert raw.collect().dtype == np.float32
     np.testing.assert_allclose(raw.collect() + raw.offset, X, rtol=rtol, atol=1e-6)
-    assert raw.features == STORED
+    assert raw.about.features == STORED
 
 
 @pytest.mark.parametrize(("suffix", "separator"), [("csv", ","), ("tsv", "\t")])
@@ -36,8 +36,8 @@ def test_text_is_read_with_and_without_names_of_samples(put, frame, X, suffix, s
     for kind, content in texts.items():
         raw = read_matrix(put(content, f"m.{suffix}"), labels="kind")
         assert_same(raw, X)
-        assert raw.labels.tolist() == KINDS
-        assert raw.samples == (None if "classes" in kind else list(frame.index))
+        assert raw.about.labels.tolist() == KINDS
+        assert raw.about.samples == (None if "classes" in kind else list(frame.index))
 
 
 @pytest.mark.parametrize("suffix", [suffix for suffix in SUFFIXES if suffix not in (".mtx", ".gz")])
@@ -68,8 +68,8 @@ def test_h5ad_is_read_dense_sparse_and_by_layer(h5ad, X):
     for kind in (np.asarray, sparse.csr_matrix, sparse.csc_matrix):
         raw = read_matrix(h5ad(kind(X)), labels="kind")
         assert_same(raw, X)
-        assert raw.labels.tolist() == KINDS
-        assert raw.samples[0] == "cell0"
+        assert raw.about.labels.tolist() == KINDS
+        assert raw.about.samples[0] == "cell0"
         assert_same(read_matrix(h5ad(X * 0, layers={"counts": kind(X)}), layer="counts"), X)
     refused(h5ad(layers={"counts": X}), r"there is no layer='raw'\. .*\['counts'\]", layer="raw")
 
@@ -100,7 +100,7 @@ def test_the_real_matrices_are_as_described(test_data):
     for name, (n, p, n_classes) in sizes.items():
         raw = read_matrix(test_data / "expression" / f"{name}.npz", labels="y")
         assert raw.shape == (n, p)
-        assert len(set(raw.labels)) == n_classes
+        assert len(set(raw.about.labels)) == n_classes
 
 
 @pytest.mark.parametrize("name", ["m.csv", "m.tsv.gz", "m.xlsx", "m.npz", "m.h5ad", "m.parquet"])
@@ -159,13 +159,13 @@ def test_infinite_values_are_missing_and_those_beyond_single_precision_refused(p
 def test_columns_of_text_are_left_out_and_named(put):
     content = "a,kind,tissue,b\n1,x,lung,2\n3,x,liver,4\n5,z,lung,5\n2,z,liver,5\n"
     raw = read_matrix(put(content))
-    assert raw.features == ["a", "b"]
+    assert raw.about.features == ["a", "b"]
     assert raw.remarks[0] == (
         "columns [kind, tissue] hold text and are left out. Set labels: kind if it holds known "
         "classes. Set annotate: [kind, tissue] to compare them with the clusters."
     )
     raw = read_matrix(put(content), labels="kind")
-    assert raw.labels.tolist() == ["x", "x", "z", "z"]
+    assert raw.about.labels.tolist() == ["x", "x", "z", "z"]
     assert raw.remarks[0] == (
         "columns [tissue] hold text and are left out. Set annotate: [tissue] to compare them with "
         "the clusters."
@@ -174,16 +174,16 @@ def test_columns_of_text_are_left_out_and_named(put):
 
 def test_repeated_names_of_stored_matrices_are_numbered(npz, h5ad):
     raw = read_matrix(npz(genes=np.array(["a", "b", "a", "b"]), samples=np.array(list("abcaef"))))
-    assert raw.features == ["a", "b", "a_2", "b_2"]
-    assert raw.samples == ["a", "b", "c", "a_2", "e", "f"]
+    assert raw.about.features == ["a", "b", "a_2", "b_2"]
+    assert raw.about.samples == ["a", "b", "c", "a_2", "e", "f"]
     assert "2 feature names occur more than once" in raw.remarks[0]
     file = h5ad()
     with h5py.File(file, "r+") as opened:
         opened["var/_index"][1] = opened["var/_index"][0]
         opened["obs/_index"][1] = "cell0"
     raw = read_matrix(file)
-    assert raw.features[:2] == ["Shh", "Shh_2"]
-    assert raw.samples[:2] == ["cell0", "cell0_2"]
+    assert raw.about.features[:2] == ["Shh", "Shh_2"]
+    assert raw.about.samples[:2] == ["cell0", "cell0_2"]
 
 
 def test_features_in_rows_are_read_transposed_where_something_fits_the_other_axis(
@@ -192,7 +192,7 @@ def test_features_in_rows_are_read_transposed_where_something_fits_the_other_axi
     for arrays in ({"labels": "y"}, {}):
         raw = read_matrix(npz(X=X.T, y=np.array(list("ababab"))), **arrays)
         np.testing.assert_allclose(raw.collect(), X)
-        assert raw.features == ["Shh", "Pax6", "NA", "4"]
+        assert raw.about.features == ["Shh", "Pax6", "NA", "4"]
         assert "Set transpose: false if rows are samples" in raw.remarks[0]
     content = "name,s1,s2,s3\nShh,1,2,3\nkind,a,b,b\nPax6,5,6,7\nSst,4,3,9\n"
     refused(put(content), "'kind'.* Set transpose: true", labels="kind", transpose=False)
@@ -209,7 +209,7 @@ def test_features_in_rows_are_read_transposed_where_something_fits_the_other_axi
     refused(file, message, labels="kind", transpose=False)
     raw = read_matrix(file, labels="kind", transpose=True)
     np.testing.assert_allclose(raw.collect(), X)
-    assert raw.labels.tolist() == list("ababab")
+    assert raw.about.labels.tolist() == list("ababab")
 
 
 def test_sparse_values_that_point_outside_are_refused(h5ad, X):
@@ -247,12 +247,16 @@ def test_sparse_rows_that_do_not_add_up_are_refused(h5ad, X, part, change, messa
 def test_a_column_of_numbers_called_like_an_id_names_the_samples(put, name):
     rows = f",a,b\n{10**9 + 3},0.5,1\n{10**9 + 1},2,5\n{10**9 + 2},4,2\n"
     raw = read_matrix(put(name + rows))
-    assert raw.samples == [str(10**9 + i) for i in (3, 1, 2)]
-    assert raw.features == ["a", "b"]
+    assert raw.about.samples == [str(10**9 + i) for i in (3, 1, 2)]
+    assert raw.about.features == ["a", "b"]
     # Two columns are too few samples, so that without a heading lines hold them, too.
-    assert read_matrix(put(rows)).samples == raw.samples
-    assert read_matrix(put(f"midnight{rows}"), keep=["midnight"]).features == ["midnight", "a", "b"]
-    assert read_matrix(put(name + rows), labels=name).features == ["a", "b"]
+    assert read_matrix(put(rows)).about.samples == raw.about.samples
+    assert read_matrix(put(f"midnight{rows}"), keep=["midnight"]).about.features == [
+        "midnight",
+        "a",
+        "b",
+    ]
+    assert read_matrix(put(name + rows), labels=name).about.features == ["a", "b"]
 
 
 @pytest.mark.parametrize("name", ["ID", "RespId", "index", "customerID", "Subject", "visit year"])
@@ -260,7 +264,7 @@ def test_numbers_called_like_an_id_that_repeat_are_asked_about(put, name):
     file = put(f"{name},a\n" + "".join(f"{7 + at // 2},{at * at / 3:.2f}\n" for at in range(9)))
     refused(file, rf"\[{name}\] may describe or number the samples", transpose=False)
     without, kept = readings(file)[1]
-    assert (without.features, kept.features) == (["a"], [name, "a"])
+    assert (without.about.features, kept.about.features) == (["a"], [name, "a"])
 
 
 def test_text_that_is_no_table_is_refused(put):

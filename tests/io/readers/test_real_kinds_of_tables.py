@@ -194,8 +194,8 @@ READ = {
 
 
 def test_lines_above_the_names_describe_the_samples(put):
-    assert read_matrix(put(MS_DIAL), labels="Class").labels.tolist() == [*"AABB"]
-    kinds = read_matrix(put(CONDITIONS), labels="Control").labels.tolist()
+    assert read_matrix(put(MS_DIAL), labels="Class").about.labels.tolist() == [*"AABB"]
+    kinds = read_matrix(put(CONDITIONS), labels="Control").about.labels.tolist()
     assert kinds == ["Control"] * 3 + ["Drug"] * 3
 
 
@@ -279,7 +279,9 @@ def test_a_table_of_a_known_program_is_read_as_it_is_meant_or_asked_about(put, k
     content, samples, features = (READ | CURED)[kind]
     is_asked, found = readings(put(content))
     assert is_asked == (kind in ASKED)
-    assert (samples, features) in [(samples and raw.samples, raw.features) for raw in found]
+    assert (samples, features) in [
+        (samples and raw.about.samples, raw.about.features) for raw in found
+    ]
 
 
 QPCR = [f"A{4 * i + j}\tS{i}\tG{j}\t{i + 25.5}\n" for i in range(4) for j in range(3)]

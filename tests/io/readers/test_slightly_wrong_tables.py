@@ -53,8 +53,8 @@ def test_quotation_marks_that_belong_to_a_name_stay(put):
 def test_what_is_no_part_of_the_table_changes_no_value(put, content, remark):
     raw = read_matrix(put(content), "kind")
     np.testing.assert_allclose(raw.collect() + raw.offset, X, atol=1e-6)
-    assert raw.features == ["GA", "GB", "GC", "GD"]
-    assert raw.labels.tolist() == ["a", "b"] * 6
+    assert raw.about.features == ["GA", "GB", "GC", "GD"]
+    assert raw.about.labels.tolist() == ["a", "b"] * 6
     assert len(raw.remarks) == (remark is not None)
     assert (remark or "") in "".join(raw.remarks)
 
@@ -98,7 +98,7 @@ READ = {
 def test_the_samples_are_those_that_were_measured(put, kind):
     content, remark = READ[kind]
     raw = read_matrix(put(content), transpose=False)
-    assert (raw.samples, raw.features) == (PATIENTS, BLOOD)
+    assert (raw.about.samples, raw.about.features) == (PATIENTS, BLOOD)
     assert remark in raw.remarks[0]
 
 
@@ -123,7 +123,7 @@ def test_what_is_probably_not_measured_is_asked_about_and_may_be_kept_or_left_ou
     file = put(content)
     assert f"{message} may describe or number the" in refusal(file, transpose=False)
     without, kept = readings(file, transpose=False)[1]
-    assert without.features == BLOOD
+    assert without.about.features == BLOOD
     assert without.shape[0] == 12
     assert kept.shape[0] + kept.shape[1] > 15
 
@@ -218,15 +218,15 @@ def test_numbers_with_signs_and_marks_are_read_aloud(put, cell, number, remark):
 def test_a_note_with_commas_is_left_out(put):
     genes = ["TP53", "MYC", "EGFR"]
     raw = read_matrix(put(write(["gene", *PATIENTS], genes) + "Source: GEO, NCBI, 2020\n"))
-    assert (raw.samples, raw.features) == (PATIENTS, genes)
+    assert (raw.about.samples, raw.about.features) == (PATIENTS, genes)
     assert "lines [Source: GEO] hold text and are left out" in " ".join(raw.remarks)
 
 
 def test_names_in_two_lines_of_which_cells_were_merged_are_joined(put):
     below = PLAIN.partition("\n")[2]
     raw = read_matrix(put(f"patient,Blood,,Urine\n,urea,ATP,urea\n{below}"))
-    assert raw.features == ["Blood urea", "Blood ATP", "Urine urea"]
-    assert raw.samples == PATIENTS
+    assert raw.about.features == ["Blood urea", "Blood ATP", "Urine urea"]
+    assert raw.about.samples == PATIENTS
 
 
 def test_iid_names_the_samples_of_plink(put):
@@ -234,5 +234,5 @@ def test_iid_names_the_samples_of_plink(put):
     lines = [f"F{i // 2} I{i} 0 0 1 -9 {'0 1 2 ' * 3}" for i in range(12)]
     header = f"FID IID PAT MAT SEX PHENOTYPE {' '.join(variants)}"
     raw, _ = readings(put("\n".join([header, *lines, ""])))[1]
-    assert raw.samples == [f"I{i}" for i in range(12)]
-    assert raw.features[-9:] == variants
+    assert raw.about.samples == [f"I{i}" for i in range(12)]
+    assert raw.about.features[-9:] == variants

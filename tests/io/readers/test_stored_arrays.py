@@ -41,10 +41,10 @@ def test_arrays_are_read_with_names_and_classes(arrays, X):
     np.testing.assert_array_equal(raw.collect(), X)
     assert raw.collect().dtype == np.float32
     assert not raw.offset.any()
-    assert raw.features == STORED
-    assert raw.labels.tolist() == KINDS
-    assert raw.samples[5] == "s5"
-    assert raw.relevant.tolist() == relevant.tolist()
+    assert raw.about.features == STORED
+    assert raw.about.labels.tolist() == KINDS
+    assert raw.about.samples[5] == "s5"
+    assert raw.about.relevant.tolist() == relevant.tolist()
 
 
 @pytest.mark.parametrize("dtype", ["<f8", ">f4", "f2"])
@@ -55,8 +55,8 @@ def test_any_floating_point_type_and_order_is_read(arrays, X, dtype):
 
 def test_a_bare_matrix_of_integers_gets_names(arrays):
     raw = read_matrix(arrays(X=np.arange(12).reshape(4, 3), genes=None))
-    assert raw.features == ["feature1", "feature2", "feature3"]
-    assert raw.labels is raw.samples is raw.relevant is None
+    assert raw.about.features == ["feature1", "feature2", "feature3"]
+    assert raw.about.labels is raw.about.samples is raw.about.relevant is None
     np.testing.assert_array_equal(raw.collect() + raw.offset, np.arange(12).reshape(4, 3))
 
 
@@ -117,8 +117,8 @@ def test_an_array_that_is_shorter_than_it_claims_or_none_is_refused(npz):
 def test_names_may_be_of_fixed_length_and_classes_numbers_in_a_group(h5):
     given = {"genes": None, "features": np.array(STORED, dtype="S5"), "about/kind": [1, 2] * 3}
     raw = read_matrix(h5(**given), labels="about/kind")
-    assert raw.features == STORED
-    assert raw.labels.tolist() == list("121212")
+    assert raw.about.features == STORED
+    assert raw.about.labels.tolist() == list("121212")
 
 
 def test_another_array_may_stand_for_the_matrix(arrays, X):
@@ -154,8 +154,8 @@ def test_values_other_than_numbers_and_strings_are_refused(h5):
 
 def test_files_of_other_layouts_are_recognised(h5, h5ad, tmp_path):
     raw = read_matrix(h5ad().rename(tmp_path / "renamed.h5"), labels="kind")
-    assert raw.features == STORED
-    assert raw.labels.tolist() == KINDS
+    assert raw.about.features == STORED
+    assert raw.about.labels.tolist() == KINDS
     refused(h5(X=None, obs=[1], var=[2]), r"arrays=\[genes, obs, var\] should include 'X'")
     given = {"X": None, "genes": None, "matrix/indptr": [0], "matrix/data": [1]}
     refused(h5(**given), r"arrays=\[matrix/data, matrix/indptr\] should include 'X'")

@@ -19,15 +19,15 @@ from sparsekm.pipeline.scales import remark_on_scale
 def test_samples_in_lines_are_read_without_a_remark(save, table):
     raw = read_matrix(save(table.assign(kind=KINDS)), labels="kind")
     assert_read(raw, table)
-    assert raw.samples == list(table.index)
-    assert raw.labels.tolist() == KINDS
+    assert raw.about.samples == list(table.index)
+    assert raw.about.labels.tolist() == KINDS
 
 
 class TestGenesInLines:
     def test_they_are_told_by_their_names_which_is_said(self, save, table):
         raw = read_matrix(save(table.T))
         assert_read(raw, table, "Set transpose: false if lines hold samples.")
-        assert raw.samples == list(table.index)
+        assert raw.about.samples == list(table.index)
         assert read_matrix(save(table.T), transpose=False).shape == (4, 6)
 
     @pytest.mark.parametrize("heading", ["gene_id", "Hugo_Symbol", "ID_REF", "Entrez ID", "probes"])
@@ -40,7 +40,7 @@ class TestGenesInLines:
         with_kinds = table.assign(kind=KINDS).T.loc[["w", "kind", "x", "y", "z"]]
         raw = read_matrix(save(with_kinds), labels="kind")
         assert_read(raw, table)
-        assert raw.labels.tolist() == KINDS
+        assert raw.about.labels.tolist() == KINDS
         assert_read(read_matrix(save(table.T), transpose=True), table)
 
     def test_columns_and_lines_about_genes_and_samples_are_asked_about(self, save, table):
@@ -52,14 +52,14 @@ class TestGenesInLines:
         remarks = "columns [description] hold text", "lines [ward] hold text"
         assert_read(found[0], table, *remarks)
         ages = [*table.columns, "age"]
-        assert [raw.features for raw in found] == [[*table.columns], ages, [*table.columns]]
-        assert found[2].samples == ["chromosome", *table.index]
+        assert [raw.about.features for raw in found] == [[*table.columns], ages, [*table.columns]]
+        assert found[2].about.samples == ["chromosome", *table.index]
         ignored = ["description", "chromosome", "ward", "age"]
         assert_read(read_matrix(save(lines), ignore=ignored, transpose=True), table)
         # A line may hold the names of the samples.
         lines = table.T
         lines.loc["code"] = [*"PQRSTU"]
-        assert read_matrix(save(lines), samples="code").samples == [*"PQRSTU"]
+        assert read_matrix(save(lines), samples="code").about.samples == [*"PQRSTU"]
 
     def test_missing_values_stay_at_their_place_and_empty_lines_move_nothing(self, save, table):
         table.loc["cyd", "MYC"] = np.nan
@@ -68,7 +68,7 @@ class TestGenesInLines:
         lines[2:2], lines[4:4] = [""], ["", ""]
         file.write_text("\n".join([*lines, "", ""]))
         assert_read(read_matrix(file, ignore=["ward"], transpose=True), table)
-        assert read_matrix(file, ignore=["MYC"]).features == ["TP53", "BRCA1", "Xyz1"]
+        assert read_matrix(file, ignore=["MYC"]).about.features == ["TP53", "BRCA1", "Xyz1"]
 
     def test_a_label_in_a_column_says_that_lines_hold_samples_whatever_their_names(
         self, save, table
@@ -98,18 +98,18 @@ class TestNamesOfSamples:
         for settings in ({}, {"samples": "patient_id"}):
             raw = read_matrix(file, **settings)
             assert_read(raw, table)
-            assert raw.samples == ["100", "101", "102", "103", "104", "105"]
+            assert raw.about.samples == ["100", "101", "102", "103", "104", "105"]
         assert_read(read_matrix(file, ignore=["patient_id"]), table)
         # Row numbers without a name give way to it.
         raw = read_matrix(save(table.reset_index()), samples="who")
         assert_read(raw, table)
-        assert raw.samples == list(table.index)
+        assert raw.about.samples == list(table.index)
 
     def test_text_that_differs_everywhere_names_the_samples(self, save, table):
         file = save(table.reset_index()[[*GENES, "who"]].assign(kind=KINDS), index=False)
         raw = read_matrix(file)
         assert_read(raw, table, "Set labels: kind if it holds known classes.")
-        assert raw.samples == list(table.index)
+        assert raw.about.samples == list(table.index)
 
 
 class TestColumnsThatAreNoFeatures:
@@ -121,7 +121,7 @@ class TestColumnsThatAreNoFeatures:
         assert_read(kept, clinic)
         said = {"annotate": ["age"], "weights": "weight", "keep": ["qc_mean"]}
         clinic["weight"] = 2
-        assert read_matrix(save(clinic), **said).features == ["chol", "qc_mean"]
+        assert read_matrix(save(clinic), **said).about.features == ["chol", "qc_mean"]
 
     def test_no_column_or_line_is_left_out_because_of_its_name(self, save, table):
         names = ["LAT", "MAX", "Time", "Total", "Wines", "Runs"]
@@ -129,7 +129,7 @@ class TestColumnsThatAreNoFeatures:
         states.index = pd.Index(["Total", "Max", "South Dakota", "Mean", "SD", "Sum"], name="state")
         assert_read(read_matrix(save(states)), states)
         genes = table.set_axis(["TP53", "LAT", "MAX", "GBP3"], axis=1).T.rename_axis("gene")
-        assert read_matrix(save(genes)).features == ["TP53", "LAT", "MAX", "GBP3"]
+        assert read_matrix(save(genes)).about.features == ["TP53", "LAT", "MAX", "GBP3"]
         assert not any(is_doubtful(name, of_features=True) for name in [*names, *states.index[1:3]])
 
     def test_a_name_that_is_not_there_gets_the_nearest_one(self, save, table):
@@ -198,7 +198,14 @@ class TestSeparators:
 def test_labels_may_have_gaps_of_any_spelling(save, table, missing):
     for name in ("m.csv", "m.tsv"):
         file = save(table.assign(kind=["a", missing, missing, "b", "a", "b "]), name)
-        assert read_matrix(file, labels="kind").labels.tolist() == ["a", "", "", "b", "a", "b"]
+        assert read_matrix(file, labels="kind").about.labels.tolist() == [
+            "a",
+            "",
+            "",
+            "b",
+            "a",
+            "b",
+        ]
 
 
 class TestRawCounts:

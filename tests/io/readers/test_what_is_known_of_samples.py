@@ -7,7 +7,8 @@ import pytest
 from anndata import AnnData
 from reading import refusal
 
-from sparsekm.io.normalised_file import read_anndata, read_normalised, write_normalised
+from sparsekm.cluster.description import Description
+from sparsekm.io.normalised_file import read_anndata, read_normalised, tabulate, write_normalised
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.pipeline.normalisation import read_feature_groups
 
@@ -66,14 +67,14 @@ def store(tmp_path, X):
 @pytest.mark.parametrize("ending", ["csv", "turned csv", "h5ad", "npz", "h5"])
 def test_every_format_may_hold_what_is_known_of_samples(store, ending):
     raw = read_matrix(store(ending), **SETTINGS)
-    assert raw.features == [f"GENE{i}" for i in range(4)]
-    assert raw.labels.tolist() == PARTLY
-    assert raw.groups.tolist() == DONORS
-    assert raw.weights.tolist() == [1, 2, 0, 0.5, 1, 1]
-    assert raw.batch.tolist() == ["1", "1", "2", "2", "3", "3"]
-    assert list(raw.annotations) == ["age", "ward"]
-    np.testing.assert_array_equal(raw.annotations["age"], [41, np.nan, 30, 31, 32, 33])
-    assert raw.annotations["ward"].tolist() == ["n", "s", None] * 2
+    assert raw.about.features == [f"GENE{i}" for i in range(4)]
+    assert raw.about.labels.tolist() == PARTLY
+    assert raw.about.groups.tolist() == DONORS
+    assert raw.about.weights.tolist() == [1, 2, 0, 0.5, 1, 1]
+    assert raw.about.batch.tolist() == ["1", "1", "2", "2", "3", "3"]
+    assert list(raw.about.annotations) == ["age", "ward"]
+    np.testing.assert_array_equal(raw.about.annotations["age"], [41, np.nan, 30, 31, 32, 33])
+    assert raw.about.annotations["ward"].tolist() == ["n", "s", None] * 2
 
 
 @pytest.mark.parametrize("kind", ["npz", "h5"])
@@ -87,7 +88,7 @@ def test_every_format_may_hold_what_is_known_of_samples(store, ending):
     ],
 )
 def test_classes_may_be_numbers_some_of_which_are_missing(store, kind, values, expected):
-    assert read_matrix(store(kind, y=values)).labels.tolist() == expected
+    assert read_matrix(store(kind, y=values)).about.labels.tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_classes_may_be_numbers_some_of_which_are_missing(store, kind, values, e
     ],
 )
 def test_a_column_of_obs_of_any_type_may_lack_classes(store, values, expected):
-    assert read_matrix(store("h5ad", kind=values), labels="kind").labels.tolist() == expected
+    assert read_matrix(store("h5ad", kind=values), labels="kind").about.labels.tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -146,7 +147,7 @@ def test_names_that_a_stored_matrix_lacks_are_refused(store, kind, where):
 
 def test_positions_are_read_from_anndata(h5ad):
     raw = read_matrix(h5ad(obsm={"spatial": POSITIONS.astype(np.int32)}))
-    np.testing.assert_array_equal(raw.positions, POSITIONS)
+    np.testing.assert_array_equal(raw.about.positions, POSITIONS)
     assert raw.remarks == []
 
 
@@ -155,20 +156,26 @@ def test_positions_that_cannot_be_used_are_left_out_with_a_remark(h5ad, frame, s
     if spatial is pd.DataFrame:
         spatial = pd.DataFrame(POSITIONS, frame.index, columns=["x", "y"])
     raw = read_matrix(h5ad(obsm={"spatial": spatial}))
-    assert raw.positions is None
+    assert raw.about.positions is None
     [remark] = raw.remarks
     assert remark.startswith("obsm['spatial'] is not used as positions")
     assert "finite numbers of shape (6, 1 to 3)" in remark
 
 
 def test_all_of_it_is_kept_in_the_normalised_file(tmp_path, X):
-    obs = pd.DataFrame({"group": DONORS, "label": PARTLY}, index=[f"s{i}" for i in range(6)])
-    file, var = tmp_path / "normalised.h5ad", pd.DataFrame(index=list("wxyz"))
-    write_normalised(file, X, obs, var, {}, obsm={"spatial": POSITIONS})
-    data, written = read_normalised(file), read_anndata(file).obs
-    assert data.about.groups.tolist() == DONORS
-    assert data.about.labels.tolist() == PARTLY
-    np.testing.assert_array_equal(data.about.positions, POSITIONS)
+    known = {"samples": [f"s{i}" for i in range(6)], "features": [*"wxyz"]}
+    for name, values in (("groups", DONORS), ("labels", PARTLY), ("batch", [*"112233"])):
+        known[name] = np.array(values, dtype=object)
+    known |= {"weights": np.array([1, 2, 0, 0.5, 1, 1]), "positions": POSITIONS}
+    known["feature_groups"] = np.array([*"aabb"], dtype=object)
+    known["relevant"] = np.array([True, False, False, True])
+    about = Description(**known, annotations={"mg/l": np.arange(6.0)})
+    file, obsm = tmp_path / "normalised.h5ad", {"spatial": POSITIONS}
+    write_normalised(file, X, *tabulate(about), {}, obsm=obsm)
+    found, written = read_normalised(file).about, read_anndata(file).obs
+    for name, values in known.items():
+        assert np.array_equal(getattr(found, name), values), name
+    assert written["annotation mg_l"].tolist() == [*range(6)]
     assert written["group"].cat.categories.tolist() == ["d1", "d2", "d3"]
     # Classes that are missing are missing categories.
     assert written["label"].cat.categories.tolist() == ["a", "b"]

@@ -19,7 +19,7 @@ class TestRepeatedNames:
         expected = {None: 2, "mean": 2, "sum": 4, "max": 2.5, "first": 1.5}
         for how, value in expected.items():
             raw = read_matrix(file, duplicates=how, transpose=True)
-            assert raw.features == ["TP53", "MYC"]
+            assert raw.about.features == ["TP53", "MYC"]
             assert (raw.collect() + raw.offset)[0, 0] == pytest.approx(value)
             assert f"merged by {how or 'mean'}" in " ".join(raw.remarks)
 
@@ -29,7 +29,7 @@ class TestRepeatedNames:
 
     def test_samples_are_numbered(self, put):
         raw = read_matrix(put("who,TP53,MYC,EGFR\nann,1,2,3\nbob,2,1,3\nann,7,2,2\n"))
-        assert raw.samples == ["ann", "bob", "ann_2"]
+        assert raw.about.samples == ["ann", "bob", "ann_2"]
 
 
 class TestWhatIsSaid:
@@ -48,12 +48,14 @@ class TestWhatIsSaid:
         kinds = ["Tumor", "tumor", "null", "?", "unknown", "Tumor", "null", "-", "None"]
         file = put(write(["sample", "kind", *CYTOKINES], [f"d{i}" for i in range(9)], kinds))
         raw = read_matrix(file, "kind")
-        assert raw.labels.tolist() == kinds
+        assert raw.about.labels.tolist() == kinds
         unknown, case = raw.remarks
         assert "[Tumor, tumor] of 'kind' differ in case" in case
         [settings] = follow(unknown)
         assert set(settings["missing_values"]) == {"?", "unknown", "-", "None", "null"}
-        labels = read_matrix(file, "kind", missing_values=["?", "unknown", "-", "None"]).labels
+        labels = read_matrix(
+            file, "kind", missing_values=["?", "unknown", "-", "None"]
+        ).about.labels
         assert labels.tolist() == ["Tumor", "tumor", "null", "", "", "Tumor", "null", "", ""]
 
     def test_samples_that_are_the_same(self, put):

@@ -22,7 +22,7 @@ class TestWorkbooks:
         table.assign(kind=KINDS).to_excel(file)
         raw = read_matrix(file, labels="kind")
         assert_read(raw, table)
-        assert raw.samples == list(table.index)
+        assert raw.about.samples == list(table.index)
         assert last_sentence(refusal(file, labels="kinds")) == "Do you mean labels: kind?"
 
     def test_a_formula_without_a_stored_value_is_named_and_no_missing_value(self, tmp_path, table):
@@ -85,8 +85,8 @@ class TestZarr:
     def test_dense_and_sparse_values_and_layers_are_read(self, store, table):
         raw = read_matrix(store(), labels="kind")
         assert_read(raw, table)
-        assert raw.labels.tolist() == KINDS
-        assert raw.samples == list(table.index)
+        assert raw.about.labels.tolist() == KINDS
+        assert raw.about.samples == list(table.index)
         values = table.to_numpy()
         for kind in (sparse.csr_matrix, sparse.csc_matrix):
             file = store(kind(values), layers={"double": kind(2 * values)})
@@ -140,8 +140,8 @@ def folder(tmp_path):
 
 
 def check(raw, columns=slice(None)):
-    assert raw.samples == CELLS
-    assert raw.features == NAMES[columns]
+    assert raw.about.samples == CELLS
+    assert raw.about.features == NAMES[columns]
     X = raw.collect()
     X = X.toarray() if raw.is_sparse else X + raw.offset
     np.testing.assert_array_equal(X, COUNTS[:, columns])

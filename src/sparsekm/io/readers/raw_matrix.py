@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse, vstack
 
+from sparsekm.cluster.description import OF_SAMPLES, Description
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.input_error import is_storable
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
 from sparsekm.io.readers.axes import KNOWN, is_date
 from sparsekm.io.readers.messages import refusal, say, suggest
-from sparsekm.io.table_settings import TableDescription, short
+from sparsekm.io.table_settings import short
 
 CELLS_AT_ONCE = 2**22
 """Cells of a block, whether or not they are stored: 16 MB as an array of float32."""
@@ -27,6 +28,7 @@ Change = Callable[[Block, slice], Block]
 # Bytes of the largest matrix that is read as a whole, or in blocks of rows; others are refused.
 HELD_LIMIT, STREAMED_LIMIT = 16 * 2**30, 2**40
 _SHOWN = 3  # samples and features of a preview
+_MOST_CLASSES = 8  # of a summary
 MIN_SAMPLES = 3  # the fewest that can be clustered
 MIN_LABELS = 2  # samples with a known class: the comparison needs a pair
 DUPLICATES = ("mean", "sum", "max", "first")  # how features of the same name may be merged
@@ -63,9 +65,9 @@ class Settings:
     @property
     def named(self) -> dict[str, str]:
         """The names of columns that are not measured, by setting."""
-        keys = ("labels", "samples", "groups", "weights", "batch")
         others = {f"annotate[{at}]": name for at, name in enumerate(self.annotate)}
-        return {key: name for key in keys if (name := getattr(self, key)) is not None} | others
+        known = {key: vars(self).get(key) for key in (*OF_SAMPLES, "samples")} | others
+        return {key: name for key, name in known.items() if name is not None}
 
     @property
     def missing_numbers(self) -> list[float]:
@@ -76,7 +78,7 @@ class Settings:
 
 @dataclass
 class RawMatrix:
-    """A checked float32 matrix of n samples and p features, and what is known of them.
+    """A checked float32 matrix of n samples and p features, and a description of them.
 
     It is never held completely. `read` returns an iterator over consecutive rows, all arrays or all
     sparse, in parts of any height; NaN is a missing value. `changes` of each block, given its rows,
@@ -88,43 +90,29 @@ class RawMatrix:
     # (p,), float64: subtracted before rounding to float32, so that a feature such as 1e9 + noise
     # keeps its noise. Zero if the file contains float32, or the matrix is sparse.
     offset: np.ndarray
-    features: list[str] = field(default_factory=list)
-    samples: list[str] | None = None
+    about: Description = field(default_factory=Description)
     n_stored: np.ndarray | None = None  # (p,): the values that a sparse matrix stores
     changes: tuple[Change, ...] = ()
-    labels: np.ndarray | None = None  # as `sparsekm.io.known_classes` describes them
-    relevant: np.ndarray | None = None  # (p,), bool: the planted truth of a simulation
-    # (n,), object array of str: samples of one group, such as a donor's, resemble each other.
-    groups: np.ndarray | None = None
-    batch: np.ndarray | None = None  # the same, of what was measured together
-    weights: np.ndarray | None = None  # (n,), float64: how much each sample counts
-    positions: np.ndarray | None = None  # (n, d), float64: where the samples are in space
-    # What else is known of the samples, each (n,): numbers, or objects; NaN or None if unknown.
-    annotations: dict[str, np.ndarray] = field(default_factory=dict)
     lines: str | None = None  # what the lines of a table hold: "samples" or "features"
     # For the user, on what was guessed, changed or left out, with the setting that overrides it.
     remarks: list[str] = field(default_factory=list)
-    # Once it is normalised: what is to be subtracted from a sparse matrix, means and standard
-    # deviations before z-scoring, all (p,); the median of the samples' totals of counts; the
-    # constant features, which were dropped; and how many `n_top_features` left out.
-    center: np.ndarray | None = None
-    means: np.ndarray | None = None
-    deviations: np.ndarray | None = None
-    library_size: float | None = None
-    dropped: Sequence[str] = ()
-    n_filtered: int = 0
 
     @classmethod
-    def of(cls, X: Block, offset: np.ndarray | None = None, *names: Any, **known: Any) -> RawMatrix:
-        """Return a matrix that is in memory, with the names of features and samples."""
+    def of(cls, X: Block, offset: np.ndarray | None = None, **known: Any) -> RawMatrix:
+        """Return a matrix that is in memory."""
         counts = np.bincount(X.indices, minlength=X.shape[1]) if issparse(X) else None
         offset = np.zeros(X.shape[1]) if offset is None else offset
-        return cls(X.shape, lambda: [X], offset, *names, n_stored=counts, **known)
+        return cls(X.shape, lambda: [X], offset, n_stored=counts, **known)
 
     @property
     def is_sparse(self) -> bool:
         """Whether blocks are sparse, in canonical format."""
         return self.n_stored is not None
+
+    @property
+    def sample_names(self) -> Sequence[str]:
+        """The names of samples, or their numbers."""
+        return self.about.samples or [f"sample {at + 1}" for at in range(self.shape[0])]
 
     def blocks(self, height: int | None = None) -> Iterator[tuple[slice, Block]]:
         """Yield the rows of blocks of equal height, by default `CELLS_AT_ONCE`, and the blocks."""
@@ -147,47 +135,46 @@ class RawMatrix:
 
     def select(self, features: np.ndarray) -> RawMatrix:
         """Return some of the features, by index, ascending."""
-        of_features = {name: getattr(self, name) for name in ("offset", "n_stored", "relevant")}
-        known = {name: of[features] for name, of in of_features.items() if of is not None}
         return self.change(
             lambda block, rows: block[:, features],
             shape=(self.shape[0], len(features)),
-            features=[self.features[at] for at in features if self.features],
-            **known,
+            offset=self.offset[features],
+            n_stored=None if self.n_stored is None else self.n_stored[features],
+            about=self.about.select(features),
         )
 
     def take(self, X: np.ndarray, rows: np.ndarray, features: np.ndarray) -> RawMatrix:
         """Return some samples and features, by index, whose values are these, in memory."""
-        names = ("labels", "groups", "batch", "weights", "positions")
-        known = {name: of[rows] for name in names if (of := getattr(self, name)) is not None}
-        known["annotations"] = {name: values[rows] for name, values in self.annotations.items()}
-        if self.samples is not None:
-            known["samples"] = [self.samples[at] for at in rows]
-        found = replace(self.select(features), shape=X.shape, read=lambda: [X], changes=())
-        return replace(found, **known)
+        part = self.select(features)
+        known = {"shape": X.shape, "read": lambda: [X], "changes": ()}
+        return replace(part, about=part.about.take(rows), **known)
 
-    def describe(self, n_dropped: int = 0) -> TableDescription:
-        """Describe the matrix, of which so many constant features are dropped."""
-        counts = None if self.labels is None else Counter(self.labels.tolist())
-        return TableDescription(
-            n_samples=self.shape[0],
-            n_features=self.shape[1] - n_dropped,
-            samples=None if self.samples is None else [self.samples[0], self.samples[-1]],
-            features=[self.features[0], self.features[-1]],
-            n_unknown=0 if counts is None else counts.pop(UNKNOWN, 0),
-            classes=None if counts is None else dict(counts),
-            n_groups=None if self.groups is None else len(set(self.groups)),
-            lines=self.lines,
-            remarks=self.remarks,
-            preview=self.preview(),
-        )
+    def summary(self, n_dropped: int = 0) -> list[str]:
+        """Say in a few lines what the matrix holds; so many constant features are dropped."""
+        (n, p), about = self.shape, self.about
+        told = [f"{n:,} samples x {p - n_dropped:,} features"]
+        for what, names in (("samples", about.samples), ("features", about.features)):
+            ends = "" if names is None else f"'{short(names[0])}' ... '{short(names[-1])}'"
+            told.append(f"  {what}: {ends or 'without names'}")
+        if self.lines == "samples":
+            told.append("  lines hold samples (--transpose reads them as features)")
+        if self.lines == "features":
+            told.append("  lines hold features (--no-transpose reads them as samples)")
+        if about.labels is not None:
+            counts = Counter(about.labels.tolist())
+            n_unknown = counts.pop(UNKNOWN, 0)
+            some = [f"{short(name)} {n}" for name, n in counts.most_common(_MOST_CLASSES)]
+            some += ["..."] * (len(counts) > _MOST_CLASSES)
+            unknown = f"; {n_unknown} samples without a class" if n_unknown else ""
+            noun = "class" if len(counts) == 1 else "classes"
+            told.append(f"  {len(counts)} {noun}: {', '.join(some)}{unknown}")
+        return told + ([] if about.groups is None else [f"  {len({*about.groups})} groups"])
 
     def preview(self) -> list[str]:
         """Show the first values, samples in lines, as they were in the file."""
         _, block = next(self.blocks(_SHOWN))
         values = as_dense(block[:, :_SHOWN]) + self.offset[:_SHOWN]
-        names = self.samples or [f"sample {at + 1}" for at in range(_SHOWN)]
-        return preview(np.round(values, 6), names[: len(values)], self.features)
+        return preview(np.round(values, 6), self.sample_names, self.about.features)
 
 
 def preview(values: np.ndarray, samples: Sequence[str], features: Sequence[str]) -> list[str]:
@@ -293,42 +280,53 @@ def check_named(
 
 
 def assemble(
-    raw: RawMatrix, settings: Settings, about: Mapping[str, Any], label: str | None = None
+    raw: RawMatrix, settings: Settings, columns: Mapping[str, Any], label: str | None = None
 ) -> RawMatrix:
     """Check names, and read what is known of the samples; `label` is a column of classes."""
-    raw.features = _check_names(raw.features, "feature", raw.remarks)
-    if raw.samples is not None:
-        raw.samples = _check_names(raw.samples, "sample", raw.remarks)
-    label, n = settings.labels or label, raw.shape[0]
+    about, annotations, known = raw.about, {}, {}
+    known["features"] = _check_names(about.features, "feature", raw.remarks)
+    if about.samples is not None:
+        known["samples"] = _check_names(about.samples, "sample", raw.remarks)
+    label = settings.labels or label
     words = _MISSING_LABELS | set(map(str, settings.missing_values))
     for key, name in {**settings.named, **({"labels": label} if label else {})}.items():
         if key == "samples":
             continue
-        known = _known(about[name], words)
-        found = known.fillna(UNKNOWN).to_numpy(dtype=object)
-        n_known = int((found != UNKNOWN).sum())
-        if key in ("labels", "groups", "batch"):
-            _check_storable(f"{'label' if key == 'labels' else 'group'} of {name!r}:", found)
-        if key == "labels" and n_known < MIN_LABELS:
-            raise refusal("few_labels", name=name, n=n_known, of=n, least=MIN_LABELS)
-        if key in ("groups", "batch"):
-            if n_known < n:
-                raise refusal("no_group", key=key, name=name, n=n - n_known, of=n)
-            if len(set(found)) < 2:
-                raise refusal("one_group", key=key, name=name, group=found[0])
-        numbers = pd.to_numeric(known.str.replace(",", "."), errors="coerce").astype(float)
+        texts = _known(columns[name], words)
+        marked = texts.replace(",", ".", regex=True)
+        numbers = pd.to_numeric(marked, errors="coerce").astype(float)
         if key == "weights":
-            wrong = found[~(np.isfinite(numbers) & (numbers >= 0))]
-            if len(wrong) or not numbers.any():
-                raise refusal("weights", name=name, value=[*wrong, 0][0])
-            found = numbers.to_numpy()
-        if key.startswith("annotate"):
-            is_number = numbers.notna().sum() == n_known
-            raw.annotations[name] = (numbers if is_number else known).to_numpy()
+            known[key] = _check_weights(name, texts, numbers)
+        elif key.startswith("annotate"):
+            is_number = numbers.notna().sum() == texts.notna().sum()
+            annotations[name] = (numbers if is_number else texts).to_numpy()
         else:
-            setattr(raw, key, found)
+            known[key] = _check_classes(key, name, texts)
+    raw.about = replace(about, annotations=annotations, **known)
     raw.remarks += _list_remarks(raw, label or "labels", settings.missing_values)
     return raw
+
+
+def _check_weights(name: str, texts: pd.Series, numbers: pd.Series) -> np.ndarray:
+    """Check that all samples have weights that are not negative, and some more than 0."""
+    wrong = texts.fillna(UNKNOWN)[~(np.isfinite(numbers) & (numbers >= 0))]
+    if len(wrong) or not numbers.any():
+        raise refusal("weights", name=name, value=[*wrong, 0][0])
+    return numbers.to_numpy()
+
+
+def _check_classes(key: str, name: str, texts: pd.Series) -> np.ndarray:
+    """Check that enough samples have a class, or that all of them are in two groups or more."""
+    found, n = texts.fillna(UNKNOWN).to_numpy(dtype=object), len(texts)
+    n_known = int((found != UNKNOWN).sum())
+    _check_storable(f"{'label' if key == 'labels' else 'group'} of {name!r}:", found)
+    if key == "labels" and n_known < MIN_LABELS:
+        raise refusal("few_labels", name=name, n=n_known, of=n, least=MIN_LABELS)
+    if key != "labels" and n_known < n:
+        raise refusal("no_group", key=key, name=name, n=n - n_known, of=n)
+    if key != "labels" and len({*found}) < 2:
+        raise refusal("one_group", key=key, name=name, group=found[0])
+    return found
 
 
 def _known(values: Iterable[Any], words: set[str]) -> pd.Series:
@@ -389,7 +387,7 @@ def merge_features(
 def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> list[str]:
     """List remarks on classes, called `labels`, that may be none or too many, names and values."""
     remarks = []
-    classes = [] if raw.labels is None else distinct_classes(raw.labels)
+    classes = [] if raw.about.labels is None else distinct_classes(raw.about.labels)
     unknown = [word for word in classes if word.casefold() in _UNKNOWN]
     if unknown:
         remarks.append(
@@ -399,7 +397,7 @@ def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> lis
     alike = pd.Series(classes, dtype=object).groupby(folded).agg(list)
     alike = alike[alike.map(len) > 1]
     remarks += [say("case", words=words, name=labels, n=len(words)) for words in alike]
-    dates = [name for name in raw.features if is_date(name)]
+    dates = [name for name in raw.about.features if is_date(name)]
     if dates:
         remarks.append(say("dates", n=len(dates), example=dates[0], ignore=dates))
     return [*remarks, *_on_values(raw, missing)]
@@ -407,7 +405,7 @@ def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> lis
 
 def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
     """List remarks on sentinels, and on samples that are the same."""
-    (n, p), seen, same = raw.shape, {}, []
+    p, seen, same = raw.shape[1], {}, []
     low, high = np.array([[np.inf], [-np.inf]]) * np.ones(p)
     for rows, block in raw.blocks():
         dense = as_dense(block)
@@ -440,7 +438,7 @@ def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
         words = ", ".join(f"{number:g} (in {n_far} features)" for number, n_far in found.items())
         remarks.append(say("sentinels", words=words, missing_values=[*missing, *found]))
     if same and p > 1:
-        name = raw.samples or [f"sample {at + 1}" for at in range(n)]
+        name = raw.sample_names
         pairs = [f"{name[one]} = {name[two]}" for one, two in same[:3]] + ["..."] * (len(same) > 3)
         remarks.append(say("same_samples", n=len(same), pairs=", ".join(pairs)))
     return remarks

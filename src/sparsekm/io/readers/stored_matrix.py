@@ -20,6 +20,7 @@ import pandas as pd
 from scipy.io import mminfo, mmread
 from scipy.sparse import csr_array
 
+from sparsekm.cluster.description import Description
 from sparsekm.io.input_error import check_file, reason_of
 from sparsekm.io.readers.axes import is_heading, is_row_numbers
 from sparsekm.io.readers.messages import explain_damage, refusal, refuse_format, say
@@ -151,15 +152,24 @@ def _finish(axes: _Axes, settings: Settings, opened: Opened) -> RawMatrix:
     raw = check_rows(opened, axes.remarks, settings.missing_numbers)
     if axes.chosen is not None:
         raw = raw.select(axes.chosen)
-    about, of_features = (axes.columns, axes.rows) if axes.turn else (axes.rows, axes.columns)
-    raw.features = _names(of_features) or [f"feature{j + 1}" for j in range(raw.shape[1])]
-    raw.samples, raw.positions, raw.remarks = _names(about), axes.positions, axes.remarks
-    if "relevant" in of_features:
-        truth = of_features["relevant"].to_numpy()
+    of_samples, of_features = axes.rows, axes.columns
+    if axes.turn:
+        of_samples, of_features = of_features, of_samples
+    truth = of_features["relevant"].to_numpy() if "relevant" in of_features else None
+    if truth is not None:
         if truth.dtype.kind not in "biuf" or not np.isin(truth, (0, 1)).all():
             raise refusal("relevant")
-        raw.relevant = truth.astype(bool)
-    return assemble(raw, settings, about, axes.label)
+        truth = truth.astype(bool)
+    raw.remarks, raw.about = (
+        axes.remarks,
+        Description(
+            samples=_names(of_samples),
+            positions=axes.positions,
+            features=_names(of_features) or [f"feature{j + 1}" for j in range(raw.shape[1])],
+            relevant=truth,
+        ),
+    )
+    return assemble(raw, settings, of_samples, axes.label)
 
 
 def _names(axis: pd.DataFrame) -> list[str] | None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sparsekm.cluster.description import Description
 from sparsekm.io.readers import axes
 from sparsekm.io.readers.doubts import Doubt, ask, combine
 from sparsekm.io.readers.messages import MatrixError, Way, refusal, say
@@ -311,12 +312,12 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
     table.rows = np.setdiff1d(table.rows, [*gone, *_special_lines(table)]).astype(int)
     table.aside = np.union1d(table.aside, gone * transpose).astype(int)
     about, columns = _describe_samples(table, transpose), table.names(table.numeric)
-    lines = None if table.edge is None else table.column(table.edge)
+    edges = None if table.edge is None else table.column(table.edge)
     X = _take_values(table)
-    samples, features = lines, columns
+    samples, features = edges, columns
     if transpose:
         X, samples = X.T, about.get(settings.samples or "", columns)
-        features = lines or [f"feature{at + 1}" for at in range(X.shape[1])]
+        features = edges or [f"feature{at + 1}" for at in range(X.shape[1])]
         _say_text(table, dict.fromkeys(table.names(table.text), ()), "columns")
     _say_text(table, about, "lines" if transpose else "columns")
     if len(table.aside) and not transpose:
@@ -337,8 +338,9 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
         remarks.append(say("lines_above", names=found, labels=found[0]))
     offset = np.nan_to_num(X[0])
     X = (X - offset).astype(np.float32, order="C")
-    raw = RawMatrix.of(X, offset, features, samples, remarks=remarks)
-    raw.lines = "features" if transpose else "samples"
+    described = Description(samples=samples, features=features)
+    lines = "features" if transpose else "samples"
+    raw = RawMatrix.of(X, offset, about=described, lines=lines, remarks=remarks)
     return assemble(raw, settings, about)
 
 
