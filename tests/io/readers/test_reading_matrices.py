@@ -289,7 +289,7 @@ def test_the_shape_counts_in_every_format(tmp_path, npz, h5ad, X):
     assert least < measure_matrix(file).memory < 1.2 * least
     with h5py.File(tmp_path / "m.h5", "w") as opened:
         opened.create_dataset("counts", data=X, compression="gzip")
-    assert measure_matrix(tmp_path / "m.h5", "counts") == (least, 3 * least, 4 * X.size)
+    assert measure_matrix(tmp_path / "m.h5", "counts") == (least, 3 * least, 4 * X.size, 600)
     (tmp_path / "m.csv").write_bytes(b"a,b\n" + b"1,2\n" * 1000)
     assert measure_matrix(tmp_path / "m.csv").memory == 16 * 4004
     # An unused layer counts for nothing.
@@ -322,5 +322,5 @@ def test_a_matrix_above_the_limit_is_refused_before_it_is_read(tmp_path):
     # A file that does not say is left to its reader.
     for name in ("m.h5", "m.h5ad", "m.npz"):
         (tmp_path / name).write_bytes(b"no such file")
-        assert measure_matrix(tmp_path / name) == (0, 0, 0)
-    assert measure_matrix(tmp_path / "absent.csv") == (0, 0, 0)
+        assert measure_matrix(tmp_path / name) == (0, 0, 0, 0)
+    assert measure_matrix(tmp_path / "absent.csv") == (0, 0, 0, 0)

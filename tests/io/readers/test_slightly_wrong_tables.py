@@ -29,7 +29,7 @@ def test_a_table_without_permission_to_read_is_named_with_the_cure(put, monkeypa
 def test_quotation_marks_that_belong_to_a_name_stay(put):
     header = HEADER.replace("GA", '"""GA"""').replace("GD", '"5"" end"')
     raw = read_matrix(put(TABLE.replace(HEADER, header)), "kind")
-    assert raw.features == ['"GA"', "GB", "GC", '5" end']
+    assert raw.about.features == ['"GA"', "GB", "GC", '5" end']
 
 
 @pytest.mark.parametrize(

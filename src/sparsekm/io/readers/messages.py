@@ -125,7 +125,8 @@ def of_file(file: object) -> Iterator[None]:
     except MatrixError as error:
         raise MatrixError(f"{file}: {error}", error.ways) from error
     except PermissionError as error:
-        raise MatrixError(f"{file}: {say('no_permission')}") from error
+        told = say("no_permission")
+        raise MatrixError(f"{file}: {told}") from error
 
 
 def suggest(key: str, name: str, names: Iterable[str]) -> Said:
