@@ -218,15 +218,16 @@ def test_rates_are_shown_with_that_of_chance_where_classes_are_known(tmp_path, k
     assert len(lines[1]) == len(lines[2])
 
 
-def test_the_answer_comes_first_with_its_conclusion_and_tables(tmp_path):
+def test_the_finding_comes_first_and_then_the_method_it_is_from(tmp_path):
     place, two = tmp_path / "results" / "own", np.ones(2)
     about = {**ATTRIBUTES, "conclusion": "The answer, " + "in many words " * 20}
     save_fit(place / "sparse" / "tuned.h5", np.eye(2), [0, 1], two, about)
     for name in ("clusters.csv", "ranked.zip"):
         Path(place, name).write_text("")
     lines = describe(tmp_path, {}, "l0", "sparse")
-    assert [line.split()[0] for line in lines[2:4]] == ["Sparse", "ℓ₀-k-means"]
-    assert lines[4].startswith("  The answer, in many words")
+    assert lines[1].startswith("own: The answer, in many words")
+    table = lines[lines.index("", 1) + 1 :]
+    assert [line.split()[0] for line in table[:3]] == ["own", "Sparse", "ℓ₀-k-means"]
     assert max(map(len, lines)) <= 100
     assert "  Clusters: clusters.csv" in lines
     assert "  Ranked:   ranked.zip" in lines

@@ -198,7 +198,7 @@ _TABLES = {
 def describe_results(
     folder: Path, settings: Mapping[str, Any], short: Callable[[Path], str]
 ) -> list[str]:
-    """List the last lines of a run: the answer, scores, tables, report and logs.
+    """List the last lines of a run: the finding, scores, tables, report and logs.
 
     The workflow ran in `folder` with the configuration `settings`; `short` abbreviates paths.
     """
@@ -207,8 +207,9 @@ def describe_results(
         place = folder / "results" / name
         fit = place / "sparse" / "tuned.h5"
         found = read_fit(fit).conclusion if fit.is_file() else ""
+        if found:
+            lines += ["", *textwrap.wrap(f"{name}: {found}", 98, subsequent_indent="  ")]
         lines += ["", *_scores(place, name)]
-        lines += textwrap.wrap(found, 98, initial_indent="  ", subsequent_indent="  ")
         tables = ((title, place / file) for file, title in _TABLES.items())
         lines += [f"  {title:<9} {short(file)}" for title, file in tables if file.is_file()]
     report, logs = folder / "results" / "report.html", folder / "logs"
