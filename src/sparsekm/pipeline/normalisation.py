@@ -216,22 +216,25 @@ def _fill(
 ) -> None:
     """Fill the missing values of (n, p) float32, less `offset`, in place."""
     columns = np.flatnonzero(lacking.any(axis=0))
+    fill = np.zeros(X.shape[1], X.dtype)
     if impute == "half_minimum":
         lowest = np.nanmin(X[:, columns], axis=0) + offset[columns]
         if lowest.min() <= 0:
             raise refusal("half_of_negative", smallest=lowest.min())
-        fill = lowest / 2 - offset[columns]
+        fill[columns] = lowest / 2 - offset[columns]
     elif impute == "median":
-        fill = np.nanmedian(X[:, columns], axis=0)
+        fill[columns] = np.nanmedian(X[:, columns], axis=0)
     else:
         # Not at the top: most tables are complete, and threads take a tenth of a second to import.
         from sparsekm.cluster.imputation import fill_missing
 
         if on_logs:
-            zero = offset.astype(np.float32)
+            logs = X + offset.astype(X.dtype)
             # Negative values are refused when logarithms are taken; none are filled in.
-            logs = fill_missing(np.log1p(np.maximum(X + zero, 0)))
-            fill = np.maximum(np.expm1(logs), 0)[:, columns] - zero[columns]
+            np.log1p(np.maximum(logs, 0, out=logs), out=logs)
+            fill = fill_missing(logs)
+            np.maximum(np.expm1(fill, out=fill), 0, out=fill)
+            fill -= offset.astype(X.dtype)
         else:
-            fill = fill_missing(X)[:, columns]
-    X[:, columns] = np.where(lacking[:, columns], fill, X[:, columns])
+            fill = fill_missing(X)
+    np.copyto(X, fill, where=lacking)
