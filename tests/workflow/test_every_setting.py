@@ -42,8 +42,8 @@ def touched(tmp_path_factory, project_root):
     """A project whose files all seem to have been made, and the settings they were made with."""
     project = make_project(tmp_path_factory.mktemp("touched"), project_root)
     project.configure(STUDIES)
-    for name in ("labelled/one.npz", "others/two.npz"):
-        (project.root / name).parent.mkdir()
+    for name in ("labelled/one.npz", "others/two.npz", "other.csv"):
+        (project.root / name).parent.mkdir(exist_ok=True)
         (project.root / name).write_text("some content")
     targets = ("results", "paper", "yardstick")
     told = project.run("--dry-run", "--cores", "1", *targets)
