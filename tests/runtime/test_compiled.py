@@ -1,4 +1,4 @@
-"""An edit of any source reaches every kernel that holds it."""
+"""An edit of any source reaches every kernel that holds it; who has to wait is told why."""
 
 import os
 import shutil
@@ -45,7 +45,7 @@ def start(tmp_path):
     inherited = {name: value for name, value in os.environ.items() if name[:6] != "NUMBA_"}
     shared = {"env": inherited | {"PYTHONPATH": str(tmp_path), "NUMBA_DEBUG_CACHE": "1"}}
     shared |= {"stdout": subprocess.PIPE, "text": True}
-    return lambda: subprocess.Popen([sys.executable, "-c", RUN], **shared)
+    return lambda code=RUN, **more: subprocess.Popen([sys.executable, "-c", code], **shared | more)
 
 
 def read(process):
@@ -73,3 +73,43 @@ def test_processes_that_start_together_compile_each_kernel_once(start):
     found = [read(process) for process in [start() for _ in range(3)]]
     assert [printed for printed, _ in found] == [[20, 20]] * 3
     assert sum(kept for _, kept in found) == 3
+
+
+# Each of two outer kernels takes more than a second to compile.
+SLOW = """
+import time
+from numba.extending import overload
+from tiny.runtime.compiled import compiled
+
+
+def add_one(x):
+    return x + 1
+
+
+@overload(add_one)
+def type_slowly(x):
+    time.sleep(1.2)
+    return lambda x: x + 1
+
+
+@compiled
+def first(x):
+    return add_one(x)
+
+
+@compiled
+def second(x):
+    return 2.0 * add_one(x)
+"""
+
+
+def test_slow_compiling_is_announced_once_and_never_where_kernels_are_kept(start, tmp_path):
+    (tmp_path / "tiny" / "baselines" / "slow.py").write_text(SLOW)
+    run = "from tiny.baselines.slow import first, second; print(first(1.5) + second(1))"
+    for told in (1, 0):
+        process = start(run, stderr=subprocess.PIPE)
+        printed, errors = process.communicate()
+        assert printed.splitlines()[-1] == "6.5"
+        lines = errors.splitlines()
+        assert len(lines) == told
+        assert all("happens once" in line for line in lines)

@@ -48,22 +48,21 @@ from sparsekm.runtime.threads import MOST_BYTES_OF_COPIES, count_at_once, take_t
 
 @compiled
 def match_clusters(labels, other, n_clusters):
-    """Rename the clusters of `other` after those of `labels`, largest overlap first."""
+    """Return how the clusters of `other` are called in `labels`, largest overlap first."""
     overlap = np.zeros((n_clusters, n_clusters), np.int64)
     for i in range(labels.shape[0]):
         overlap[labels[i], other[i]] += 1
-    names = np.zeros(n_clusters, other.dtype)
+    names = np.zeros(n_clusters, np.int64)
     for _ in range(n_clusters):
-        best = np.argmax(overlap)
-        a = best // n_clusters
-        b = best % n_clusters
+        a = b = 0
+        for k in range(n_clusters):
+            for m in range(n_clusters):
+                if overlap[k, m] > overlap[a, b]:
+                    a, b = k, m
         names[b] = a
-        overlap[a, :] = -1
-        overlap[:, b] = -1
-    renamed = np.empty_like(other)
-    for i in range(other.shape[0]):
-        renamed[i] = names[other[i]]
-    return renamed
+        for k in range(n_clusters):
+            overlap[a, k] = overlap[k, b] = -1
+    return names
 
 
 @compiled
@@ -76,13 +75,12 @@ def cross(mother, father, n_clusters, draws, child):
     uniform in [0, 1).
     """
     n = mother.shape[0]
-    matched = match_clusters(mother, father, n_clusters)
-    from_mother = draws[n:] < 0.5
+    names = match_clusters(mother, father, n_clusters)
     for i in range(n):
-        a = mother[i]
-        b = matched[i]
-        claimed_by_mother = from_mother[a]
-        claimed_by_father = not from_mother[b]
+        a = np.int64(mother[i])
+        b = names[father[i]]
+        claimed_by_mother = draws[n + a] < 0.5
+        claimed_by_father = draws[n + b] >= 0.5
         take_a = claimed_by_mother
         if claimed_by_mother == claimed_by_father:
             take_a = draws[i] < 0.5
@@ -106,9 +104,7 @@ def restart(rows, labels, n_clusters, weight_step, min_size, draws):
         difference = sums[a, j] / sizes[a] - sums[b, j] / sizes[b]
         apart[j] = difference * difference
     size = weight_step.weigh_into(apart, support, values)
-    packed = pack(rows, support[:size], roots(values, size))
-    nearest_seeds(packed, n_clusters, draws[n_clusters:], labels)
-    return packed
+    return pack(rows, support[:size], roots(values, size))
 
 
 @compiled
@@ -312,6 +308,7 @@ class Search:
 
         def work(rows, _, weight_step, started, b) -> None:
             packed = restart(rows, started, k, weight_step, min_size, draws[b])
+            nearest_seeds(packed, k, draws[b, k:], started)
             exchange_until_stable(packed, started, k, min_size, FEW_SWEEPS, 0.0)
 
         children[restarted] = self._each(work, children[restarted], places[restarted])

@@ -221,7 +221,7 @@ def nearest_seeds(packed, n_clusters, draws, labels):
 @compiled
 def canonical_labels(labels, n_clusters):
     """Rename clusters by first appearance: equal partitions get equal labels."""
-    names = np.full(n_clusters, -1, labels.dtype)
+    names = np.full(n_clusters, -1)
     renamed = np.empty_like(labels)
     following = 0
     for i in range(labels.shape[0]):

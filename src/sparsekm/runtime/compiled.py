@@ -2,7 +2,8 @@
 
 A kernel holds the code of the kernels it calls, but Numba looks only at its own file to decide
 whether one kept on disk is still good. Here its files are named after all the sources it can hold.
-Processes that start together compile each kernel once: one compiles, the others wait.
+Processes that start together compile each kernel once: one compiles, the others wait. The one that
+compiles tells the user, if it takes long.
 
 Kept kernels are pickles: whoever writes them decides what runs. So only the environment can name a
 folder for them, as `NUMBA_CACHE_DIR`, and not a file in the folder that Python was started in.
@@ -16,14 +17,16 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, partial
 from hashlib import sha256
 from inspect import getfile
 from pathlib import Path
+from threading import Timer
+from time import monotonic
 
 from numba import njit
-from numba.core import config
+from numba.core import config, event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.types import BaseNamedTuple
@@ -112,6 +115,41 @@ def _lock(file: int | None, kind: int, byte: int) -> None:
             fcntl.lockf(file, kind, 1, byte)
 
 
+# So many seconds are spent compiling without a word.
+_PATIENCE = 2.0
+
+
+class _Notice(event.Listener):
+    """Says what is happening, once in a process, if compiling takes long in all."""
+
+    def __init__(self) -> None:
+        self._depth, self._patience, self._told = 0, _PATIENCE, False
+
+    def on_start(self, event) -> None:
+        # Kernels are compiled within those that call them.
+        self._depth += 1
+        if self._depth == 1 and not self._told:
+            self._since, self._timer = monotonic(), Timer(self._patience, self._tell)
+            self._timer.start()
+
+    def on_end(self, event) -> None:
+        self._depth -= 1
+        if self._depth == 0 and not self._told:
+            self._timer.cancel()
+            # A process that forks afterwards should have one thread.
+            self._timer.join()
+            self._patience = max(0.0, self._patience - monotonic() + self._since)
+
+    def _tell(self) -> None:
+        self._told = True
+        sys.stderr.write(
+            "sparsekm: compiling for this machine. This happens once and takes half a minute.\n"
+        )
+
+
+_notice = _Notice()
+
+
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
     """Collect no garbage: the collector would look at all that a compilation holds, many times."""
@@ -124,20 +162,25 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _compile_alone(kept: _KernelCache, compile_signature: Callable, sig):
+def _compile_alone(kept: _KernelCache | None, compile_signature: Callable, sig):
     # Numba's own lock first, so that one thread of a process waits for other processes.
-    with global_compiler_lock, kept.alone(sig), _no_garbage_collection():
+    with (
+        global_compiler_lock,
+        kept.alone(sig) if kept else nullcontext(),
+        _no_garbage_collection(),
+        event.install_listener("numba:compile", _notice),
+    ):
         return compile_signature(sig)
 
 
 def _compiler(**options) -> Callable[[Callable], Callable]:
     def compile_kernel(function: Callable) -> Callable:
-        kernel = njit(nogil=True, **options)(function)
+        kernel, kept = njit(nogil=True, **options)(function), None
         # Where there is no folder to keep a kernel in, as in a read-only container without a home,
         # every process compiles its own.
         with suppress(RuntimeError):
-            kernel._cache = _KernelCache(function)
-            kernel.compile = partial(_compile_alone, kernel._cache, kernel.compile)
+            kept = kernel._cache = _KernelCache(function)
+        kernel.compile = partial(_compile_alone, kept, kernel.compile)
         return kernel
 
     return compile_kernel
@@ -147,4 +190,5 @@ compiled = _compiler()
 
 # For sums that only steer a search: terms may be added in the order that the processor likes best,
 # several times faster. What is reported (scores, objectives, centres) is never summed like this.
-compiled_loosely = _compiler(fastmath={"reassoc", "contract", "nsz"})
+LOOSELY = {"fastmath": {"reassoc", "contract", "nsz"}}
+compiled_loosely = _compiler(**LOOSELY)

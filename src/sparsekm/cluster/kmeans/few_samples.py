@@ -23,7 +23,6 @@ from sparsekm.cluster.matrices.sample_rows import (
     pack,
     replace_features,
     set_norm,
-    square_distance,
     swap_terms,
 )
 from sparsekm.runtime.compiled import compiled
@@ -71,7 +70,8 @@ def exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed)
     moved = np.zeros(n_clusters, np.bool_)
     enough = 1.0 - least_gain(packed)
     moves = 0
-    leaves, joins = prices(sizes)
+    leaves, joins = np.empty(n_clusters), np.empty(n_clusters)
+    set_prices(sizes, leaves, joins)
     for first in range(0, n, BLOCK):
         last = min(n, first + BLOCK)
         for k in range(n_clusters):
@@ -80,7 +80,7 @@ def exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed)
         measure_block(packed, first, last, centers, distances[first:last], unknown)
         moved[:] = False
         for i in range(first, last):
-            a = labels[i]
+            a = np.int64(labels[i])
             if sizes[a] <= min_size or sizes[a] == 1:
                 other = swap(packed, labels, centers, sizes, i) if sizes[a] > 1 else a
                 if other != a:
@@ -113,16 +113,18 @@ def exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed)
             labels[i] = target
             moved[a] = moved[target] = True
             moves += 1
-            leaves, joins = prices(sizes)
+            set_prices(sizes, leaves, joins)
     for k in range(n_clusters):
         changed[k] |= moved[k]
     return moves
 
 
 @compiled
-def prices(sizes):
-    """Return what leaving and joining each cluster costs, in squared distances to its centre."""
-    return sizes / np.maximum(sizes - 1.0, 1.0), sizes / (sizes + 1.0)
+def set_prices(sizes, leaves, joins):
+    """Write what leaving and joining each cluster costs, in squared distances to its centre."""
+    for k in range(sizes.shape[0]):
+        leaves[k] = sizes[k] / max(sizes[k] - 1.0, 1.0)
+        joins[k] = sizes[k] / (sizes[k] + 1.0)
 
 
 @compiled
@@ -142,16 +144,17 @@ def swap(packed, labels, centers, sizes, i):
     between-cluster sum of squares grows by 2 (c_a - c_b) d + (1 / n_a + 1 / n_b) |d|^2.
     """
     a = np.int64(labels[i])
-    here = np.array([distance(packed, i, centers, k) for k in range(sizes.shape[0])])
+    here = np.empty(sizes.shape[0])
+    for k in range(sizes.shape[0]):
+        here[k] = distance(packed, i, centers, k)
     point = new_points(packed, 1)
     add_row(packed, i, point, 0, 1.0)
     set_norm(packed, point, 0)
     alongs, squares = np.zeros(packed.shape[0]), np.zeros(packed.shape[0])
     swap_terms(packed, labels, point, centers, a, here, alongs, squares)
-    shares = 1.0 / sizes[a] + 1.0 / sizes
     best, partner = 0.0, i
     for j in range(packed.shape[0]):
-        spread = squares[j] * shares[labels[j]]
+        spread = squares[j] * (1.0 / sizes[a] + 1.0 / sizes[labels[j]])
         gain = alongs[j] + spread
         if gain > best and gain > least_gain(packed) * spread:
             best = gain
@@ -313,7 +316,7 @@ def split_each(packed, labels, centers, sizes, min_size, halves):
             if changed == 0:
                 break
         if min(counts[0], counts[1]) >= max(min_size, 1):
-            apart = square_distance(pair[:, :own], 0, pair[:, :own], 1)
+            apart = distance(pair[:, :own], 0, pair[:, :own], 1)
             gains[k] = apart * counts[0] * counts[1] / sizes[k]
     return gains
 
@@ -357,7 +360,7 @@ def best_move(centers, sizes, gains):
     first = second = third = -1
     for a in range(n_clusters):
         for b in range(a + 1, n_clusters):
-            apart = square_distance(centers, a, centers, b)
+            apart = distance(centers, a, centers, b)
             loss = apart * sizes[a] * sizes[b] / (sizes[a] + sizes[b])
             if largest - loss <= best:
                 continue

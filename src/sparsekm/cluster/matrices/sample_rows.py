@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from sparsekm.runtime.compiled import compiled, compiled_loosely
+from sparsekm.runtime.compiled import LOOSELY, compiled, compiled_loosely
 
 # Squared distances below this share of the squared norms are 0: what is left is rounding.
 ROUNDING = 1e-13
@@ -32,17 +32,24 @@ class SparseRows(NamedTuple):
 Rows = np.ndarray | SparseRows
 
 
-def _either(of_array: Callable) -> Callable[[Callable], Any]:
-    """Return a decorator: `of_array` is called with arrays, what it decorates with SparseRows."""
+def _either(of_array: Callable, **options) -> Callable[[Callable], Any]:
+    """Return a decorator: `of_array` is called with arrays, what it decorates with SparseRows.
+
+    Kernels are compiled with `of_array` by the `options`.
+    """
 
     def pair(of_sparse: Callable) -> Callable:
-        def choose(rows, *others):
-            return of_sparse if isinstance(rows, types.BaseNamedTuple) else of_array
-
         def kernel(rows, *others):
             return (of_sparse if isinstance(rows, SparseRows) else of_array)(rows, *others)
 
-        overload(kernel, strict=False)(choose)
+        @overload(kernel, strict=False, jit_options=options)
+        def choose_array(rows, *others):
+            return None if isinstance(rows, types.BaseNamedTuple) else of_array
+
+        @overload(kernel, strict=False)
+        def choose_sparse(rows, *others):
+            return of_sparse if isinstance(rows, types.BaseNamedTuple) else None
+
         return kernel
 
     return pair
@@ -51,9 +58,7 @@ def _either(of_array: Callable) -> Callable[[Callable], Any]:
 # Rows go by their numbers: to count the references of a slice takes longer than a short row.
 
 
-@compiled_loosely
-def square_distance(rows, i, points, k):
-    """Squared Euclidean distance of two rows of arrays."""
+def _square_distance(rows, i, points, k):
     total = rows.dtype.type(0)
     for q in range(rows.shape[1]):
         difference = rows[i, q] - points[k, q]
@@ -83,7 +88,7 @@ def _product(rows, i, point):
     return point[-2] * _inner(rows.data[start:stop], rows.indices[start:stop], point)
 
 
-@_either(lambda rows, i, points, k: square_distance(rows, i, points, k))
+@_either(_square_distance, **LOOSELY)
 def distance(rows, i, points, k):
     """Squared distance of a sample to a point."""
     norms = rows.squares[i] + points[k, -1]
@@ -156,7 +161,6 @@ def _places_of(flags):
     return places[:at]
 
 
-@compiled_loosely
 def _measure_array(rows, first, last, centers, distances, unknown):
     # Four samples and two centres at once: every value that is loaded counts several times.
     asked = _places_of(unknown)
@@ -196,10 +200,10 @@ def _measure_array(rows, first, last, centers, distances, unknown):
             d0[k], d1[k], d2[k], d3[k] = a, b, c, d
     for i in range(whole, last):
         for k in asked:
-            distances[i - first, k] = square_distance(rows, i, centers, k)
+            distances[i - first, k] = distance(rows, i, centers, k)
 
 
-@_either(lambda rows, *others: _measure_array(rows, *others))
+@_either(_measure_array, **LOOSELY)
 def measure_block(rows, first, last, centers, out, unknown):
     """Write the distances of the samples first to last to the centres that are `unknown`."""
     for i in range(first, last):
@@ -207,7 +211,6 @@ def measure_block(rows, first, last, centers, out, unknown):
             out[i - first, k] = distance(rows, i, centers, k)
 
 
-@compiled_loosely
 def _swap_terms(rows, labels, point, centers, a, here, alongs, squares):
     for j in range(rows.shape[0]):
         b = labels[j]
@@ -220,7 +223,7 @@ def _swap_terms(rows, labels, point, centers, a, here, alongs, squares):
             alongs[j], squares[j] = 2.0 * along, square
 
 
-@_either(lambda rows, *others: _swap_terms(rows, *others))
+@_either(_swap_terms, **LOOSELY)
 def swap_terms(rows, labels, point, centers, a, here, alongs, squares):
     """Write, for each sample of another cluster b than a, what a swap with a point of a needs.
 
