@@ -49,11 +49,22 @@ class _Table(TextTable):
 
     def __init__(self, file: Path, text: str | None, settings: Settings) -> None:
         super().__init__(file, text, settings.decimal, settings.missing_values)
-        self.settings, header = settings, self.header
+        self.settings = settings
         self.named = {*settings.named.values(), *settings.ignore} - {""}
-        is_number, body = ~np.isnan(self.values), slice(self.n_described, None)
-        n_text, n_numbers = self.is_text[body].sum(axis=0), is_number[body].sum(axis=0)
-        others = self.named | (axes.annotating(header) - {*settings.keep})
+        self._sort_columns()
+        self._sort_lines()
+        self._find_edge()
+        if not self.numeric:
+            kind, row = "one_cell" if len(self.header) == 1 else "all_text", [*self.rows, 0][0]
+            cell = self.cells(row)[[0, *self.text][-1]].strip()
+            raise refusal(kind, names=self.header, cell=cell, line=self.numbers[row])
+
+    def _sort_columns(self) -> None:
+        """Tell columns of text from those of numbers, and which of these may hold ids."""
+        header, body = self.header, slice(self.n_described, None)
+        n_text = self.is_text[body].sum(axis=0)
+        n_numbers = np.isfinite(self.values[body]).sum(axis=0)
+        others = self.named | (axes.annotating(header) - {*self.settings.keep})
         is_text = (n_text > n_numbers) | [name in others for name in header]
         is_text[1 : 1 + self.n_annotations] = True
         # What no line has a value for is empty or, with a name, all missing.
@@ -64,13 +75,19 @@ class _Table(TextTable):
         self.numeric = np.flatnonzero(~is_text & ~empty).tolist()
         self.ids = [at for at in self.numeric if at == 0 or axes.is_called(header[at])]
         self.text_of = self.columns({*self.text, *self.ids, 0})
-        # Lines of text, such as units or classes, are set aside; notes with commas have few cells.
+
+    def _sort_lines(self) -> None:
+        """Set lines of text, such as units or classes, aside; notes with commas have few cells."""
         n_text = self.is_text[:, self.numeric].sum(axis=1)
-        n_numbers = is_number[:, self.numeric].sum(axis=1)
+        n_numbers = np.isfinite(self.values[:, self.numeric]).sum(axis=1)
         is_aside = (n_text > 1) & (2 * n_text > len(self.numeric))
         is_aside |= (n_text > 0) & (n_numbers <= 1) & (len(self.numeric) > 3)
         is_aside[: max(self.n_described, self._count_headers())] = True
         self.rows, self.aside = np.flatnonzero(~is_aside), np.flatnonzero(is_aside)
+
+    def _find_edge(self) -> None:
+        """Find the column that names the lines, which no longer counts as text or numbers."""
+        header, settings = self.header, self.settings
         # Software numbered the lines, perhaps twice.
         gone = [at for at in self.ids if axes.is_row_numbers(header[at], self.column(at))]
         ranks = [rank for at in range(len(header)) if (rank := self._rank_names(at, gone))]
@@ -87,10 +104,6 @@ class _Table(TextTable):
         self.is_named = self.edge is not None and self.edge not in gone
         self.text = [at for at in self.text if at != self.edge]
         self.numeric = [at for at in self.numeric if at not in {*gone, self.edge}]
-        if not self.numeric:
-            kind, row = "one_cell" if len(header) == 1 else "all_text", [*self.rows, 0][0]
-            cell = self.cells(row)[[0, *self.text][-1]].strip()
-            raise refusal(kind, names=header, cell=cell, line=self.numbers[row])
 
     def column(self, at: int) -> list[str]:
         """Return the cells of a column in the lines of numbers."""

@@ -157,24 +157,27 @@ class TextTable:
             raise refusal("most_columns", n=width, most=_MOST_COLUMNS)
         if self.separator != usual:
             self.remarks.append(say("separator", kind=_SEPARATORS[self.separator]))
-        head = lines[self.n_described : max(10, min(200, _HEAD_CELLS // width))]
-        cells = [*chain.from_iterable(split(line, self.separator)[0][:500] for _, line in head)]
         if decimal == "auto":
-            (decimal, example), *others = find_decimal(cells, self.separator)
-            read = example.replace(".", "").replace(",", ".")
-            if others:
-                read = {decimal: re.sub("[.,]", ".", example)}
-                read |= {others[0][0]: re.sub("[.,]", "", example)}
-                ways = [
-                    Way({"decimal": mark}, f"if it is {number}") for mark, number in read.items()
-                ]
-                about = dict(zip(("one", "thousand"), read.values(), strict=True))
-                self.doubts.append(Doubt(say("decimal", cell=example, **about), ways))
-            elif decimal == ",":
-                self.remarks.append(say("decimal_comma", example=example, read=read))
+            head = lines[self.n_described : max(10, min(200, _HEAD_CELLS // width))]
+            decimal = self._choose_decimal(head)
         self._parse(lines, CellParser(decimal, missing))
         if not self.lines:
             raise refusal("few_lines", n=1)
+
+    def _choose_decimal(self, lines: Lines) -> str:
+        """Return the decimal separator of some lines, and doubt it if it may be another."""
+        rows = (split(line, self.separator)[0][:500] for _, line in lines)
+        (decimal, example), *others = find_decimal(chain.from_iterable(rows), self.separator)
+        if others:
+            read = {decimal: re.sub("[.,]", ".", example)}
+            read |= {others[0][0]: re.sub("[.,]", "", example)}
+            ways = [Way({"decimal": mark}, f"if it is {number}") for mark, number in read.items()]
+            about = dict(zip(("one", "thousand"), read.values(), strict=True))
+            self.doubts.append(Doubt(say("decimal", cell=example, **about), ways))
+        elif decimal == ",":
+            read = example.replace(".", "").replace(",", ".")
+            self.remarks.append(say("decimal_comma", example=example, read=read))
+        return decimal
 
     def cells(self, line: int) -> list[str]:
         """Return the cells of a line."""
@@ -307,40 +310,17 @@ class TextTable:
         return n_lines
 
     def _parse(self, lines: Lines, parser: CellParser) -> None:
-        """Read the cells of all lines of data, and note which are of an unusual kind."""
-        width, separator = len(self.header), self.separator
+        """Read the cells of all lines of data."""
         self.lines: list[str] = []
         self.numbers: list[int] = []
-        self.values = np.full((len(lines), width), np.nan)
+        self._odd: dict[str, list[int]] = {kind: [] for kind in ("quotes", "short", "notes")}
+        self._gaps: list[int] = []  # short lines below one that is empty
+        self.values = np.full((len(lines), len(self.header)), np.nan)
         self.is_text = np.zeros(self.values.shape, dtype=bool)
-        quotes, short, notes, gaps = [], [], [], []
         for number, line in lines:
-            cells, stray = split(line, separator)
-            n_cells = len(cells)
-            # A blank separator leaves empty cells at the end.
-            if n_cells > width and not "".join(cells[width:]).strip():
-                cells = cells[:width]
-            elif line[0] == "!" or (
-                line[0] == "#" and (n_cells != width or line.startswith("#!{"))
-            ):
+            cells = self._split_line(number, line)
+            if not cells:
                 continue
-            if line.count('"') % 2:
-                ends = not stray and quotes[-1:] == [number - 1]
-                if n_cells != width or ends:
-                    raise refusal("open_quote", line=number - ends)
-                quotes.append(number)
-            if len(cells) > width:
-                raise refusal("long_line", line=number, n=n_cells, width=width)
-            if width > 2 and not "".join(cells[1:]).strip():
-                notes.append(number)
-                continue
-            if len(cells) < width:
-                if separator == " ":
-                    raise refusal("short_blank", line=number, n=n_cells, width=width)
-                if n_cells < width - 1 and self.numbers and number - self.numbers[-1] > 1:
-                    gaps.append(number)
-                short.append(number)
-                cells += [""] * (width - n_cells)
             at, numbers = len(self.lines), parser.numbers(cells)
             self.values[at] = numbers
             lacking = np.flatnonzero(np.isnan(self.values[at]))
@@ -349,26 +329,64 @@ class TextTable:
             self.numbers.append(number)
         while self._ends_with_note():
             self.lines.pop()
-            notes.append(self.numbers.pop())
-        short = [number for number in short if number not in notes]
-        if gaps and len(short) > 1 and gaps[0] in short == self.numbers[-len(short) :]:
-            raise refusal("second_table", line=gaps[0])
+            self._odd["notes"].append(self.numbers.pop())
+        self._refuse_second_table()
         n_lines, self.changed = len(self.lines), parser.changed
         self.values, self.is_text = self.values[:n_lines], self.is_text[:n_lines]
         infinite = np.isinf(self.values)
         if infinite.any():
             self.remarks.append(say("infinite", n=infinite.sum()))
             self.values[infinite] = np.nan
-        # A column with numbers such as 1,234 next to others such as 1.234.
-        fractions = np.nan_to_num(self.values) % 1 if parser.grouped else 0
-        mixed = np.flatnonzero(np.any(fractions, axis=0))
-        for at in range(n_lines) if len(mixed) else ():
-            odd = parser.grouped & {cell.strip() for cell in np.array(self.cells(at))[mixed]}
-            if odd:
-                raise refusal("both_marks", line=self.numbers[at], cell=min(odd))
-        for kind, found in (("quotes", quotes), ("short", short), ("notes", notes)):
+        self._refuse_both_marks(parser.grouped)
+        for kind, found in self._odd.items():
             if found:
                 self.remarks.append(say(kind, n=len(found), first=min(found)))
+
+    def _split_line(self, number: int, line: str) -> list[str]:
+        """Return a cell for each column, and note an unusual line; nothing of one without data."""
+        width, separator = len(self.header), self.separator
+        cells, stray = split(line, separator)
+        n_cells = len(cells)
+        # A blank separator leaves empty cells at the end.
+        if n_cells > width and not "".join(cells[width:]).strip():
+            cells = cells[:width]
+        elif line[0] == "!" or (line[0] == "#" and (n_cells != width or line.startswith("#!{"))):
+            return []
+        if line.count('"') % 2:
+            quotes = self._odd["quotes"]
+            ends = not stray and quotes[-1:] == [number - 1]
+            if n_cells != width or ends:
+                raise refusal("open_quote", line=number - ends)
+            quotes.append(number)
+        if len(cells) > width:
+            raise refusal("long_line", line=number, n=n_cells, width=width)
+        if width > 2 and not "".join(cells[1:]).strip():
+            self._odd["notes"].append(number)
+            return []
+        if len(cells) < width:
+            if separator == " ":
+                raise refusal("short_blank", line=number, n=n_cells, width=width)
+            if n_cells < width - 1 and self.numbers and number - self.numbers[-1] > 1:
+                self._gaps.append(number)
+            self._odd["short"].append(number)
+        return cells + [""] * (width - len(cells))
+
+    def _refuse_second_table(self) -> None:
+        """Refuse lines that all lack cells, to the end of the table, below a line without any."""
+        short = [number for number in self._odd["short"] if number not in self._odd["notes"]]
+        self._odd["short"] = short
+        gaps = self._gaps[:1]
+        if gaps and len(short) > 1 and gaps[0] in short == self.numbers[-len(short) :]:
+            raise refusal("second_table", line=gaps[0])
+
+    def _refuse_both_marks(self, grouped: set[str]) -> None:
+        """Refuse a column with numbers such as 1,234 next to others such as 1.234."""
+        fractions = np.nan_to_num(self.values) % 1 if grouped else 0
+        mixed = np.flatnonzero(np.any(fractions, axis=0))
+        for at in range(len(self.lines)) if len(mixed) else ():
+            odd = grouped & {cell.strip() for cell in np.array(self.cells(at))[mixed]}
+            if odd:
+                raise refusal("both_marks", line=self.numbers[at], cell=min(odd))
 
     def _ends_with_note(self) -> bool:
         """Tell whether the last line explains an abbreviation (ND, not detected) or a source."""
