@@ -14,14 +14,14 @@ def main(snakemake, progress):
     from sparsekm.io.tables import CHOICES, COUNTS
     from sparsekm.tuning.choices import compare_choices
     from sparsekm.tuning.chosen_fit import find_clusters
-    from sparsekm.tuning.conclusion import describe_counts
+    from sparsekm.tuning.conclusion import describe_numbers
 
     if not snakemake.input.get("fit"):
         count = progress.counting("numbers of clusters")
         problem = read_problem(snakemake)
         found = find_clusters(problem.auto, problem.whole, progress=count)
         COUNTS.write(snakemake.output.counts, found.counts)
-        logging.info("%s.", describe_counts(found.counts))
+        logging.info("%s.", describe_numbers(found.counts))
         return
     fit = read_fit(snakemake.input.fit)
     problem = read_problem(snakemake, n_clusters=len(fit.centers))

@@ -82,7 +82,7 @@ def sparse_kmeans(
     adata : AnnData
         Cells (observations) × genes (variables).
     n_clusters : int, optional
-        Number of clusters K; None is the number of groups that stand apart.
+        Number of clusters K. If None, it is estimated: the number of clearly separated groups.
     layer : str, optional
         The layer to cluster; None is X.
     mask_var : str or array-like of shape (n_vars,), optional

@@ -31,9 +31,9 @@ from sparsekm.cluster.unequal_samples import (
 from sparsekm.runtime.threads import grant_threads
 from sparsekm.tuning.candidates import fit_from
 from sparsekm.tuning.conclusion import (
-    describe_counts,
     describe_features,
     describe_leading,
+    describe_numbers,
     describe_separation,
 )
 from sparsekm.tuning.feature_ranking import choose_screening, count_units
@@ -64,7 +64,8 @@ from sparsekm.tuning.separation import (
 )
 from sparsekm.tuning.signatures import Signature, find_signatures
 
-# Beyond so many clusters more than there were separated groups so far, the leader alone is tried.
+# For a K that exceeds the most separated groups found so far by more than this, the first candidate
+# of the judge (the leader) alone is tried.
 PATIENCE = 3
 # The most clusters tried, and the fewest samples for each; up to so many are tried of few samples,
 # too, since a number is found only where there are others.
@@ -85,10 +86,10 @@ class ChosenNumber(NamedTuple):
 
     @classmethod
     def of(cls, counts: pd.DataFrame) -> ChosenNumber:
-        """Read it from the table of the numbers that were tried.
+        """Read it from the table of the values of K that were tried.
 
-        The price is how many numbers were tried where one alone has so many groups, and half of
-        that where two agree.
+        p-values are multiplied by how many were tried (Bonferroni), or by half of that if at least
+        two of them have as many separated groups as the chosen one.
         """
         place, n_groups = int(counts["chosen"].argmax()), counts["n_groups"]
         n_clusters, n_numbers = int(counts["n_clusters"].iloc[place]), len(counts)
@@ -126,10 +127,11 @@ def find_clusters(
     sparsity : float, optional
         A count or bound. Only screening and start are chosen then.
     number : ChosenNumber, optional
-        How a number of clusters was chosen before, if `settings` ask for "auto". Otherwise it is
-        chosen here: the largest number of separated groups that two numbers tried reach, or that
-        one reaches with all of its clusters separated at the price of all numbers. Where none are
-        separated, the most reproducible number is shown.
+        How K was chosen before, if `settings` ask for "auto". Otherwise it is chosen here. Values
+        from 2 upwards are tried. The number of groups is the most that two values of K or more
+        reach or, if that is larger, the largest K whose clusters are all separated at p-values that
+        count all values tried. Of the values of K with so many groups, K equal to that number is
+        preferred, then the most reproducible.
     seed : int, optional
         In place of that of the settings.
     progress : callable, optional
@@ -140,7 +142,7 @@ def find_clusters(
         estimator.set_params(random_state=seed)
 
     def find(rows: np.ndarray) -> ChosenFit:
-        return _Problem(settings, estimator, data, rows, sparsity).solve(number, progress)
+        return _Search(settings, estimator, data, rows, sparsity).solve(number, progress)
 
     with grant_threads(settings.n_jobs):
         if data.about.weights is not None:
@@ -165,8 +167,13 @@ def find_clusters(
     return replace(found, trimmed=aside, left_out=np.where(aside, -1, found.left_out))
 
 
-class _Problem:
-    """Some samples that are clustered, those on which the clusters are found, and their judge."""
+class _Search:
+    """The search for the clusters of some samples: `rows`, of all.
+
+    `samples` are those of `rows` that are drawn to find the clusters, and `tuned` the same among
+    all samples. `scaled` are all samples on the scale of `rows`, without features that are constant
+    in these.
+    """
 
     def __init__(
         self,
@@ -189,7 +196,7 @@ class _Problem:
         most = MOST_SAMPLES if settings.max_samples is None else settings.max_samples
         self.samples = tuning_sample(len(rows), most, seed, self.estimator)
         tuned = rows if self.samples is None else rows[self.samples]
-        # The test counts those set aside, as large a share of them as of the others.
+        # Outliers that are set aside enter the test, too: as large a share of them is drawn.
         aside = np.setdiff1d(np.arange(n_samples), rows) if settings.trim else rows[:0]
         tested = np.union1d(tuned, aside[:: max(1, len(rows) // len(tuned))])
         part = data if len(tested) == n_samples else data.take(tested)
@@ -272,7 +279,7 @@ class _Problem:
         counted = ""
         if number.counts is not None:
             is_limit = self.n_distinct < MOST_CLUSTERS
-            counted = f"{describe_counts(number.counts, self.n_distinct if is_limit else None)}. "
+            counted = f"{describe_numbers(number.counts, self.n_distinct if is_limit else None)}. "
         conclusion = (
             f"{describe_separation(pairs, n_clusters, can_tell, where)}. {counted}"
             f"{describe_features(signatures[0], trial.fit.weights)}. On average, samples keep "

@@ -66,7 +66,7 @@ def _are_of_zeros(data: ScaledData, labels: np.ndarray, leading: Sequence[Leadin
     return bool(leading)
 
 
-def describe_counts(counts: pd.DataFrame, n_distinct: int | None = None) -> str:
+def describe_numbers(counts: pd.DataFrame, n_distinct: int | None = None) -> str:
     """Say how a number of clusters was chosen, if of samples of which so few are distinct."""
     chosen, numbers = counts[counts["chosen"]].iloc[0], counts["n_clusters"]
     tried = f"{numbers.min()} to {numbers.max()} clusters were tried"
