@@ -17,6 +17,7 @@ def main(snakemake, progress):
     from sparsekm.tuning.partitions import match_clusters
 
     output, problem, number = snakemake.output, read_problem(snakemake), read_number(snakemake)
+    # A number that an earlier rule chose is one of "auto".
     settings = problem.settings if number is None else problem.auto
     asked = {"number": number, "progress": progress.counting("folds")}
     found = find_clusters(settings, problem.whole, **asked)

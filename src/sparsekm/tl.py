@@ -45,8 +45,8 @@ VERDICT = (
 )
 TABLES = ("search_results", "separation", "cluster_counts")
 # What the names of columns of obs and var end in.
-OF_CELLS = ("", "_reproducibility", "_batch_centred")
-OF_GENES = ("_weight", "_score", "_selected", "_selection_frequency")
+OBS_SUFFIXES = ("", "_reproducibility", "_batch_centred")
+VAR_SUFFIXES = ("_weight", "_score", "_selected", "_selection_frequency")
 # What to give in place of such an adata, {}.
 INSTEAD = {
     "anndata.Raw": "{}.to_adata()",
@@ -89,9 +89,10 @@ def sparse_kmeans(
         A boolean column of ``var``, such as "highly_variable", or what it would hold: the genes to
         cluster, all by default. The others get weight, score and selection frequency 0.
     groups, batch_key, weights_key : str or array-like of shape (n_obs,), optional
-        Columns of ``obs``, or what they would hold: `groups` of cells, such as a donor's, that are
-        left out as a whole, and count once; the `batch` and the `sample_weight` of
-        `SparseKMeans.fit`. Batches need dense values: ``adata.X = adata.X.toarray()``.
+        Columns of ``obs``, or what they would hold, for the arguments groups, batch and
+        sample_weight of `SparseKMeans.fit`. Cells of one group, such as a donor's, are held out
+        together and count as one in the tests. Batches need dense values:
+        ``adata.X = adata.X.toarray()``.
     random_state : None, int, RandomState or Generator, default=0
         Controls the randomness.
     key_added : str, default="sparse_kmeans"
@@ -111,8 +112,8 @@ def sparse_kmeans(
             The cluster of every cell, categorical: "0", "1", ...; missing for those that `trim`
             sets aside.
         ``obs[key_added + "_reproducibility"]``
-            In which share of the fits to some of the cells it is in this cluster; NaN for cells
-            that were not drawn.
+            Share of the refits, each to 90 % of the cells, in which the cell keeps its cluster. Of
+            more than `max_samples` cells (2,000 by default), NaN for those that were not drawn.
         ``obs[key_added + "_batch_centred"]``
             With `batch_key`, the cluster of every cell after centring within batches; without, the
             column of an earlier call is removed.
@@ -121,7 +122,7 @@ def sparse_kmeans(
         ``var[key_added + "_selected"]``
             Whether a gene is kept.
         ``var[key_added + "_selection_frequency"]``
-            In which share of these fits the gene is kept.
+            Share of these refits that keep the gene.
         ``uns[key_added]``
             ``params`` and ``version`` of sparsekm, and what `SparseKMeans` has learnt, by the names
             of its attributes: ``conclusion`` and so on, and with `batch_key` ``batch_agreement``
@@ -165,28 +166,28 @@ def sparse_kmeans(
     _check_backing(adata, copy)
     if not isinstance(key_added, str):
         raise TypeError(f"key_added={key_added!r} should be a string.")
-    for argument, asked_of, ends in (
-        ("groups", groups, OF_CELLS),
-        ("batch_key", batch_key, OF_CELLS),
-        ("weights_key", weights_key, OF_CELLS),
-        ("mask_var", mask_var, OF_GENES),
+    for argument, column, ends in (
+        ("groups", groups, OBS_SUFFIXES),
+        ("batch_key", batch_key, OBS_SUFFIXES),
+        ("weights_key", weights_key, OBS_SUFFIXES),
+        ("mask_var", mask_var, VAR_SUFFIXES),
     ):
-        if isinstance(asked_of, str) and asked_of in [key_added + end for end in ends]:
+        if isinstance(column, str) and column in [key_added + end for end in ends]:
             raise ValueError(
-                f"{argument}={asked_of!r} would be overwritten, with key_added={key_added!r}: give "
+                f"{argument}={column!r} would be overwritten, with key_added={key_added!r}: give "
                 "another key_added."
             )
     asked: Any = "auto" if n_clusters is None else n_clusters
     estimator = SparseKMeans(asked, random_state=random_state, **parameters)
     # Before values are read, which of a backed AnnData can take long.
     clone(estimator).make_estimator()
-    of_cells = _read_column(groups, "groups", adata.obs, "obs")
+    cell_groups = _read_column(groups, "groups", adata.obs, "obs")
     batch = _read_column(batch_key, "batch_key", adata.obs, "obs")
     weights = _read_column(weights_key, "weights_key", adata.obs, "obs")
     genes = _read_mask(adata, mask_var)
     values = read_values(adata, layer, genes, estimator)
     _warn_of_counts(values, "X" if layer is None else f"layer {layer!r}")
-    estimator.fit(values, groups=of_cells, batch=batch, sample_weight=weights)
+    estimator.fit(values, groups=cell_groups, batch=batch, sample_weight=weights)
     adata = adata.copy() if copy else adata
     adata.obs[key_added] = _categories(estimator)
     adata.obs[f"{key_added}_reproducibility"] = estimator.sample_reproducibility_
@@ -194,28 +195,28 @@ def sparse_kmeans(
     adata.obs = adata.obs.drop(columns=f"{key_added}_batch_centred", errors="ignore")
     if batch is not None:
         adata.obs[f"{key_added}_batch_centred"] = _categories(estimator.batch_centred_)
-    asked_for: Any = slice(None) if genes is None else genes
-    of_genes = (
+    clustered_genes: Any = slice(None) if genes is None else genes
+    gene_columns = (
         estimator.feature_weights_,
         estimator.feature_scores_,
         estimator.get_support(),
         estimator.selection_frequency_,
     )
-    for end, column in zip(OF_GENES, of_genes, strict=True):
+    for end, column in zip(VAR_SUFFIXES, gene_columns, strict=True):
         of_all = np.zeros(adata.n_vars, column.dtype)
-        of_all[asked_for] = column
+        of_all[clustered_genes] = column
         adata.var[key_added + end] = of_all
     columns = {"groups": groups, "batch_key": batch_key, "weights_key": weights_key}
     settings = estimator.get_params() | {"layer": layer, "mask_var": mask_var} | columns
     adata.uns[key_added] = {
         "params": _storable(settings),
         "version": __version__,
-        **_describe_fit(estimator, adata.var_names[asked_for]),
+        **_describe_fit(estimator, adata.var_names[clustered_genes]),
     }
     shared = {"groupby": key_added, "reference": "rest", "method": "sparsekm", "use_raw": False}
     adata.uns[f"{key_added}_markers"] = {
         "params": shared | _storable({"layer": layer}),
-        **_rank_genes(adata, key_added, values, asked_for),
+        **_rank_genes(adata, key_added, values, clustered_genes),
     }
     return adata if copy else None
 

@@ -81,7 +81,7 @@ class ChosenNumber(NamedTuple):
     n_clusters: int  # the number that is fitted; clusters that are not separated are joined then
     n_numbers: int = 0  # how many were tried; 0 if the number was given
     price: float = 1.0  # by which p-values are multiplied for that
-    alone: bool = False  # whether the leader alone was tried
+    leader_only: bool = False  # whether the judge's first candidate alone was tried
     counts: pd.DataFrame | None = None  # a row per number that was tried
 
     @classmethod
@@ -150,18 +150,17 @@ def find_clusters(
             return find(np.flatnonzero(data.about.weights))
         if not settings.trim:
             return find(np.arange(n_samples))
-        # Outliers are set aside first by all features and then, once, by those that are kept.
+        # Samples are set aside by all features first, and then by the features that have weight.
         is_auto, smallest = settings.n_clusters == "auto", estimator.min_cluster_size
         n_clusters = most_clusters(n_samples) if is_auto else estimator.n_clusters
         n_trimmed = count_trimmed(settings.trim, n_samples, n_clusters, smallest)
-        kept = first_kept(data.matrix, n_clusters, n_trimmed, seed=estimator.random_state)
-        for _ in range(2):
-            rows, found = kept, find(kept)
-            centers, _ = found.placing
-            centers = centers if data.center is None else centers + data.center
-            kept = keep_nearest(data.matrix, centers, found.distance_weights, n_trimmed)
-            if np.array_equal(kept, rows):
-                break
+        rows = first_kept(data.matrix, n_clusters, n_trimmed, seed=estimator.random_state)
+        found = find(rows)
+        centers, _ = found.placing
+        centers = centers if data.center is None else centers + data.center
+        nearest = keep_nearest(data.matrix, centers, found.distance_weights, n_trimmed)
+        if not np.array_equal(nearest, rows):
+            rows, found = nearest, find(nearest)
     aside = np.ones(n_samples, np.int8)
     aside[rows] = 0
     return replace(found, trimmed=aside, left_out=np.where(aside, -1, found.left_out))
@@ -223,23 +222,25 @@ class _Search:
         else:
             number = number or ChosenNumber(int(self.estimator.n_clusters))
             half = max(1.0, number.n_numbers / 2)
-            trials = self.judge.choose(number.n_clusters, half, progress, alone=number.alone)
-            table = trials.tabulate(number.price)
+            trials = self.judge.choose(
+                number.n_clusters, half, progress, leader_only=number.leader_only
+            )
+            table = trials.tabulate(half)
         found = self._describe(trials, number)
         return replace(found, candidates=table, counts=number.counts)
 
     def _try_numbers(self, progress: Any) -> tuple[list[Trials], pd.DataFrame]:
         """Judge the candidates for each number of clusters, and choose one."""
         smallest = int(self.estimator.min_cluster_size)
-        most = min(most_clusters(len(self.tuned), smallest), self.n_distinct)
-        numbers = range(2, most + 1)
+        largest = min(most_clusters(len(self.tuned), smallest), self.n_distinct)
+        numbers = range(2, largest + 1)
         half = max(1.0, len(numbers) / 2)
         tried: list[Trials] = []
-        most = 1
+        most_groups = 1
         for n_clusters in numbers:
-            is_far = n_clusters > most + PATIENCE
-            tried.append(self.judge.choose(n_clusters, half, alone=is_far))
-            most = max(most, tried[-1].n_groups(half))
+            is_far = n_clusters > most_groups + PATIENCE
+            tried.append(self.judge.choose(n_clusters, half, leader_only=is_far))
+            most_groups = max(most_groups, tried[-1].n_groups(half))
             if progress is not None:
                 progress(len(tried), len(numbers))
         return tried, _choose_number(tried, half)
@@ -303,7 +304,10 @@ class _Search:
         )
 
     def _place(self, fit: Fit, group: np.ndarray) -> ChosenFit:
-        """Run Algorithm 1 on all samples that are clustered, by their weights, and place others."""
+        """Extend a fit to all samples: run Algorithm 1 again if they were drawn or have weights.
+
+        Those that were set aside, or have weight 0, get the cluster of the nearest centre.
+        """
         data, rows = self.data, self.rows
         n_samples, weights = data.X.shape[0], data.about.weights
         is_whole = len(rows) == n_samples
@@ -388,7 +392,7 @@ def _take(matrix: Any, samples: np.ndarray) -> Any:
 
 def _choose_number(tried: Sequence[Trials], half: float) -> pd.DataFrame:
     """Tabulate the numbers of clusters that were tried, and mark the one that is chosen."""
-    rows, alone = [], [1]
+    rows, fully_separated = [], [1]
     for trials in tried:
         group = trials.best.group(half * trials.factor)
         n_clusters, n_groups = len(group), trials.n_groups(half)
@@ -397,10 +401,10 @@ def _choose_number(tried: Sequence[Trials], half: float) -> pd.DataFrame:
         rows.append((n_clusters, n_groups, trials.best.reproducibility(shown), digits))
         every = pay_for(trials.best.pairs, len(tried) * trials.factor)["p_adjusted"]
         if len(every) and every.max() <= LEVEL:
-            alone.append(n_clusters)
+            fully_separated.append(n_clusters)
     table = pd.DataFrame(rows, columns=["n_clusters", "n_groups", "reproducibility", "groups"])
     n_groups = table["n_groups"].to_numpy()
-    target = max(np.sort(n_groups)[-2:][0], *alone)
+    target = max(np.sort(n_groups)[-2:][0], *fully_separated)
     able = n_groups == target
     direct = able & (table["n_clusters"].to_numpy() == target)
     again = np.where(direct if direct.any() else able, table["reproducibility"], -np.inf)

@@ -128,9 +128,9 @@ class Judge:
         return np.setdiff1d(np.arange(self.folds.data.X.shape[0]), self.folds.fitted)
 
     def choose(
-        self, n_clusters: int, price: float, progress: Any = None, *, alone: bool = False
+        self, n_clusters: int, price: float, progress: Any = None, *, leader_only: bool = False
     ) -> Trials:
-        """Judge the leader and, if not `alone`, the others if one of them could take its place.
+        """Judge the leader and, if not `leader_only`, the others if one of them could take its place.
 
         They are judged on the first repeat of the folds, and those that come close on all.
         """
@@ -150,7 +150,7 @@ class Judge:
             first = self._settle(folds, first, price * own)
         trials = Trials(first, own, [(first, own)])
         is_sure = first.n_groups(price * own) == n_clusters and first.agreement >= 1 - MARGIN
-        if not (is_sure or alone):
+        if not (is_sure or leader_only):
             trials = self._compare(folds, fits, first, price, count)
         count(total - done)
         return trials
