@@ -130,7 +130,7 @@ class Judge:
     def choose(
         self, n_clusters: int, price: float, progress: Any = None, *, leader_only: bool = False
     ) -> Trials:
-        """Judge the leader and, if not `leader_only`, the others if one of them could take its place.
+        """Judge the leader and, if asked to, the others, if one of them could take its place.
 
         They are judged on the first repeat of the folds, and those that come close on all.
         """
