@@ -16,6 +16,7 @@ from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, ch
 from sparsekm.cluster.matrices.dense_parts import take_rows
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
+from sparsekm.cluster.raw_counts import warn_of_raw_counts
 from sparsekm.cluster.reading import (
     MISSING,
     FeatureSelector,
@@ -247,6 +248,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         if batch is not None:
             check_batch(batch, X)
         values, rows = read_data(self, X), None
+        warn_of_raw_counts(values)
         blocks = check_groups(groups, values.shape[0])
         if sample_weight is not None:
             refuse_counted(self.trim, self.min_cluster_size)
