@@ -33,7 +33,7 @@ def main(snakemake, progress):
     if params.rule == "auto":
         # Copies of a sample would add to correlations.
         once = replace(path, labels=path.labels[:, problem.each_once])
-        limit = feature_limit(problem.tuning.X[problem.each_once], once)
+        limit = feature_limit(problem.tuning.X[problem.each_once], once, gap)
     chosen = select_sparsity(gap, params.rule, limit)
     # Of two stages, the first may have found the better fit.
     paths = [path, *(read_path(file)[0] for file in files.first)]

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import warnings
 
 import matplotlib as mpl
 import numpy as np
@@ -304,12 +305,19 @@ def test_a_backed_file_that_is_closed_is_one_clear_error(tmp_path):
     assert not backed.file.is_open
 
 
-def test_raw_counts_are_clustered_with_a_warning():
-    adata, _ = draw()
-    adata.layers["counts"] = sparse.csr_matrix(np.rint(10 * adata.X))
-    with pytest.warns(UserWarning, match=r"layer 'counts': all values are whole .*normalize_total"):
-        cluster(adata, layer="counts")
-    assert KEY in adata.obs
+def test_raw_counts_and_scaled_values_are_clustered_with_one_warning_each():
+    rng = np.random.default_rng(0)
+    depths, means = np.exp(rng.normal(0, 0.3, (90, 1))), np.exp(rng.normal(0, 1.5, 240))
+    counts = rng.poisson(depths * means).astype(np.float32)
+    logs = np.log1p(counts / counts.sum(axis=1, keepdims=True) * 1e3)
+    scaled = (logs - logs.mean(axis=0)) / np.maximum(logs.std(axis=0), 1e-9)
+    adata = AnnData(logs, layers={"counts": sparse.csr_matrix(counts), "scaled": scaled})
+    for layer, cure in (("counts", r"raw counts.*normalize_total.*layer="), ("scaled", "layer=")):
+        with pytest.warns(UserWarning, match=cure) as caught:
+            cluster(adata, layer=layer)
+        assert len(caught) == 1
+    with warnings.catch_warnings(action="error"):
+        cluster(adata)
 
 
 def test_the_modules_show_their_public_names_only_and_import_neither_anndata_nor_matplotlib():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from sparsekm import __version__
@@ -23,8 +23,6 @@ from sparsekm.cluster.matrices.containers import (
 )
 from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
 from sparsekm.cluster.reading import read_data
-from sparsekm.io.readers.raw_matrix import CELLS_AT_ONCE
-from sparsekm.pipeline.scales import describe_counts
 from sparsekm.tuning.sparse_kmeans import SparseKMeans
 
 if TYPE_CHECKING:
@@ -32,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["predict_clusters", "sparse_kmeans"]
 
+# Scaled values of some of the cells have nearly equal variances, and means of nearly 0 deviations.
+SAME_VARIANCE, SAME_MEAN = 2.0, 0.1
 # What is written of a fit as it is, and the tables, whose rows are named.
 VERDICT = (
     "conclusion",
@@ -73,8 +73,8 @@ def sparse_kmeans(
     """Cluster the cells of an AnnData, and keep the few genes that make the clusters.
 
     Give normalised, logarithmic values and do not scale them (no ``scanpy.pp.scale``):
-    `SparseKMeans` looks first at the genes that vary more than others of the same mean. What looks
-    like raw counts is clustered with a warning. Sparse values stay sparse, and a backed AnnData
+    `SparseKMeans` looks first at the genes that vary more than others of the same mean. Raw counts
+    and scaled values are clustered with a warning. Sparse values stay sparse, and a backed AnnData
     stays backed.
 
     Parameters
@@ -186,7 +186,7 @@ def sparse_kmeans(
     weights = _read_column(weights_key, "weights_key", adata.obs, "obs")
     genes = _read_mask(adata, mask_var)
     values = read_values(adata, layer, genes, estimator)
-    _warn_of_counts(values, "X" if layer is None else f"layer {layer!r}")
+    _warn_of_scaled(values, "X" if layer is None else f"layer {layer!r}")
     estimator.fit(values, groups=cell_groups, batch=batch, sample_weight=weights)
     adata = adata.copy() if copy else adata
     adata.obs[key_added] = _categories(estimator)
@@ -407,17 +407,17 @@ def _rank_genes(adata: AnnData, key: str, values, genes) -> dict[str, np.recarra
     return {name: pd.DataFrame(of).to_records(index=False) for name, of in columns.items()}
 
 
-def _warn_of_counts(values: Any, name: str) -> None:
-    """Warn if what is to be clustered looks like raw counts."""
-    # In the order of memory, without a copy.
-    stored = values.data if issparse(values) else np.ravel(values, order="K")
-    starts = range(0, len(stored), CELLS_AT_ONCE)
-    parts = (stored[start : start + CELLS_AT_ONCE] for start in starts)
-    remark = describe_counts(parts, is_sparse=issparse(values))
-    if remark:
+def _warn_of_scaled(values: np.ndarray | csr_array, name: str) -> None:
+    """Warn if genes were scaled to one variance, in these cells or in more of them."""
+    means, variances = feature_means(values), feature_variances(values)
+    low, high = np.quantile(variances, [0.05, 0.95])
+    far = np.quantile(np.abs(means), 0.95)
+    if values.min() < 0 and high <= SAME_VARIANCE * low and far <= SAME_MEAN * np.sqrt(low):
         warnings.warn(
-            f"{name}: {remark} Normalise first, for example with scanpy.pp.normalize_total "
-            "and scanpy.pp.log1p, or name a normalised layer.",
+            f"{name}: the genes are scaled to mean 0 and one variance, so the genes that vary "
+            "more than others of the same mean cannot be found. Give values that are normalised "
+            "and log-transformed, but not scaled, if a layer or adata.raw holds them: layer=, or "
+            "adata.raw.to_adata().",
             UserWarning,
             stacklevel=3,
         )

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from sparsekm import GapSearch, L0KMeans, L1KMeans
+from sparsekm import GapSearch, L0KMeans, L1KMeans, classification_error_rate
 from sparsekm.simulation import gaussian_clusters
 from sparsekm.tuning.gap import (
     FeatureLimit,
@@ -145,6 +145,22 @@ def test_at_most_a_quarter_is_kept_of_correlated_features_alone(Estimator):
     assert few.limit_.most == 30
     assert 1 <= few.get_support().sum() <= 30
     assert "correlate" in few.conclusion_
+
+
+@pytest.mark.parametrize(("n_clusters", "n_relevant", "n_features"), [(5, 20, 50), (3, 5, 5)])
+def test_many_relevant_features_that_mark_plain_clusters_are_all_kept(
+    n_clusters, n_relevant, n_features
+):
+    rng = np.random.default_rng(0)
+    truth = np.arange(100) % n_clusters
+    X = rng.standard_normal((100, n_features))
+    X[:, :n_relevant] += 5 * (truth[:, None] == np.arange(n_relevant) % n_clusters)
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    estimator = L0KMeans(n_clusters, n_init=3)
+    found = GapSearch(estimator, n_references=3, rule="auto", random_state=0).fit(X)
+    assert found.get_support()[:n_relevant].all()
+    assert classification_error_rate(truth, found.labels_) == 0
+    assert found.limit_.most == n_features
 
 
 def drawn(correlation, seed=0):

@@ -9,13 +9,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.dense_parts import as_dense, variance_beyond_trend
+from sparsekm.cluster.raw_counts import are_raw_counts
 from sparsekm.io.readers.messages import MatrixError, say
 from sparsekm.io.readers.raw_matrix import Block, RawMatrix
 
 _CELLS_AT_ONCE = 2**18
-# Larger values suggest counts: genotypes, scores and small ranks are whole numbers too. Of a sparse
-# matrix smaller ones do: scores and ranks are seldom stored as one.
-_LARGEST_SCORE, _LARGEST_GENOTYPE = 30, 2
 _LARGEST_LOG = 100
 _LOOKED_AT = 2000
 _FEWEST = 6
@@ -179,19 +177,13 @@ def _largest_count(parts: Iterable[np.ndarray]) -> float:
     return largest
 
 
-def describe_counts(parts: Iterable[np.ndarray], *, is_sparse: bool) -> str | None:
-    """Say that values, in parts, look like raw counts: whole numbers >= 0 and not all small."""
-    limit = _LARGEST_GENOTYPE if is_sparse else _LARGEST_SCORE
-    return say("raw_counts", limit=limit) if _largest_count(parts) > limit else None
-
-
 def remark_on_scale(raw: RawMatrix, normalise: str) -> list[str]:
     """Return remarks on the scale of the values, with the option that suits it."""
     if normalise == "counts":
         # Values on a log scale are in every block.
         return [] if _largest_count(islice(_values(raw), 1)) >= 0 else [say("no_counts")]
-    if remark := describe_counts(_values(raw), is_sparse=raw.is_sparse):
-        return [remark + say("cure_of_counts")]
+    if are_raw_counts(block for _, block in file_values(raw).blocks()):
+        return [say("raw_counts")]
     _, block = next(raw.blocks())
     values = as_dense(block)[:_LOOKED_AT, :_LOOKED_AT].astype(np.float64)
     values = np.ma.masked_invalid(values + raw.offset[:_LOOKED_AT])

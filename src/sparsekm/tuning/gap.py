@@ -102,7 +102,7 @@ class FeatureLimit:
     correlated data tends to rise up to all features. Then at most a quarter of them may be kept.
     """
 
-    correlation: NoiseCorrelation  # of the features that the densest fit below the limit drops
+    correlation: NoiseCorrelation  # of the features that the fit of the largest gap drops
     n_features: int  # all features
 
     @property
@@ -131,12 +131,14 @@ def share_of(n_features: int) -> int:
     return max(1, int(LARGEST_SHARE * n_features))
 
 
-def feature_limit(X: np.ndarray, path: SparsityPath) -> FeatureLimit:
-    """Test whether the features that the fits of a path, on the data `X`, drop are correlated."""
-    kept = path.n_selected
-    # Where every fit keeps more, the sparsest.
-    densest = int(np.where(kept <= share_of(X.shape[1]), kept, -kept).argmax())
-    correlation = noise_correlation(X, path.labels[densest], path.weights[densest])
+def feature_limit(X: np.ndarray, path: SparsityPath, gap_table: pd.DataFrame) -> FeatureLimit:
+    """Test whether the features that a path's fit of the largest gap, on `X`, drops correlate.
+
+    A sparser fit would drop features that make the clusters. If it splits these elsewhere, what it
+    drops correlates within them.
+    """
+    peak = np.argsort(path.sparsities, kind="stable")[int(gap_table["gap"].argmax())]
+    correlation = noise_correlation(X, path.labels[peak], path.weights[peak])
     return FeatureLimit(correlation, X.shape[1])
 
 

@@ -225,7 +225,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         once = slice(None) if rows is None else np.unique(rows, return_index=True)[1]
         of_each = replace(path, labels=path.labels[:, once])
         if self.rule == "auto":
-            self.limit_ = feature_limit(values[once], of_each)
+            self.limit_ = feature_limit(values[once], of_each, table)
         chosen = select_sparsity(table, self.rule, self.limit_)
         if self.limit_ is not None:
             self.conclusion_ = self.limit_.sentence(table, chosen)

@@ -17,6 +17,7 @@ from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, ch
 from sparsekm.cluster.matrices.dense_parts import take_rows
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.raw_counts import warn_of_raw_counts
 from sparsekm.cluster.reading import (
     MISSING,
     FeatureSelector,
@@ -239,6 +240,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         if batch is not None:
             check_batch(batch, X)
         values = read_data(self, X)
+        warn_of_raw_counts(values)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, values.shape[0])
         features = VaryingFeatures.of_values(values)

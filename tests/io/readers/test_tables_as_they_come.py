@@ -5,9 +5,7 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
-from anndata import AnnData
 from reading import GENES, KINDS, assert_read, last_sentence, readings, refusal
-from scipy.sparse import csr_array
 
 from sparsekm.io.readers.axes import is_doubtful
 from sparsekm.io.readers.messages import MatrixError
@@ -210,8 +208,10 @@ def test_labels_may_have_gaps_of_any_spelling(save, table, missing):
 
 class TestRawCounts:
     def test_they_are_named_and_divided_by_the_library_where_asked(self, save, seed):
-        values = np.random.default_rng(seed).poisson([1, 5, 50, 400], size=(6, 4))
-        raw = read_matrix(save(pd.DataFrame(values, columns=GENES)))
+        rng = np.random.default_rng(seed)
+        means = np.exp(rng.normal(1, 1.5, 240)) * np.exp(rng.normal(0, 0.3, (12, 1)))
+        values = 1 + rng.poisson(means)
+        raw = read_matrix(save(pd.DataFrame(values, columns=[f"g{j}" for j in range(240)])))
         [remark] = remark_on_scale(raw, "zscore")
         assert "look like raw counts" in remark
         assert last_sentence(remark).startswith("Set normalise: counts")
@@ -227,15 +227,6 @@ class TestRawCounts:
         [remark] = remark_on_scale(read_matrix(save(np.log1p(table.abs()))), "counts")
         assert remark.startswith("normalise: counts takes logarithms of values that are not all")
         assert "set normalise: zscore" in remark
-
-    @pytest.mark.parametrize(("kind", "is_named"), [(csr_array, True), (np.asarray, False)])
-    def test_small_counts_are_named_if_they_came_sparse(self, tmp_path, kind, is_named):
-        values = np.random.default_rng(0).poisson(0.1, size=(30, 40)).astype(np.float32)
-        for largest, expected in ((2, False), (3, is_named)):
-            values[3, 4] = largest
-            AnnData(kind(values)).write_h5ad(tmp_path / "counts.h5ad")
-            remarks = remark_on_scale(read_matrix(tmp_path / "counts.h5ad"), "zscore")
-            assert ["look like raw counts" in remark for remark in remarks] == [True] * expected
 
     def test_what_is_measured_and_small_whole_numbers_make_no_remark(self, save, table):
         assert remark_on_scale(read_matrix(save(table)), "zscore") == []
