@@ -278,15 +278,14 @@ def _replace(columns, support, factors, held, packed):
     for q in range(held.shape[0]):
         enters[held[q]] = False
     at = 0
-    for j in range(enters.shape[0]):
-        if enters[j]:
-            while stays[at]:
-                at += 1
-            column = columns[j]
-            for i in range(column.shape[0]):
-                packed[i, at] = column[i] * factors[0]
-            held[at] = j
+    for j in _places_of(enters):
+        while stays[at]:
             at += 1
+        column = columns[j]
+        for i in range(column.shape[0]):
+            packed[i, at] = column[i] * factors[0]
+        held[at] = j
+        at += 1
     return packed
 
 
