@@ -88,35 +88,18 @@ def cross(mother, father, n_clusters, draws, child):
 
 
 @compiled
-def restart(rows, labels, n_clusters, weight_step, min_size, draws):
-    """Label anew by the features that tell two clusters apart: a climb rarely leaves its own.
-
-    `draws` (2 * n_clusters,) choose the two clusters and the seeds. Returns the packed features,
-    for k-means to go on.
-    """
+def pack_apart(rows, labels, n_clusters, weight_step, min_size, a, b):
+    """Pack the features that tell clusters `a` and `b` apart: a climb rarely leaves its own."""
     p = rows.shape[1]
     support = np.empty(p, np.int64)
     values = np.empty(p)
     sums, sizes = sum_clusters(rows, labels, n_clusters, min_size)
-    a, b = two_smallest(draws, n_clusters)
     apart = np.empty(p)
     for j in range(p):
         difference = sums[a, j] / sizes[a] - sums[b, j] / sizes[b]
         apart[j] = difference * difference
     size = weight_step.weigh_into(apart, support, values)
     return pack(rows, support[:size], roots(values, size))
-
-
-@compiled
-def two_smallest(draws, n):
-    """Return the places of the smallest and second smallest of the first `n` numbers."""
-    a = b = 0
-    for k in range(1, n):
-        if draws[k] < draws[a]:
-            a, b = k, a
-        elif b == a or draws[k] < draws[b]:
-            b = k
-    return a, b
 
 
 class Pool:
@@ -307,7 +290,10 @@ class Search:
         k, min_size = self.n_clusters, self.partition.min_size
 
         def work(rows, _, weight_step, started, b) -> None:
-            packed = restart(rows, started, k, weight_step, min_size, draws[b])
+            # The draws choose the two clusters and the seeds.
+            order = np.argsort(draws[b, :k])
+            two = order[0], order[min(1, k - 1)]
+            packed = pack_apart(rows, started, k, weight_step, min_size, *two)
             nearest_seeds(packed, k, draws[b, k:], started)
             exchange_until_stable(packed, started, k, min_size, FEW_SWEEPS, 0.0)
 

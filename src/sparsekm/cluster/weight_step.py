@@ -38,7 +38,7 @@ def _find_ranked(values, rank):
     """
     first, last = 0, values.shape[0] - 1
     while first < last:
-        pivot = _middle(values[first], values[(first + last) >> 1], values[last])
+        pivot = values[(first + last) >> 1]
         low, high = first, last
         while low <= high:
             while values[low] < pivot:
@@ -56,16 +56,6 @@ def _find_ranked(values, rank):
         else:
             break
     return values[rank]
-
-
-@compiled
-def _middle(a, b, c):
-    """Return the second largest of three numbers."""
-    if a > b:
-        a, b = b, a
-    if b > c:
-        b = c
-    return max(a, b)
 
 
 class WeightStep:

@@ -24,6 +24,7 @@ from inspect import getfile
 from pathlib import Path
 from threading import Timer
 from time import monotonic
+from typing import Any
 
 from numba import njit
 from numba.core import config, event
@@ -115,51 +116,42 @@ def _lock(file: int | None, kind: int, byte: int) -> None:
             fcntl.lockf(file, kind, 1, byte)
 
 
-# So many seconds are spent compiling without a word.
-_PATIENCE = 2.0
+class _Compiling(event.Listener):
+    """Collects no garbage while it lasts, and says so if it takes more than two seconds in all.
 
-
-class _Notice(event.Listener):
-    """Says what is happening, once in a process, if compiling takes long in all."""
+    The collector would look at all that a compilation holds, many times.
+    """
 
     def __init__(self) -> None:
-        self._depth, self._patience, self._told = 0, _PATIENCE, False
+        # Kernels are compiled within those that call them.
+        self._depth, self._silent_for = 0, 2.0
 
     def on_start(self, event) -> None:
-        # Kernels are compiled within those that call them.
         self._depth += 1
-        if self._depth == 1 and not self._told:
-            self._since, self._timer = monotonic(), Timer(self._patience, self._tell)
+        if self._depth == 1:
+            self._collects, self._since = gc.isenabled(), monotonic()
+            gc.disable()
+            self._timer = Timer(self._silent_for, self._tell)
             self._timer.start()
 
     def on_end(self, event) -> None:
         self._depth -= 1
-        if self._depth == 0 and not self._told:
+        if self._depth == 0:
             self._timer.cancel()
             # A process that forks afterwards should have one thread.
             self._timer.join()
-            self._patience = max(0.0, self._patience - monotonic() + self._since)
+            self._silent_for = max(0.0, self._silent_for - monotonic() + self._since)
+            if self._collects:
+                gc.enable()
 
     def _tell(self) -> None:
-        self._told = True
+        self._silent_for = 1e9
         sys.stderr.write(
             "sparsekm: compiling for this machine. This happens once and takes half a minute.\n"
         )
 
 
-_notice = _Notice()
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Collect no garbage: the collector would look at all that a compilation holds, many times."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
+_compiling = _Compiling()
 
 
 def _compile_alone(kept: _KernelCache | None, compile_signature: Callable, sig):
@@ -167,8 +159,7 @@ def _compile_alone(kept: _KernelCache | None, compile_signature: Callable, sig):
     with (
         global_compiler_lock,
         kept.alone(sig) if kept else nullcontext(),
-        _no_garbage_collection(),
-        event.install_listener("numba:compile", _notice),
+        event.install_listener("numba:compile", _compiling),
     ):
         return compile_signature(sig)
 
@@ -190,5 +181,5 @@ compiled = _compiler()
 
 # For sums that only steer a search: terms may be added in the order that the processor likes best,
 # several times faster. What is reported (scores, objectives, centres) is never summed like this.
-LOOSELY = {"fastmath": {"reassoc", "contract", "nsz"}}
+LOOSELY: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz"}}
 compiled_loosely = _compiler(**LOOSELY)

@@ -453,11 +453,10 @@ def sum_clusters(rows, labels, n_clusters, min_size):
     sizes = np.zeros(n_clusters, np.int64)
     for i in range(labels.shape[0]):
         sizes[labels[i]] += 1
-    smallest = sizes[0]
     for k in range(n_clusters):
-        smallest = min(smallest, sizes[k])
-    if smallest < max(min_size, 1):
-        repair_sizes(rows, labels, new_points(rows, n_clusters), sizes, min_size)
+        if sizes[k] < max(min_size, 1):
+            repair_sizes(rows, labels, new_points(rows, n_clusters), sizes, min_size)
+            break
     sums = np.zeros((n_clusters, rows.shape[1]))
     for i in range(rows.shape[0]):
         add_row(rows, i, sums, np.int64(labels[i]), 1.0)

@@ -32,7 +32,7 @@ class SparseRows(NamedTuple):
 Rows = np.ndarray | SparseRows
 
 
-def _either(of_array: Callable, **options) -> Callable[[Callable], Any]:
+def _either(of_array: Callable, options: Any = ()) -> Callable[[Callable], Any]:
     """Return a decorator: `of_array` is called with arrays, what it decorates with SparseRows.
 
     Kernels are compiled with `of_array` by the `options`.
@@ -88,7 +88,7 @@ def _product(rows, i, point):
     return point[-2] * _inner(rows.data[start:stop], rows.indices[start:stop], point)
 
 
-@_either(_square_distance, **LOOSELY)
+@_either(_square_distance, LOOSELY)
 def distance(rows, i, points, k):
     """Squared distance of a sample to a point."""
     norms = rows.squares[i] + points[k, -1]
@@ -203,7 +203,7 @@ def _measure_array(rows, first, last, centers, distances, unknown):
             distances[i - first, k] = distance(rows, i, centers, k)
 
 
-@_either(_measure_array, **LOOSELY)
+@_either(_measure_array, LOOSELY)
 def measure_block(rows, first, last, centers, out, unknown):
     """Write the distances of the samples first to last to the centres that are `unknown`."""
     for i in range(first, last):
@@ -223,7 +223,7 @@ def _swap_terms(rows, labels, point, centers, a, here, alongs, squares):
             alongs[j], squares[j] = 2.0 * along, square
 
 
-@_either(_swap_terms, **LOOSELY)
+@_either(_swap_terms, LOOSELY)
 def swap_terms(rows, labels, point, centers, a, here, alongs, squares):
     """Write, for each sample of another cluster b than a, what a swap with a point of a needs.
 
@@ -278,15 +278,14 @@ def _replace(columns, support, factors, held, packed):
     for q in range(held.shape[0]):
         enters[held[q]] = False
     at = 0
-    for j in range(enters.shape[0]):
-        if enters[j]:
-            while stays[at]:
-                at += 1
-            column = columns[j]
-            for i in range(column.shape[0]):
-                packed[i, at] = column[i] * factors[0]
-            held[at] = j
+    for j in _places_of(enters):
+        while stays[at]:
             at += 1
+        column = columns[j]
+        for i in range(column.shape[0]):
+            packed[i, at] = column[i] * factors[0]
+        held[at] = j
+        at += 1
     return packed
 
 
