@@ -126,6 +126,7 @@ def test_every_penalty_steers_the_compiled_searches(step, all_partitions, score_
     rows[8] = -rows[:8].sum(axis=0)
     of_all = [score_by_pairs(rows, labels) for labels in all_partitions(9, 3)]
     search = Search(CentredMatrix(rows), KMeansPartition(3), [step], 3, np.random.default_rng(0))
+    search.begin()
     search.evolve(10, lambda done: None)
     largest = max(step.weigh(scores) @ scores for scores in of_all)
     assert search.best_objectives == pytest.approx([largest], rel=1e-9)

@@ -63,7 +63,8 @@ def test_a_wild_sample_is_a_cluster_of_no_start(seed, monkeypatch):
     X = np.random.default_rng(seed).standard_normal((60, 100))
     X[0] *= 12
     SparseKMeans(2, random_state=0).fit(X)
-    assert len(starts) > 5
+    # Components at two numbers of features, and marginals at three.
+    assert len(starts) >= 5
     assert min(np.bincount(labels).min() for labels in starts) >= 5
     X[::2, :12] += 3
     assert score(X[1:], np.arange(1, 60) % 2) == 1
