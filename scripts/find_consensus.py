@@ -30,6 +30,7 @@ def main(snakemake, progress):
         "search": found.fit.search,
         "screening": found.screening,
         "has_clusters": found.has_clusters,
+        "could_tell": found.could_tell,
         "signature_agreement": signature.agreement,
         "conclusion": found.sentence(problem.whole.features),
         **numbers,
