@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.cluster.kmeans import many_samples
 from sparsekm.cluster.kmeans.few_samples import (
     centre,
     exchange_sweep,
@@ -197,7 +198,19 @@ def test_many_samples_that_are_not_measured_again_would_not_have_moved(kind, mon
     np.testing.assert_array_equal(KMeans(9, random_state=0).fit(X).labels_, found.labels_)
 
 
-@pytest.mark.parametrize("min_size", [1, 5])
+def test_batches_end_where_they_gain_nothing_but_rounding(monkeypatch):
+    values = 1.0 + 1e-15 * np.arange(1000)
+    monkeypatch.setattr(many_samples, "_between", lambda *given: next(rising))
+    rising = iter(values)
+    X = (np.random.default_rng(0).random((300, 4)) < 0.5).astype(float)
+    matrix = as_matrix(X)
+    _, sweeps = many_samples.exchange_in_batches(
+        matrix, np.ones(4), np.arange(300, dtype=np.int32) % 5, 5, max_sweeps=300
+    )
+    assert sweeps < 10
+
+
+@pytest.mark.parametrize("min_size", [1, 3])
 def test_sweeps_over_few_distinct_values_end(min_size):
     # Samples with equal values go back and forth, and rounding gains from it.
     for seed in range(10):

@@ -62,21 +62,6 @@ def draw_words(rng):
         (lambda rng: draw_counts(rng) + 0.5, False),
         (lambda rng: draw_counts(rng) - 1, False),
     ],
-    ids=[
-        "RNA",
-        "few samples",
-        "species",
-        "words",
-        "one depth",
-        "a panel",
-        "answers",
-        "0 to 100",
-        "ratings",
-        "yes or no",
-        "images",
-        "fractions",
-        "negative",
-    ],
 )
 def test_counts_are_told_from_other_whole_numbers_however_they_are_stored(draw, expected, seed):
     X = np.asarray(draw(np.random.default_rng(seed)), np.float32)

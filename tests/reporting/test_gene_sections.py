@@ -103,7 +103,12 @@ def test_terms_found_are_shown_to_a_number_and_those_not_found_are_told(brain):
     text = " ".join(view["sentences"])
     assert "19 terms were tested in each group against the 8 genes analysed" in text
     assert "Among the 4 genes kept, 16 terms are over-represented (q ≤ 0.05), of which 12" in text
+    # One term of five of the eight genes: p is 1 / 14 at least.
+    assert "The 4 genes dropped are too few to tell: no term could reach q ≤ 0.05." in text
+    many = brain.enrichment.assign(n_analysed=80)
+    text = " ".join(view_enrichment(dataclasses.replace(brain, enrichment=many))["sentences"])
     assert "Among the 4 genes dropped, no term is over-represented (smallest q = 0.9)" in text
+    text = " ".join(view["sentences"])
     assert "No genes are kept by ℓ₁ alone." in text
     assert "find as many: 5 of these 16 terms have 0.05 or less." in text
     table = brain.enrichment.assign(q_value=0.9)

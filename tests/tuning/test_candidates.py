@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from sparsekm import SparseKMeans
-from sparsekm.tuning.candidates import Samples
+from sparsekm.tuning.candidates import Samples, kept_features
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
 THREE = np.arange(90) % 3
@@ -75,3 +75,10 @@ def test_groups_of_three_samples_are_possible():
     X = np.random.default_rng(0).standard_normal((60, 60))
     X[:, :15] += 4 * (truth[:, None] == np.arange(15) % 3)
     assert score(X, truth) == 1
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "n_features", "n_kept"), [(2, 999, 50), (3, 999, 50), (5, 999, 100), (5, 41, 21)]
+)
+def test_fits_keep_25_features_a_cluster_but_the_first(n_clusters, n_features, n_kept):
+    assert kept_features(n_clusters, n_features) == n_kept

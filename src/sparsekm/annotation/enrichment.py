@@ -124,6 +124,17 @@ def find_enriched(
     return pd.concat(parts, ignore_index=True)
 
 
+def least_q(tests: pd.DataFrame) -> float:
+    """Return the smallest q that the terms of a group could have reached, by their sizes alone.
+
+    They would share as many genes with the group as either has.
+    """
+    size = tests["n_group"]
+    most = np.minimum(tests["n_term"], size)
+    p_value = hypergeom.sf(most - 1, tests["n_analysed"], tests["n_term"], size)
+    return float(false_discovery_control(np.clip(p_value, 0, 1)).min())
+
+
 def _choose(groups: Mapping[str, np.ndarray], matched: MatchedFeatures) -> dict[str, np.ndarray]:
     """Tell for each group which genes that have any term are in it."""
     annotated = matched.positions >= 0

@@ -89,7 +89,7 @@ def refine_until_fixed_point(
         agree = np.array_equal(labels, fit.labels)
         if not agree:
             following = weigh_partition(X, partition, weight_step, labels, fit.n_iter)
-            agree = following.objective <= fit.objective
+            agree = following.objective <= fit.objective * (1.0 + RELATIVE_GAIN)
         if agree:
             return fit if turn else replace(fit, converged=True)
         small = following.objective <= fit.objective * (1.0 + gain)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sparsekm.cluster.kmeans.few_samples import FEW_SWEEPS, exchange_until_stable
+from sparsekm.cluster.kmeans.few_samples import FEW_SWEEPS, ROUNDING, exchange_until_stable
 from sparsekm.cluster.kmeans.many_samples import (
     exchange_in_batches,
     fill_clusters,
@@ -166,7 +166,8 @@ class KMeansPartition:
             rounds += taken
             # With tol=0 a refinement that moved something is tried again from where it ended.
             ended = self.tol > 0 and taken < rest.max_iter
-            converged = ended or np.array_equal(refined, labels)
+            before, gained = (float(np.sum(self.scores(X, one))) for one in (labels, refined))
+            converged = ended or gained <= before * (1.0 + ROUNDING)
             labels = refined
         return labels, rounds, converged
 

@@ -212,6 +212,7 @@ _OF_FIT = {
     "objective": None,
     "screening": "",
     "has_clusters": None,
+    "could_tell": True,
     "conclusion": "",
     "signature_agreement": None,
 }

@@ -99,7 +99,9 @@ def _comparison_facts(result: DatasetResult) -> dict[str, Any]:
     """List the methods that disagree, and the columns and batches that are nearly the clusters."""
     found = agreements(result).items()
     table = associate(result.primary.labels, result.annotations)
-    alike = table[(table["effect_name"] == CATEGORY_EFFECT) & (table["effect"] >= COINCIDE)]
+    is_alike = (table["effect_name"] == CATEGORY_EFFECT) & (table["effect"] >= COINCIDE)
+    # Of few samples the effect is large by chance.
+    alike = table[is_alike & (table["q"] <= LEVEL)]
     associated, centred = "", 1.0
     if result.batches is not None:
         (counts, _), centred = result.batches

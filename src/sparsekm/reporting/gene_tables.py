@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from sparsekm.annotation.enrichment import GROUPS
+from sparsekm.annotation.enrichment import GROUPS, least_q
 from sparsekm.annotation.gene_table import DROPPED, KEPT, VERDICTS
 from sparsekm.figures import style
 from sparsekm.reporting.page import caption, caption_figure, make_table, name_some, write_text
@@ -189,6 +189,8 @@ def view_enrichment(result: DatasetResult) -> dict[str, Any] | None:
     groups = table.groupby("group", sort=False).agg(
         size=("n_group", "first"), smallest=("q_value", "min")
     )
+    # In the order of the groups, as in `groups`.
+    groups["least"] = [least_q(tests) for _, tests in table.groupby("group", sort=False)]
     groups["n_found"] = found["group"].value_counts().reindex(groups.index, fill_value=0)
     text = write_text(
         "enrichment_text.html",

@@ -296,6 +296,7 @@ class _Search:
             **self._name_signatures(signatures),
             screening=folds.screening,
             has_clusters=any_separated(pairs),
+            could_tell=can_tell,
             conclusion=conclusion,
             reproducibility=everyone,
             selection_frequency=self.features.put_back(frequency),

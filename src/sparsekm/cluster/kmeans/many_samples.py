@@ -16,6 +16,7 @@ import warnings
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from sparsekm.cluster.kmeans.few_samples import ROUNDING
 from sparsekm.cluster.matrices.matrix import (
     cluster_sizes,
     matrix_sums,
@@ -238,7 +239,8 @@ def exchange_in_batches(
                 move_between_sums(columns, moved[here], filled[here], changed, n_threads)
             moved, counts = filled, cluster_sizes(filled, n_clusters)
         gained = _between(values, changed, counts)
-        little = gained <= objective * (1.0 + tol)
+        # Moves among copies gain nothing but rounding, back and forth.
+        little = gained <= objective * (1.0 + max(tol, ROUNDING))
         plain = not further
         if gained > objective:
             previous = centers
