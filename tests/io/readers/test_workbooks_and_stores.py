@@ -29,7 +29,7 @@ class TestWorkbooks:
         file = tmp_path / "m.xlsx"
         formulas = table.astype(object)
         formulas.iloc[1, 2] = "=B2+C2"
-        formulas.to_excel(file)
+        formulas.to_excel(file, engine="openpyxl")
         told = refusal(file)
         assert "the formula in cell D3 of the sheet 'Sheet1' has no stored value. Open the" in told
 
