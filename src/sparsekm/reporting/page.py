@@ -22,8 +22,9 @@ WORDS = json.loads((TEMPLATES / "words.json").read_text("utf-8"))
 """Captions, and what the values of settings mean, where braces hold keys of the literature."""
 
 
-# Characters that turn the direction of text, and could make one name look like another.
-_DIRECTIONS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
+# Characters that turn the direction of text, and could make one name look like another; in the
+# tables of scripts they are escaped.
+_DIRECTIONS = re.compile(r"[\u202a-\u202e\u2066-\u2069]|(?<!\\)\\u(?:202[a-e]|206[6-9])")
 
 
 @cache
@@ -46,7 +47,7 @@ def _environment(autoescape: bool) -> Environment:
 def render_page(content: Mapping[str, Any], template: str = "report.html") -> str:
     """Fill in a template of HTML, a file in ``templates``; what comes from data is escaped."""
     text = _environment(autoescape=True).get_template(template).render(content)
-    return text.translate(_DIRECTIONS)
+    return _DIRECTIONS.sub("\ufffd", text)
 
 
 def write_text(template: str, **content: Any) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
 import zipfile
-from contextlib import closing
 from datetime import date, time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -119,8 +119,7 @@ def _read_workbook(file: Path, settings: Settings) -> RawMatrix:
             raise refusal("no_sheet", sheet=sheet, names=names)
         tables = [sheet] if sheet else [*filter(is_table, names)] or names[:1]
         page = book.parse(tables[0], **options).apply(_numbers_of_dates).map(str)
-        if page.eq("").any(axis=None):
-            _refuse_uncomputed(file, tables[0], page)
+        _refuse_uncomputed(file, book.book[tables[0]]._worksheet_path, tables[0])
     text = page.replace({r"[\r\n]+": " ", r" 00:00:00$": ""}, regex=True)
     if sheet is not None or len(names) == 1:
         return read_text(file, settings, text.to_csv(header=False, index=False))
@@ -137,15 +136,18 @@ def _read_workbook(file: Path, settings: Settings) -> RawMatrix:
     return raw
 
 
-def _refuse_uncomputed(file: Path, sheet: str, page: pd.DataFrame) -> None:
-    """Refuse a formula whose value no program has stored: it would be read as a missing value."""
-    from openpyxl import load_workbook
+# openpyxl reads it as 0 or as an empty cell.
+_UNCOMPUTED = re.compile(
+    rb'<c r="(\w+)"[^>]*>\s*<f(?:[^>]*/>|[^>]*>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>'
+)
 
-    with closing(load_workbook(file, read_only=True)) as book:
-        for row, cells in enumerate(book[sheet].iter_rows(max_row=len(page))):
-            for column, cell in enumerate(cells[: page.shape[1]]):
-                if cell.data_type == "f" and page.iat[row, column] == "":
-                    raise refusal("formula", cell=cell.coordinate, sheet=sheet)
+
+def _refuse_uncomputed(file: Path, part: str, sheet: str) -> None:
+    """Refuse a formula whose value no program has stored; `part` is the sheet in the archive."""
+    with zipfile.ZipFile(file) as archive:
+        found = _UNCOMPUTED.search(archive.read(part))
+    if found:
+        raise refusal("formula", cell=found[1].decode(), sheet=sheet)
 
 
 def _is_number(value: object) -> bool:
