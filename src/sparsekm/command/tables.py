@@ -48,8 +48,7 @@ def summarise_table(
         classes = None if labels is None else distinct_classes(labels)
         return raw.shape[0], classes, [*told, *_note_lines(raw.remarks)]
 
-    n_samples, classes, told = _read_bounded(table, work, _limits_of(table, settings.get("layer")))
-    return n_samples, classes, told
+    return _read_bounded(table, work, _limits_of(table, settings.get("layer")))
 
 
 def _read_bounded(table: Path, work: Callable[[], Any], limits: Limits) -> Any:

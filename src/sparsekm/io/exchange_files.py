@@ -79,22 +79,16 @@ def write_ranked(
 
     `centers` (n_clusters, n_features) are means of the clusters in the z-scores of all samples.
     """
-    names, parts = [_word(name) for name in features], {}
-    for cluster in np.unique(labels):
-        rest = np.count_nonzero(labels != cluster)
-        # The mean of all samples is 0, so that of the others follows from this one.
-        lead = centers[cluster] * (len(labels) / max(rest, 1))
-        order = np.argsort(-lead, kind="stable")
-        lines = [f"{names[at]}\t{lead[at]:.6g}\n" for at in order]
-        parts[f"cluster_{cluster}.rnk"] = "".join(lines).encode()
-    _write_zip(file, parts)
-
-
-def _write_zip(file: str | Path, parts: Mapping[str, bytes]) -> None:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in parts.items():
-            archive.writestr(zipfile.ZipInfo(name, _DATE), content, zipfile.ZIP_DEFLATED)
+    names, stream = [_word(name) for name in features], io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for cluster in np.unique(labels):
+            rest = np.count_nonzero(labels != cluster)
+            # The mean of all samples is 0, so that of the others follows from this one.
+            lead = centers[cluster] * (len(labels) / max(rest, 1))
+            order = np.argsort(-lead, kind="stable")
+            lines = [f"{names[at]}\t{lead[at]:.6g}\n" for at in order]
+            part = zipfile.ZipInfo(f"cluster_{cluster}.rnk", _DATE)
+            archive.writestr(part, "".join(lines), zipfile.ZIP_DEFLATED)
     write_bytes(stream.getvalue(), file)
 
 

@@ -153,18 +153,9 @@ class _Table(TextTable):
 
     def refuse_long(self) -> None:
         """Refuse a table with a line for each value, whose other columns name what it is of."""
-        texts = sorted({*self.text, self.edge} & {*self.text_of})
-        n, codes = len(self.rows), {at: self.column(at) for at in texts}
-        for at in self.numeric[:_MOST_KEYS]:
-            values = self.values[self.rows, at]
-            if (values % 1 == 0).all() or 8 * len(np.unique(values)) <= n:
-                codes[at] = values.tolist()
-        keys = pd.DataFrame({at: pd.factorize(np.array(some))[0] for at, some in codes.items()})
-        sizes = keys.nunique()
-        few = [n / (2 if at in texts or axes.is_called(self.header[at]) else 5) for at in keys]
-        keys = keys.loc[:, (sizes > 1) & (sizes <= few)].iloc[:, :_MOST_KEYS]
-        # Columns that name, by text, heading or numbers from 1 on, and those that name features.
-        names = {at for at in keys if at in texts or axes.is_called(self.header[at])}
+        codes, keys, names = self._find_keys()
+        n, sizes = len(self.rows), keys.nunique()
+        # Columns that name by text, heading or numbers from 1 on, and those that name features.
         names |= {at for at in keys if {*codes[at]} == {*range(1, max(10, sizes[at]) + 1)}}
         features = {at for at in keys if axes.names_features(self.header[at], codes[at])}
         is_named = self.edge in {*self.text_of} - {*self.ids} and len({*self.edges}) >= n
@@ -191,6 +182,20 @@ class _Table(TextTable):
             about = {"path": str(self.file), "wide": str(wide), "new": wide.name}
             about |= {"separator": self.separator, "value": value, "feature": feature}
             raise refusal("long", sample=index[0] if len(index) == 1 else index, **about)
+
+    def _find_keys(self) -> tuple[dict[int, list], pd.DataFrame, set[int]]:
+        """Return columns with few levels, the numbers of their levels, and which of them name."""
+        n, texts = len(self.rows), sorted({*self.text, self.edge} & {*self.text_of})
+        codes: dict[int, list] = {at: self.column(at) for at in texts}
+        for at in self.numeric[:_MOST_KEYS]:
+            values = self.values[self.rows, at]
+            if (values % 1 == 0).all() or 8 * len(np.unique(values)) <= n:
+                codes[at] = values.tolist()
+        names = {at for at in codes if at in texts or axes.is_called(self.header[at])}
+        keys = pd.DataFrame({at: pd.factorize(np.array(some))[0] for at, some in codes.items()})
+        sizes, few = keys.nunique(), [n / (2 if at in names else 5) for at in keys]
+        keys = keys.loc[:, (sizes > 1) & (sizes <= few)].iloc[:, :_MOST_KEYS]
+        return codes, keys, names & {*keys}
 
     def refuse_distances(self) -> None:
         """Refuse a table whose lines have the names of columns, and the same values."""
