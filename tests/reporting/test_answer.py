@@ -63,8 +63,7 @@ def test_where_nothing_stands_apart_the_first_sentence_says_so(matrix_result):
     assert lead.startswith(f"No separate groups found: {TOUCH}. A division of 12 samples into 3")
     assert "No small set of features tells them apart." in lead
     assert facts(none)["Apart?"] == f"No separate groups found: {TOUCH}."
-    attributes = none.primary.attributes | {"could_tell": False}
-    few = with_sparse(matrix_result, (0, 1, 1.0), (1, 2, 1.0), attributes=attributes)
+    few = with_sparse(matrix_result, (0, 1, 1.0), (1, 2, 1.0), could_tell=False)
     told = "There are too few samples or groups to tell whether the clusters are separated."
     assert view_answer(few)["lead"].startswith(told)
     assert facts(few)["Apart?"] == told
