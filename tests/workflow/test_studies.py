@@ -185,7 +185,7 @@ def test_both_stages_of_tuning_give_what_gap_search_gives(tuned, method, monkeyp
     gap, fit = GAP.read(folder / "gap.csv"), read_fit(folder / "chosen.h5")
     about = read_path(folder / "path.h5")[1]["parameters"]
     data = read_normalised(tuned / "data" / "tumours" / "normalised.h5ad")
-    given = {"n_references": 2, "n_refined": 4, "random_state": about["random_state"]}
+    given = {"n_references": 5, "n_refined": 4, "random_state": about["random_state"]}
     # With the seed that the workflow derives from the name of the data set.
     seeded = SimpleNamespace(generate_state=lambda n: [about["random_state"]])
     monkeypatch.setattr(gap_search, "seed_sequence", lambda seed: seeded)

@@ -95,7 +95,7 @@ def test_whatever_a_run_makes_is_known_to_be_made(finished, project_root, monkey
 
 def test_the_report_stands_alone_and_tells_of_every_data_set_and_method(results):
     page = (results / "report.html").read_text(encoding="utf-8")
-    for word in ("E11.5", "simulated", "tumours", "cells", "k-means", "2 references"):
+    for word in ("E11.5", "simulated", "tumours", "cells", "k-means", "5 references"):
         assert word in page
     assert 'src="http' not in page
     # Not folded away.
@@ -188,7 +188,7 @@ def test_the_tuned_fit_is_the_paths_own_at_the_chosen_sparsity(results):
     assert about["parameters"]["n_init"] == 2
     assert fit.attributes["rule"] == "auto"
     assert f"keeps {fit.sparsity:.0f} of 12 features" in fit.attributes["conclusion"]
-    assert fit.attributes["n_references"] == 2
+    assert fit.attributes["n_references"] == 5
 
 
 def test_the_genes_of_an_age_are_annotated(results, normalised):
