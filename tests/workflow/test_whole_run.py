@@ -153,7 +153,7 @@ def test_the_second_of_them_is_scored_as_scikit_learn_does(results, normalised, 
     problem = define_problem(normalised(dataset), dataset, method, **settings)
     assert chosen.sparsity == shown.sparsity
     fit = refit(problem, chosen, 1) if row["seed"] else chosen
-    labels, classes = fit.labels, read_normalised(normalised(dataset), values=False).labels
+    labels, classes = fit.labels, read_normalised(normalised(dataset), values=False).about.labels
     assert row["agreement"] == pytest.approx(adjusted_rand_score(shown.labels, labels))
     assert row["ari"] == pytest.approx(adjusted_rand_score(classes, labels))
     assert row["ami"] == pytest.approx(adjusted_mutual_info_score(classes, labels))
@@ -187,7 +187,7 @@ def test_the_tuned_fit_is_the_paths_own_at_the_chosen_sparsity(results):
     assert fit.objective == pytest.approx((fit.weights * fit.scores).sum())
     assert about["parameters"]["n_init"] == 2
     assert fit.attributes["rule"] == "auto"
-    assert f"keeps {fit.sparsity:.0f} of 12 features" in fit.attributes["conclusion"]
+    assert f"keeps {fit.sparsity:.0f} of 12 features" in fit.conclusion
     assert fit.attributes["n_references"] == 5
 
 
@@ -261,7 +261,7 @@ def test_the_fit_is_that_of_the_estimator_on_the_values_as_they_came(finished, r
     found = SparseKMeans(**fit.attributes["parameters"]).fit(table.drop(columns="kind").to_numpy())
     # z-scores of the workflow are float32: the same clusters, and numbers to rounding.
     assert adjusted_rand_score(fit.labels, found.labels_) == 1
-    assert fit.attributes["screening"] == found.screening_
+    assert fit.screening == found.screening_
     assert fit.attributes["has_clusters"] == found.has_clusters_
     np.testing.assert_array_equal(fit.weights != 0, found.get_support())
     np.testing.assert_allclose(fit.scores, found.feature_scores_, rtol=1e-4, atol=1e-5)
@@ -274,7 +274,7 @@ def test_what_is_shown_of_a_fit_belongs_to_it(results, normalised):
     np.testing.assert_allclose(fit.centers, means, atol=1e-5)
     assert np.isfinite(fit.reproducibility).all()
     assert fit.selection_frequency.shape == fit.weights.shape
-    assert (fit.signature is None) == (fit.attributes["signature_agreement"] < 0.5)
+    assert (fit.signature is None) == (fit.signature_agreement < 0.5)
     candidates = CANDIDATES.read(folder / "candidates.csv")
     assert candidates["start"].is_unique
     n_features = candidates["n_features"][candidates["chosen"]].item()

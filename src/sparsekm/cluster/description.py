@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 OF_SAMPLES = ("labels", "groups", "batch", "weights", "positions")
 OF_FEATURES = ("feature_groups", "relevant")
@@ -38,10 +39,13 @@ class Description:
 
     def select(self, features: np.ndarray) -> Description:
         """Describe some of the features, by index or given by a mask."""
-        places = np.flatnonzero(features) if features.dtype == bool else features
+        places = features.nonzero()[0] if features.dtype == bool else features
         return self._choose(("features", *OF_FEATURES), places)
 
     def _choose(self, names: Iterable[str], places: np.ndarray | slice) -> Description:
+        # Not at the top: a workflow is planned where there is no NumPy.
+        import numpy as np
+
         known: dict[str, Any] = {name: getattr(self, name) for name in names}
         return replace(
             self,
