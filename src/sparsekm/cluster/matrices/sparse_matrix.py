@@ -294,7 +294,8 @@ def cluster_centers(X: np.ndarray | csr_array, labels: np.ndarray, n_clusters: i
     if issparse(X):
         sum_samples(X.data, X.indices, X.indptr, labels, sums)
         return (sums / sizes).T
-    for start in range(0, len(X), SAMPLES_AT_ONCE):
-        rows = slice(start, start + SAMPLES_AT_ONCE)
-        add_to_sums(np.ascontiguousarray(X[rows].T), labels[rows], sums)
+    height = SAMPLES_AT_ONCE if isinstance(X, np.memmap) else max(1, len(X))
+    for start in range(0, len(X), height):
+        rows = slice(start, start + height)
+        add_to_sums(np.asarray(X[rows]).T, labels[rows], sums)
     return (sums / sizes).T
