@@ -262,7 +262,7 @@ def test_the_fit_is_that_of_the_estimator_on_the_values_as_they_came(finished, r
     # z-scores of the workflow are float32: the same clusters, and numbers to rounding.
     assert adjusted_rand_score(fit.labels, found.labels_) == 1
     assert fit.screening == found.screening_
-    assert fit.attributes["has_clusters"] == found.has_clusters_
+    assert fit.has_clusters == found.has_clusters_
     np.testing.assert_array_equal(fit.weights != 0, found.get_support())
     np.testing.assert_allclose(fit.scores, found.feature_scores_, rtol=1e-4, atol=1e-5)
 
@@ -280,7 +280,7 @@ def test_what_is_shown_of_a_fit_belongs_to_it(results, normalised):
     n_features = candidates["n_features"][candidates["chosen"]].item()
     assert n_features == np.count_nonzero(fit.weights)
     pairs = SEPARATION.read(folder / "separation.csv")
-    assert fit.attributes["has_clusters"] == (pairs["p_adjusted"] <= 0.05).any()
+    assert fit.has_clusters == (pairs["p_adjusted"] <= 0.05).any()
 
 
 def test_nothing_fails_in_a_browser_and_every_section_is_rendered(examine_page, results):
