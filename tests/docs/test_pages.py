@@ -48,8 +48,9 @@ def test_the_lines_of_python_run_and_find_what_was_planted(tmp_path, monkeypatch
     X = np.random.default_rng(1).normal(size=(45, 60))
     X[:15, :8] += 4
     X[15:30, 8:16] += 4
-    header = ",".join(f"gene{j}" for j in range(60))
-    np.savetxt("matrix.csv", X, delimiter=",", header=header, comments="")
+    # As the command reads it, too: the first column names the samples.
+    table = pd.DataFrame(X, [f"s{i}" for i in range(45)], [f"gene{j}" for j in range(60)])
+    table.to_csv("matrix.csv")
     names = {}
     exec(compile(find_python(README), "README.md", "exec"), names)
     assert [len(set(names["found"].labels_[k : k + 15])) for k in (0, 15, 30)] == [1, 1, 1]
