@@ -46,17 +46,14 @@ class Description:
         # Not at the top: a workflow is planned where there is no NumPy.
         import numpy as np
 
-        known: dict[str, Any] = {name: getattr(self, name) for name in names}
-        return replace(
-            self,
-            **{
-                name: of[places]
-                if isinstance(of, np.ndarray)
-                else np.array(of, dtype=object)[places].tolist()
-                for name, of in known.items()
-                if of is not None
-            },
-        )
+        known: dict[str, Any] = {}
+        for name in names:
+            of = getattr(self, name)
+            if isinstance(of, np.ndarray):
+                known[name] = of[places]
+            elif of is not None:
+                known[name] = np.array(of, dtype=object)[places].tolist()
+        return replace(self, **known)
 
     @cached_property
     def unit_numbers(self) -> np.ndarray | None:

@@ -32,10 +32,10 @@ class Fit:
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenFit(Fit):
-    """The fit that is the result of a method, and what is known about its clusters.
+    """The result of a method: a fit, and further knowledge about its clusters.
 
-    Its centres are on the scale of the data that were clustered. A sample that was set aside has
-    the label of the nearest cluster. `SparseKMeans` knows all of this, other methods the fit alone.
+    Centres are on the scale of the data that were clustered. A sample that was set aside has the
+    label of the nearest cluster. Only `SparseKMeans` sets all fields; other methods set the fit.
     """
 
     # Where clusters were joined and samples are placed by the centres before: those centres,
@@ -53,8 +53,8 @@ class ChosenFit(Fit):
     reproducibility: np.ndarray | None = None
     left_out: Any = None
     selection_frequency: Any = None  # (p,): share of these fits that keep a feature
-    # Ascending: the smallest set of features that tells the clusters apart, if there is one, and
-    # that of each cluster; and how well they put samples that were left out.
+    # Features, ascending: the smallest set that puts left-out samples into their clusters, if there
+    # is one, and the adjusted Rand index of this; then the set and the index of each cluster.
     signature: np.ndarray | None = None
     signature_agreement: float | None = None
     cluster_signatures: Any = None  # a sequence
@@ -72,7 +72,7 @@ class ChosenFit(Fit):
 
     @classmethod
     def of(cls, fit: Fit, **known: Any) -> ChosenFit:
-        """Return a fit with what is known about it."""
+        """Make a result from a fit and further fields."""
         return cls(**{**vars(fit), **known})
 
     @property
