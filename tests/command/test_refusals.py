@@ -3,6 +3,7 @@
 import io
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -167,3 +168,14 @@ def test_a_terminal_without_the_characters_of_a_name_shows_them_as_escapes(here,
         shown.append(terminal.buffer.getvalue().decode("latin-1"))
     assert "\\u03b2-catenin" in shown[0]
     assert "labels" in shown[1]
+
+
+def test_python_without_docstrings_is_refused(here):
+    told = subprocess.run(
+        [sys.executable, "-OO", Path(sys.executable).with_name("sparsekm"), "run", "tumours.csv"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (told.returncode, told.stdout) == (2, "")
+    assert "sparsekm: PYTHONOPTIMIZE=2 removes docstrings" in told.stderr

@@ -190,6 +190,16 @@ def test_a_table_that_is_a_part_of_itself_is_refused(tmp_path):
     assert "m.h5ad: not a complete .h5ad file" in tell(tmp_path, adopt, tmp_path / "m.h5ad")
 
 
+def test_groups_thousands_deep_are_refused_at_once(tmp_path):
+    with h5py.File(tmp_path / "m.h5", "w") as opened:
+        inner = opened
+        for _ in range(3000):
+            inner = inner.create_group("a")
+        inner["X"] = np.eye(4)
+    told = tell(tmp_path, adopt, tmp_path / "m.h5")
+    assert told.startswith("m.h5: groups lie more than 32 deep inside each other")
+
+
 def test_pickles_are_left_alone_wherever_they_stand(tmp_path):
     payload = Payload(tmp_path / "ran")
     body = np.void(pickle.dumps(payload))

@@ -18,6 +18,8 @@ from sparsekm.cluster.reading import read_data
 from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.raw_matrix import RawMatrix
+from sparsekm.io.readers.reader import read_matrix
+from sparsekm.pipeline import normalisation
 from sparsekm.pipeline.normalisation import (
     NORMALISATIONS,
     normalise,
@@ -308,3 +310,20 @@ def test_every_table_in_doubt_gets_the_settings_that_settle_it(tmp_path):
     }
     assert sum("# keep: [" in line for line in lines) == 2
     assert settle_doubts({name: tables[name] | added[name] for name in added}) == []
+
+
+def test_a_table_that_grows_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    table = tmp_path / "tumours.csv"
+    table.write_text("id,A1,A2\ns1,0.5,1.5\ns2,2.5,0.25\ns3,1.5,3.5\n")
+    whole, _ = read_normalised_table(table, {"transpose": False})
+    assert whole.shape == (3, 2)
+
+    def read_slowly(file, **reading):
+        raw = read_matrix(file, **reading)
+        with table.open("a") as opened:
+            opened.write("s4,4.5,0.5\n")
+        return raw
+
+    monkeypatch.setattr(normalisation, "read_matrix", read_slowly)
+    with pytest.raises(MatrixError, match="tumours.csv: changed while it was read"):
+        read_normalised_table(table, {"transpose": False})

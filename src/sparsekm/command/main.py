@@ -59,6 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 raise CommandError(
                     'the workflow is not installed: pip install "sparsekm[workflow]"'
                 )
+            if sys.flags.optimize > 1:
+                level = sys.flags.optimize
+                raise CommandError(
+                    f"PYTHONOPTIMIZE={level} removes docstrings, which anndata reads: set it to 1."
+                )
             if options.command == "predict":
                 from sparsekm.command.tables import predict_table as work
             else:

@@ -58,6 +58,7 @@ def read_normalised_table(
     changed. `quick` is for a summary: everything is as in the run except for the values that are
     filled in.
     """
+    before = _last_change(file)
     raw = read_matrix(file, **reading)
     raw.remarks += scales.remark_on_scale(raw, normalise_by)
     with of_file(file):
@@ -66,9 +67,20 @@ def read_normalised_table(
         on_logs = normalise_by in ("counts", "log2")
         raw = settle_missing(raw, impute, max_missing, on_logs=on_logs, quick=quick)
         found = normalise(raw, normalise_by, n_top_features)
+        if _last_change(file) != before:
+            raise refusal("still_written")
     if found.dropped:
         raw.remarks.append(say("constant", n=len(found.dropped), names=found.dropped))
     return raw, found
+
+
+def _last_change(file: str | Path) -> tuple[int, int] | None:
+    """Return the size of a file and when it was last written to; None if there is none."""
+    try:
+        status = Path(file).stat()
+    except OSError:
+        return None  # reading it says why
+    return status.st_size, status.st_mtime_ns
 
 
 def settle_doubts(matrices: Mapping[str, Mapping[str, Any]]) -> list[str]:

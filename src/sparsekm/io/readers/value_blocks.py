@@ -37,6 +37,10 @@ _LARGEST_CHUNKS_CELLS = 2**25
 Opened = Callable[[], AbstractContextManager[Any]]
 
 
+# Groups of an HDF5 file inside each other.
+MOST_NESTED = 32
+
+
 class NpzArray:
     """An array of a NumPy archive, of which only the header is read at first."""
 
@@ -68,9 +72,7 @@ def open_stored(file: Path) -> Iterator[Any]:
                 yield {one: NpzArray(archive, one) for one in sorted(archive)}
         else:
             with h5py.File(file, "r") as opened:
-                way_out = opened.visititems_links(lambda *link: _find_external(opened, *link))
-                if way_out:
-                    raise refusal("way_out", what=way_out)
+                _check_links(opened)
                 yield opened
 
 
@@ -103,15 +105,30 @@ def _codecs(metadata: str) -> set[str]:
     return found
 
 
-def _find_external(opened: h5py.File, name: str, link: object) -> str | None:
-    # The digest of the file would not cover what is elsewhere.
-    if isinstance(link, h5py.ExternalLink):
-        return f"{name} is a link to the file {link.filename!r}"
-    if isinstance(link, h5py.HardLink):
-        node = opened[name]
-        if isinstance(node, h5py.Dataset) and (node.is_virtual or node.external):
-            return f"the values of {name} are in other files"
-    return None
+def _check_links(opened: h5py.File) -> None:
+    """Refuse what the digest of the file would not cover, and groups within too many others.
+
+    HDF5's own walk takes minutes where groups are nested some thousand times.
+    """
+    level, seen = [opened["/"]], set()
+    for _ in range(MOST_NESTED):
+        inside = []
+        for group in level:
+            for name in group:
+                link = group.get(name, getlink=True)
+                if isinstance(link, h5py.ExternalLink):
+                    what = f"{group.name}/{name} is a link to the file {link.filename!r}"
+                    raise refusal("way_out", what=what)
+                node = group[name] if isinstance(link, h5py.HardLink) else None
+                if isinstance(node, h5py.Dataset) and (node.is_virtual or node.external):
+                    raise refusal("way_out", what=f"the values of {node.name} are in other files")
+                if isinstance(node, h5py.Group) and node.id not in seen:
+                    seen.add(node.id)
+                    inside.append(node)
+        level = inside
+        if not level:
+            return
+    raise refusal("nested", most=MOST_NESTED)
 
 
 def check_rows(opened: Opened, remarks: list[str], missing: list[float]) -> RawMatrix:
