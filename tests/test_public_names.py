@@ -70,9 +70,8 @@ def test_type_checkers_see_every_public_name(project_root):
     assert (package / "py.typed").is_file()
     stub = ast.parse((package / "__init__.pyi").read_text())
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
-    seen = {alias.asname for node in imports for alias in node.names} | {"__version__"}
-    assert seen == set(dir(sparsekm))
-    assert all(getattr(sparsekm, name).__module__ == home for name, home in sparsekm._HOMES.items())
+    seen = {alias.asname for node in imports for alias in node.names}
+    assert seen == set(dir(sparsekm)) == {*sparsekm.__all__, "pl", "tl"} - {"__version__"}
 
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -127,7 +126,7 @@ def test_every_import_is_declared_in_pyproject(folder):
 
 def test_public_names_need_core_dependencies_only():
     package = Path(sparsekm.__file__).parent
-    homes = sparsekm._HOMES.values()
+    homes = {getattr(sparsekm, name).__module__ for name in sparsekm.__all__[1:]}
     files = [file for file in source_files(package / "metrics.py", *homes) if file.suffix == ".py"]
     assert files
     assert undeclared(files, CORE) == set()

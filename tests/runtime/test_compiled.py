@@ -68,6 +68,11 @@ def test_an_edited_inner_kernel_changes_what_its_callers_return_and_others_stay(
     assert before.items() < kept().items()
 
 
+def test_kernels_compile_where_files_cannot_be_locked(start):
+    # As on Windows.
+    assert read(start(f"import sys; sys.modules['fcntl'] = None; {RUN}")) == ([20, 20], 3)
+
+
 @pytest.mark.release
 def test_processes_that_start_together_compile_each_kernel_once(start):
     found = [read(process) for process in [start() for _ in range(3)]]

@@ -77,7 +77,7 @@ def held_megabytes(path: Path, most_samples: float = math.inf, limit: float = ma
             is_sparse = isinstance(X, h5py.Group)
             n_samples, n_features = map(int, X.attrs["shape"] if is_sparse else X.shape)
     # Snakemake may be alone, and damage is for the job to report.
-    except Exception:
+    except (ImportError, OSError, KeyError, ValueError, RuntimeError):
         return size
     if not is_sparse:
         return array_megabytes(size, n_samples, most_samples, limit)

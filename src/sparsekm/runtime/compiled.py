@@ -11,7 +11,6 @@ folder for them, as `NUMBA_CACHE_DIR`, and not a file in the folder that Python 
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import os
 import sys
@@ -31,6 +30,12 @@ from numba.core import config, event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.types import BaseNamedTuple
+
+try:
+    import fcntl
+except ImportError:
+    # Windows has no such locks; there processes may compile the same.
+    fcntl = None
 
 _SHARED_FOLDERS = tuple(Path(__file__).parents[1] / room for room in ("cluster", "runtime"))
 
@@ -92,11 +97,11 @@ class _KernelCache(FunctionCache):
         """
         file = _open_locks(self.cache_path)
         byte = zlib.crc32(f"{self._impl.filename_base} {sig}".encode())
-        _lock(file, fcntl.LOCK_EX, byte)
+        _lock(file, "LOCK_EX", byte)
         try:
             yield
         finally:
-            _lock(file, fcntl.LOCK_UN, byte)
+            _lock(file, "LOCK_UN", byte)
 
 
 @cache
@@ -109,11 +114,11 @@ def _open_locks(folder: str) -> int | None:
         return None
 
 
-def _lock(file: int | None, kind: int, byte: int) -> None:
+def _lock(file: int | None, kind: str, byte: int) -> None:
     """Lock a byte or release it; where there are no locks, processes may compile the same."""
-    if file is not None:
+    if file is not None and fcntl is not None:
         with suppress(OSError):
-            fcntl.lockf(file, kind, 1, byte)
+            fcntl.lockf(file, getattr(fcntl, kind), 1, byte)
 
 
 class _Compiling(event.Listener):

@@ -96,7 +96,8 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None or n_jobs == -1:
         n_jobs = granted
     if n_jobs is None:
-        n_jobs = 1 if backend.nesting_level else -1
+        # joblib has no public way to ask whether this is a job of its own.
+        n_jobs = 1 if getattr(backend, "nesting_level", 0) else -1
     return backend.effective_n_jobs(n_jobs)
 
 

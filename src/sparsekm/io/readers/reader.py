@@ -190,7 +190,8 @@ def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
             used = [part for name, part in parts if _UNUSED.isdisjoint(name.split("/"))]
             names = OBJECT_BYTES * sum(one.nbytes for one in used if len(one.shape or ()) == 1)
             chunk = math.prod(getattr(node, "chunks", None) or [0]) * node.dtype.itemsize
-    except Exception:
+    # The job that reads the file says what is wrong.
+    except (ImportError, OSError, ValueError, zipfile.BadZipFile):
         return ReadingSize(0)
     with of_file(file):
         check_size(n, p, n_stored=n_stored, in_blocks=in_blocks)
