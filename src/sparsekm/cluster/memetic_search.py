@@ -47,7 +47,7 @@ from sparsekm.runtime.threads import MOST_BYTES_OF_COPIES, count_at_once, take_t
 
 
 @compiled
-def match_clusters(labels, other, n_clusters):
+def name_by_overlap(labels, other, n_clusters):
     """Return how the clusters of `other` are called in `labels`, largest overlap first."""
     overlap = np.zeros((n_clusters, n_clusters), np.int64)
     for i in range(labels.shape[0]):
@@ -75,7 +75,7 @@ def cross(mother, father, n_clusters, draws, child):
     uniform in [0, 1).
     """
     n = mother.shape[0]
-    names = match_clusters(mother, father, n_clusters)
+    names = name_by_overlap(mother, father, n_clusters)
     for i in range(n):
         a = np.int64(mother[i])
         b = names[father[i]]

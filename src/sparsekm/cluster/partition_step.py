@@ -187,7 +187,7 @@ class KMeansPartition:
         support = np.flatnonzero(weights)
         sums = matrix_sums(sample.select(support), labels, self.n_clusters)
         centers = sums / np.maximum(cluster_sizes(labels, self.n_clusters), 1)
-        return label_everyone(X.select(support), weights[support], centers, self.n_threads)
+        return label_in_blocks(X.select(support), weights[support], centers, self.n_threads)
 
 
 @compiled
@@ -234,7 +234,7 @@ def canonical_labels(labels, n_clusters):
     return renamed
 
 
-def label_everyone(X: FeatureMatrix, values, centers, n_threads: int) -> np.ndarray:
+def label_in_blocks(X: FeatureMatrix, values, centers, n_threads: int) -> np.ndarray:
     """Label all samples of a matrix by their nearest centre (n_kept, n_clusters)."""
     labels = np.zeros(X.n_samples, np.int32)
     for start, columns in X.blocks():

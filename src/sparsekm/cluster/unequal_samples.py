@@ -31,7 +31,7 @@ from sparsekm.cluster.partition_step import (
     SEEDING_SAMPLE,
     KMeansPartition,
     canonical_labels,
-    label_everyone,
+    label_in_blocks,
 )
 from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.validation import check_numbers, check_share
@@ -185,7 +185,7 @@ class WeightedPartition:
         objective, gained, moved = -np.inf, values @ scores, labels
         while gained > objective * (1 + RELATIVE_GAIN):
             labels, objective = moved, gained
-            moved = label_everyone(X, values, centers, self.n_threads)
+            moved = label_in_blocks(X, values, centers, self.n_threads)
             if cluster_sizes(moved, self.n_clusters).min() == 0:
                 break
             centers, scores = describe_weighted(X, moved, self.n_clusters)
@@ -308,7 +308,7 @@ class _TrimmedKMeans:
 
     def set_aside(self, centers: np.ndarray) -> Trimmed:
         """Keep the samples nearest to their centres, of equals the first."""
-        labels = label_everyone(self.X, self.values, centers, self.n_threads)
+        labels = label_in_blocks(self.X, self.values, centers, self.n_threads)
         distances = square_distances(self.X, self.values, centers, labels)
         kept = np.sort(np.argsort(distances, kind="stable")[: self.n_kept])
         return labels, kept, distances[kept]

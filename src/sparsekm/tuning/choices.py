@@ -17,7 +17,7 @@ from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.tuning.candidates import N_FIRST, N_SCREENED, first_start, fit_optima
 from sparsekm.tuning.feature_ranking import choose_screening, noise_correlation
-from sparsekm.tuning.fold_fits import MOST_FEATURES, Folds
+from sparsekm.tuning.fold_fits import N_SEARCHED, Folds
 from sparsekm.tuning.partitions import agreement, consensus_partition
 
 # Of more samples, so many are drawn: each choice is a fit of its own.
@@ -92,7 +92,7 @@ def _fit(estimator, data, screening, n_screened, is_independent, seed) -> np.nda
     own = clone(estimator).set_params(random_state=seed)
     folds = Folds(data, own, screening, None, np.arange(data.X.shape[0]), [])
     if is_independent:
-        samples = folds.take_whole(min(n_screened or MOST_FEATURES, MOST_FEATURES))
+        samples = folds.take_whole(min(n_screened or N_SEARCHED, N_SEARCHED))
         optima = np.array([fit.labels for fit in fit_optima(samples)])
         guard = int(own.min_cluster_size)
         start = consensus_partition(optima, samples.n_clusters, seed=seed, min_cluster_size=guard)

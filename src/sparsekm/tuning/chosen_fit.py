@@ -42,7 +42,7 @@ from sparsekm.tuning.fold_fits import (
     Folds,
     blocks_of,
     draw_folds,
-    label_everyone,
+    extend_labels,
     tuning_sample,
 )
 from sparsekm.tuning.judge import Judge, Trial, Trials
@@ -315,7 +315,7 @@ class _Search:
         X = self.scaled.X if is_whole else self.scaled.X[rows]
         start = fit.labels
         if self.samples is not None:
-            start = label_everyone(X, X[self.samples], fit.labels, fit.weights)
+            start = extend_labels(X, X[self.samples], fit.labels, fit.weights)
             fit = self._fit_again(in_blocks(X), start, fit.sparsity, len(group))
         if weights is not None:
             matrix = with_weights(as_matrix(X), weights[rows])

@@ -50,7 +50,7 @@ N_FOLDS = 10
 # Enough restarts for one of many fits that are compared.
 N_INIT = 5
 # The optimum is searched among so many features at most.
-MOST_FEATURES = 2000
+N_SEARCHED = 2000
 
 
 class FoldFit(NamedTuple):
@@ -134,10 +134,10 @@ class Folds:
         """Find in every fold the optima at three numbers of features."""
 
         def work(index):
-            drawn, screened, samples = self._draw(index, MOST_FEATURES)
+            drawn, screened, samples = self._draw(index, N_SEARCHED)
             return self._describe(index, drawn, screened, list(fit_optima(samples)))
 
-        return self._run(work, range(len(self.left_out)), MOST_FEATURES, progress)
+        return self._run(work, range(len(self.left_out)), N_SEARCHED, progress)
 
     def refine(
         self, folds: Sequence[FoldFit], labels: Sequence[np.ndarray], kept: Sequence[np.ndarray]
@@ -215,14 +215,14 @@ class Folds:
         return None if numbers is None else number_units(screened, numbers)
 
     def _screen(self, samples: np.ndarray, most: int) -> np.ndarray:
-        """Return the features that some samples rank first, `MOST_FEATURES` from memory."""
-        data, everything = self.data, most > MOST_FEATURES
+        """Return the features that some samples rank first, `N_SEARCHED` from memory."""
+        data, everything = self.data, most > N_SEARCHED
         key = self.screening, samples.tobytes()
         if everything or key not in data.ranked:
             ranked = rank_features(data, self.screening, samples)
             if everything:
                 return ranked
-            data.ranked[key] = first_features(ranked, MOST_FEATURES, data.unit_numbers)
+            data.ranked[key] = first_features(ranked, N_SEARCHED, data.unit_numbers)
         return first_features(data.ranked[key], most, data.unit_numbers)
 
     def _describe(self, index, drawn, screened, fits: Sequence[Fit]) -> FoldFit:
@@ -231,7 +231,7 @@ class Folds:
             places = np.flatnonzero(fit.weights)
             values = as_dense(self.data.X[:, screened[places]])
             part, weights = values[drawn], fit.weights[places]
-            labels.append(label_everyone(values, part, fit.labels, weights))
+            labels.append(extend_labels(values, part, fit.labels, weights))
             kept.append(screened[places])
         left_out = np.setdiff1d(self.left_out[index], drawn)
         return FoldFit(drawn, left_out, np.array(labels, np.int16), kept, screened)
@@ -246,7 +246,7 @@ def take_features(data: ScaledData, features: np.ndarray, samples: np.ndarray) -
     return CentredMatrix(columns.T, copy=False)
 
 
-def label_everyone(X, part, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def extend_labels(X, part, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Label all samples by the nearest centre of a partition of `part`, in its kept features."""
     kept = part[:, np.flatnonzero(weights)]
     centers = cluster_centers(kept, labels, int(labels.max()) + 1)

@@ -17,7 +17,7 @@ import pandas as pd
 from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.tuning.candidates import STARTS, Candidate
 from sparsekm.tuning.feature_ranking import count_units, noise_correlation
-from sparsekm.tuning.fold_fits import FoldFit, Folds, label_everyone
+from sparsekm.tuning.fold_fits import FoldFit, Folds, extend_labels
 from sparsekm.tuning.partitions import (
     MatchedFold,
     agreement,
@@ -259,7 +259,7 @@ class Judge:
         X, fitted = self.folds.data.X, self.folds.fitted
         labels, weights = fit.labels, fit.weights
         if len(self.aside):
-            everyone = label_everyone(X, X[fitted], labels, weights)
+            everyone = extend_labels(X, X[fitted], labels, weights)
             everyone[fitted] = labels
             labels = everyone
         matched, kept = match_folds(labels, folds), np.flatnonzero(weights)

@@ -25,7 +25,7 @@ AS_GOOD = 0.05
 # Sets that agree less with the clusters are no signature of them.
 LEAST_AGREEMENT = 0.5
 # Sets of up to so many features are tried, each a quarter larger than the one before.
-MOST_FEATURES = 2000
+LARGEST_SET = 2000
 STEP = 1.25
 
 
@@ -53,7 +53,7 @@ def find_signatures(
     """
     n_samples = X.shape[0]
     n_clusters = int(labels.max()) + 1
-    most = min(count_units(np.arange(X.shape[1]), groups), MOST_FEATURES)
+    most = min(count_units(np.arange(X.shape[1]), groups), LARGEST_SET)
     steps = STEP ** np.arange(np.log(most) / np.log(STEP))
     sizes = np.unique(np.append(np.rint(steps), most)).astype(int)
     per_repeat = len(folds) // n_repeats
