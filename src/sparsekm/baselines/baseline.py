@@ -76,15 +76,16 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
     def path(
         self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
     ) -> SparsityPath:
-        """Return the one fit there is as a path whose sparsity is the number of features kept.
+        """Return the single fit as a path whose sparsity is the number of features kept.
 
         Nothing is set on the estimator.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data to cluster.
         sparsities : None
-            Ignored: there is none to choose.
+            Ignored, because there is no sparsity to choose.
         progress : callable, optional
             Called with the number of steps done and their total.
 

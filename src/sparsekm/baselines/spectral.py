@@ -147,29 +147,56 @@ class ProjectedKMeans(BaselineEstimator):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PCAKMeans(ProjectedKMeans):
-    """k-means on the first principal components of the centred data.
+    """Plain k-means on the first principal components of the centred data.
 
-    Every feature loads on the components, so none is dropped (Chang 1983, doi:10.2307/2347949).
+    Every feature loads on the components, so no feature is dropped (Chang 1983,
+    doi:10.2307/2347949).
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters K.
+    n_init : int, default=10
+        Number of starts. The best result is kept.
+    max_iter : int, default=10000
+        Largest number of rounds of the final refinement. In one round every sample may move.
+    tol : float, default=0
+        The refinement stops after a round that raises the objective by no more than this share.
+    random_state : None, int, RandomState or Generator, default=None
+        Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
+    n_jobs : int, default=None
+        Number of threads. None and -1 use all cores that the process may use. Results do not depend
+        on it.
+    verbose : int, default=0
+        If positive, progress is printed.
     n_components : int, default=1
         Number of components to cluster on, at most min(n_samples, n_features).
-    n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose
-        As in `KMeans`.
+    min_cluster_size : int, default=1
+        Smallest number of samples that a cluster may have.
 
     Attributes
     ----------
-    labels_, cluster_centers_, feature_scores_, n_iter_, search_, n_features_in_, feature_names_in_
-        As in `KMeans`; centres and scores are those of all features.
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each sample.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Means of the clusters in all features, in the units and the dtype of X.
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal axes by descending variance; the loading largest in absolute value is positive.
+        Orthonormal axes by descending variance. The largest loading in absolute value is positive.
     feature_weights_ : ndarray of shape (n_features,)
-        Ones: all features weigh in through the components. Constant ones, which do not, have 0.
+        1 for every feature that varies, because all of them load on the components; 0 for a
+        constant feature.
+    feature_scores_ : ndarray of shape (n_features,)
+        Between-cluster sum of squares a_j of each feature.
     objective_ : float
-        Between-cluster sum of squares of the components, which is what was maximised.
+        Between-cluster sum of squares of the components, which k-means maximises.
+    n_iter_ : int
+        Rounds of the final refinement.
+    search_ : str
+        The search that ran: "alternate".
+    n_features_in_ : int
+        Number of features in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if the columns of X had names.
 
     Examples
     --------
@@ -204,28 +231,52 @@ class IFPCA(ProjectedKMeans):
     """Influential features PCA (Jin & Wang 2016, doi:10.1214/15-AOS1423).
 
     Features are ranked by the Kolmogorov-Smirnov distance of the standardised feature from a
-    Gaussian, with p-values from Efron's empirical null. Higher Criticism says how many are kept.
-    k-means clusters the K - 1 leading left singular vectors of the kept standardised features.
+    Gaussian. Efron's empirical null gives their p-values, and Higher Criticism decides how many are
+    kept. k-means clusters the K - 1 leading left singular vectors of the kept standardised
+    features.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters K.
-    n_init, max_iter, tol, random_state, n_jobs, verbose
-        As in `KMeans`.
+    n_init : int, default=10
+        Number of starts. The best result is kept.
+    max_iter : int, default=10000
+        Largest number of rounds of the final refinement. In one round every sample may move.
+    tol : float, default=0
+        The refinement stops after a round that raises the objective by no more than this share.
+    random_state : None, int, RandomState or Generator, default=None
+        Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
+    n_jobs : int, default=None
+        Number of threads. None and -1 use all cores that the process may use. Results do not depend
+        on it.
+    verbose : int, default=0
+        If positive, progress is printed.
 
     Attributes
     ----------
-    labels_, cluster_centers_, feature_scores_, n_iter_, search_, n_features_in_, feature_names_in_
-        As in `KMeans`; centres and scores are those of all features.
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each sample.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Means of the clusters in all features, in the units and the dtype of X.
     feature_weights_ : ndarray of shape (n_features,)
         1 for a kept feature, 0 for a dropped one.
+    feature_scores_ : ndarray of shape (n_features,)
+        Between-cluster sum of squares a_j of each feature.
     marginal_scores_ : ndarray of shape (n_features,)
         Kolmogorov-Smirnov distances; 0 for a constant feature.
     p_values_ : ndarray of shape (n_features,)
-        p-values of these; 1 for a constant feature.
+        p-values of the distances; 1 for a constant feature.
     objective_ : float
-        Between-cluster sum of squares of the singular vectors.
+        Between-cluster sum of squares of the singular vectors, which k-means maximises.
+    n_iter_ : int
+        Rounds of the final refinement.
+    search_ : str
+        The search that ran: "alternate".
+    n_features_in_ : int
+        Number of features in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if the columns of X had names.
 
     Examples
     --------
@@ -262,24 +313,51 @@ FEWEST_PER_CLUSTER = 10
 class SCFS(ProjectedKMeans):
     r"""Spectral clustering with feature selection (Liu et al. 2023, doi:10.1111/biom.13665).
 
-    Samples are clustered by k-means on the K leading left singular vectors of all standardised
-    features. Kept are those of which a share :math:`R_j^2` above about .1 is between these clusters
-    (:math:`(n - 1) (1 - R_j^2) < 0.9 \, n`), and clustered in the same way. This is SC-FS1 of the
-    authors' program.
+    Samples are first clustered by k-means on the K leading left singular vectors of all
+    standardised features. A feature is kept if a share :math:`R_j^2` above about 0.1 of its
+    variation lies between these clusters (:math:`(n - 1) (1 - R_j^2) < 0.9 \, n`). The kept
+    features are then clustered in the same way. This is the method SC-FS1 of the authors' program.
 
     Parameters
     ----------
-    n_clusters, n_init, max_iter, tol, random_state, n_jobs, verbose
-        As in `KMeans`.
+    n_clusters : int, default=8
+        Number of clusters K.
+    n_init : int, default=10
+        Number of starts. The best result is kept.
+    max_iter : int, default=10000
+        Largest number of rounds of the final refinement. In one round every sample may move.
+    tol : float, default=0
+        The refinement stops after a round that raises the objective by no more than this share.
+    random_state : None, int, RandomState or Generator, default=None
+        Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
+    n_jobs : int, default=None
+        Number of threads. None and -1 use all cores that the process may use. Results do not depend
+        on it.
+    verbose : int, default=0
+        If positive, progress is printed.
 
     Attributes
     ----------
-    labels_, cluster_centers_, feature_scores_, n_iter_, search_, n_features_in_, feature_names_in_
-        As in `KMeans`; centres and scores are those of all features.
-    feature_weights_, objective_
-        As in `IFPCA`.
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each sample.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Means of the clusters in all features, in the units and the dtype of X.
+    feature_weights_ : ndarray of shape (n_features,)
+        1 for a kept feature, 0 for a dropped one.
+    feature_scores_ : ndarray of shape (n_features,)
+        Between-cluster sum of squares a_j of each feature.
     r_squared_ : ndarray of shape (n_features,)
         Share of each feature's variation between the first clusters; 0 for a constant feature.
+    objective_ : float
+        Between-cluster sum of squares of the singular vectors, which k-means maximises.
+    n_iter_ : int
+        Rounds of the final refinement.
+    search_ : str
+        The search that ran: "alternate".
+    n_features_in_ : int
+        Number of features in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if the columns of X had names.
 
     Examples
     --------

@@ -20,36 +20,59 @@ from sparsekm.runtime.random_state import seed_sequence
 
 @dataclass(eq=False, repr=False)
 class KMeans(BaseSparseKMeans):
-    """Plain k-means with the attributes of its sparse relatives: every weight is one.
+    """Plain k-means with the attributes of the sparse estimators: every weight is one.
 
-    Up to 2,048 samples it ends where no exchange of one sample gains (Hartigan & Wong 1979,
-    doi:10.2307/2346830), beyond at a fixed point of Lloyd's iteration.
+    Up to 2,048 samples, it stops when no exchange of a single sample raises the objective (Hartigan
+    & Wong 1979, doi:10.2307/2346830). For more samples, it stops at a fixed point of Lloyd's
+    iteration.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters K.
     n_init : int, default=10
-        Number of starts; the best result is kept.
+        Number of starts. The best result is kept.
     max_iter : int, default=10000
-        Largest number of rounds of the final refinement; in a round every sample may move.
+        Largest number of rounds of the final refinement. In one round every sample may move.
     tol : float, default=0
-        A round that raises the objective by no more than this share is the last.
-    min_cluster_size, random_state, n_jobs, verbose, trim, missing
-        As in `L0KMeans`.
+        The refinement stops after a round that raises the objective by no more than this share.
+    min_cluster_size : int, default=1
+        Smallest number of samples that a cluster may have.
+    random_state : None, int, RandomState or Generator, default=None
+        Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
+    n_jobs : int, default=None
+        Number of threads. None and -1 use all cores that the process may use. Results do not depend
+        on it.
+    verbose : int, default=0
+        If positive, progress is printed.
+    trim : float, default=0
+        Share of the samples, below 0.5, to set aside as outliers: the samples farthest from their
+        centres in the features kept. They are not used for centres, scores and weights.
+    missing : {"error", "impute"}, default="error"
+        How NaN in X is treated. "impute" fills missing values by a low-rank approximation of X;
+        `predict` then measures distances over the observed values.
 
     Attributes
     ----------
-    labels_, cluster_centers_, search_, n_features_in_, feature_names_in_
-        As in `L0KMeans`.
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each sample; -1 for a sample that `trim` sets aside, which `predict` still
+        labels.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Means of the clusters in all features, in the units and the dtype of X.
     feature_weights_ : ndarray of shape (n_features,)
-        One for every feature that varies, 0 for constant ones.
+        1 for every feature that varies, 0 for a constant feature.
     feature_scores_ : ndarray of shape (n_features,)
-        Between-cluster sum of squares a_j of every feature.
+        Between-cluster sum of squares a_j of each feature.
     objective_ : float
-        The sum of the scores.
+        Sum of the scores.
     n_iter_ : int
         Rounds of the final refinement.
+    search_ : str
+        The search that ran: "alternate".
+    n_features_in_ : int
+        Number of features in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if the columns of X had names.
 
     Examples
     --------
@@ -150,7 +173,7 @@ class _Penalised(BaseSparseKMeans):
 
 
 class L0KMeans(_Penalised):
-    r"""Sparse k-means with the l-infinity/l0 penalty: keep the s best features, all alike.
+    r"""Sparse k-means with the l-infinity/l0 penalty: keep the s best features with equal weights.
 
     Maximises :math:`\sum_j w_j a_j` over partitions into K clusters and weights with
     :math:`{\|w\|}_\infty \le 1, {\|w\|}_0 \le s`, where :math:`a_j` is the between-cluster sum of
@@ -161,64 +184,68 @@ class L0KMeans(_Penalised):
     n_clusters : int, default=8
         Number of clusters K.
     sparsity : None, int or float, default=None
-        Number of features to keep, 1 <= s <= n_features; a float above 1 is floored, a value in
-        (0, 1) is a share of the features that vary, None keeps all that vary. 1.0 is refused, since
-        it could mean either one feature or all. Ties go to the lowest index.
+        Number of features to keep, 1 <= s <= n_features. A float above 1 is rounded down; a value
+        in (0, 1) is a share of the features that vary; None keeps all features that vary. 1.0 is
+        refused, because it could mean either one feature or all. Ties go to the lowest index.
     search : {"auto", "alternate", "global"}, default="auto"
-        "alternate" is the paper's Algorithm 1, restarted as a whole; "global" searches for the
-        optimum, beyond 4,096 samples first on 2,048 of them; "auto" is
-        "global" without an `init`, else "alternate".
+        "alternate" is the paper's Algorithm 1, restarted as a whole. "global" searches for the
+        optimum; beyond 4,096 samples it begins with 2,048 of them. "auto" is "global" without
+        `init`, and "alternate" with it.
     init : None, str or array-like of shape (n_samples,), default=None
-        Where to start. None leaves it to the search. Otherwise "alternate" and "auto" run
-        Algorithm 1 from there and nothing else, without restarts. Labels are one start; "random" is
+        Where to start. None leaves the start to the search. Labels are one start; "random" is
         `n_init` random partitions; "screened" is the best of `n_init` runs of k-means on the
-        features that rank first by how far their own distributions are from a Gaussian
-        (`sparsekm.cluster.screening`). With "global", the first start joins the search's own.
+        features whose distributions are farthest from a Gaussian (`sparsekm.cluster.screening`).
+        From these starts, "alternate" and "auto" run Algorithm 1 without restarts; "global" adds
+        the first start to its own.
     n_init : int, default=10
-        Restarts of "alternate"; the effort of "global" in proportion.
+        Number of restarts of "alternate". The effort of "global" is proportional to it.
     max_iter : int, default=20
-        Rounds of one alternation, and the largest number of generations of "global". Where they do
-        not suffice, there is a ConvergenceWarning; labels and weights agree all the same.
+        Largest number of rounds of one alternation, and of generations of "global". If they do not
+        suffice, there is a ConvergenceWarning; labels and weights still agree with each other.
     tol : float, default=1e-4
-        Relative change of the weights below which an alternation has settled.
+        An alternation stops when the weights change by less than this share.
     min_cluster_size : int, default=1
-        Smallest cluster allowed. With strongly correlated features a small sparsity can make the
-        optimum a split of a few outliers: a guard prevents that.
+        Smallest number of samples that a cluster may have. Where features are strongly correlated
+        and few are kept, the optimum can split off a few outliers; a larger value prevents this.
     random_state : None, int, RandomState or Generator, default=None
-        Controls the randomness. None draws fresh entropy, and never NumPy's global generator.
+        Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
     n_jobs : int, default=None
-        Threads; None and -1 are all cores that the process may use. Results do not depend on it.
+        Number of threads. None and -1 use all cores that the process may use. Results do not depend
+        on it.
     verbose : int, default=0
-        Whether to print progress.
+        If positive, progress is printed.
     trim : float, default=0
-        Share of the samples, below 0.5, that is set aside as outliers: those farthest from their
-        centres in the features kept. They have no part in centres, scores and weights.
+        Share of the samples, below 0.5, to set aside as outliers: the samples farthest from their
+        centres in the features kept. They are not used for centres, scores and weights.
     missing : {"error", "impute"}, default="error"
-        What is done about NaN in X: "impute" fills it by what features have in common
-        (`sparsekm.cluster.reading`). `predict` takes distances over what is observed.
+        How NaN in X is treated. "impute" fills missing values by a low-rank approximation of X;
+        `predict` then measures distances over the observed values.
     feature_groups : array-like of shape (n_features,), default=None
-        Names or numbers of the groups of features that are kept or dropped as a whole, such as the
-        levels of one category; `sparsity` then counts groups. A group counts as one feature: it is
-        judged by the mean of its a_j, and its weight is shared equally by its features.
+        Names or numbers of groups of features that are kept or dropped as a whole, such as the
+        levels of one category. `sparsity` then counts groups. A group counts as one feature: it is
+        judged by the mean of its a_j, and its features share its weight equally.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-        -1 for samples that `trim` sets aside; `predict` labels these, too.
+        Cluster of each sample; -1 for a sample that `trim` sets aside, which `predict` still
+        labels.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Cluster means over all features, in the units and the dtype of X.
+        Means of the clusters in all features, in the units and the dtype of X.
     feature_weights_ : ndarray of shape (n_features,)
+        1 for a feature that is kept, 0 for a feature that is dropped.
     feature_scores_ : ndarray of shape (n_features,)
-        Between-cluster sum of squares a_j of every feature, half of the paper's defining sum.
+        Between-cluster sum of squares a_j of each feature, which is half of the sum in the paper.
     objective_ : float
         Sum of w_j a_j.
     n_iter_ : int
         Rounds, or generations, of the search.
     search_ : str
-        The search that ran.
+        The search that ran, "alternate" or "global".
     n_features_in_ : int
+        Number of features in `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
-        Where X has column names.
+        Names of the features, if the columns of X had names.
 
     Examples
     --------
@@ -236,28 +263,76 @@ class L1KMeans(_Penalised):
     r"""Sparse k-means with the l2/l1 penalty of Witten & Tibshirani.
 
     Maximises :math:`\sum_j w_j a_j` over partitions into K clusters and nonnegative weights with
-    :math:`{\|w\|}_2 \le 1, {\|w\|}_1 \le s`
-    (Witten & Tibshirani 2010, doi:10.1198/jasa.2010.tm09415).
+    :math:`{\|w\|}_2 \le 1, {\|w\|}_1 \le s`, where :math:`a_j` is the between-cluster sum of
+    squares of feature j (Witten & Tibshirani 2010, doi:10.1198/jasa.2010.tm09415).
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters K.
     sparsity : None or float, default=None
-        Bound s >= 1 on the l1 norm of the weights; at or above the root of the number of features
-        that vary, which is what None means, it does not bind. When m features tie at the top and
-        s < sqrt(m), the weights are equal on the first floor(s^2) of them.
-    search, init, n_init, max_iter, tol, min_cluster_size, random_state, n_jobs, verbose
-        As in `L0KMeans`.
-    trim, missing, feature_groups
-        As in `L0KMeans`.
+        Bound s >= 1 on the l1 norm of the weights. It has no effect from the square root of the
+        number of features that vary, which is what None stands for. If m features tie for the
+        largest score and s < sqrt(m), the first floor(s^2) of them have equal weights.
+    search : {"auto", "alternate", "global"}, default="auto"
+        "alternate" is the paper's Algorithm 1, restarted as a whole. "global" searches for the
+        optimum; beyond 4,096 samples it begins with 2,048 of them. "auto" is "global" without
+        `init`, and "alternate" with it.
+    init : None, str or array-like of shape (n_samples,), default=None
+        Where to start. None leaves the start to the search. Labels are one start; "random" is
+        `n_init` random partitions; "screened" is the best of `n_init` runs of k-means on the
+        features whose distributions are farthest from a Gaussian (`sparsekm.cluster.screening`).
+        From these starts, "alternate" and "auto" run Algorithm 1 without restarts; "global" adds
+        the first start to its own.
+    n_init : int, default=10
+        Number of restarts of "alternate". The effort of "global" is proportional to it.
+    max_iter : int, default=20
+        Largest number of rounds of one alternation, and of generations of "global". If they do not
+        suffice, there is a ConvergenceWarning; labels and weights still agree with each other.
+    tol : float, default=1e-4
+        An alternation stops when the weights change by less than this share.
+    min_cluster_size : int, default=1
+        Smallest number of samples that a cluster may have. Where features are strongly correlated
+        and few are kept, the optimum can split off a few outliers; a larger value prevents this.
+    random_state : None, int, RandomState or Generator, default=None
+        Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
+    n_jobs : int, default=None
+        Number of threads. None and -1 use all cores that the process may use. Results do not depend
+        on it.
+    verbose : int, default=0
+        If positive, progress is printed.
+    trim : float, default=0
+        Share of the samples, below 0.5, to set aside as outliers: the samples farthest from their
+        centres in the features kept. They are not used for centres, scores and weights.
+    missing : {"error", "impute"}, default="error"
+        How NaN in X is treated. "impute" fills missing values by a low-rank approximation of X;
+        `predict` then measures distances over the observed values.
+    feature_groups : array-like of shape (n_features,), default=None
+        Names or numbers of groups of features that are kept or dropped as a whole, such as the
+        levels of one category. `sparsity` then counts groups. A group counts as one feature: it is
+        judged by the mean of its a_j, and its features share its weight equally.
 
     Attributes
     ----------
-    labels_, cluster_centers_, feature_scores_, objective_, n_iter_, search_
-        As in `L0KMeans`.
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each sample; -1 for a sample that `trim` sets aside, which `predict` still
+        labels.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Means of the clusters in all features, in the units and the dtype of X.
     feature_weights_ : ndarray of shape (n_features,)
-        Of unit l2 norm.
+        Nonnegative weights of unit l2 norm; 0 for a feature that is dropped.
+    feature_scores_ : ndarray of shape (n_features,)
+        Between-cluster sum of squares a_j of each feature.
+    objective_ : float
+        Sum of w_j a_j.
+    n_iter_ : int
+        Rounds, or generations, of the search.
+    search_ : str
+        The search that ran, "alternate" or "global".
+    n_features_in_ : int
+        Number of features in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if the columns of X had names.
 
     Examples
     --------

@@ -105,9 +105,10 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
+            Data to cluster.
         searched : bool, default=False
-            Whether a sparsity is to be chosen, for which one cluster is not enough, and for which
-            the estimator's own is not used.
+            Whether a sparsity will be chosen. One cluster is then refused, and the estimator's own
+            sparsity is not checked.
 
         Raises
         ------
@@ -126,49 +127,52 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     def path(
         self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
     ) -> SparsityPath:
-        """Fit all sparsities in one call, each helped by the others.
+        """Fit all sparsities in one call, so that the fits help each other.
 
-        Along a path the objective never falls with the sparsity, and no fit could be bettered by
-        the labels of another: more than independent fits promise. The estimator's own `sparsity`
-        is not used and nothing is set on it. Every fit is refined to the end: its labels are a
-        fixed point of k-means under its weights, and these are best for the labels.
+        Along a path the objective never falls with the sparsity, and the labels of one fit cannot
+        improve another; independent fits do not promise this. The estimator's own `sparsity` is
+        not used, and the estimator does not change. The labels of every fit are a fixed point of
+        k-means under its weights, and the weights are the best for the labels.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
+            Data to cluster.
         sparsities : array-like of shape (n_sparsities,)
-            In any order. As the parameter `sparsity`, but every value from 1 up is a count.
-            `KMeans` ignores them: its path is its one fit, at the number of features that vary.
+            Values of the parameter `sparsity`, in any order; every value from 1 up is a count.
+            `KMeans` ignores them: its path has one fit, at the number of features that vary.
         progress : callable, optional
             Called with the number of steps done and their total.
 
         Returns
         -------
         SparsityPath
-            In the order of `sparsities`; of shares it holds the numbers that they stand for.
+            The fits, in the order of `sparsities`. Shares are replaced by numbers of features.
 
         Raises
         ------
         TypeError, ValueError
-            If `fit` would, or `sparsities` are no vector of at least one, each in its range.
+            If `fit` would; if `sparsities` is not a vector of values in their range.
         """
         values, search, fits, first = self._search_path(X, sparsities, progress)
         return SparsityPath.from_fits(values, fits, search, first)
 
     def search_objectives(self, X: Data, sparsities: ArrayLike) -> np.ndarray:
-        """Return the `first_objectives` of `path`, by which data and references are compared.
+        """Return the `first_objectives` of `path`, which compare data with references.
 
-        They cost less than the path, whose fits are then refined.
+        They cost less than the path, because its fits are also refined.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
+            Data to cluster.
         sparsities : array-like of shape (n_sparsities,)
-            As in `path`.
+            Values of the parameter `sparsity`, in any order; every value from 1 up is a count.
 
         Returns
         -------
         ndarray of shape (n_sparsities,)
+            The objectives, in the order of `sparsities`.
 
         Raises
         ------
@@ -201,8 +205,9 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The data of the path.
         path : SparsityPath
+            The path.
         index : int
-            Which of its fits.
+            Position of the fit in the path.
 
         Returns
         -------
@@ -211,7 +216,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the path is one of other data, or of more clusters.
+            If the path belongs to other data, or has more clusters.
         """
         data, features, partition = self._read(X)
         fitted = path.labels.shape[1], path.weights.shape[1], int(path.labels.max()) + 1
@@ -292,12 +297,12 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts: a sample of weight two as if it were given twice, one of
-            weight 0 as if it were not given; it is labelled as `predict` does. Scores and
-            objective are in proportion to the weights; nothing else depends on their scale.
+            How much each sample counts. A sample of weight 2 counts as if it were given twice; a
+            sample of weight 0 is not used, and is labelled like new data. Scores and objective are
+            proportional to the weights; nothing else depends on their scale.
         batch : array-like of shape (n_samples,), default=None
-            The batch of each sample. What is learned is that of X as given; the answer of X centred
-            within batches is set beside it: see `SparseKMeans.fit`.
+            The batch of each sample. The attributes describe the fit to X as given; a second fit to
+            X centred within batches is stored as `batch_centred_`, see `SparseKMeans.fit`.
 
         Returns
         -------
@@ -306,11 +311,12 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         Raises
         ------
         TypeError, ValueError
-            If X is nothing that NumPy can read, such as an AnnData, holds NaN or infinity, has
-            indices outside its shape, fewer distinct samples than clusters or constant features
-            only; if a parameter is out of its range; if weights are negative, all 0, not one per
-            sample, or given with a StreamedMatrix, `trim` or ``min_cluster_size > 1``; if `batch`
-            is not one per sample, has a batch of one sample, or X is sparse or a StreamedMatrix.
+            If NumPy cannot read X (an AnnData, for example); if X contains NaN or infinity, has
+            indices outside its shape, fewer distinct samples than clusters, or only constant
+            features; if a parameter is out of its range; if weights are negative, all 0, not one
+            per sample, or combined with a StreamedMatrix, `trim` or ``min_cluster_size > 1``; if
+            `batch` is not one per sample or has a batch of one sample, or is combined with a
+            sparse X or a StreamedMatrix.
         """
         X = compute(X)
         if batch is not None:

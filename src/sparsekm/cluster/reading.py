@@ -82,10 +82,12 @@ class FeatureSelector(SelectorMixin):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples with the features that were fitted.
 
         Returns
         -------
         ndarray, sparse matrix or DataFrame of shape (n_samples, n_selected_features)
+            The selected features, in the order of X.
 
         Raises
         ------
@@ -95,15 +97,17 @@ class FeatureSelector(SelectorMixin):
         return super().transform(as_readable(X))
 
     def inverse_transform(self, X: Data) -> Any:
-        """Put the features that were dropped back as zeros.
+        """Fill the dropped features with zeros.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_selected_features)
+            The selected features.
 
         Returns
         -------
         ndarray or sparse matrix of shape (n_samples, n_features)
+            All features, 0 where they were dropped.
 
         Raises
         ------

@@ -47,61 +47,72 @@ from sparsekm.tuning.separation import SpreadValues, refit_folds, separation
 
 @dataclass(eq=False, repr=False)
 class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator):
-    """Choose the sparsity at which the objective most exceeds that of data without clusters.
+    """Choose the sparsity at which the objective most exceeds its value on data without clusters.
 
-    The gap statistic of Tibshirani, Walther & Hastie (2001, doi:10.1111/1467-9868.00293), as Witten
-    & Tibshirani (2010, doi:10.1198/jasa.2010.tm09415) use it.
+    This is the gap statistic of Tibshirani, Walther & Hastie (2001, doi:10.1111/1467-9868.00293),
+    as Witten & Tibshirani (2010, doi:10.1198/jasa.2010.tm09415) use it for sparse k-means.
 
     Parameters
     ----------
     estimator : estimator with `sparsity` and `path`
-        For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used. References are searched as
-        the data are: trimmed, with as many values missing, columns of one group permuted together,
-        and from labels given as `init`, so that the gap then also holds what these know.
+        For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used. References are treated like
+        the data: they are trimmed, have the same number of missing values, and columns of one group
+        are permuted together. If labels are given as `init`, references start from them too, and
+        the gap then contains what these labels know.
     sparsities : None or array-like, default=None
-        The grid; None is `sparsekm.tuning.gap.default_sparsities`. Constant features have no part
-        in the search.
+        The grid. None stands for `sparsekm.tuning.gap.default_sparsities`. Constant features are
+        left out of the search.
     n_references : int, default=10
-        Number of reference data sets, >= 2.
+        Number of reference data sets, at least 2.
     reference : {"permutation", "gaussian", "shrunk", "spatial"}, default="permutation"
-        "permutation" permutes every column separately, as in the paper; "gaussian" draws from a
-        single Gaussian with the means and covariances of the data, "shrunk" without correlations
-        that may be due to chance; "spatial" permutes every column so that its autocorrelation in
-        space remains, which needs `positions` in `fit`. See `sparsekm.tuning.references`.
+        "permutation" permutes every column separately, as in the paper. "gaussian" draws from a
+        single Gaussian with the means and covariances of the data; "shrunk" leaves out correlations
+        that may be due to chance. "spatial" permutes every column so that its autocorrelation in
+        space remains; it needs `positions` in `fit`. See `sparsekm.tuning.references`.
     rule : {"max", "one-se", "auto"}, default="max"
-        "max" is the paper's rule; "auto" keeps at most a quarter of the features if they are
-        correlated within clusters. See `sparsekm.tuning.gap.select_sparsity`.
+        "max" takes the largest gap, as in the paper; "one-se" takes the smallest sparsity whose gap
+        is within one standard error of it; "auto" keeps at most a quarter of the features if
+        features are correlated within clusters. See `sparsekm.tuning.gap.select_sparsity`.
     n_refined : int, default=0
-        Number of further sparsities that a second stage adds between the neighbours of the largest
-        gap. Data and the same references are then fitted again at all sparsities, since along a
-        path the fits help each other.
+        Number of sparsities that a second stage adds next to the largest gap. Data and references
+        are then fitted again at all sparsities, because the fits along a path help each other.
     max_samples : int, default=None
-        If there are more samples, this many are drawn at random to choose the sparsity, with their
-        own path and references. All samples are then fitted at this sparsity. None uses all.
+        If there are more samples, this many are drawn at random to choose the sparsity. All samples
+        are then fitted at this sparsity. None uses all samples.
     n_jobs : int, default=None
-        As in `L0KMeans`. References are searched in parallel, at most as many at once as hold
-        512 MB of copies together.
+        Number of threads. None and -1 use all cores that the process may use. References are
+        searched in parallel as long as their copies together need at most 512 MB. Results do not
+        depend on it.
     random_state : None, int, RandomState or Generator, default=None
-        Controls the randomness of references and searches. Reference b depends only on (seed, b).
+        Controls the randomness of references and searches. Reference b depends only on the seed and
+        b.
     verbose : int, default=0
-        Whether to print progress.
+        If positive, progress is printed.
 
     Attributes
     ----------
     best_sparsity_ : int or float
-        A number of features, or with `L1KMeans` a bound.
+        Number of features or, with `L1KMeans`, the bound on the l1 norm of the weights.
     best_index_ : int
-        Row of `results_`.
+        The row of `results_` that was chosen.
     best_estimator_ : estimator
-        The path's own fit at the best sparsity, not a refit, unless samples were drawn.
+        The fit of the path at the best sparsity; fitted again only if samples were drawn.
     results_ : pandas.DataFrame
         The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`.
     path_ : SparsityPath
-        The fits on the data, or on the samples drawn, without those of weight 0.
-    limit_, conclusion_ : FeatureLimit or None, str or None
-        With ``rule="auto"``, the limit, and what determined the number of kept features.
-    labels_, feature_weights_, n_features_in_, feature_names_in_
-        Those of `best_estimator_`.
+        The fits to the data, or to the samples drawn, without samples of weight 0.
+    limit_ : FeatureLimit or None
+        With ``rule="auto"``, the largest number of features that may be kept, and the reason.
+    conclusion_ : str or None
+        With ``rule="auto"``, what determined the number of kept features.
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each sample, from `best_estimator_`.
+    feature_weights_ : ndarray of shape (n_features,)
+        Weight of each feature, from `best_estimator_`.
+    n_features_in_ : int
+        Number of features in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if the columns of X had names.
 
     Examples
     --------
@@ -140,17 +151,19 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Of a sparse one only permuted references can be made.
+            Data to cluster. A sparse X allows only permuted references.
         y : None
             Ignored.
         positions : array-like of shape (n_samples, n_dimensions), default=None
-            Where the samples are in space. Only references of the kind "spatial" use them.
+            Positions of the samples in space, for references of the kind "spatial".
         batch : array-like of shape (n_samples,), default=None
-            The batch of each sample: as in `SparseKMeans.fit`.
+            The batch of each sample. X is fitted as given, and again centred within batches; see
+            `SparseKMeans.fit`.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts: one of weight two as if it were given twice, in references,
-            too; one of weight 0 is labelled as `predict` does. Weights that are no small multiples
-            of a common unit are rounded so that samples are given at most eight times on average.
+            How much each sample counts. A sample of weight 2 counts as if it were given twice, in
+            references too; a sample of weight 0 is labelled like new data. Weights that are not
+            small multiples of a common unit are rounded, so that samples are repeated at most eight
+            times on average.
 
         Returns
         -------
@@ -290,10 +303,12 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples with the features that were fitted.
 
         Returns
         -------
         ndarray of shape (n_samples,), int32
+            Cluster of each sample.
 
         Raises
         ------
@@ -307,19 +322,20 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     def separation(self, X: Data, *, groups: ArrayLike | None = None) -> pd.DataFrame:
         """Test which clusters of the best estimator are separated, as `SparseKMeans` does.
 
-        It is fitted again without each tenth of the samples, five times over, at its sparsity.
+        The best estimator is fitted again 50 times, each time without a tenth of the samples.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The data that were fitted.
         groups : array-like of shape (n_samples,), default=None
-            Samples of one group are left out as a whole, and count once.
+            Groups of samples, such as donors, that are held out together and count as one.
 
         Returns
         -------
         pandas.DataFrame
-            A row per pair of neighbouring clusters, as `SparseKMeans.separation_`.
+            A row per pair of neighbouring clusters, with the columns of
+            `SparseKMeans.separation_`.
 
         Raises
         ------

@@ -48,100 +48,133 @@ CHOICES = {
 
 @dataclass(eq=False, repr=False)
 class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator):
-    """Sparse k-means that decides everything else from the data.
+    """Sparse k-means that chooses features, start and number of clusters from the data.
 
     Features are ranked before any clustering. Algorithm 1 then runs from a fixed list of starts and
-    numbers of features, and each of these candidates is fitted again without a tenth of the
-    samples, many times. The samples left out show which clusters are clearly separated, which
+    numbers of features. Each of these candidates is fitted again many times, each time without a
+    tenth of the samples. The samples left out show which clusters are clearly separated, which
     candidate is the best, and how few features suffice.
 
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
-        Number of clusters K, at least 2; "auto" estimates the number of clearly separated groups.
+        Number of clusters K, at least 2. "auto" estimates the number of clearly separated groups.
     penalty : {"l0", "l1"}, default="l0"
-        "l0" gives features that are kept a weight of one; "l1" weights of unit l2 norm, larger for
-        features of larger score.
+        "l0" gives every kept feature a weight of 1. "l1" gives weights of unit l2 norm, which are
+        larger for features with larger scores.
     sparsity : "auto", int or float, default="auto"
-        "auto" keeps the features of `selection`. A number is as in `L0KMeans` or `L1KMeans`; only
-        screening and start are then chosen. With "l0", a number above the count of non-constant
-        features keeps all of them.
+        How many features are kept. "auto" keeps the features that `selection` names. With "l0", a
+        number is a count of features or, in (0, 1), a share of the features that vary; a count
+        above their number keeps all of them. With "l1", a number is the bound on the l1 norm of the
+        weights. If a number is given, only the ranking of features and the start are chosen.
     selection : {"relevant", "signature"}, default="relevant"
-        Which features have weight if the sparsity is "auto": those that differ between the
-        clusters, or those of `signature_` if there is one. Algorithm 1 then runs once more with as
-        many features.
+        Which features are kept if the sparsity is "auto": the features that differ between the
+        clusters, or the features of `signature_` if there is one. Algorithm 1 then runs once more
+        with this number of features.
     screening : {"auto", "trend", "variance", "marginal", "all"}, default="auto"
-        How features are ranked: by log variance beyond its trend over the mean, by variance, or by
-        how far their distribution is from a Gaussian; "all" ranks none. "auto" takes "all" for up
-        to 100 features, "marginal" if variances are equal (as of z-scores) or units differ,
-        "variance" if all means are equal, else "trend".
+        How features are ranked. "trend" ranks by the log variance beyond its trend over the mean,
+        "variance" by the variance, and "marginal" by the distance of the distribution from a
+        Gaussian; "all" does not rank. "auto" takes "all" for up to 100 features, "marginal" if all
+        variances are equal (as after z-scoring) or units differ, "variance" if all means are equal,
+        and "trend" otherwise.
+    min_cluster_size : int, default=1
+        Smallest number of samples that a cluster may have.
     max_samples : int, default=None
-        If there are more samples, this many are drawn at random to find the clusters; None is
-        2,000. Algorithm 1 from their clusters then fits all samples.
-    min_cluster_size, random_state, n_jobs, verbose, missing
-        As in `L0KMeans`.
+        If there are more samples, this many are drawn at random to find the clusters. Algorithm 1
+        then starts from these clusters and fits all samples. None stands for 2,000.
+    random_state : None, int, RandomState or Generator, default=None
+        Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
+    n_jobs : int, default=None
+        Number of threads. None and -1 use all cores that the process may use. Results do not depend
+        on it.
+    verbose : int, default=0
+        If positive, progress is printed.
+    missing : {"error", "impute"}, default="error"
+        How NaN in X is treated. "impute" fills missing values by a low-rank approximation of X;
+        `predict` then measures distances over the observed values.
     trim : float, default=0
-        Share of the samples, below 0.5, that is set aside as outliers: first those that trimmed
-        k-means on the z-scores sets aside, then, in one more fit, those farthest from their centres
-        in the features kept. Nothing is computed from them, scales included, but the test for
-        separated clusters places and counts them.
+        Share of the samples, below 0.5, to set aside as outliers. Trimmed k-means on the z-scores
+        chooses them first; after one fit, the samples farthest from their centres in the kept
+        features replace them. Scales, scores and centres are computed without them, but the test
+        for separated clusters places and counts them.
     feature_groups : array-like of shape (n_features,), default=None
-        As in `L0KMeans`: names or numbers of the groups of features that are ranked, kept or
-        dropped as a whole, each like one feature; `sparsity` counts them.
+        Names or numbers of groups of features that are kept or dropped as a whole, such as the
+        levels of one category. `sparsity` then counts groups. A group counts as one feature: it is
+        judged by the mean of its a_j, and its features share its weight equally.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-        -1 for samples that `trim` sets aside; `predict` labels these, too.
+        Cluster of each sample; -1 for a sample that `trim` sets aside, which `predict` still
+        labels.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters, on the scale of X. Where clusters were joined, `predict` goes by the
-        centres before that.
-    feature_weights_, feature_scores_ : ndarray of shape (n_features,)
-        Weights, and between-cluster sums of squares a_j of the z-scores.
+        Means of the clusters, on the scale of X. If clusters were joined, `predict` uses the
+        centres from before they were joined.
+    feature_weights_ : ndarray of shape (n_features,)
+        Weight of each feature; 0 for a feature that is dropped.
+    feature_scores_ : ndarray of shape (n_features,)
+        Between-cluster sum of squares a_j of the z-scores of each feature.
     objective_ : float
         Sum of weight times score.
-    n_clusters_, sparsity_, screening_ : int, int or float, str
-        What was chosen, or given; `screening_` is how features were ranked.
-    search_, n_iter_ : str, int
-        The last run of Algorithm 1: "alternate", and its rounds.
+    n_clusters_ : int
+        Number of clusters, given or estimated.
+    sparsity_ : int or float
+        Number of features kept, or the bound on the l1 norm of the weights.
+    screening_ : str
+        How features were ranked.
+    search_ : str
+        The search of the last fit: "alternate".
+    n_iter_ : int
+        Rounds of the last run of Algorithm 1.
     signature_ : ndarray of int, or None
-        The smallest set of features whose nearest centroids put left-out samples into their
-        clusters nearly as well as the best set does; None if the best agrees with an adjusted Rand
-        index below 0.5.
+        Indices of the smallest set of features whose nearest centroids put held-out samples into
+        their clusters nearly as well as the best set does. None if the best set reaches an adjusted
+        Rand index below 0.5.
     signature_agreement_ : float
-        This index of left-out samples, by the signature.
-    cluster_signatures_, cluster_signature_agreements_ : list, and ndarray of shape (n_clusters,)
-        The same for each cluster, of which samples are in it.
+        Adjusted Rand index of held-out samples that are placed by the signature.
+    cluster_signatures_ : list of length n_clusters
+        For each cluster, the smallest set of features that tells which held-out samples are in it,
+        or None.
+    cluster_signature_agreements_ : ndarray of shape (n_clusters,)
+        Adjusted Rand index of held-out samples for each of these sets.
     separation_ : pandas.DataFrame
-        A row per pair of neighbouring clusters: cluster_a, cluster_b, p (of no valley between
-        them), p_adjusted (for all pairs, candidates and numbers of clusters), and the numbers of
-        samples in the middle and near either median (n_middle, n_a, n_b).
+        A row per pair of neighbouring clusters. The columns are cluster_a, cluster_b, p (of one
+        mode between them), p_adjusted (for all pairs, candidates and numbers of clusters), and the
+        numbers of samples in the middle and near the two medians: n_middle, n_a and n_b.
     has_clusters_ : bool
         Whether any two clusters are clearly separated: an adjusted p of at most 0.05.
     search_results_ : pandas.DataFrame
-        A row per candidate: start, n_features (kept), n_clusters, n_groups (clearly separated), p
-        (the smallest adjusted), agreement (mean adjusted Rand index with its folds), n_folds and
-        chosen. Most candidates are fitted to one repeat of the folds; only the best to all.
+        A row per candidate. The columns are start, n_features (kept), n_clusters, n_groups (clearly
+        separated), p (the smallest adjusted p), agreement (mean adjusted Rand index with the
+        folds), n_folds and chosen. Most candidates are fitted to one repeat of the folds, the best
+        to all repeats.
     cluster_counts_ : pandas.DataFrame or None
-        With "auto", a row per number of clusters tried: n_clusters, n_groups (clearly separated),
-        reproducibility, groups (the group of each cluster) and chosen.
+        With "auto", a row per number of clusters that was tried. The columns are n_clusters,
+        n_groups (clearly separated), reproducibility, groups (the group of each cluster) and
+        chosen.
     conclusion_ : str
-        What was found, in words.
+        The findings in words.
     coassociation_ : ndarray of shape (n_samples, n_samples) or None
-        Share of the fits of folds in which two samples are together; None if some were not fitted.
+        Share of the fits to folds in which two samples are in one cluster. None if some samples
+        were not fitted.
     sample_reproducibility_ : ndarray of shape (n_samples,)
-        Share of the fits of folds that put a sample into its cluster; NaN for samples that were not
-        fitted. A cluster can be reproducible and be no class.
+        Share of the fits to folds in which a sample is in its cluster; NaN for a sample that was
+        not fitted. Reproducible clusters need not be separated groups.
     left_out_labels_ : ndarray of shape (n_samples,)
-        The cluster of each sample in the fits that left it out, -1 if it is in none; estimate
-        effects with them.
+        Cluster of each sample in the fits that held it out, -1 if in none. Use these labels to
+        estimate effect sizes.
     selection_frequency_ : ndarray of shape (n_features,)
-        Share of the fits of folds that keep a feature.
-    batch_centred_, batch_agreement_, batch_shares_ : SparseKMeans, float, pandas.DataFrame
-        With `batch` in `fit`: the fit of X centred within batches, the adjusted Rand index of the
-        labels of the two, and the share of each batch in each cluster, (n_clusters, n_batches).
-    n_features_in_, feature_names_in_
-        As scikit-learn's; names where X has column names.
+        Share of the fits to folds that keep a feature.
+    batch_centred_ : SparseKMeans
+        With `batch` in `fit`: the fit to X centred within batches.
+    batch_agreement_ : float
+        With `batch` in `fit`: the adjusted Rand index of the labels of the two fits.
+    batch_shares_ : pandas.DataFrame of shape (n_clusters, n_batches)
+        With `batch` in `fit`: the share of each batch in each cluster.
+    n_features_in_ : int
+        Number of features in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if the columns of X had names.
 
     See Also
     --------
@@ -149,14 +182,14 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
 
     Notes
     -----
-    Give X on its own scale, which helps to choose the features to consider first; do not z-score
-    it. Scores and objective are those of z-scores (ddof = 1), which are made inside.
+    Give X on its own scale and do not z-score it: the scale helps to choose the features to
+    consider first. Scores and the objective refer to z-scores (ddof = 1), which are computed
+    inside.
 
     Labels, weights and centres are a fixed point of Algorithm 1 at `sparsity_`. On the training
     data `predict` returns `labels_`, except with weights, `trim` or ``min_cluster_size > 1``, and
-    except for samples with missing values: `fit` fills them, while `predict` goes by the features
-    that are present. Nothing can distinguish batches from clusters: `fit` with `batch` shows both
-    results.
+    except for samples with missing values: `fit` fills them, while `predict` uses the features that
+    are present. No method can tell batches from clusters: `fit` with `batch` shows both results.
 
     Examples
     --------
@@ -201,22 +234,22 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            On its own scale.
+            Data to cluster, on their own scale.
         y : None
             Ignored.
         groups : array-like of shape (n_samples,), default=None
-            Samples of one group resemble each other, such as those of a donor or a block of space:
-            they are left out as a whole, and count once.
+            Groups of samples that resemble each other, such as the samples of a donor or of a block
+            of space. The samples of a group are held out together, and count as one.
         batch : array-like of shape (n_samples,), default=None
-            The batch of each sample. X is fitted as given, and again centred within batches; the
-            two answers are compared, with a UserWarning if clusters coincide with batches or if the
-            answers agree with an adjusted Rand index below 0.8. Where batches hold different
-            classes, centring moves the classes.
+            The batch of each sample. X is fitted as given, and again centred within batches. A
+            UserWarning tells if clusters coincide with batches, or if the two results agree with
+            an adjusted Rand index below 0.8. If batches hold different classes, centring moves the
+            classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts in the last run of Algorithm 1, in its scores and in the
-            centres: one of weight two as if it were given twice. Scales, folds and tests count
-            every sample once, since copies are no evidence. One of weight 0 is labelled as
-            `predict` does.
+            How much each sample counts in the last run of Algorithm 1, in the scores and in the
+            centres. A sample of weight 2 counts as if it were given twice. Scales, folds and tests
+            count every sample once, because copies are not further evidence. A sample of weight 0
+            is labelled like new data.
 
         Returns
         -------

@@ -146,23 +146,23 @@ def _check_numbers(values: np.ndarray | pd.Series, what: str) -> None:
 
 
 class StreamedMatrix(FeatureMatrix):
-    """Data that stay where they are: every pass reads them again, block by block.
+    """A matrix that is not loaded into memory: every pass reads it again, block by block.
 
     `L0KMeans`, `L1KMeans` and `KMeans` take it in place of an array, in `fit` and `path`. Labels,
-    scores and objectives have the same bits as those of the array in memory.
+    scores and objectives have the same bits as with the array in memory.
 
     Parameters
     ----------
     source : array-like of shape (n_samples, n_features), float32 or float64
-        Anything that has `shape` and `dtype` and gives rows for ``source[start:stop]``: a dataset
-        of h5py, a `numpy.memmap`, an array of dask, X of a backed AnnData, dense or CSR.
+        An object with `shape` and `dtype` that returns rows for ``source[start:stop]``: a dataset
+        of h5py, a `numpy.memmap`, an array of dask, or the X of a backed AnnData, dense or CSR.
     block_size : int, default=4096
-        Samples read at a time: of a few such blocks is the memory in use.
+        Number of samples that are read at a time. Memory holds a few such blocks.
 
     Raises
     ------
     ValueError
-        If the source is no matrix of floats, or holds NaN or infinity.
+        If the source is not a matrix of floats, or contains NaN or infinity.
 
     Examples
     --------
