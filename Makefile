@@ -63,12 +63,13 @@ sizes: ## lines and files of every room
 	@for room in $(filter-out %__pycache__/,$(wildcard src/sparsekm/*/)) scripts workflow tests; do files=$$(find $$room -name '*.py'); \
 	echo "$$(cat $$files | wc -l) lines in $$(echo $$files | wc -w) files: $$room"; done
 
-lint: $(STAMP) ## ruff, snakefmt, snakemake --lint, and mypy over the public names
+lint: $(STAMP) ## ruff, snakefmt, snakemake --lint; mypy and numpydoc over the public names
 	"$(BIN)/ruff" check .
 	"$(BIN)/ruff" format --check .
 	"$(BIN)/snakefmt" --check Snakefile workflow
 	"$(BIN)/snakemake" --lint
 	"$(BIN)/mypy"
+	"$(BIN)/python" -m pytest -q tests/test_public_names.py
 
 check: $(STAMP) ## those tests without lint
 	@mkdir -p results/benchmarks

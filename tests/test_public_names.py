@@ -1,6 +1,7 @@
 """The public names: typed, and what is imported is declared."""
 
 import ast
+import importlib
 import inspect
 import re
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from numpydoc.validate import validate
 from sklearn.base import BaseEstimator
 
 import sparsekm
@@ -63,6 +65,33 @@ def test_the_docstring_has_an_example_of_a_class_and_says_what_an_estimator_rais
             and "\nRaises\n------\n" not in inspect.getdoc(getattr(thing, method.split(".")[1]))
         ]
         assert silent == []
+
+
+# Further sections and examples of methods, quotes of docstrings of one line, and what self is.
+NOT_ASKED = {"SA01", "ES01", "EX01", "GL02", "RT03"}
+DOCUMENTED = [f"sparsekm.{name}" for name in PUBLIC] + [
+    f"sparsekm.{room}.{name}" for room in ("tl", "pl") for name in getattr(sparsekm, room).__all__
+]
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_docstrings_are_complete_for_numpydoc(name):
+    *path, last = name.split(".")
+    thing = getattr(importlib.import_module(".".join(path)), last)
+    homes = [home for home in getattr(thing, "__mro__", [thing]) if "sparsekm" in home.__module__]
+    places = [f"{home.__module__}.{home.__qualname__}" for home in homes[:1]]
+    for home in homes if inspect.isclass(thing) else []:
+        places += [
+            f"{home.__module__}.{home.__qualname__}.{method}"
+            for method, function in vars(home).items()
+            if not method.startswith("_") and callable(function)
+        ]
+    found = {place: numpydoc_errors(place) for place in places}
+    assert {place: errors for place, errors in found.items() if errors} == {}
+
+
+def numpydoc_errors(place):
+    return [error for error in validate(place)["errors"] if error[0] not in NOT_ASKED]
 
 
 def test_type_checkers_see_every_public_name(project_root):

@@ -78,12 +78,17 @@ def error_clustering_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> flo
     Parameters
     ----------
     labels_true, labels_pred : array-like of shape (n_samples,)
-        As in `classification_error_rate`, as the errors; one sample is enough.
+        Cluster of each sample: numbers, strings or any other hashable values, none missing.
 
     Returns
     -------
     float
         Between 0 (every predicted cluster lies within one true cluster) and 1, exclusive.
+
+    Raises
+    ------
+    ValueError
+        If the labels are not one-dimensional and of equal length, or if one is missing.
 
     Examples
     --------
@@ -105,7 +110,7 @@ def matching_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     Parameters
     ----------
     labels_true, labels_pred : array-like of shape (n_samples,)
-        As in `classification_error_rate`.
+        Cluster of each sample: numbers, strings or any other hashable values, none missing.
 
     Returns
     -------
@@ -115,7 +120,8 @@ def matching_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     Raises
     ------
     ValueError
-        As `error_clustering_rate`, or if the numbers of clusters multiply to more than 25,000,000.
+        If the labels are not one-dimensional and of equal length, if one is missing, or if the
+        numbers of clusters multiply to more than 25,000,000.
 
     Examples
     --------
@@ -202,14 +208,20 @@ def proper_zero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
     Parameters
     ----------
     true_support : array-like of shape (n_features,)
-        True, or a weight other than zero, where a feature is relevant. Not a list of indices.
+        True, or a weight other than zero, if a feature is relevant. Not a list of indices.
     weights : array-like of shape (n_features,)
-        Feature weights of the fit; as in `n_nonzero_weights`, as the errors.
+        Feature weights of the fit; a boolean support counts as weights of one and zero.
 
     Returns
     -------
     int
         Number of features that are not relevant and whose weight is zero.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not one-dimensional, not numeric, or contains NaN or infinity, or if
+        their lengths differ.
 
     Examples
     --------
@@ -225,13 +237,21 @@ def proper_nonzero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
 
     Parameters
     ----------
-    true_support, weights : array-like of shape (n_features,)
-        As in `proper_zero_weights`, as the errors.
+    true_support : array-like of shape (n_features,)
+        True, or a weight other than zero, if a feature is relevant. Not a list of indices.
+    weights : array-like of shape (n_features,)
+        Feature weights of the fit; a boolean support counts as weights of one and zero.
 
     Returns
     -------
     int
         Number of features that are relevant and whose weight is not zero.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not one-dimensional, not numeric, or contains NaN or infinity, or if
+        their lengths differ.
 
     Examples
     --------

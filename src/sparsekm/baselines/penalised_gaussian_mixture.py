@@ -257,37 +257,43 @@ def modified_bic(fit: MixtureFit, n_samples: int) -> float:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PenalizedGaussianMixture(BaselineEstimator):
-    r"""Gaussian mixture with common diagonal covariance and an l1 penalty on its means.
+    r"""Gaussian mixture with an l1 penalty on its means, which drops features.
 
     Maximises the log-likelihood less :math:`\lambda \sum_{kj} |\mu_{kj}|` by EM (Pan & Shen 2007,
     Journal of Machine Learning Research 8, 1145-1164). Features are standardised inside (ddof = 0).
-    One all of whose means are zero is dropped.
+    A feature is dropped if the means of all components are zero.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of components K.
-    penalty : None or float, default=None
-        lambda >= 0, in the units of standardised data. None fits a grid of penalties and takes the
-        lowest modified BIC, -2 log L + log(n) d_e with d_e = K + p + K p - 1 - (number of zero
-        means), among those that keep some feature.
-    n_penalties : int, default=12
-        Length of that grid: zero, then geometric up to where all means vanish.
     n_init : int, default=10
-        Starts of each of two kinds: k-means partitions, and samples drawn at random as centres.
-        Beyond 300 samples only the first penalty is started afresh.
+        Number of starts of each of two kinds: partitions by k-means, and samples drawn at random as
+        centres. For more than 300 samples, only the first penalty has its own starts.
     max_iter : int, default=200
         Largest number of EM iterations from one start.
     tol : float, default=1e-4
-        Smallest gain in penalised log-likelihood per sample worth another iteration.
-    random_state, n_jobs, verbose
-        As in `KMeans`.
+        EM stops when the penalised log-likelihood per sample gains less than this.
+    random_state : None, int, RandomState or Generator, default=None
+        Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
+    n_jobs : int, default=None
+        Number of threads. None and -1 use all cores that the process may use. Results do not depend
+        on it.
+    verbose : int, default=0
+        If positive, progress is printed.
+    penalty : None or float, default=None
+        The penalty lambda >= 0, in the units of standardised data. None fits a grid of penalties
+        and takes the lowest modified BIC, -2 log L + log(n) d_e with d_e = K + p + K p - 1 -
+        (number of zero means), among the penalties that keep some feature.
+    n_penalties : int, default=12
+        Length of this grid. It begins with zero and ascends geometrically to the penalty at which
+        all means are zero.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-        The likeliest component of each sample, numbered by first appearance. A component may be
-        the likeliest for none.
+        The most likely component of each sample, numbered by first appearance. A component may be
+        the most likely for no sample.
     weights_ : ndarray of shape (n_clusters,)
         Probabilities of the components.
     means_ : ndarray of shape (n_clusters, n_features)
@@ -295,17 +301,25 @@ class PenalizedGaussianMixture(BaselineEstimator):
     covariances_ : ndarray of shape (n_features,)
         The common variances, in squared units of X.
     feature_weights_ : ndarray of shape (n_features,)
-        One for a kept feature, zero for a dropped one.
+        1 for a kept feature, 0 for a dropped one.
     feature_scores_ : ndarray of shape (n_features,)
-        Between-cluster sum of squares a_j of every feature under the labels.
+        Between-cluster sum of squares a_j of each feature under the labels.
     objective_ : float
-        Penalised log-likelihood of the standardised data, constant features left out.
-    penalty_, penalties_, bics_ : float, and ndarray of shape (n_penalties,)
-        The penalty chosen, the grid, ascending, and the modified BIC at each.
-    converged_, n_iter_ : bool, int
-        EM iterations of the best start, and whether they sufficed.
-    n_features_in_, feature_names_in_
-        As in `KMeans`.
+        Penalised log-likelihood of the standardised data, without constant features.
+    penalty_ : float
+        The penalty that was chosen or given.
+    penalties_ : ndarray of shape (n_penalties,)
+        The grid, ascending.
+    bics_ : ndarray of shape (n_penalties,)
+        The modified BIC at each penalty of the grid.
+    converged_ : bool
+        Whether the iterations of the best start sufficed.
+    n_iter_ : int
+        EM iterations of the best start.
+    n_features_in_ : int
+        Number of features in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if the columns of X had names.
 
     Examples
     --------
@@ -387,10 +401,12 @@ class PenalizedGaussianMixture(BaselineEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples with the features that were fitted.
 
         Returns
         -------
         ndarray of shape (n_samples, n_clusters)
+            The probability of each component, for each sample.
 
         Raises
         ------

@@ -134,55 +134,71 @@ def fixed_number_of_clusters(clusterer: Any) -> int:
 class SparseClustering(MetaEstimatorMixin, PathEstimator):
     r"""Cluster with any clusterer, and keep the features that make its clusters.
 
-    The generic framework of Chang, Wang, Li & Xu (2018, arXiv:1403.7890), steps i to iii: cluster
-    the samples, weigh the features by what they contribute to the clusters, cluster the samples by
-    the weighted features, and so on until the weights settle. A feature contributes its
-    between-cluster sum of squares :math:`a_j`, and :math:`\sum_j w_j a_j` is the objective.
+    This is the generic framework of Chang, Wang, Li & Xu (2018, arXiv:1403.7890), steps i to iii:
+    cluster the samples, weigh the features by their contributions to the clusters, cluster the
+    samples by the weighted features, and repeat until the weights settle. The contribution of a
+    feature is its between-cluster sum of squares :math:`a_j`, and :math:`\sum_j w_j a_j` is the
+    objective.
 
     Parameters
     ----------
     clusterer : estimator or partition step
-        A scikit-learn clusterer with a fixed number of clusters and a cluster for every sample. It
-        is fitted to the kept columns of X, each multiplied by the square root of its weight (the
-        largest weight being one). Or an object with the methods `start`, `refine` and `scores` of
-        `sparsekm.cluster.partition_step.PartitionStep`: a clustering with a criterion of its own
-        that is a sum over features. Either is given a csr_array where X is sparse, and only the
-        features that vary.
-    penalty, sparsity : {"l0", "l1"}, default="l0", and None, int or float, default=None
-        As in `L0KMeans` or `L1KMeans`.
+        A scikit-learn clusterer with a fixed number of clusters that puts every sample into a
+        cluster. It is fitted to the kept columns of X, each multiplied by the square root of its
+        weight; the largest weight is 1. Alternatively an object with the methods `start`, `refine`
+        and `scores` of `sparsekm.cluster.partition_step.PartitionStep`: a clustering whose own
+        criterion is a sum over features. Both get only the features that vary, as a csr_array if X
+        is sparse.
+    penalty : {"l0", "l1"}, default="l0"
+        The penalty of `L0KMeans` or of `L1KMeans`.
+    sparsity : None, int or float, default=None
+        With "l0", the number of features to keep, or in (0, 1) a share of the features that vary.
+        With "l1", the bound s >= 1 on the l1 norm of the weights. None keeps all features.
     n_init : int, default=10
-        Runs of the whole algorithm from clusters by all features, where the clusterer has a
-        `random_state` or is a partition step; another runs once. Then ``n_init - 1`` runs from
-        clusters by few features. The best is kept.
+        Number of runs of the whole algorithm that start from clusters by all features. A clusterer
+        without `random_state` runs once. ``n_init - 1`` runs from clusters by few features follow.
+        The best result is kept.
     max_iter : int, default=20
-        Rounds of one run. Where a partition step's `refine` still moves samples after them, a
-        ConvergenceWarning says so.
+        Largest number of rounds of one run. If the `refine` of a partition step still moves samples
+        after them, there is a ConvergenceWarning.
     tol : float, default=1e-4
-        Relative change of the weights below which a run has settled.
+        A run stops when the weights change by less than this share.
     random_state : None, int, RandomState or Generator, default=None
-        Controls the randomness, also that of the clusterer: its own `random_state` is not used.
-        None draws fresh entropy, and never NumPy's global generator.
+        Controls the randomness, also that of the clusterer, whose own `random_state` is not used.
+        None draws fresh entropy; NumPy's global generator is never used.
 
     Attributes
     ----------
-    labels_, cluster_centers_, feature_weights_, objective_, n_features_in_, feature_names_in_
-        As in `L0KMeans`.
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each sample.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Means of the clusters in all features, in the units and the dtype of X.
+    feature_weights_ : ndarray of shape (n_features,)
+        Weight of each feature; 0 for a feature that is dropped.
     feature_scores_ : ndarray of shape (n_features,)
-        What each feature contributes to the clusters.
+        Contribution of each feature to the clusters.
+    objective_ : float
+        Sum of weight times score.
     objectives_ : list of float
-        The objective after every weight step of the run that was kept: it never falls. After
-        `adopt`, the last alone.
+        The objective after every weight step of the run that was kept; it never falls. After
+        `adopt`, only the last one.
     n_iter_ : int
-        Rounds of that run.
+        Rounds of this run.
+    search_ : str
+        The search that ran: "alternate".
+    n_features_in_ : int
+        Number of features in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if the columns of X had names.
 
     Notes
     -----
-    A new partition replaces the old one only where its between-cluster sum of squares, under the
-    weights of the moment, is larger. For clusterers that maximise something else, such as a
-    Gaussian mixture, the framework is a heuristic.
+    A new partition replaces the old one only if its between-cluster sum of squares, under the
+    current weights, is larger. If a clusterer maximises something else, as a Gaussian mixture does,
+    the framework is a heuristic.
 
-    There is no `predict`: most clusterers cannot label new samples. Features are never rescaled:
-    standardise first where they have different units.
+    There is no `predict`, because most clusterers cannot label new samples. Features are never
+    rescaled: standardise them first if they have different units.
 
     Examples
     --------

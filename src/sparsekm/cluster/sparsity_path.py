@@ -95,26 +95,29 @@ class ChosenFit(Fit):
 
 @dataclass(frozen=True)
 class SparsityPath:
-    """Fits at several sparsities, in the order they were asked for.
+    """Fits at several sparsities, in the order in which they were asked for.
 
-    Attributes
+    Parameters
     ----------
     sparsities : ndarray of shape (n_sparsities,)
+        Numbers of features, or bounds on the l1 norm.
     objectives : ndarray of shape (n_sparsities,)
+        The objective of each fit.
     labels : ndarray of shape (n_sparsities, n_samples), int32
+        The cluster of each sample in each fit.
     weights : ndarray of shape (n_sparsities, n_features)
+        The weight of each feature in each fit.
     scores : ndarray of shape (n_sparsities, n_features)
-        The scores a_j of every feature under the labels of each sparsity.
+        The scores a_j of each feature under the labels of each fit.
     n_iter : ndarray of shape (n_sparsities,), int64
         Rounds of the search at each sparsity.
     search : str
         The search that ran: "alternate" or "global".
     first_objectives : ndarray of shape (n_sparsities,)
-        What the search came to at its stated effort, maybe on a sample: what those of references
-        are compared with.
+        The objectives that the search reached at its stated effort, before fits were refined or, if
+        samples were drawn, on these samples. They are compared with the objectives of references.
     converged : ndarray of shape (n_sparsities,), bool, or None
-        False where the search ran out of rounds (`max_iter`), of which a fit warns; None where that
-        is not known.
+        False if the search ran out of rounds (`max_iter`). None if that is not known.
 
     Examples
     --------
@@ -151,7 +154,24 @@ class SparsityPath:
         search: str,
         first_objectives: np.ndarray | None = None,
     ) -> SparsityPath:
-        """Stack fits, one per sparsity; by default they were not swept."""
+        """Stack fits, one for each sparsity.
+
+        Parameters
+        ----------
+        sparsities : ndarray of shape (n_sparsities,)
+            Numbers of features, or bounds on the l1 norm.
+        fits : sequence of Fit
+            A fit for each sparsity.
+        search : str
+            The search that ran.
+        first_objectives : ndarray of shape (n_sparsities,), optional
+            The objectives before the fits were refined; by default the objectives of the fits.
+
+        Returns
+        -------
+        SparsityPath
+            The path, in the order of `sparsities`.
+        """
         objectives = np.array([fit.objective for fit in fits])
         return cls(
             sparsities=np.asarray(sparsities, dtype=np.float64),
@@ -166,7 +186,18 @@ class SparsityPath:
         )
 
     def fit_at(self, index: int) -> Fit:
-        """Return one of the fits as it was found."""
+        """Return one of the fits.
+
+        Parameters
+        ----------
+        index : int
+            Its position.
+
+        Returns
+        -------
+        Fit
+            The fit as it was found.
+        """
         return Fit(
             self.labels[index],
             self.weights[index],
@@ -178,23 +209,69 @@ class SparsityPath:
         )
 
     def take(self, indices: ArrayLike) -> SparsityPath:
-        """Return a path of some of the fits, in the order of `indices`."""
+        """Return a path with some of the fits.
+
+        Parameters
+        ----------
+        indices : array-like
+            Their positions, or a boolean for each fit.
+
+        Returns
+        -------
+        SparsityPath
+            The path, in the order of `indices`.
+        """
         return self._replace_arrays(lambda name: getattr(self, name)[indices])
 
     def put_back(self, features: VaryingFeatures) -> SparsityPath:
-        """Return a path of all features, from one of those that vary: constant ones have 0."""
+        """Turn a path of the features that vary into a path of all features.
+
+        Parameters
+        ----------
+        features : VaryingFeatures
+            Which features vary.
+
+        Returns
+        -------
+        SparsityPath
+            The path, in which constant features have weight and score 0.
+        """
         weights, scores = (features.put_back(values) for values in (self.weights, self.scores))
         return replace(self, weights=weights, scores=scores)
 
     @classmethod
     def best_at(cls, paths: Sequence[SparsityPath], sparsity: float) -> SparsityPath:
-        """Return a path of one fit: the best, of all paths of the same data, at a sparsity."""
+        """Return the best fit at a sparsity among several paths of the same data.
+
+        Parameters
+        ----------
+        paths : sequence of SparsityPath
+            The paths.
+        sparsity : float
+            A sparsity of at least one of them.
+
+        Returns
+        -------
+        SparsityPath
+            A path with one fit.
+        """
         fits = [path.take(path.sparsities == sparsity) for path in paths]
         return max((fit for fit in fits if len(fit.objectives)), key=lambda fit: fit.objectives[0])
 
     @classmethod
     def join(cls, paths: Sequence[SparsityPath]) -> SparsityPath:
-        """Put paths of the same data and search one behind the other."""
+        """Concatenate paths of the same data and search.
+
+        Parameters
+        ----------
+        paths : sequence of SparsityPath
+            The paths.
+
+        Returns
+        -------
+        SparsityPath
+            All fits, path after path.
+        """
         return paths[0]._replace_arrays(
             lambda name: np.concatenate([getattr(path, name) for path in paths])
         )

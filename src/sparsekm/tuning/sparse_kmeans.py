@@ -340,12 +340,17 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         return self._cluster_of[fitted].astype(np.int32)
 
     def make_estimator(self) -> L0KMeans | L1KMeans:
-        """Make the estimator that is fitted, whose seed is that of folds.
+        """Make the estimator that is fitted to all samples and to folds.
+
+        Returns
+        -------
+        L0KMeans or L1KMeans
+            The estimator with the parameters and a seed of this one.
 
         Raises
         ------
         TypeError, ValueError
-            If a parameter is of a wrong type or out of its range.
+            If a parameter has a wrong type or is out of its range.
         """
         self._check_parameters()
         return ESTIMATORS[self.penalty](

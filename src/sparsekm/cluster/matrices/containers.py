@@ -192,13 +192,32 @@ class StreamedMatrix(FeatureMatrix):
         self.means, self.constant = average_features(self._checked_blocks(), self.n_features)
 
     def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the first sample and the centred columns of each block of samples."""
+        """Read the centred values, block by block.
+
+        Yields
+        ------
+        start : int
+            The first sample of the block.
+        columns : ndarray of shape (n_features, n_samples_of_block)
+            Its centred values.
+        """
         for start, columns in self._read():
             subtract_means(columns, self.means)
             yield start, columns
 
     def select(self, features: np.ndarray) -> CentredMatrix | StreamedMatrix:
-        """Return the matrix of some features, ascending; in memory where it fits into a block."""
+        """Select features.
+
+        Parameters
+        ----------
+        features : ndarray of int
+            Their indices, ascending.
+
+        Returns
+        -------
+        CentredMatrix or StreamedMatrix
+            The features, in memory if they fit into a block.
+        """
         if len(features) == self.n_features:
             return self
         chosen = copy(self)
@@ -215,7 +234,18 @@ class StreamedMatrix(FeatureMatrix):
         return CentredMatrix.from_columns(columns, chosen.means)
 
     def take(self, samples: np.ndarray) -> CentredMatrix:
-        """Return the matrix of some samples, ascending, centred as they are."""
+        """Select samples.
+
+        Parameters
+        ----------
+        samples : ndarray of int
+            Their indices, ascending.
+
+        Returns
+        -------
+        CentredMatrix
+            The samples in memory, centred by the means of all samples.
+        """
         columns = np.empty((self.n_features, len(samples)), self.dtype)
         for start, block in self.blocks():
             first, last = np.searchsorted(samples, [start, start + block.shape[1]])

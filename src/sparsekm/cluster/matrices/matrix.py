@@ -50,15 +50,40 @@ class FeatureMatrix:
         return self.n_samples, self.n_features
 
     def blocks(self) -> Iterator[tuple[int, Any]]:
-        """Yield the first sample and the columns of each block of samples."""
+        """Go through the centred values, block by block.
+
+        Yields
+        ------
+        start : int
+            The first sample of the block.
+        columns : ndarray of shape (n_features, n_samples_of_block)
+            Its centred values.
+        """
         yield 0, self.block
 
     def in_unit(self) -> Any:
-        """Return the matrix in that unit. Kernels of sparse rows compute in float64."""
+        """Divide the values by `unit`, for kernels of single precision.
+
+        Returns
+        -------
+        FeatureMatrix
+            The matrix in this unit; a sparse matrix as it is.
+        """
         return self
 
     def keep(self, features: np.ndarray) -> Any:
-        """Return the matrix of some features as if only those had been given."""
+        """Select features as if only they had been given.
+
+        Parameters
+        ----------
+        features : ndarray of int
+            Their indices, ascending.
+
+        Returns
+        -------
+        FeatureMatrix
+            The matrix of these features.
+        """
         return self.select(features)
 
 
