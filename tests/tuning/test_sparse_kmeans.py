@@ -66,11 +66,12 @@ def test_attributes_have_the_shapes_and_ranges_of_the_contract(fits, penalty):
 
 def test_the_table_of_pairs_holds_what_is_documented(fits):
     pairs = fits["l0"].separation_
-    names = ["cluster_a", "cluster_b", "p", "p_adjusted", "n_middle", "n_a", "n_b"]
+    names = ["cluster_a", "cluster_b", "p", "p_adjusted", "n_middle", "n_a", "n_b", "p_least"]
     assert pairs.columns.tolist() == names
     assert (pairs["cluster_a"] < pairs["cluster_b"]).all()
     assert pairs["p"].between(0, 1).all()
     assert (pairs["p_adjusted"] >= pairs["p"]).all()
+    assert (pairs["p_adjusted"] >= pairs["p_least"]).all()
     assert (pairs["p_adjusted"] <= 0.05).any()
     assert (pairs[["n_middle", "n_a", "n_b"]].sum(axis=1) <= 50).all()
 

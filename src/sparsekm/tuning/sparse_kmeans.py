@@ -115,7 +115,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     separation_ : pandas.DataFrame
         A row per pair of neighbouring clusters: cluster_a, cluster_b, p (of no valley between
         them), p_adjusted (for all pairs, candidates and numbers of clusters), and the numbers of
-        samples in the middle and near either median (n_middle, n_a, n_b).
+        samples in the middle and near either median (n_middle, n_a, n_b); p_least is the least
+        p_adjusted that so few samples could have given: above 0.05, they are too few to tell.
     has_clusters_ : bool
         Whether any two clusters are clearly separated: an adjusted p of at most 0.05.
     search_results_ : pandas.DataFrame
