@@ -135,6 +135,10 @@ def test_features_that_differ_between_groups_come_first_and_counts_are_logged(co
     # The totals are 4, 4 and 8, their median 4: the last sample counts half.
     found = log_counts(raw([[1, 3], [2, 2], [0, 8]]))[0].collect()
     np.testing.assert_allclose(found, np.log1p([[1, 3], [2, 2], [0, 4]]), rtol=1e-6)
+    # Or the size that another table had.
+    found, size = log_counts(raw([[1, 3], [2, 2], [0, 8]]), 8.0)
+    np.testing.assert_allclose(found.collect(), np.log1p([[2, 6], [4, 4], [0, 8]]), rtol=1e-6)
+    assert size == 8
 
 
 def test_features_are_chosen_by_their_variance_beyond_the_trend_of_their_mean(counts):
@@ -279,6 +283,15 @@ def test_what_lacks_too_much_is_dropped_features_first_and_aloud(whole):
     assert "1 features lack more than 50 % and are dropped: [g2]" in remark
     assert "1 samples lack more than 50 % and are dropped: [s5]" in remark
     assert settle_missing(raw(whole), max_missing=0.9).shape == (12, 8)
+
+
+def test_what_lacks_as_much_as_the_limit_is_kept_but_nothing_that_lacks_all(whole):
+    whole[:6, 2] = np.nan
+    whole[0, 4:] = np.nan
+    whole[0, 2] = 1
+    assert settle_missing(raw(whole)).shape == (12, 8)
+    whole[:, 2] = np.nan
+    assert settle_missing(raw(whole), max_missing=1).shape == (12, 7)
 
 
 def test_half_of_a_negative_minimum_and_too_little_left_are_refused(holes):

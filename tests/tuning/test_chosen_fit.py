@@ -288,6 +288,9 @@ def test_samples_that_were_set_aside_are_placed_and_counted_by_the_test():
     assert np.flatnonzero(found.labels_ < 0).tolist() == list(range(80, 88))
     assert found.separation_["n_middle"].tolist() == [8]
     assert fit(X[:80]).separation_["n_middle"].tolist() == [0]
+    # Of drawn samples, as large a share of those set aside.
+    found = fit(X, trim=0.1, max_samples=40)
+    assert found.separation_["n_middle"].tolist() == [4]
 
 
 @pytest.mark.parametrize(

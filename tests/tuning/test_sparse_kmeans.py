@@ -215,6 +215,15 @@ def test_what_cannot_be_is_refused_by_name_value_and_rule(clear, parameters, mes
         SparseKMeans(**{"n_clusters": 3, **parameters}).fit(clear)
 
 
+def test_folds_have_their_share_of_the_guard():
+    # Clusters of ten of 40 samples leave no fold with four of ten.
+    X = np.random.default_rng(0).standard_normal((40, 12))
+    X[:, :8] += 6 * (np.arange(40)[:, None] % 4 == np.arange(8) % 4)
+    fit = SparseKMeans(4, min_cluster_size=10, random_state=0).fit(X)
+    assert np.bincount(fit.labels_).tolist() == [10] * 4
+    assert fit.sample_reproducibility_.min() > 0.8
+
+
 def test_the_guard_holds():
     X = np.random.default_rng(0).standard_normal((40, 12))
     X[0] = 12.0
