@@ -106,17 +106,18 @@ def test_neighbouring_sparsities_are_crossed_and_offer_each_other_their_best(mon
     own = [tuple(labels) for labels in (everyone % 3, everyone // 4, np.minimum(everyone // 2, 2))]
     for pool, labels in zip(search.pools, own, strict=True):
         pool.add(np.array(labels, np.int32), 1.0)
-    seen = [set(), set(), set()]
+    climbed = []
 
     def climb(starts, places):
         for labels, place in zip(starts, places, strict=True):
-            seen[place].add(tuple(canonical_labels(labels, 3).tolist()))
+            climbed.append((tuple(canonical_labels(labels, 3).tolist()), place))
 
     monkeypatch.setattr(search, "climb", climb)
     search.evolve(1, lambda steps: None)
-    for place, neighbours in enumerate([{own[1]}, {own[0], own[2]}, {own[1]}]):
-        assert neighbours <= seen[place]
-        assert seen[place] - {*own}
+    offers = [(own[1], 0), (own[0], 1), (own[2], 1), (own[1], 2)]
+    assert climbed[-4:] == offers
+    for place in range(3):
+        assert {labels for labels, at in climbed[:-4] if at == place} - {*own}
 
 
 def test_a_factor_that_many_features_share_hides_clusters_neither_from_fits_nor_from_paths():

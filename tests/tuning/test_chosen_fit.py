@@ -7,12 +7,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from sparsekm import SparseKMeans
 from sparsekm.cluster.matrices.scaled_data import ScaledData
-from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.tuning import chosen_fit
-from sparsekm.tuning.candidates import Candidate
 from sparsekm.tuning.chosen_fit import ChosenNumber, most_clusters
 from sparsekm.tuning.conclusion import describe_leading, describe_separation
-from sparsekm.tuning.judge import Trial, _wins
 from sparsekm.tuning.separation import LEVEL, Leading
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
@@ -129,39 +126,6 @@ def test_so_many_groups_are_believed_as_two_numbers_reach():
     # One number alone has three groups, not all of them separated at the price of all numbers.
     assert sorted(counts["n_groups"])[-3:] == [1, 2, 3]
     assert counts.query("chosen")["n_groups"].tolist() == [2]
-
-
-def trial_of(n_groups, agreement):
-    """Give a trial of four clusters in a row, of which the last are joined."""
-    pairs = pd.DataFrame({"cluster_a": [0, 1, 2], "cluster_b": [1, 2, 3]})
-    pairs["p_adjusted"] = pairs["p_least"] = np.where(np.arange(3) < n_groups - 1, 0.001, 1.0)
-    labels = np.arange(4)
-    fit = Fit(labels, np.ones(1), np.ones(1), 1.0)
-    return Trial(Candidate("marginals", 1), fit, labels, [], [], pairs, agreement)
-
-
-@pytest.mark.parametrize(
-    ("leader", "other", "wins"),
-    [
-        # As many groups, two at least, win if the folds reproduce them clearly better.
-        ((2, 0.6), (2, 0.71), True),
-        ((2, 0.6), (2, 0.69), False),
-        ((1, 0.2), (1, 0.9), False),
-        # More groups, if the folds reproduce them, or as well as those of the leader.
-        ((2, 0.95), (3, 0.86), True),
-        ((2, 0.95), (3, 0.84), False),
-        ((2, 0.7), (3, 0.71), True),
-        ((2, 0.7), (3, 0.69), False),
-        # Where the leader shows nothing and is not reproduced, half of that is believed.
-        ((1, 0.8), (2, 0.51), True),
-        ((1, 0.8), (2, 0.49), False),
-        ((1, 0.9), (2, 0.84), False),
-        # Never fewer.
-        ((3, 0.5), (2, 1.0), False),
-    ],
-)
-def test_who_replaces_the_leader_worked_by_hand(leader, other, wins):
-    assert _wins(trial_of(*other), trial_of(*leader), 1, 1) == wins
 
 
 @pytest.fixture(scope="module")
