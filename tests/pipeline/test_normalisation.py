@@ -25,7 +25,12 @@ from sparsekm.pipeline.normalisation import (
     settle_doubts,
     settle_missing,
 )
-from sparsekm.pipeline.scales import log_counts, most_variable_counts, standardise
+from sparsekm.pipeline.scales import (
+    log_counts,
+    most_variable_counts,
+    remark_on_scale,
+    standardise,
+)
 
 
 def named(X):
@@ -176,6 +181,47 @@ def test_reading_a_table_loads_no_compiler():
     # Numba takes a second and 100 MB, which the job that reads does not ask for.
     code = "import sys, sparsekm.pipeline.normalisation; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("far", "others", "said"), [(9.9, 1, False), (10.1, 1, True), (15, 2, False)]
+)
+def test_a_sample_is_called_far_that_is_ten_times_as_far_as_the_next(far, others, said):
+    # Median 0, and half of the values within 1 of it; each sample is 1 from the medians, at half of
+    # the features, but for the last and the one before.
+    X = (np.arange(21)[:, None] + np.arange(10)) % 5 - 2.0
+    X[19] *= others
+    X[20] = far
+    told = "".join(remark_on_scale(raw(X), "zscore"))
+    assert ("sample 'sample 21' is far from all others" in told) == said
+
+
+@pytest.mark.parametrize(
+    ("spread", "level", "normalise", "said"),
+    [
+        (2.0, 3, "zscore", True),
+        # Not of logarithms, nor where the largest are less than twenty times the median.
+        (2.0, 3, "log2", False),
+        (0.5, 6, "zscore", False),
+        # Up to a hundred, values may be logarithms.
+        (2.0, -2, "zscore", False),
+    ],
+)
+def test_values_over_orders_of_magnitude_look_like_intensities(
+    seed, spread, level, normalise, said
+):
+    X = np.exp(level + spread * np.random.default_rng(seed).standard_normal((40, 20)))
+    told = "".join(remark_on_scale(raw(X), normalise))
+    assert ("look like intensities" in told) == said
+    assert not remark_on_scale(raw(X - X.mean()), normalise)
+
+
+@pytest.mark.parametrize(("n_others", "said"), [(1, True), (3, False)])
+def test_features_of_mean_0_and_deviation_1_are_z_scores_but_for_a_tenth(seed, n_others, said):
+    X = np.random.default_rng(seed).standard_normal((40, 20))
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    X[:, :n_others] *= 2
+    assert ("z-scores already" in "".join(remark_on_scale(raw(X), "zscore"))) == said
 
 
 @pytest.fixture(name="whole")

@@ -46,6 +46,10 @@ def test_counts_worked_by_hand():
     assert (row["n_middle"], row["n_a"], row["n_b"]) == (2, 4, 4)
     # With every width, there are two in the middle and four about either median.
     assert row["p"] == row["p_adjusted"] == pytest.approx(one_mode_p(2, 4, 4))
+    # The p is a mean over five widths: for two of them, .325 is in the middle.
+    (row,) = table_of(np.where(LEFT_OUT == 0.45, 0.325, LEFT_OUT)).to_dict("records")
+    assert (row["n_middle"], row["n_a"], row["n_b"]) == (1, 4, 4)
+    assert row["p"] == pytest.approx((3 * one_mode_p(1, 4, 4) + 2 * one_mode_p(2, 4, 4)) / 5)
 
 
 @pytest.mark.parametrize("counts", [(0, 4, 4), (1, 3, 9), (6, 5, 5)])
@@ -104,14 +108,18 @@ def test_the_samples_of_a_donor_are_shares_that_are_not_averaged_worked_by_hand(
 
 def test_ties_are_spread_evenly_between_the_midpoints_to_their_neighbours():
     column = np.repeat([0.0, 1.0, 4.0], [6, 4, 2])
-    X = np.column_stack([column, np.full(12, 7.0), np.arange(12) // 1.5])
+    X = np.column_stack(
+        [column, np.full(12, 7.0), np.minimum(np.arange(12), 6), np.arange(12) // 2]
+    )
     values = SpreadValues(X[::-1], 0)
     spread = np.sort(values.columns(np.array([0]))[:, 0])
     of_0, of_1, of_4 = (np.arange(n) + 0.5 for n in (6, 4, 2))
     expected = [*(-0.5 + of_0 / 6), *(0.5 + 2 * of_1 / 4), *(2.5 + 3 * of_4 / 2)]
     np.testing.assert_allclose(spread, expected)
-    # Neither a constant nor more distinct values than half of the samples.
-    np.testing.assert_array_equal(values.columns(np.array([1, 2])), X[::-1, 1:])
+    # Neither a constant nor more distinct values than half of the samples, but half of them.
+    np.testing.assert_array_equal(values.columns(np.array([1, 2])), X[::-1, 1:3])
+    halves = np.sort(values.columns(np.array([3]))[:, 0])
+    np.testing.assert_allclose(halves, np.arange(12) / 2 - 0.25)
 
 
 def clouds(centers, scale, seed=0):
