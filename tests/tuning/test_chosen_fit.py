@@ -1,5 +1,7 @@
 """The result is the best of few candidates, at p-values that count them, and says what it knows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.tuning import chosen_fit
 from sparsekm.tuning.chosen_fit import ChosenNumber, most_clusters
 from sparsekm.tuning.conclusion import describe_leading, describe_separation
+from sparsekm.tuning.judge import Judge
 from sparsekm.tuning.separation import LEVEL, Leading
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
@@ -118,14 +121,48 @@ def test_a_number_pays_for_those_tried_unless_another_one_agrees(
     assert (number.price, number.leader_only) == (price, leader_only)
 
 
-def test_so_many_groups_are_believed_as_two_numbers_reach():
-    rng = np.random.default_rng(9)
-    X = rng.standard_normal((42, 6))
-    X[:, :4] += 1.8 * rng.standard_normal((4, 4))[np.arange(42) % 4]
-    counts = fit(X, "auto").cluster_counts_
-    # One number alone has three groups, not all of them separated at the price of all numbers.
-    assert sorted(counts["n_groups"])[-3:] == [1, 2, 3]
-    assert counts.query("chosen")["n_groups"].tolist() == [2]
+@pytest.mark.parametrize(
+    ("n_groups", "p", "chosen"),
+    [
+        # What two numbers reach, with K equal to that.
+        ((2, 3, 3, 1), 0.001, 3),
+        ((2, 2, 3, 1), 0.018, 2),
+        # One number alone is believed if all clusters are separated at the price of all numbers.
+        ((2, 2, 4, 1), 0.001, 4),
+        ((2, 2, 4, 1), 0.018, 2),
+        ((2, 1, 1, 5), 0.001, 5),
+        # Where no K equals it, the most reproducible of those that reach it.
+        ((1, 2, 1, 2), 0.001, None),
+        ((1, 1, 1, 1), 0.001, None),
+    ],
+)
+def test_so_many_groups_are_believed_as_two_numbers_reach(clear, monkeypatch, n_groups, p, chosen):
+    choose = Judge.choose
+
+    def choose_known(self, n_clusters, price, **how):
+        trials = choose(self, n_clusters, price, leader_only=True)
+        # Clusters in a row, of which the last are joined.
+        pairs = pd.DataFrame(
+            {"cluster_a": range(n_clusters - 1), "cluster_b": range(1, n_clusters)}
+        )
+        is_apart = pairs["cluster_b"] < n_groups[n_clusters - 2]
+        pairs["p"] = pairs["p_adjusted"] = pairs["p_least"] = np.where(is_apart, p, 1.0)
+        return replace(trials, best=replace(trials.best, pairs=pairs))
+
+    monkeypatch.setattr(Judge, "choose", choose_known)
+    counts = fit(clear[:35, :12], "auto").cluster_counts_
+    assert counts["n_groups"].tolist() == [*n_groups]
+    if chosen is None:
+        able = counts[counts["n_groups"] == sorted(n_groups)[-2]]
+        chosen = able["n_clusters"][able["reproducibility"].idxmax()]
+    assert counts.query("chosen")["n_clusters"].tolist() == [chosen]
+
+
+def test_beyond_three_more_clusters_than_groups_the_leader_alone_is_tried():
+    found = fit(noise(0, 42, 12), "auto")
+    assert found.cluster_counts_["n_groups"].tolist() == [1] * 5
+    n_tried = found.search_results_.groupby("n_clusters").size()
+    assert (n_tried == 1).tolist() == [False, False, False, True, True]
 
 
 @pytest.fixture(scope="module")
