@@ -11,6 +11,8 @@ from sklearn.cluster import AgglomerativeClustering
 
 from sparsekm import GapSearch, KMeans, L0KMeans, PCAKMeans, SparseClustering, SparseKMeans
 from sparsekm.cluster.matrices.containers import StreamedMatrix
+from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.screening import marginal_scores
 
 NAMES = [f"g{j}" for j in range(8)]
@@ -46,6 +48,27 @@ def of_raw(_):
     adata = anndata.AnnData(X)
     adata.raw = adata
     return adata.raw
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "sparse, with a centre"])
+def test_a_new_scale_is_that_of_some_samples_and_values_stay_as_they_came(kind):
+    came, some = 3 + np.abs(X).astype(float) * np.arange(1, 9), np.arange(0, 30, 2)
+    data = ScaledData.standardise(came if kind == "dense" else sparse.csr_array(came))
+    if kind == "sparse, with a centre":
+        # As files of a workflow have it.
+        means, deviations = came.mean(axis=0), came.std(axis=0, ddof=1)
+        stored = sparse.csr_array(came / deviations)
+        data = ScaledData(stored, means, deviations, means / deviations)
+    for one in (data, data.standardise_by(some), data.select(np.arange(8) < 5)):
+        p = one.X.shape[1]
+        np.testing.assert_allclose(as_dense(one.X) * one.scale + one.location, came[:, :p])
+    scaled = as_dense(data.standardise_by(some).X)[some]
+    np.testing.assert_allclose(scaled.std(axis=0, ddof=1), 1)
+    moved = data.standardise_by(some)
+    if moved.means is not None:
+        np.testing.assert_allclose(moved.means, came[some].mean(axis=0))
+        center = 0 if moved.center is None else moved.center
+        np.testing.assert_allclose(scaled.mean(axis=0) - center, 0, atol=1e-12)
 
 
 @pytest.mark.parametrize("door", DOORS)

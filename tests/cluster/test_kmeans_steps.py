@@ -47,6 +47,11 @@ def test_no_single_move_improves_a_fit(faint_data, score_by_pairs, estimator):
     assert max(values) <= fit.objective_ * (1 + 1e-12)
 
 
+def test_a_sample_has_its_share_of_the_guard():
+    partition = KMeansPartition(3, min_size=100)
+    assert [partition.for_sample(size, 10_240).min_size for size in (2048, 50)] == [20, 1]
+
+
 def lloyd(X, labels, n_clusters):
     while True:
         centers = np.array([X[labels == k].mean(axis=0) for k in range(n_clusters)])

@@ -10,6 +10,7 @@ from small_estimators import weighing_estimators
 
 from sparsekm import KMeans, L0KMeans, SparseKMeans, StreamedMatrix
 from sparsekm.cluster.imputation import fill_missing, shrink
+from sparsekm.cluster.reading import label_observed
 from sparsekm.metrics import classification_error_rate
 from sparsekm.tuning.references import REFERENCES, reference_objectives
 
@@ -111,6 +112,15 @@ def test_new_samples_are_placed_by_what_is_observed_of_them():
     assert found.predict(given).tolist() == [near, far, far, near]
     with pytest.raises(ValueError, match="no value of the features that have weight in sample 1"):
         found.predict([[0.0, 0.0], [np.nan, np.nan]])
+
+
+def test_what_is_observed_counts_by_its_weight_worked_by_hand():
+    centers = np.array([[0.0, 1], [0, 3], [0, 5]])
+    # The last feature has no weight. Of the first sample, 9 * .81 + .25 is more than 9 * .01 +
+    # 6.25; of the second, only the third feature is known.
+    X = np.array([[0.9, 0.5, np.nan, 0.0], [np.nan, np.nan, 2.0, 99], [0.9, 0.5, 0.0, np.nan]])
+    found = label_observed(X + 7, np.array([9.0, 1, 1, 0]), np.full(3, 7.0), centers)
+    assert found.tolist() == [1, 0, 0]
 
 
 class Recorder(L0KMeans):

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import sparsekm.cluster.partition_step as partition_step
 from sparsekm import L0KMeans, L1KMeans, classification_error_rate
-from sparsekm.cluster.weight_step import PENALTIES
+from sparsekm.cluster import memetic_search, partition_step
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.memetic_search import CAPACITY, Pool, Search
+from sparsekm.cluster.partition_step import KMeansPartition, canonical_labels
+from sparsekm.cluster.weight_step import PENALTIES, TopFeatures
 from sparsekm.tuning.references import permuted_reference
 
 GRIDS = {L0KMeans: [2, 4, 8, 15, 30, 40], L1KMeans: [1.2, 1.8, 2.7, 4.0, 5.5]}
@@ -79,6 +82,42 @@ def test_progress_counts_every_step(n_samples, given, total):
         draw(n_samples), [4, 15, 40], progress=lambda done, total: steps.append((done, total))
     )
     assert steps == [(done, total) for done in range(1, total + 1)]
+
+
+def test_a_pool_keeps_the_best_distinct_partitions_whatever_their_names():
+    pool, partitions = Pool(3), np.random.default_rng(0).integers(3, size=(8, 12)).astype(np.int32)
+    for labels, objective in zip(partitions, [3, 7, 1, 8, 2, 6, 5, 4], strict=True):
+        pool.add(labels, objective)
+        pool.add((labels + 1) % 3, objective)
+    best = [canonical_labels(partitions[place], 3) for place in (3, 1, 5, 6, 7)]
+    assert CAPACITY == len(best)
+    np.testing.assert_array_equal(pool.members, best)
+    assert pool.is_new_start(partitions[0], remember=True)
+    assert not pool.is_new_start((partitions[0] + 2) % 3)
+    assert pool.is_new_start(partitions[1])
+
+
+def test_neighbouring_sparsities_are_crossed_and_offer_each_other_their_best(monkeypatch):
+    monkeypatch.setattr(memetic_search, "RESTARTED", 0.0)
+    rng, everyone = np.random.default_rng(0), np.arange(12)
+    steps = [TopFeatures(count) for count in (1, 2, 4)]
+    search = Search(CentredMatrix(rng.standard_normal((12, 4))), KMeansPartition(3), steps, 1, rng)
+    # Each pool has one partition: crossed with itself alone, it has no other child.
+    own = [tuple(labels) for labels in (everyone % 3, everyone // 4, np.minimum(everyone // 2, 2))]
+    for pool, labels in zip(search.pools, own, strict=True):
+        pool.add(np.array(labels, np.int32), 1.0)
+    climbed = []
+
+    def climb(starts, places):
+        for labels, place in zip(starts, places, strict=True):
+            climbed.append((tuple(canonical_labels(labels, 3).tolist()), place))
+
+    monkeypatch.setattr(search, "climb", climb)
+    search.evolve(1, lambda steps: None)
+    offers = [(own[1], 0), (own[0], 1), (own[2], 1), (own[1], 2)]
+    assert climbed[-4:] == offers
+    for place in range(3):
+        assert {labels for labels, at in climbed[:-4] if at == place} - {*own}
 
 
 def test_a_factor_that_many_features_share_hides_clusters_neither_from_fits_nor_from_paths():

@@ -13,6 +13,9 @@ from small_estimators import weighing_estimators
 
 from sparsekm import SparseClustering, StreamedMatrix, classification_error_rate
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.unequal_samples import keep_nearest, start_trimmed
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
 ESTIMATORS = weighing_estimators(3, kept=4)
@@ -222,6 +225,26 @@ def test_paths_set_aside_at_every_sparsity(contaminated):
     fit = estimator.set_params(sparsity=4).fit(X)
     np.testing.assert_array_equal(path.labels[0], fit.labels_)
     assert estimator.adopt(X, path, 0).cluster_centers_.tolist() == fit.cluster_centers_.tolist()
+
+
+def test_an_outlier_is_hardly_ever_a_centre_that_trimmed_k_means_starts_from():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 5))
+    X[:18, 0] += 9
+    X[36:] += 1e3 * rng.standard_normal((4, 5))
+    given = CentredMatrix(X), KMeansPartition(2), 4, 1
+    seeds = map(np.random.SeedSequence, range(30))
+    kept = [start_trimmed(*given, seed, np.ones(5))[1].tolist() for seed in seeds]
+    # Only the first of the two is drawn from all samples.
+    assert np.mean([found == [*range(36)] for found in kept]) > 0.8
+
+
+def test_those_farthest_from_their_centres_by_the_weights_are_not_kept_worked_by_hand():
+    X = CentredMatrix(np.array([[0.0, 5], [1, 0], [9, 0], [10, 9], [5, 0], [8, 1]]) + 7)
+    centers = np.array([[0.0, 0], [9, 0]]) + 7
+    # The squares of the first feature are 0, 1, 0, 1, 16, 1; of equals the first are kept.
+    assert keep_nearest(X, centers, np.array([1.0, 0]), 2).tolist() == [0, 1, 2, 3]
+    assert keep_nearest(X, centers, np.array([1.0, 1]), 2).tolist() == [1, 2, 4, 5]
 
 
 def test_many_samples_are_trimmed():

@@ -27,7 +27,12 @@ from sparsekm.pipeline.normalisation import (
     settle_doubts,
     settle_missing,
 )
-from sparsekm.pipeline.scales import log_counts, most_variable_counts, standardise
+from sparsekm.pipeline.scales import (
+    log_counts,
+    most_variable_counts,
+    remark_on_scale,
+    standardise,
+)
 
 
 def named(X):
@@ -137,6 +142,10 @@ def test_features_that_differ_between_groups_come_first_and_counts_are_logged(co
     # The totals are 4, 4 and 8, their median 4: the last sample counts half.
     found = log_counts(raw([[1, 3], [2, 2], [0, 8]]))[0].collect()
     np.testing.assert_allclose(found, np.log1p([[1, 3], [2, 2], [0, 4]]), rtol=1e-6)
+    # Or the size that another table had.
+    found, size = log_counts(raw([[1, 3], [2, 2], [0, 8]]), 8.0)
+    np.testing.assert_allclose(found.collect(), np.log1p([[2, 6], [4, 4], [0, 8]]), rtol=1e-6)
+    assert size == 8
 
 
 def test_features_are_chosen_by_their_variance_beyond_the_trend_of_their_mean(counts):
@@ -174,6 +183,47 @@ def test_reading_a_table_loads_no_compiler():
     # Numba takes a second and 100 MB, which the job that reads does not ask for.
     code = "import sys, sparsekm.pipeline.normalisation; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("far", "others", "said"), [(9.9, 1, False), (10.1, 1, True), (15, 2, False)]
+)
+def test_a_sample_is_called_far_that_is_ten_times_as_far_as_the_next(far, others, said):
+    # Median 0, and half of the values within 1 of it; each sample is 1 from the medians, at half of
+    # the features, but for the last and the one before.
+    X = (np.arange(21)[:, None] + np.arange(10)) % 5 - 2.0
+    X[19] *= others
+    X[20] = far
+    told = "".join(remark_on_scale(raw(X), "zscore"))
+    assert ("sample 'sample 21' is far from all others" in told) == said
+
+
+@pytest.mark.parametrize(
+    ("spread", "level", "normalise", "said"),
+    [
+        (2.0, 3, "zscore", True),
+        # Not of logarithms, nor where the largest are less than twenty times the median.
+        (2.0, 3, "log2", False),
+        (0.5, 6, "zscore", False),
+        # Up to a hundred, values may be logarithms.
+        (2.0, -2, "zscore", False),
+    ],
+)
+def test_values_over_orders_of_magnitude_look_like_intensities(
+    seed, spread, level, normalise, said
+):
+    X = np.exp(level + spread * np.random.default_rng(seed).standard_normal((40, 20)))
+    told = "".join(remark_on_scale(raw(X), normalise))
+    assert ("look like intensities" in told) == said
+    assert not remark_on_scale(raw(X - X.mean()), normalise)
+
+
+@pytest.mark.parametrize(("n_others", "said"), [(1, True), (3, False)])
+def test_features_of_mean_0_and_deviation_1_are_z_scores_but_for_a_tenth(seed, n_others, said):
+    X = np.random.default_rng(seed).standard_normal((40, 20))
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    X[:, :n_others] *= 2
+    assert ("z-scores already" in "".join(remark_on_scale(raw(X), "zscore"))) == said
 
 
 @pytest.fixture(name="whole")
@@ -281,6 +331,15 @@ def test_what_lacks_too_much_is_dropped_features_first_and_aloud(whole):
     assert "1 features lack more than 50 % and are dropped: [g2]" in remark
     assert "1 samples lack more than 50 % and are dropped: [s5]" in remark
     assert settle_missing(raw(whole), max_missing=0.9).shape == (12, 8)
+
+
+def test_what_lacks_as_much_as_the_limit_is_kept_but_nothing_that_lacks_all(whole):
+    whole[:6, 2] = np.nan
+    whole[0, 4:] = np.nan
+    whole[0, 2] = 1
+    assert settle_missing(raw(whole)).shape == (12, 8)
+    whole[:, 2] = np.nan
+    assert settle_missing(raw(whole), max_missing=1).shape == (12, 7)
 
 
 def test_half_of_a_negative_minimum_and_too_little_left_are_refused(holes):

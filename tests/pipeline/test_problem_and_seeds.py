@@ -1,5 +1,7 @@
 """The clustering problem of a data set, on disk and in memory, and its fits from other seeds."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from written_files import save_matrix
 
 from sparsekm.cluster.matrices.containers import StreamedMatrix, in_blocks
 from sparsekm.cluster.sparsity_path import ChosenFit
-from sparsekm.pipeline.problem import define_problem, refit
+from sparsekm.pipeline.problem import define_problem, order_fits, refit
 from sparsekm.tuning.chosen_fit import find_clusters
 from sparsekm.tuning.feature_ranking import moments_as_they_came
 from sparsekm.tuning.fold_fits import blocks_of
@@ -64,6 +66,24 @@ def test_blocks_are_the_users_groups_or_else_of_space(pose, X):
     # Numbered by first appearance.
     codes = pd.factorize(problem.samples % 5)[0]
     assert blocks(problem).tolist() == codes.tolist()
+
+
+@pytest.mark.parametrize(("asked", "n_drawn"), [(None, 2000), (500, 500), (2500, 2000)])
+def test_no_more_samples_are_drawn_for_sparse_than_it_takes(pose, X, asked, n_drawn):
+    assert len(pose(X, "sparse", max_samples=asked).samples) == n_drawn
+
+
+def test_shares_of_features_become_numbers_each_once(pose, X):
+    problem = pose(X[:50], "l0", grid={"sparsities": [0.5, 0.25, 0.26, 20]})
+    assert problem.sparsities.tolist() == [5, 10, 20]
+    assert len(pose(X[:50], "l0", grid={"n_sparsities": 4}).sparsities) == 4
+    assert pose(X[:50], "kmeans").sparsities is None
+
+
+def test_the_fit_to_show_is_the_first_of_the_best_or_that_of_the_tuning():
+    fits = [SimpleNamespace(objective=value) for value in (3, 5, 5, 1)]
+    assert order_fits(fits, maximises=True) == [1, 0, 2, 3]
+    assert order_fits(fits, maximises=False) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])

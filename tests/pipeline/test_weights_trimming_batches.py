@@ -1,5 +1,7 @@
 """Weights, trimming, batches and groups of features, as the workflow's problems treat them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
@@ -9,6 +11,7 @@ from sparsekm import L0KMeans
 from sparsekm.cluster.batches import centre_batches
 from sparsekm.pipeline.problem import define_problem, describe_fit
 from sparsekm.tuning.chosen_fit import find_clusters
+from sparsekm.tuning.fold_fits import blocks_of
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
 KIND = np.repeat([0, 1, 2], 20)
@@ -43,6 +46,8 @@ def fit(problem):
 def test_a_sample_of_weight_zero_gets_the_nearest_cluster_whatever_the_method(pose, X):
     weights = np.where(KIND == 0, 2.0, 1.0)
     weights[59] = 0
+    # In the features without weight, and so in all of them together, it is nearest to the first.
+    X[59, 8:] = 9 * (X[KIND == 0, 8:].mean(axis=0) - X[KIND != 0, 8:].mean(axis=0))
     weighted = fit(pose(X, "sparse", weight=weights))
     assert weighted.trimmed is None
     problem = pose(X, "l0", weight=weights)
@@ -50,6 +55,35 @@ def test_a_sample_of_weight_zero_gets_the_nearest_cluster_whatever_the_method(po
     repeated = describe_fit(problem, path.fit_at(0), problem.attributes, 3)
     for found in (weighted, repeated):
         assert adjusted_rand_score(KIND, found.labels) == 1
+
+
+def test_copies_of_a_sample_are_left_out_together_and_count_once(pose, X):
+    weights = 1.0 + np.arange(60) % 3
+    problem = pose(X, "l0", weight=weights)
+    assert problem.rows.tolist() == np.repeat(np.arange(60), weights.astype(int)).tolist()
+    assert blocks_of(problem.data.about, 3).tolist() == problem.rows.tolist()
+    once = problem.rows[problem.each_once]
+    assert once.tolist() == list(range(60))
+    # Groups of the user's own go before.
+    donors = np.array([f"d{number}" for number in np.arange(60) // 6])
+    known = blocks_of(pose(X, "l0", weight=weights, group=donors).data.about, 3)
+    assert known.tolist() == (problem.rows // 6).tolist()
+    assert blocks_of(pose(X, "l0", weight=np.ones(60)).data.about, 3) is None
+
+
+@pytest.mark.parametrize("method", ["l0", "sparse"])
+def test_choices_are_compared_on_samples_that_were_not_set_aside(pose, X, method):
+    problem = pose(X, method)
+    labels = np.where(np.arange(60) % 6 == 0, -1, KIND)
+    data, kept = problem.kept_by(SimpleNamespace(clustered=labels))
+    if method == "l0":
+        assert data is problem.tuning
+        assert kept.tolist() == labels.tolist()
+        return
+    own = X[labels >= 0]
+    assert kept.tolist() == labels[labels >= 0].tolist()
+    expected = (own - own.mean(axis=0)) / own.std(axis=0, ddof=1)
+    np.testing.assert_allclose(data.X, expected, atol=1e-5)
 
 
 def test_weights_are_importance_and_no_evidence(pose, X):

@@ -10,7 +10,7 @@ import pytest
 from sparsekm.annotation.gene_table import gene_table
 from sparsekm.io.tables import COUNTS, SEEDS, SEPARATION
 from sparsekm.reporting.clusters import view_answer, view_batches, view_markers, view_meanings
-from sparsekm.reporting.comparison_tables import view_choices
+from sparsekm.reporting.comparison_tables import compare_datasets, view_choices
 from sparsekm.reporting.figures import (
     answer_figure,
     consensus_figure,
@@ -22,8 +22,8 @@ TOUCH = "noise, a gradient or overlapping groups can look like this"
 
 
 def separation(*pairs):
-    """A table of pairs of clusters, with their adjusted p."""
-    rows = [(a, b, p, p, 1, 9, 9) for a, b, p in pairs]
+    """A table of pairs of clusters: their adjusted p and, if it is not 0, the least of it."""
+    rows = [(a, b, p, p, 1, 9, 9, *(least or [0])) for a, b, p, *least in pairs]
     return pd.DataFrame(rows, columns=list(SEPARATION.columns))
 
 
@@ -57,13 +57,26 @@ def test_the_recommended_method_leads_and_what_stands_apart_is_told(answered, ma
     assert "Apart?" not in facts(matrix_result)
 
 
+def test_pairs_of_too_few_samples_neither_stand_apart_nor_touch(matrix_result):
+    apart, touch, few = (0, 1, 1e-6), (1, 2, 0.4), (0, 2, 1.0, 0.2)
+    too_few = "Too few samples or groups to tell: 0 and 2."
+    told = facts(with_sparse(matrix_result, apart, few))["Apart?"]
+    assert told == f"Apart: 0 and 1. {too_few}"
+    told = facts(with_sparse(matrix_result, apart, touch, few))["Apart?"]
+    assert told == f"Apart: 0 and 1. Touching: 1 and 2; {TOUCH}. {too_few}"
+    of_two = [with_sparse(matrix_result, *pairs) for pairs in ((apart, touch, few), (few,))]
+    table = compare_datasets([replace(of, name=f"m{n}") for n, of in enumerate(of_two)])
+    at = [head.text for head in table.heads].index("apart")
+    assert [row[at].text for row in table.rows] == ["1 of 2", "too few"]
+
+
 def test_where_nothing_stands_apart_the_first_sentence_says_so(matrix_result):
     none = with_sparse(matrix_result, (0, 1, 0.2), (1, 2, 0.4), signature=None)
     lead = view_answer(none)["lead"]
     assert lead.startswith(f"No separate groups found: {TOUCH}. A division of 12 samples into 3")
     assert "No small set of features tells them apart." in lead
     assert facts(none)["Apart?"] == f"No separate groups found: {TOUCH}."
-    few = with_sparse(matrix_result, (0, 1, 1.0), (1, 2, 1.0), could_tell=False)
+    few = with_sparse(matrix_result, (0, 1, 1.0, 0.1), (1, 2, 1.0, 1.0))
     told = "There are too few samples or groups to tell whether the clusters are separated."
     assert view_answer(few)["lead"].startswith(told)
     assert facts(few)["Apart?"] == told
@@ -96,9 +109,14 @@ def test_reproducibility_is_a_mean_with_the_samples_below_it(answered):
         ({"n_clusters": 3}, None, "You set K = 3; it was not estimated."),
         ({}, [2, 3], "K = 3, estimated: the groups that stand apart if 2 to 3 are tried."),
         ({}, [1, 1], "K = 3, the most reproducible of 2 to 3: no groups stand apart, whichever"),
+        ({"few": 1}, [1, 1], "K = 3, the most reproducible of 2 to 3: there are too few samples"),
     ],
 )
-def test_how_the_number_of_clusters_was_decided_is_told(answered, settings, groups, told):
+def test_how_the_number_of_clusters_was_decided_is_told(
+    answered, matrix_result, settings, groups, told
+):
+    if "few" in settings:
+        answered = with_sparse(matrix_result, (0, 1, 1.0, 0.2))
     counts = None
     if groups:
         counts = pd.DataFrame({"n_clusters": [2, 3], "n_groups": groups})

@@ -47,6 +47,20 @@ def test_clear_groups_hang_on_no_choice_but_their_number(clear):
     assert told[-1] == (6, 6)
 
 
+@pytest.mark.parametrize(
+    ("n_samples", "numbers", "is_halved"),
+    [(12, ["2"], False), (16, ["2", "4"], False), (24, ["2", "4"], True)],
+)
+def test_of_few_samples_neither_four_for_each_cluster_nor_a_half_are_asked_for_in_vain(
+    clear, n_samples, numbers, is_halved
+):
+    data, labels = clear
+    table = compare(data.take(np.arange(n_samples)), labels[:n_samples])
+    names = table["choice"].tolist()
+    assert table["value"][table["choice"] == "number of clusters"].tolist() == numbers
+    assert ("half of the samples" in names) == is_halved
+
+
 def test_neither_order_nor_storage_of_the_features_makes_a_difference(clear):
     data, labels = clear
     last = ScaledData(data.X[:, ::-1], data.location[::-1], data.scale[::-1])

@@ -1,12 +1,19 @@
 """The result is the best of few candidates, at p-values that count them, and says what it knows."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from sparsekm import SparseKMeans
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.tuning import chosen_fit
-from sparsekm.tuning.separation import LEVEL
+from sparsekm.tuning.chosen_fit import ChosenNumber, most_clusters
+from sparsekm.tuning.conclusion import describe_leading, describe_separation
+from sparsekm.tuning.judge import Judge
+from sparsekm.tuning.separation import LEVEL, Leading
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
 SEEDS = range(3)
@@ -70,6 +77,92 @@ def test_a_chosen_number_pays_for_the_numbers_that_were_tried(clear):
     price = len(counts) / 2 if agree > 1 else len(counts)
     assert is_chosen_at(found, price) == pytest.approx(1 / 0.8)
     assert counts["n_clusters"].tolist() == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "smallest", "most"),
+    [
+        (4, 1, 2),
+        (6, 1, 3),
+        (20, 1, 3),
+        (28, 1, 4),
+        (83, 1, 11),
+        (999, 1, 12),
+        (60, 10, 3),
+        (9, 9, 2),
+    ],
+)
+def test_twelve_clusters_are_tried_or_what_leaves_seven_samples_for_each(n_samples, smallest, most):
+    # Twice as many as the smallest size asks for, since halves and folds need them, too.
+    assert most_clusters(n_samples, smallest) == most
+
+
+@pytest.mark.parametrize(
+    ("n_groups", "chosen", "price", "leader_only"),
+    [
+        # Six numbers were tried: all count if one alone has so many groups, and half of them if
+        # another number has as many, or more.
+        ([1, 3, 1, 1, 1, 1], 3, 6, False),
+        ([1, 3, 1, 3, 1, 1], 3, 3, False),
+        ([1, 3, 4, 1, 1, 1], 3, 3, False),
+        ([2, 1, 1, 1, 1, 1], 2, 6, False),
+        # Beyond three more than any smaller number has as groups, the leader alone was tried.
+        ([1, 1, 1, 5, 1, 1], 5, 6, True),
+        ([1, 2, 1, 5, 1, 1], 5, 6, False),
+        ([1, 1, 4, 1, 1, 1], 4, 6, False),
+    ],
+)
+def test_a_number_pays_for_those_tried_unless_another_one_agrees(
+    n_groups, chosen, price, leader_only
+):
+    counts = pd.DataFrame({"n_clusters": range(2, 8), "n_groups": n_groups})
+    number = ChosenNumber.of(counts.assign(chosen=counts["n_clusters"] == chosen))
+    assert (number.n_clusters, number.n_numbers) == (chosen, 6)
+    assert (number.price, number.leader_only) == (price, leader_only)
+
+
+@pytest.mark.parametrize(
+    ("n_groups", "p", "chosen"),
+    [
+        # What two numbers reach, with K equal to that.
+        ((2, 3, 3, 1), 0.001, 3),
+        ((2, 2, 3, 1), 0.018, 2),
+        # One number alone is believed if all clusters are separated at the price of all numbers.
+        ((2, 2, 4, 1), 0.001, 4),
+        ((2, 2, 4, 1), 0.018, 2),
+        ((2, 1, 1, 5), 0.001, 5),
+        # Where no K equals it, the most reproducible of those that reach it.
+        ((1, 2, 1, 2), 0.001, None),
+        ((1, 1, 1, 1), 0.001, None),
+    ],
+)
+def test_so_many_groups_are_believed_as_two_numbers_reach(clear, monkeypatch, n_groups, p, chosen):
+    choose = Judge.choose
+
+    def choose_known(self, n_clusters, price, **how):
+        trials = choose(self, n_clusters, price, leader_only=True)
+        # Clusters in a row, of which the last are joined.
+        pairs = pd.DataFrame(
+            {"cluster_a": range(n_clusters - 1), "cluster_b": range(1, n_clusters)}
+        )
+        is_apart = pairs["cluster_b"] < n_groups[n_clusters - 2]
+        pairs["p"] = pairs["p_adjusted"] = pairs["p_least"] = np.where(is_apart, p, 1.0)
+        return replace(trials, best=replace(trials.best, pairs=pairs))
+
+    monkeypatch.setattr(Judge, "choose", choose_known)
+    counts = fit(clear[:35, :12], "auto").cluster_counts_
+    assert counts["n_groups"].tolist() == [*n_groups]
+    if chosen is None:
+        able = counts[counts["n_groups"] == sorted(n_groups)[-2]]
+        chosen = able["n_clusters"][able["reproducibility"].idxmax()]
+    assert counts.query("chosen")["n_clusters"].tolist() == [chosen]
+
+
+def test_beyond_three_more_clusters_than_groups_the_leader_alone_is_tried():
+    found = fit(noise(0, 42, 12), "auto")
+    assert found.cluster_counts_["n_groups"].tolist() == [1] * 5
+    n_tried = found.search_results_.groupby("n_clusters").size()
+    assert (n_tried == 1).tolist() == [False, False, False, True, True]
 
 
 @pytest.fixture(scope="module")
@@ -148,6 +241,35 @@ def test_gaps_between_rounded_values_are_no_valleys(seed):
         assert not fit(values.astype(float)).has_clusters_
 
 
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [((0.2, 0.8), True), ((0.3, 0.6), False), ((0.4, 0.8), False), ((0.8, 0.2), True)],
+)
+def test_clusters_differ_in_zeros_if_few_of_one_and_most_of_the_other_are_zero(shares, said):
+    labels = np.repeat([0, 1], 10)
+    X = np.exp(noise(0, 20, 3))
+    for cluster, share in enumerate(shares):
+        X[np.flatnonzero(labels == cluster)[: int(10 * share)], 1] = 0
+    one = Leading((0, 1), 1, np.array([1]))
+    told = describe_leading(ScaledData.standardise(X), labels, [one], False)
+    assert told == ", in the zeros of feature such as 1" * said
+
+
+def test_pairs_of_too_few_samples_are_told_after_the_others():
+    names = ["cluster_a", "cluster_b", "p_adjusted", "p_least"]
+    few, apart, touch = (0, 1, 1, 0.2), (0, 2, 0.01, 0), (1, 2, 0.2, 0)
+    told = [
+        describe_separation(pd.DataFrame(pairs, columns=names), 3)
+        for pairs in ([few, apart, touch], [few, touch], [few, few], [apart, touch])
+    ]
+    rest = "; for 1 of the pairs there are too few samples or groups to tell"
+    assert told[0] == f"1 of 3 pairs of neighbouring clusters are clearly separated{rest}"
+    assert told[1].startswith(NOTHING)
+    assert told[1].endswith(rest)
+    assert TOO_FEW in told[2]
+    assert told[3] == "1 of 2 pairs of neighbouring clusters are clearly separated"
+
+
 def test_groups_in_the_zeros_of_features_are_found_and_the_conclusion_says_where():
     rng, truth = np.random.default_rng(1), np.arange(80) % 2
     X = np.exp(0.5 * rng.standard_normal((80, 30)) + 1)
@@ -167,6 +289,9 @@ def test_samples_that_were_set_aside_are_placed_and_counted_by_the_test():
     assert np.flatnonzero(found.labels_ < 0).tolist() == list(range(80, 88))
     assert found.separation_["n_middle"].tolist() == [8]
     assert fit(X[:80]).separation_["n_middle"].tolist() == [0]
+    # Of drawn samples, as large a share of those set aside.
+    found = fit(X, trim=0.1, max_samples=40)
+    assert found.separation_["n_middle"].tolist() == [4]
 
 
 @pytest.mark.parametrize(
@@ -184,6 +309,7 @@ def test_where_no_p_could_be_small_enough_the_conclusion_says_too_few(
     assert not found.has_clusters_
     assert TOO_FEW in found.conclusion_
     assert NOTHING not in found.conclusion_
+    assert "no group is separated" not in found.conclusion_
 
 
 @pytest.mark.parametrize("n_clusters", [3, "auto"])

@@ -32,12 +32,17 @@ TABLES = {
     "centred": ("variance", draw(1, scale=np.exp(spread(1, -1, 1)))),
     "one unit": ("trend", draw(2, spread(2, 1, 12), np.exp(spread(3, -1, 1)))),
     "mixed units": ("marginal", draw(3, spread(4, 1, 12), 10.0 ** spread(5, -3, 3))),
+    # Half of them five times as large, as if in another unit.
+    "two units": ("marginal", draw(2, spread(2, 1, 12), np.resize([1.0, 5.0], P))),
+    # Their means differ by a tenth of a deviation, which is more than centring leaves.
+    "nearly centred": ("trend", draw(1, scale=np.exp(spread(1, -1, 1)))),
     "few features": ("all", draw(4, spread(6, 1, 12))[:, :100]),
     "one more than few": ("trend", draw(4, spread(6, 1, 12))[:, :101]),
 }
-for name in ("z-scored", "centred"):
+for name in ("z-scored", "centred", "nearly centred"):
     X = TABLES[name][1]
     X -= X.mean(axis=0)
+TABLES["nearly centred"][1][:] += spread(8, 0, 0.1)
 TABLES["z-scored"][1][:] /= TABLES["z-scored"][1].std(axis=0, ddof=1)
 SPARSE = np.where(np.random.default_rng(9).random((N, P)) < 0.6, 0.0, TABLES["one unit"][1])
 

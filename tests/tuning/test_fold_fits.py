@@ -111,6 +111,19 @@ def test_a_start_looks_at_the_features_that_rank_first(X):
     assert rates["all"] > 0.2
 
 
+@pytest.mark.parametrize(
+    ("n_samples", "n_clusters", "guard", "smallest"),
+    [(45, 3, 1, 3), (45, 3, 4, 4), (45, 2, 1, 5), (9, 3, 1, 1), (7, 3, 1, 1)],
+)
+def test_starts_have_no_cluster_of_fewer_than_five_or_a_quarter_of_the_mean(
+    X, n_samples, n_clusters, guard, smallest
+):
+    estimator = L0KMeans(n_clusters, min_cluster_size=guard, random_state=1)
+    data = ScaledData.standardise(X[-n_samples:])
+    samples = Folds(data, estimator, "all", None, np.arange(n_samples), []).whole
+    assert max(1, samples.smallest_cluster) == smallest
+
+
 def test_space_is_cut_across_its_longest_side_into_equal_blocks():
     positions = np.array([[x, y] for x in range(8) for y in range(2)], dtype=float)
     assert space_blocks(positions, 4).tolist() == np.repeat([0, 1, 2, 3], 4).tolist()

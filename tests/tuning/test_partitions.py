@@ -8,10 +8,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from sparsekm.metrics import classification_error_rate
 from sparsekm.tuning.partitions import (
+    MatchedFold,
     agreement,
     coassociation,
     consensus_partition,
     match_clusters,
+    match_folds,
+    place_left_out,
     sample_reproducibility,
 )
 
@@ -87,6 +90,33 @@ def test_shares_worked_by_hand_in_which_clusters_without_a_partner_give_none():
     # Clusters of folds that match none of joined ones.
     assert sample_reproducibility(labels, np.array([[-1, 1, 1, 0, -1]])).tolist() == [0, 1, 1, 1, 0]
     assert sample_reproducibility(labels, np.full((1, 5), -1)).tolist() == [0] * 5
+
+
+def test_a_fold_is_matched_and_completed_worked_by_hand():
+    labels = np.array([0, 0, 0, 1, 1, 1, 1])
+    drawn, left_out = np.arange(1, 7), np.array([0])
+    # The second agrees more on the samples drawn. Its cluster 0 shares two of three with our 0, and
+    # its cluster 1 only two of our four, no more than a half.
+    partitions = np.array([[0, 0, 1, 0, 1, 0, 1], [1, 0, 0, 0, 1, 1, 2]])
+    fit = drawn, left_out, partitions, [np.array([3]), np.array([0])], np.array([0, 3])
+    (fold,) = match_folds(labels, [fit])
+    assert fold.labels.tolist() == [-1, 0, 0, 0, -1, -1, -1]
+    assert (fold.kept.tolist(), fold.own.tolist()) == ([0], partitions[1].tolist())
+    # The samples without a match join the nearest mean in the kept feature alone, of those drawn.
+    named = np.array([1, 0, 0, 1, 1, -1, -1])
+    X = np.array([[99, 0], [0, 9], [2, 9], [10, 0], [12, 0], [3, 0], [8, 9]], float)
+    fold = fold._replace(labels=named)
+    assert fold.complete(X).tolist() == [0, 0, 1, 1, 0, 1]
+    assert fold._replace(labels=labels).complete(X).tolist() == labels[1:].tolist()
+
+
+def test_a_left_out_sample_is_placed_where_most_folds_put_it():
+    everyone = np.arange(4)
+    put = [[0, 0, 1, -1], [0, 1, 1, -1], [1, 1, -1, -1]]
+    folds = [MatchedFold(everyone, everyone, np.array(own), everyone) for own in put]
+    # What a fold says of the samples that it fitted does not count.
+    folds.append(MatchedFold(everyone[1:], everyone[:1], np.array([1, 0, 0, 0]), everyone))
+    assert place_left_out(folds, 4, 2).tolist() == [0, 1, 1, -1]
 
 
 @pytest.mark.parametrize(("n_own", "n_theirs"), [(2, 4), (4, 2)])

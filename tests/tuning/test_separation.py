@@ -15,7 +15,11 @@ from sparsekm.tuning.separation import (
     SpreadValues,
     _count,
     any_separated,
+    could_tell,
     join_overlapping,
+    join_pairs,
+    leading_features,
+    needs_one_feature,
     one_mode_p,
     pay_for,
     separation,
@@ -42,6 +46,10 @@ def test_counts_worked_by_hand():
     assert (row["n_middle"], row["n_a"], row["n_b"]) == (2, 4, 4)
     # With every width, there are two in the middle and four about either median.
     assert row["p"] == row["p_adjusted"] == pytest.approx(one_mode_p(2, 4, 4))
+    # The p is a mean over five widths: for two of them, .325 is in the middle.
+    (row,) = table_of(np.where(LEFT_OUT == 0.45, 0.325, LEFT_OUT)).to_dict("records")
+    assert (row["n_middle"], row["n_a"], row["n_b"]) == (1, 4, 4)
+    assert row["p"] == pytest.approx((3 * one_mode_p(1, 4, 4) + 2 * one_mode_p(2, 4, 4)) / 5)
 
 
 @pytest.mark.parametrize("counts", [(0, 4, 4), (1, 3, 9), (6, 5, 5)])
@@ -100,14 +108,18 @@ def test_the_samples_of_a_donor_are_shares_that_are_not_averaged_worked_by_hand(
 
 def test_ties_are_spread_evenly_between_the_midpoints_to_their_neighbours():
     column = np.repeat([0.0, 1.0, 4.0], [6, 4, 2])
-    X = np.column_stack([column, np.full(12, 7.0), np.arange(12) // 1.5])
+    X = np.column_stack(
+        [column, np.full(12, 7.0), np.minimum(np.arange(12), 6), np.arange(12) // 2]
+    )
     values = SpreadValues(X[::-1], 0)
     spread = np.sort(values.columns(np.array([0]))[:, 0])
     of_0, of_1, of_4 = (np.arange(n) + 0.5 for n in (6, 4, 2))
     expected = [*(-0.5 + of_0 / 6), *(0.5 + 2 * of_1 / 4), *(2.5 + 3 * of_4 / 2)]
     np.testing.assert_allclose(spread, expected)
-    # Neither a constant nor more distinct values than half of the samples.
-    np.testing.assert_array_equal(values.columns(np.array([1, 2])), X[::-1, 1:])
+    # Neither a constant nor more distinct values than half of the samples, but half of them.
+    np.testing.assert_array_equal(values.columns(np.array([1, 2])), X[::-1, 1:3])
+    halves = np.sort(values.columns(np.array([3]))[:, 0])
+    np.testing.assert_allclose(halves, np.arange(12) / 2 - 0.25)
 
 
 def clouds(centers, scale, seed=0):
@@ -154,6 +166,79 @@ def test_clusters_that_match_none_and_single_ones_are_not_counted():
     alone = separation(X, np.zeros_like(labels), kept, folds)
     assert len(alone) == 0
     assert not any_separated(alone)
+
+
+def test_a_pair_can_be_told_apart_if_its_sizes_alone_allow_the_level_worked_by_hand():
+    # 12, 4 and 6 samples far from each other, all of them left out once.
+    labels = np.repeat([0, 1, 2], [12, 4, 6])
+    X = np.array([[0, 0], [9, 0], [0, 9]])[labels] + 0.01 * np.arange(22)[:, None]
+    everyone, kept = np.arange(22), np.arange(2)
+    folds = [MatchedFold(everyone, everyone, labels, kept, labels)]
+    table = separation(SpreadValues(X, 0), labels, kept, folds)
+    assert pairs_of(table) == {(0, 1), (0, 2), (1, 2)}
+    # With an empty middle; Holm's method counts the smallest p three times, the next one twice, and
+    # the largest, of .033, as much as that.
+    p = [one_mode_p(0, *sizes) for sizes in ((12, 4), (12, 6), (4, 6))]
+    assert p[1] < p[2] < p[0] < 2 * p[2] < LEVEL
+    assert table["p_least"].tolist() == pytest.approx([2 * p[2], 3 * p[1], 2 * p[2]])
+    assert could_tell(table).all()
+    assert could_tell(pay_for(table, 2)).tolist() == [False, True, False]
+    # Donors count, not samples: two of them in each of the clusters.
+    blocks = np.arange(22) % 2
+    least = separation(SpreadValues(X, 0), labels, kept, folds, blocks)["p_least"]
+    assert least.tolist() == pytest.approx([min(1, 3 * one_mode_p(0, 2, 2))] * 3)
+    assert not could_tell(separation(SpreadValues(X, 0), labels, kept, folds, blocks)).any()
+
+
+def test_joined_clusters_are_as_far_apart_as_their_nearest_members():
+    table = pd.DataFrame({"cluster_a": [0, 0, 1, 2], "cluster_b": [1, 2, 3, 3]})
+    table["p_adjusted"] = [0.5, 0.01, 0.03, 0.02]
+    # 0 and 1 are one group; 2 is at 0.01 from it, and 3 at 0.03.
+    found = join_pairs(table, np.array([1, 1, 0, 2]))
+    assert found.to_numpy().tolist() == [[0, 1, 0.01], [0, 2, 0.02], [1, 2, 0.03]]
+    again = join_pairs(table, np.array([0, 0, 1, 1]))
+    assert again.to_numpy().tolist() == [[0, 1, 0.03]]
+
+
+def test_the_leading_feature_differs_most_for_its_spread_within_clusters_worked_by_hand():
+    labels = np.repeat([0, 1, 2], 20)
+    a, b = np.tile([-1.0, 1.0], 30), np.tile([-1.0, -1.0, 1.0, 1.0], 15)
+    means = np.array([[0, 0, 0, 0, 0], [0, 9, 6, 8, 0], [0, 0, 0, 0, 9]])[labels]
+    # The largest difference is of the widest feature; 3 follows 2, but for its sign.
+    spread = np.column_stack([a, 5 * a, b, -2 * b - 0.5 * a, a])
+    values, kept = SpreadValues(means + spread, 0), np.arange(1, 5)
+    pairs = {"cluster_a": [0, 0, 1], "cluster_b": [1, 2, 2], "p_adjusted": [0.01, 0.04, 0.06]}
+    first, second = leading_features(values, labels, kept, pd.DataFrame(pairs))
+    assert (first.pair, first.feature, first.alike.tolist()) == ((0, 1), 2, [2, 3])
+    assert (second.pair, second.feature, second.alike.tolist()) == ((0, 2), 4, [1, 4])
+
+
+@pytest.mark.parametrize(("n_marked", "expected"), [(1, True), (2, False)])
+def test_one_feature_is_needed_where_no_other_shows_the_valley(n_marked, expected):
+    labels = np.arange(60) % 2
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    X[:, :n_marked] += 8 * labels[:, None]
+    X[:, 3] = X[:, 0] + 0.1 * X[:, 3]
+    folds = []
+    for number in range(5):
+        out = np.flatnonzero(np.arange(60) // 12 == number)
+        drawn = np.setdiff1d(np.arange(60), out)
+        folds.append(MatchedFold(drawn, out, labels, np.arange(4), labels))
+    values, kept = SpreadValues(X, 0), np.arange(4)
+    leading = leading_features(values, labels, kept, separation(values, labels, kept, folds))
+    assert needs_one_feature(values, leading, folds) == expected
+    assert not needs_one_feature(values, [], folds)
+
+
+def test_the_axis_between_clusters_allows_for_what_varies_within_them():
+    # Far apart only across the direction in which all samples are spread.
+    rng, labels = np.random.default_rng(0), np.arange(90) % 2
+    along, across = 9 * rng.standard_normal(90), 0.5 * rng.standard_normal(90) + 5 * labels
+    X = np.column_stack([along + across, along - across])
+    everyone, kept = np.arange(90), np.arange(2)
+    parts = np.array_split(everyone, 5)
+    folds = [MatchedFold(np.setdiff1d(everyone, o), o, labels, kept, labels) for o in parts]
+    assert any_separated(separation(SpreadValues(X, 0), labels, kept, folds))
 
 
 def test_neighbours_that_overlap_are_joined_and_what_these_overlap():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.stats import f_oneway, false_discovery_control
 
 from sparsekm.cluster.matrices.matrix import feature_scores
 from sparsekm.cluster.matrices.scaled_data import ScaledData
@@ -102,6 +103,19 @@ def test_samples_left_out_do_not_choose_the_features_that_place_them(seed):
         placed[others] = place(X, labels, np.setdiff1d(np.arange(60), others), others, top)
     assert agreement(labels, placed[None])[0] > 0.8
     assert find_signatures(X, labels, matched(labels, folds), 1)[0].agreement < 0.25
+
+
+@pytest.mark.parametrize("shift", [0.6, 1.0, 1.4])
+def test_features_that_differ_are_those_of_an_analysis_of_variance(shift):
+    X = draw(shift, n_planted=90)
+    parts = [X[TRUTH == k] for k in range(3)]
+    found = false_discovery_control(f_oneway(*parts).pvalue) <= 0.1
+    between = sum(len(part) * (part.mean(axis=0) - X.mean(axis=0)) ** 2 for part in parts)
+    # A medium effect: Cohen's f of a quarter.
+    share = between / X.var(axis=0) / 60
+    expected = np.count_nonzero(found & (share / (1 - share) >= 0.25**2))
+    assert count_of(X, TRUTH) == max(1, expected)
+    assert shift == 0.6 or 10 < expected < 150
 
 
 def count_of(X, labels):

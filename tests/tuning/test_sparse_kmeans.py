@@ -66,11 +66,12 @@ def test_attributes_have_the_shapes_and_ranges_of_the_contract(fits, penalty):
 
 def test_the_table_of_pairs_holds_what_is_documented(fits):
     pairs = fits["l0"].separation_
-    names = ["cluster_a", "cluster_b", "p", "p_adjusted", "n_middle", "n_a", "n_b"]
+    names = ["cluster_a", "cluster_b", "p", "p_adjusted", "n_middle", "n_a", "n_b", "p_least"]
     assert pairs.columns.tolist() == names
     assert (pairs["cluster_a"] < pairs["cluster_b"]).all()
     assert pairs["p"].between(0, 1).all()
     assert (pairs["p_adjusted"] >= pairs["p"]).all()
+    assert (pairs["p_adjusted"] >= pairs["p_least"]).all()
     assert (pairs["p_adjusted"] <= 0.05).any()
     assert (pairs[["n_middle", "n_a", "n_b"]].sum(axis=1) <= 50).all()
 
@@ -212,6 +213,15 @@ def test_the_weights_are_those_of_the_penalty(fits, penalty):
 def test_what_cannot_be_is_refused_by_name_value_and_rule(clear, parameters, message):
     with pytest.raises(ValueError, match=message):
         SparseKMeans(**{"n_clusters": 3, **parameters}).fit(clear)
+
+
+def test_folds_have_their_share_of_the_guard():
+    # Clusters of ten of 40 samples leave no fold with four of ten.
+    X = np.random.default_rng(0).standard_normal((40, 12))
+    X[:, :8] += 6 * (np.arange(40)[:, None] % 4 == np.arange(8) % 4)
+    fit = SparseKMeans(4, min_cluster_size=10, random_state=0).fit(X)
+    assert np.bincount(fit.labels_).tolist() == [10] * 4
+    assert fit.sample_reproducibility_.min() > 0.8
 
 
 def test_the_guard_holds():

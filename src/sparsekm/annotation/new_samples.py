@@ -245,7 +245,7 @@ def predict_samples(
     limits, at_home = placement.limits(known.file, known.fit.clustered)
     said.append(f"{at_home:.1%} of the run's own samples are nearest to their own cluster")
     if known.fit.has_clusters is False:
-        said.append("the run found no separate groups: other samples may be clustered otherwise")
+        said.append("the run could not show separate groups: others may be clustered otherwise")
     table = placement.decide(values.to_numpy(), limits)
     table.insert(0, "sample", raw.about.samples or [f"sample{at + 1}" for at in range(len(table))])
     n_none = int(table["none_of_them"].sum())

@@ -46,7 +46,6 @@ class ChosenFit(Fit):
     trimmed: np.ndarray | None = None  # (n,): 1 for a sample that was set aside as an outlier
     screening: str = ""  # how features were ranked, see `sparsekm.tuning.feature_ranking`
     has_clusters: bool | None = None  # whether any two clusters are clearly separated
-    could_tell: bool = True  # whether there are enough samples for any verdict
     conclusion: str = ""  # what was found, in words
     # (n,): share of the fits of folds that put a sample into its cluster, NaN for one that was not
     # fitted; and the cluster of a sample in the fits that leave it out, or -1.

@@ -212,7 +212,6 @@ _OF_FIT = {
     "objective": None,
     "screening": "",
     "has_clusters": None,
-    "could_tell": True,
     "conclusion": "",
     "signature_agreement": None,
 }

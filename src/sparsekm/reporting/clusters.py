@@ -18,7 +18,7 @@ from sparsekm.io.known_classes import UNKNOWN, distinct_classes
 from sparsekm.pipeline.registry import get_method
 from sparsekm.reporting.page import Cell, TableView, caption, make_table, name_some, write_text
 from sparsekm.reporting.results import DatasetResult
-from sparsekm.tuning.separation import LEVEL
+from sparsekm.tuning.separation import LEVEL, could_tell
 
 # Adjusted Rand index below which another fit found other clusters.
 SAME = 0.9
@@ -77,12 +77,13 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
 
 
 def _separation_facts(table: pd.DataFrame | None) -> dict[str, Any]:
-    """Name the pairs of clusters that stand apart, and those that touch."""
-    found: dict[str, list[str]] = {"apart": [], "touch": []}
-    for pair in () if table is None else table.itertuples():
-        names = f"{pair.cluster_a} and {pair.cluster_b}"
-        found["apart" if pair.p_adjusted <= LEVEL else "touch"].append(names)
-    return found
+    """Name the pairs of clusters that stand apart, that touch, and that are too few to tell."""
+    if table is None:
+        return {"apart": [], "touch": [], "few": []}
+    names = table["cluster_a"].astype(str) + " and " + table["cluster_b"].astype(str)
+    is_apart, can_tell = table["p_adjusted"] <= LEVEL, could_tell(table)
+    kinds = {"apart": is_apart, "touch": can_tell & ~is_apart, "few": ~can_tell}
+    return {kind: names[of].tolist() for kind, of in kinds.items()}
 
 
 def agreements(result: DatasetResult) -> dict[str, float]:

@@ -13,7 +13,7 @@ from sparsekm.pipeline.registry import method_look
 from sparsekm.reporting.clusters import agreements
 from sparsekm.reporting.page import COUNT, RATE, Cell, TableView, caption, make_table, write_range
 from sparsekm.reporting.results import DatasetResult, MethodResult
-from sparsekm.tuning.separation import LEVEL
+from sparsekm.tuning.separation import LEVEL, could_tell
 
 _RATES = {"CER": "cer", "chance": "cer_chance", "ARI": "ari", "AMI": "ami"}
 _KINDS = {
@@ -55,11 +55,14 @@ def _summarise(result: DatasetResult) -> dict[str, Any]:
     method = result.primary
     pairs, shares = method.separation, method.reproducibility
     none = None if method.signature_agreement is None else "none"
-    has_pairs = pairs is not None and len(pairs) > 0
+    apart = None
+    if pairs is not None and len(pairs):
+        n_told = could_tell(pairs).sum()
+        apart = f"{(pairs['p_adjusted'] <= LEVEL).sum()} of {n_told}" if n_told else "too few"
     return {
         "samples": result.n_samples,
         "clusters": len(np.unique(method.labels)),
-        "apart": f"{(pairs['p_adjusted'] <= LEVEL).sum()} of {len(pairs)}" if has_pairs else None,
+        "apart": apart,
         "reproducible": None if shares is None else np.nanmean(shares),
         "restarts": _seed_range(method),
         "smallest set": none if method.signature is None else f"{len(method.signature):,}",

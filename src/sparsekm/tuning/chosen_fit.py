@@ -56,7 +56,6 @@ from sparsekm.tuning.separation import (
     LEVEL,
     SpreadValues,
     any_separated,
-    could_tell,
     join_pairs,
     leading_features,
     needs_one_feature,
@@ -276,13 +275,13 @@ class _Search:
         all_kept = np.concatenate([features for fold in trial.folds for features in fold.kept])
         frequency = np.bincount(all_kept, minlength=part.X.shape[1]) / len(partitions)
         where = describe_leading(part, labels, leading, sole)
-        can_tell = could_tell(pairs, labels, judge.blocks, factor)
         counted = ""
         if number.counts is not None:
             is_limit = self.n_distinct < MOST_CLUSTERS
-            counted = f"{describe_numbers(number.counts, self.n_distinct if is_limit else None)}. "
+            most = self.n_distinct if is_limit else None
+            counted = f"{describe_numbers(number.counts, pairs, most)}. "
         conclusion = (
-            f"{describe_separation(pairs, n_clusters, can_tell, where)}. {counted}"
+            f"{describe_separation(pairs, n_clusters, where)}. {counted}"
             f"{describe_features(signatures[0], trial.fit.weights)}. On average, samples keep "
             f"their cluster in {reproducibility.mean():.0%} of refits to 90% of the data."
         )
@@ -296,7 +295,6 @@ class _Search:
             **self._name_signatures(signatures),
             screening=folds.screening,
             has_clusters=any_separated(pairs),
-            could_tell=can_tell,
             conclusion=conclusion,
             reproducibility=everyone,
             selection_frequency=self.features.put_back(frequency),

@@ -9,30 +9,30 @@ import pandas as pd
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.scaled_data import ScaledData
-from sparsekm.tuning.separation import LEVEL, Leading
+from sparsekm.tuning.separation import LEVEL, Leading, could_tell
 from sparsekm.tuning.signatures import Signature
 
 # Clusters differ in the zeros of a feature if at most a third, or at least two thirds, are zero.
 FEW, MOST = 1 / 3, 2 / 3
 
 
-def describe_separation(
-    pairs: pd.DataFrame, n_clusters: int, could_tell: bool, where: str = ""
-) -> str:
+def describe_separation(pairs: pd.DataFrame, n_clusters: int, where: str = "") -> str:
     """Say which clusters are separated, and `where`."""
     apart = int((pairs["p_adjusted"] <= LEVEL).sum())
-    if not apart and not could_tell:
+    n_few = int((~could_tell(pairs)).sum())
+    if n_few == len(pairs):
         return "There are too few samples or groups to tell whether the clusters are separated"
+    few = f"; for {n_few} of the pairs there are too few samples or groups to tell" * (n_few > 0)
     if not apart:
         return (
             "No separate groups found: noise, a gradient or overlapping groups can look like "
-            f"this, and the {n_clusters} clusters are a division of the samples"
+            f"this, and the {n_clusters} clusters are a division of the samples{few}"
         )
     found = f"{apart} of {len(pairs)} pairs of neighbouring clusters are clearly separated"
     if apart == len(pairs):
         found = "Both" if n_clusters == 2 else f"All {n_clusters}"
         found = f"{found} clusters are clearly separated"
-    return found + where
+    return found + where + few
 
 
 def describe_leading(
@@ -66,7 +66,9 @@ def _are_of_zeros(data: ScaledData, labels: np.ndarray, leading: Sequence[Leadin
     return bool(leading)
 
 
-def describe_numbers(counts: pd.DataFrame, n_distinct: int | None = None) -> str:
+def describe_numbers(
+    counts: pd.DataFrame, pairs: pd.DataFrame, n_distinct: int | None = None
+) -> str:
     """Say how a number of clusters was chosen, if of samples of which so few are distinct."""
     chosen, numbers = counts[counts["chosen"]].iloc[0], counts["n_clusters"]
     tried = f"{numbers.min()} to {numbers.max()} clusters were tried"
@@ -76,6 +78,8 @@ def describe_numbers(counts: pd.DataFrame, n_distinct: int | None = None) -> str
         tried += ", as many as there are distinct samples"
     if chosen["n_groups"] > 1:
         return f"{tried}: {chosen['n_groups']} groups are clearly separated"
+    if not could_tell(pairs).any():
+        return f"{tried}: K = {chosen['n_clusters']} is the most reproducible"
     shown = f"K = {chosen['n_clusters']}, the most reproducible, is a division, not a finding"
     return f"{tried}: no group is separated from all others; {shown}"
 

@@ -139,8 +139,10 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Adjusted Rand index of held-out samples for each of these sets.
     separation_ : pandas.DataFrame
         A row per pair of neighbouring clusters. The columns are cluster_a, cluster_b, p (of one
-        mode between them), p_adjusted (for all pairs, candidates and numbers of clusters), and the
-        numbers of samples in the middle and near the two medians: n_middle, n_a and n_b.
+        mode between them), p_adjusted (for all pairs, candidates and numbers of clusters), the
+        numbers of samples in the middle and near the two medians (n_middle, n_a and n_b), and
+        p_least, the smallest p_adjusted that this number of samples could give: if it is above
+        0.05, there are too few samples to tell.
     has_clusters_ : bool
         Whether any two clusters are clearly separated: an adjusted p of at most 0.05.
     search_results_ : pandas.DataFrame
