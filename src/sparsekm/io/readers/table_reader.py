@@ -119,6 +119,14 @@ class _Table(TextTable):
         keys = {key.casefold(): values for key, values in reversed(self.above.items())}
         return keys.get(plain) or next((keys[key] for key in keys if key.startswith(plain)), None)
 
+    def lines_of_text(self) -> dict[str, list[str]]:
+        """Return the lines of text below the header, by name."""
+        found: dict[str, list[str]] = {}
+        for line in self.aside if self.edges else ():
+            cells = self.cells(line)
+            found.setdefault(self.edges[line], [cells[at].strip() for at in self.numeric])
+        return found
+
     def _count_headers(self) -> int:
         """Count the lines below the header that go on with it, such as "Sample ID 2"."""
         first, heading = self.text_of[0].tolist(), self.header[0]
@@ -225,7 +233,7 @@ class _Table(TextTable):
         if self.is_gct:
             return True, {True: ["the format, GCT"], False: []}
         X = self.values[np.ix_(self.rows[:_LOOKED_AT], self.numeric[:_LOOKED_AT])]
-        texts = {self.header[at]: self.column(at) for at in self.text}
+        texts = {self.header[at]: self.column(at) for at in self.text}, self.lines_of_text()
         columns = self.names(self.numeric) if self.has_header else []
         heading = "" if self.edge is None else self.header[self.edge]
         lines = self.column(self.edge) if self.is_named else []
@@ -382,8 +390,8 @@ def _settle(table: _Table) -> bool:
     # STAR writes the counts of one sample without a header.
     is_one = not table.has_header and not _SPECIAL.isdisjoint(map(str.lower, table.edges))
     measures = axes.find_measures(table.names(table.numeric))
-    n_samples = n_columns - len(table.find_doubtful(True) if not measures else ())
-    if found is not False and (n_samples < MIN_SAMPLES or is_one):
+    doubtful = table.find_doubtful(True) if found is not False and not measures else []
+    if found is not False and (n_columns - len(doubtful) < MIN_SAMPLES or is_one):
         if found:
             check_size(n_columns, n_lines)
             turn = Doubt("", [Way({"transpose": False}, "if lines hold samples")])
@@ -414,10 +422,7 @@ def _describe_samples(table: _Table, transpose: bool) -> dict[str, list[str]]:
         # The names of lines may be asked for too.
         named = enumerate(table.header)
         return {name: table.column(at) for at, name in named if at in table.text or name in asked}
-    about = {}
-    for line in table.aside if table.edges else ():
-        cells = [cell.strip() for cell in table.cells(line)]
-        about.setdefault(table.edges[line], [cells[at] for at in table.numeric])
+    about = table.lines_of_text()
     for name in asked:
         above = table.above_of(name)
         if name not in about and above is not None:
