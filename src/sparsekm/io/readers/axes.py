@@ -33,7 +33,8 @@ _FORMS = {
 
 
 _NAMED = "|".join(_WORDS["feature_words"] | _WORDS["sample_words"])
-_DESCRIBING = _WORDS["doubtful"] - _WORDS["id_words"] - {"pvalue", "correlation", "rmse", "weight"}
+_DESCRIBING = _WORDS["doubtful"] | _WORDS["doubtful_if_whole"]
+_DESCRIBING -= _WORDS["id_words"] | {"pvalue", "correlation", "rmse", "weight"}
 
 
 @lru_cache(2**17)
@@ -93,11 +94,11 @@ def is_called(name: str) -> bool:
     )
 
 
-def is_doubtful(name: str, *, of_features: bool) -> bool:
-    """Tell whether numbers under a heading are probably not measurements of samples or features."""
+def is_doubtful(name: str, is_whole: bool, *, of_features: bool) -> bool:
+    """Tell whether numbers, all whole or not, are by their heading probably not measurements."""
     words = words_of(name)
     ends = {"".join(words[-1:]), "".join(words[-2:])}
-    known = _WORDS["doubtful"]
+    known = _WORDS["doubtful"] | (_WORDS["doubtful_if_whole"] if is_whole else set())
     if of_features:
         if _FORMS["sample"](name):
             return False

@@ -97,7 +97,7 @@ class _Table(TextTable):
         elif self.is_gct:
             self.edge = int(0 in gone)
         elif settings.transpose is True and self.has_header and not ranks:
-            self.edge = min([*self.text, *self.numeric], default=None)
+            self.edge = min(self.text, default=None)
         self.edges = [] if self.edge is None else self.text_of[self.edge].tolist()
         if not self.has_header and self.edge != 0:
             header[0] = "column1"
@@ -207,9 +207,10 @@ class _Table(TextTable):
 
     def refuse_distances(self) -> None:
         """Refuse a table whose lines have the names of columns, and the same values."""
-        lines, n = [self.edges[row] for row in self.rows if self.edges], len(self.rows)
-        square = [at for at in self.numeric if self.header[at] in {*lines}] if n < 9999 else []
-        if {*self.names(square)} == {*lines} and len(square) == n >= MIN_SAMPLES:
+        n, columns = len(self.rows), self.numeric
+        lines = [self.edges[row] for row in self.rows] if self.is_named else self.names(columns)
+        square = [at for at in columns if self.header[at] in {*lines}]
+        if len({*self.names(square)} & {*lines}) == len(square) == n and MIN_SAMPLES <= n < 9999:
             X = pd.DataFrame(self.values[np.ix_(self.rows, square)], columns=self.names(square))
             X = X[lines].to_numpy()
             # One half may be empty.
@@ -244,7 +245,7 @@ class _Table(TextTable):
         keep, wanted = {*self.settings.keep}, self.settings.wanted
         columns = [at for at in self.numeric if self.header[at] not in keep]
         if wanted and not transpose:
-            return self._doubt_words([at for at in columns if self.header[at] in wanted])
+            return self._doubt_words([at for at in columns if self.header[at] in wanted], False)
         names = self.names(columns)
         measures = axes.find_measures(names) if transpose else {}
         if measures:
@@ -254,12 +255,11 @@ class _Table(TextTable):
                 for left, (measure, some) in zip(others, measures.items(), strict=True)
             ]
             return [Doubt(say("measures", names=[*filter(None, measures)]), ways)]
-        names = self.find_doubtful(transpose)
-        doubts = self._doubt_words([at for at in columns if self.header[at] not in names])
+        doubts, names = self._doubt_words(columns, transpose), self.find_doubtful(transpose)
         edges = [self.edges[row] for row in self.rows if self.edges and not wanted]
         # What describes samples may be a line among features, and the reverse above samples.
         among = filter if transpose else takewhile
-        lines = among(lambda name: axes.is_doubtful(name, of_features=not transpose), edges)
+        lines = among(lambda name: axes.is_doubtful(name, True, of_features=not transpose), edges)
         for kind, some in (("columns", names), ("lines", dict.fromkeys(lines))):
             left = [name for name in some if name not in keep | self.named]
             if left:
@@ -274,10 +274,11 @@ class _Table(TextTable):
         """List columns of numbers that are probably not measurements: called so, or counting."""
         columns = [at for at in self.numeric if self.header[at] not in self.settings.keep]
         names = self.names(columns)
-        found = np.array([axes.is_doubtful(name, of_features=transpose) for name in names], bool)
         # Lines that number the samples have to be counted to the last.
         X = self.values[np.ix_(self.rows[: 2 * _LOOKED_AT if transpose else None], columns)]
         whole = ((X % 1 == 0) | np.isnan(X)).all(axis=0)
+        pairs = zip(names, whole, strict=True)
+        found = np.array([axes.is_doubtful(*pair, of_features=transpose) for pair in pairs], bool)
         if transpose and columns:
             # Samples stand side by side, and their numbers are of one kind and differ.
             breaks = [at for at in self.text if self.header[at] not in self.named]
@@ -290,15 +291,16 @@ class _Table(TextTable):
             same = (len(X) > 2) & (X == X[:1]).all(axis=0) & ~found
             n_left = len(found) - found.sum()
             found |= (counts & (10 * counts.sum() <= n_left)) | (same & (2 * same.sum() < n_left))
-        for at in np.flatnonzero(whole) if not transpose else ():
-            steps = np.diff(np.sort(X[:, at]))
+        elif columns:
+            found |= whole & [axes.heading_vote(name) < 0 for name in names]
             # Without a header, the first may hold numbers of patients.
-            is_id = not self.has_header and columns[at] == 0 and (steps > 0).all()
-            counts = len(steps) > 1 and (steps == 1).all()
-            found[at] |= axes.heading_vote(names[at]) < 0 or counts or is_id
+            is_first = np.array(columns) == (0 if not self.has_header else -1)
+            for at in np.flatnonzero(whole & (is_first | (np.ptp(X, axis=0) == len(X) - 1))):
+                n_left = len(X) - len(np.unique(X[:, at]))
+                found[at] |= 10 * n_left < len(X) if is_first[at] else n_left == 0
         return [name for name, is_one in zip(names, found, strict=True) if is_one]
 
-    def _doubt_words(self, columns: list[int]) -> list[Doubt]:
+    def _doubt_words(self, columns: list[int], transpose: bool) -> list[Doubt]:
         """Doubt words among numbers: they stand for missing values, or the column is text."""
         rows, at = np.nonzero(self.is_text[np.ix_(self.rows, columns)])
         if not len(rows):
@@ -310,15 +312,28 @@ class _Table(TextTable):
         for word in words:
             if other in word and np.isfinite(as_numbers([word])[0]):
                 raise refusal("both_marks", line=line, cell=word)
+        # Without these words, columns of text may be columns of numbers with other words.
+        more = [at for at in self.text if self._is_numeric(at, words)]
+        if more:
+            self.numeric, self.text = sorted([*self.numeric, *more]), [*{*self.text} - {*more}]
+            return self._doubt_words(sorted([*columns, *more]), transpose)
         wrong = self.names(columns[j] for j in np.unique(at))
         is_short = max(map(len, words)) <= _LONGEST_WORD
         ways = [Way({"missing_values": words}, "if they mean missing values")] * is_short
-        ways += [Way({"ignore": wrong}, "to leave the columns out")] * (len(wrong) < len(columns))
+        left = {*self.names(columns)} - {*wrong, *self.find_doubtful(transpose)}
+        ways += [Way({"ignore": wrong}, "to leave the columns out")] * bool(left)
         about = {"names": wrong, "cell": odd[0], "column": self.header[columns[at[0]]]}
         said = say("not_all_numeric", line=line, **about)
         if not ways:
             raise MatrixError(said)
         return [Doubt(said, ways[:: -1 if len(words) > _MOST_WORDS else 1])]
+
+    def _is_numeric(self, at: int, words: Sequence[str]) -> bool:
+        """Tell whether a column of text would hold numbers if these words were missing values."""
+        n_numbers = np.isfinite(self.values[self.rows, at]).sum()
+        texts = self.text_of[at][self.rows][self.is_text[self.rows, at]]
+        is_other = self.header[at] not in self.named and n_numbers > 0
+        return is_other and len(texts) - np.isin(texts, words).sum() <= n_numbers
 
     def preview(self, transpose: bool) -> list[str]:
         """Show the first samples and features of a reading."""
