@@ -61,6 +61,55 @@ def test_distances_with_further_columns_are_refused(put):
     cells = [[abs(i - j) / 9 for j in range(4)] for i in range(4)]
     table = write(["", *"wxyz", "site"], [*"wxyz"], cells=cells, after=[[*"abab"]])
     refused(put(table), "these are distances or correlations")
+    # Nobody measures a symmetric table.
+    plain = [",".join(f"{i * j % 7}.5" for i in range(2, 7)) for j in range(2, 7)]
+    refused(put("\n".join(plain)), "these are distances or correlations")
+
+
+def test_classes_below_the_names_make_a_heading_of_samples_uncertain(put):
+    names = ["urea", "ATP", "NADH", "citrate"]
+    kinds = [["x", "x", "y", "y"], *values(4, 4)]
+    table = write(["Sample", "A 1", "A 2", "B 1", "B 2"], ["Label", *names], cells=kinds)
+    is_asked, found = readings(put(table))
+    assert is_asked
+    assert [raw.about.features for raw in found][-1] == names
+    assert read_matrix(put(table), labels="Label", transpose=True).about.labels.tolist() == [
+        *"xxyy"
+    ]
+
+
+def test_columns_called_like_replicates_make_lines_without_names_uncertain(put):
+    columns = ["low_1", "low_2", "high_1", "high_2"]
+    is_asked, found = readings(put(write(columns, values(9, 1).ravel(), cells=values(9, 3))))
+    assert is_asked
+    # No column is taken for names.
+    assert [raw.shape for raw in found] == [(9, 4), (4, 9)]
+
+
+def test_numbers_of_respondents_are_names_and_no_scale(put):
+    people = [61617 + 2 * k + k * k for k in range(12)]
+    table = write(["", "gender", "u", "v"], people, [1, 2] * 6)
+    is_asked, found = readings(put(table))
+    assert is_asked
+    assert [raw.about.features for raw in found] == [["u", "v"], ["gender", "u", "v"]]
+
+
+def test_numbers_of_patients_may_repeat_in_the_first_column_without_a_header(put):
+    ids = [1000025 + 7 * k for k in range(19)]
+    lines = [f"{patient},{k % 5 + 1},{k * 3 % 7 + 1},{k % 3}\n" for k, patient in enumerate(ids)]
+    is_asked, found = readings(put("".join([*lines, lines[0]])))
+    assert is_asked
+    assert [raw.shape for raw in found] == [(20, 3), (20, 4)]
+
+
+def test_a_column_that_is_text_but_for_a_word_is_asked_about_at_once(put):
+    cells = values(9, 3)
+    cells[:2, 0] = "not done"
+    cells[:4, 1], cells[4, 1] = "not done", "not needed"
+    table = write(["sample", "a", "b", "c"], [f"s{k}" for k in range(9)], cells=cells)
+    is_asked, found = readings(put(table))
+    assert is_asked
+    assert [raw.about.features for raw in found] == [["a", "b", "c"], ["c"]]
 
 
 def test_lines_above_the_numbers_of_lines_are_headers(put):

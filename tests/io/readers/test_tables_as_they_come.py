@@ -128,7 +128,8 @@ class TestColumnsThatAreNoFeatures:
         assert_read(read_matrix(save(states)), states)
         genes = table.set_axis(["TP53", "LAT", "MAX", "GBP3"], axis=1).T.rename_axis("gene")
         assert read_matrix(save(genes)).about.features == ["TP53", "LAT", "MAX", "GBP3"]
-        assert not any(is_doubtful(name, of_features=True) for name in [*names, *states.index[1:3]])
+        names += ["Max", "South Dakota", "gini_index"]
+        assert not any(is_doubtful(name, False, of_features=True) for name in names)
 
     def test_a_name_that_is_not_there_gets_the_nearest_one(self, save, table):
         file = save(table.assign(Kind=KINDS))

@@ -33,7 +33,8 @@ _FORMS = {
 
 
 _NAMED = "|".join(_WORDS["feature_words"] | _WORDS["sample_words"])
-_DESCRIBING = _WORDS["doubtful"] - _WORDS["id_words"] - {"pvalue", "correlation", "rmse", "weight"}
+_DESCRIBING = _WORDS["doubtful"] | _WORDS["doubtful_if_whole"]
+_DESCRIBING -= _WORDS["id_words"] | {"pvalue", "correlation", "rmse", "weight"}
 
 
 @lru_cache(2**17)
@@ -93,11 +94,11 @@ def is_called(name: str) -> bool:
     )
 
 
-def is_doubtful(name: str, *, of_features: bool) -> bool:
-    """Tell whether numbers under a heading are probably not measurements of samples or features."""
+def is_doubtful(name: str, is_whole: bool, *, of_features: bool) -> bool:
+    """Tell whether numbers, all whole or not, are by their heading probably not measurements."""
     words = words_of(name)
     ends = {"".join(words[-1:]), "".join(words[-2:])}
-    known = _WORDS["doubtful"]
+    known = _WORDS["doubtful"] | (_WORDS["doubtful_if_whole"] if is_whole else set())
     if of_features:
         if _FORMS["sample"](name):
             return False
@@ -145,17 +146,26 @@ def names_features(heading: str, names: Sequence[object]) -> bool:
 
 
 def is_scale(names: Sequence[str]) -> bool:
-    """Tell whether names are the steps of a scale, such as wavelengths, and not 1, 2, 3."""
+    """Tell whether names are the steps of a scale, such as wavelengths, and not counts or ids."""
     try:
         # R writes X400 for a column called 400.
         steps = np.diff([float(name.removeprefix("X")) for name in names])
     except ValueError:
         return False
-    is_ordered = len(steps) >= _FEWEST_STEPS and (steps.min() > 0 or steps.max() < 0)
-    return bool(is_ordered and not (abs(steps) == 1).all())
+    if len(steps) < _FEWEST_STEPS or not (steps.min() > 0 or steps.max() < 0):
+        return False
+    return bool((steps % 1).any() or (np.ptp(steps) == 0 and abs(steps[0]) > 1))
 
 
-def _has_kinds(X: np.ndarray) -> int:
+def are_replicates(names: Sequence[str]) -> bool:
+    """Tell whether most names are those of replicates: words, each with as many numbers."""
+    counts = Counter(re.sub(r"\d+$", "", name) for name in names if name[-1:].isdecimal())
+    sizes = Counter(count for count in counts.values() if count > 1)
+    size, n_words = sizes.most_common(1)[0] if sizes else (0, 0)
+    return n_words > 1 and 2 * size * n_words > len(names)
+
+
+def _has_kinds(X: np.ndarray) -> bool:
     """Tell whether columns alternate between whole numbers, one decimal and more.
 
     Annotation of another kind stands together, before or behind the samples.
@@ -164,53 +174,56 @@ def _has_kinds(X: np.ndarray) -> int:
     decimals = [(abs(known * 10**k - np.rint(known * 10**k)) > 1e-6).any(axis=0) for k in (0, 1)]
     is_enough = [len(np.unique(x[x != 0])) >= _FEWEST_NUMBERS for x in known.T]
     kinds = np.sum(decimals, axis=0)[is_enough]
-    counts = sorted(np.unique(kinds, return_counts=True)[1])
-    most = [0, 0, *counts][-2]
-    return int((np.diff(kinds) != 0).sum() > 1 and most > 1 and most >= len(kinds) / 10)
+    most = [0, 0, *sorted(Counter(kinds.tolist()).values())][-2]
+    return bool((np.diff(kinds) != 0).sum() > 1 and most > 1 and most >= len(kinds) / 10)
 
 
 def find_orientation(
     heading: str,
-    lines: Sequence[str] | None,
+    lines: Sequence[str],
     columns: Sequence[str],
-    texts: Mapping[str, Sequence[str]],
+    texts: tuple[Mapping[str, Sequence[str]], Mapping[str, Sequence[str]]],
     values: np.ndarray,
 ) -> tuple[bool | None, dict[bool, list[str]]]:
     """Decide whether lines hold features, None if that is not certain; and list reasons for each.
 
     Lines that are only numbered have names []; columns without a header have none. `texts` are
-    columns. Headings and forms of names have one vote each. Lines without names, classes and forms
-    of numbers decide only where names tell nothing.
+    columns of text, and lines. Headings and forms of names have one vote each. The content of the
+    table decides only where names tell nothing, and makes a single vote against it uncertain.
     """
-    names, about = [*(lines or ())], {name: heading_vote(name) for name in texts}
-    known, scales = {*about.values()} - {0}, is_scale(names) - is_scale(columns)
-    first = next((name for name in texts if about[name]), "")
+    about = {name: heading_vote(name) for name in texts[0]}
+    known, scales = {*about.values()} - {0}, is_scale(lines) - is_scale(columns)
+    first = next((name for name in about if about[name]), "")
     describing = [name for name in columns if "".join(words_of(name)) in _DESCRIBING]
     votes = [
         (-1 * bool(describing), f"columns such as {[*describing, ''][0]!r}"),
         (heading_vote(heading), f"the heading {heading!r}"),
-        (_name_vote(names), f"line names such as {[*names, ''][0]!r}"),
+        (_name_vote(lines), f"line names such as {[*lines, ''][0]!r}"),
         (-_name_vote(columns), f"column names such as {[*columns, ''][0]!r}"),
         (scales, f"the numbers that name {'lines' if scales > 0 else 'columns'}"),
         (known.pop() if len(known) == 1 else 0, f"the column {first!r}"),
-        (2 * bool(annotating([heading, *texts, *columns])), "the header"),
+        (2 * bool(annotating([heading, *about, *columns])), "the header"),
     ]
-    classes = [name for name in texts if not about[name] and few_levels(texts[name])]
+    kinds, above = (
+        next((name for name in some if not about.get(name) and few_levels(some[name])), None)
+        for some in texts
+    )
     content = [
-        (-1 * (not names), "lines without names"),
-        (-1 * bool(classes), f"the classes in {[*classes, ''][0]!r}"),
-        (_has_kinds(values.T) - _has_kinds(values), "the decimals of the numbers"),
+        # Items of a questionnaire may be called as replicates are.
+        (-1 * (not lines and not are_replicates(columns)), "lines without names"),
+        (-1 * (kinds is not None), f"the classes in {kinds!r}"),
+        (-1 * _has_kinds(values), "the decimals of the numbers"),
+        (1 * (above is not None), f"the classes in the line {above!r}"),
     ]
     reasons = {
-        is_turned: [reason for vote, reason in votes + content if vote * sign > 0]
-        for is_turned, sign in ((True, 1), (False, -1))
+        turn: [reason for vote, reason in votes + content if vote * sign > 0]
+        for turn, sign in ((True, 1), (False, -1))
     }
-    signs = [*{vote for vote, _ in content if vote}]
-    by_content = signs[0] if len(signs) == 1 else 0
+    total, signs = sum(vote for vote, _ in votes), {vote for vote, _ in content} - {0}
     against, most = sorted(abs(sum(v for v, _ in votes if v * sign > 0)) for sign in (1, -1))
-    total = sum(vote for vote, _ in votes)
     if most == 0:
         is_few = not signs and 0 < len(columns) < _MIN_COLUMNS
-        return (by_content > 0 if by_content else False if is_few else None), reasons
-    against += by_content * total < 0
+        # Units repeat as classes of samples do.
+        return (False if signs == {-1} or is_few else None), reasons
+    against += -np.sign(total) in signs
     return (total > 0 if total and most >= 2 * against else None), reasons

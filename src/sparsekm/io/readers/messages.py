@@ -117,6 +117,35 @@ def refusal(key: str, /, **values: Any) -> MatrixError:
     return MatrixError(say(key, **values))
 
 
+def combine(doubts: Sequence[Said], given: Mapping[str, Any]) -> list[Way]:
+    """Return the ways to settle all doubts; settings that are lists add to those that are given.
+
+    A doubt names its ways, the likeliest first. The first way settles each doubt in its likeliest
+    way, and each of the others differs in one.
+    """
+    firsts = [doubt.ways[0] for doubt in doubts]
+    choices = [firsts]
+    for at, doubt in enumerate(doubts):
+        choices += [[*firsts[:at], way, *firsts[at + 1 :]] for way in doubt.ways[1:]]
+    found = []
+    for ways in choices:
+        settings: dict[str, Any] = {}
+        for key, value in (item for way in ways for item in way.settings.items()):
+            if isinstance(value, list):
+                value = [*dict.fromkeys([*settings.get(key, given.get(key) or ()), *value])]
+            settings[key] = value
+        meaning = ", and ".join(way.meaning for way in ways if way.meaning)
+        found.append(Way(settings, meaning, [line for way in ways for line in way.preview]))
+    return found
+
+
+def ask(doubts: Sequence[Said], given: Mapping[str, Any]) -> NoReturn:
+    """Stop with the settings for each way to settle all doubts."""
+    ways = combine(doubts, given)
+    told = ", or ".join(f"{written(way.settings)} {way.meaning}" for way in ways)
+    raise MatrixError(f"{' '.join(filter(None, doubts))} Set {told}.", ways)
+
+
 @contextmanager
 def of_file(file: object) -> Iterator[None]:
     """Let refusals begin with the name of a file."""

@@ -406,7 +406,7 @@ def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> lis
 def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
     """List remarks on sentinels, and on samples that are the same."""
     p, seen, same = raw.shape[1], {}, []
-    low, high = np.array([[np.inf], [-np.inf]]) * np.ones(p)
+    low, high = np.full(p, np.inf), np.full(p, -np.inf)
     for rows, block in raw.blocks():
         dense = as_dense(block)
         for at, row in enumerate(dense, rows.start):
@@ -415,17 +415,14 @@ def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
         low, high = np.fmin(low, np.fmin.reduce(dense)), np.fmax(high, np.fmax.reduce(dense))
 
     # As in the file, up to the rounding to single precision.
-    low, high = np.round(low + raw.offset, 4), np.round(high + raw.offset, 4)
-    asked = np.flatnonzero(np.isin(low, _SENTINELS) | np.isin(high, _SENTINELS))
-    low, high = low[asked], high[asked]
-    # The smallest and largest number of each feature that is no sentinel.
-    inner_low, inner_high = np.array([[np.inf], [-np.inf]]) * np.ones(len(asked))
-    for _, block in raw.blocks() if len(asked) else ():
-        values = np.round(as_dense(block[:, asked]) + raw.offset[asked], 4)
-        values[np.isin(values, _SENTINELS)] = np.nan
-        inner_low = np.fmin(inner_low, np.fmin.reduce(values))
-        inner_high = np.fmax(inner_high, np.fmax.reduce(values))
-    remarks, found = [], {}
+    ends = np.round([low, high] + raw.offset, 4)
+    asked = np.flatnonzero(np.isin(ends, _SENTINELS).any(axis=0))
+    # The range of each feature without such numbers, in the first block.
+    _, block = next(raw.select(asked).blocks(max(1, CELLS_AT_ONCE // p)))
+    values = np.round(as_dense(block) + raw.offset[asked], 4)
+    values[np.isin(values, _SENTINELS)] = np.nan
+    inner_low, inner_high = np.fmin.reduce(values), np.fmax.reduce(values)
+    (low, high), remarks, found = ends[:, asked], [], {}
     room = np.maximum(inner_high - inner_low, 1e-9)
     for number in _SENTINELS:
         gap = inner_low - number if number < 0 else number - inner_high

@@ -14,8 +14,7 @@ import pandas as pd
 
 from sparsekm.cluster.description import Description
 from sparsekm.io.readers import axes
-from sparsekm.io.readers.doubts import Doubt, ask, combine
-from sparsekm.io.readers.messages import MatrixError, Way, refusal, say
+from sparsekm.io.readers.messages import MatrixError, Said, Way, ask, combine, refusal, say
 from sparsekm.io.readers.raw_matrix import (
     MIN_SAMPLES,
     RawMatrix,
@@ -97,7 +96,7 @@ class _Table(TextTable):
         elif self.is_gct:
             self.edge = int(0 in gone)
         elif settings.transpose is True and self.has_header and not ranks:
-            self.edge = min([*self.text, *self.numeric], default=None)
+            self.edge = min(self.text, default=None)
         self.edges = [] if self.edge is None else self.text_of[self.edge].tolist()
         if not self.has_header and self.edge != 0:
             header[0] = "column1"
@@ -118,6 +117,14 @@ class _Table(TextTable):
         plain = name.strip().lstrip("!").casefold()
         keys = {key.casefold(): values for key, values in reversed(self.above.items())}
         return keys.get(plain) or next((keys[key] for key in keys if key.startswith(plain)), None)
+
+    def lines_of_text(self) -> dict[str, list[str]]:
+        """Return the lines of text below the header, by name."""
+        found: dict[str, list[str]] = {}
+        for line in self.aside if self.edges else ():
+            cells = self.cells(line)
+            found.setdefault(self.edges[line], [cells[at].strip() for at in self.numeric])
+        return found
 
     def _count_headers(self) -> int:
         """Count the lines below the header that go on with it, such as "Sample ID 2"."""
@@ -199,9 +206,10 @@ class _Table(TextTable):
 
     def refuse_distances(self) -> None:
         """Refuse a table whose lines have the names of columns, and the same values."""
-        lines, n = [self.edges[row] for row in self.rows if self.edges], len(self.rows)
-        square = [at for at in self.numeric if self.header[at] in {*lines}] if n < 9999 else []
-        if {*self.names(square)} == {*lines} and len(square) == n >= MIN_SAMPLES:
+        n, columns = len(self.rows), self.numeric
+        lines = [self.edges[row] for row in self.rows] if self.is_named else self.names(columns)
+        square = [at for at in columns if self.header[at] in {*lines}]
+        if len({*self.names(square)} & {*lines}) == len(square) == n and MIN_SAMPLES <= n < 9999:
             X = pd.DataFrame(self.values[np.ix_(self.rows, square)], columns=self.names(square))
             X = X[lines].to_numpy()
             # One half may be empty.
@@ -211,65 +219,64 @@ class _Table(TextTable):
 
     def find_orientation(self) -> tuple[bool | None, dict[bool, list[str]]]:
         """Tell whether lines hold features, None if that is uncertain, and the reasons for each."""
-        settings, nothing = self.settings, {True: [], False: []}
-        if isinstance(settings.transpose, bool):
-            return settings.transpose, nothing
-        there = [len(settings.wanted & {*names}) for names in (self.header, self.edges)]
-        if there[0] != there[1]:
-            return there[1] > there[0], nothing
-        for name in settings.named.values():
-            if name in self.header:
-                return False, nothing
-            if name.strip() in self.edges or self.above_of(name) is not None:
-                return True, nothing
-        if self.is_gct:
-            return True, {True: ["the format, GCT"], False: []}
+        settings, names = self.settings, self.settings.named.values()
+        n_columns, n_lines = (len(settings.wanted & {*some}) for some in (self.header, self.edges))
+        found = True if self.is_gct else None
+        if settings.transpose != "auto":
+            found = bool(settings.transpose)
+        elif n_columns != n_lines:
+            found = n_lines > n_columns
+        elif any(name in self.header for name in names):
+            found = False
+        elif any(name.strip() in self.edges or self.above_of(name) for name in names):
+            found = True
+        if found is not None:
+            return found, {True: [], False: []}
         X = self.values[np.ix_(self.rows[:_LOOKED_AT], self.numeric[:_LOOKED_AT])]
-        texts = {self.header[at]: self.column(at) for at in self.text}
+        texts = {self.header[at]: self.column(at) for at in self.text}, self.lines_of_text()
         columns = self.names(self.numeric) if self.has_header else []
         heading = "" if self.edge is None else self.header[self.edge]
         lines = self.column(self.edge) if self.is_named else []
         return axes.find_orientation(heading, lines, columns, texts, X)
 
-    def list_doubts(self, transpose: bool) -> list[Doubt]:
+    def list_doubts(self, transpose: bool) -> list[Said]:
         """List what is doubtful if lines hold features, or if they hold samples."""
-        keep, wanted = {*self.settings.keep}, self.settings.wanted
-        columns = [at for at in self.numeric if self.header[at] not in keep]
-        if wanted and not transpose:
-            return self._doubt_words([at for at in columns if self.header[at] in wanted])
+        wanted, said = self.settings.wanted, {*self.settings.keep} | self.named
+        columns = [at for at in self.numeric if self.header[at] not in said]
         names = self.names(columns)
-        measures = axes.find_measures(names) if transpose else {}
-        if measures:
-            others = [[name for name in names if name not in some] for some in measures.values()]
+        if wanted and not transpose:
+            return self._doubt_words([at for at in columns if self.header[at] in wanted], False)
+        if transpose and (measures := axes.find_measures(names)):
             ways = [
-                Way({"ignore": left, "keep": some}, f"to use {measure or 'the other columns'}")
-                for left, (measure, some) in zip(others, measures.items(), strict=True)
+                Way({"ignore": [name for name in names if name not in some], "keep": some}, meaning)
+                for measure, some in measures.items()
+                for meaning in [f"to use {measure or 'the other columns'}"]
             ]
-            return [Doubt(say("measures", names=[*filter(None, measures)]), ways)]
-        names = self.find_doubtful(transpose)
-        doubts = self._doubt_words([at for at in columns if self.header[at] not in names])
+            return [Said(say("measures", names=[*filter(None, measures)]), ways)]
+        doubts, names = self._doubt_words(columns, transpose), self.find_doubtful(transpose)
         edges = [self.edges[row] for row in self.rows if self.edges and not wanted]
         # What describes samples may be a line among features, and the reverse above samples.
         among = filter if transpose else takewhile
-        lines = among(lambda name: axes.is_doubtful(name, of_features=not transpose), edges)
-        for kind, some in (("columns", names), ("lines", dict.fromkeys(lines))):
-            left = [name for name in some if name not in keep | self.named]
+        lines = among(lambda name: axes.is_doubtful(name, True, of_features=not transpose), edges)
+        lines = [name for name in dict.fromkeys(lines) if name not in said]
+        for kind, left in (("columns", names), ("lines", lines)):
+            of = "features" if transpose == (kind == "columns") else "samples"
+            ways = [Way({"keep": left}, f"to keep these {kind}")]
+            if kind == "lines" or len(left) < len(self.numeric):
+                ways.insert(0, Way({"ignore": left}, f"to leave these {kind} out"))
             if left:
-                of = "features" if transpose == (kind == "columns") else "samples"
-                ways = [Way({"keep": left}, f"to keep these {kind}")]
-                if kind == "lines" or len(left) < len(self.numeric):
-                    ways.insert(0, Way({"ignore": left}, f"to leave these {kind} out"))
-                doubts.insert(0, Doubt(say("doubtful", kind=kind, names=left, of=of), ways))
+                doubts.insert(0, Said(say("doubtful", kind=kind, names=left, of=of), ways))
         return doubts
 
     def find_doubtful(self, transpose: bool) -> list[str]:
         """List columns of numbers that are probably not measurements: called so, or counting."""
         columns = [at for at in self.numeric if self.header[at] not in self.settings.keep]
         names = self.names(columns)
-        found = np.array([axes.is_doubtful(name, of_features=transpose) for name in names], bool)
         # Lines that number the samples have to be counted to the last.
         X = self.values[np.ix_(self.rows[: 2 * _LOOKED_AT if transpose else None], columns)]
         whole = ((X % 1 == 0) | np.isnan(X)).all(axis=0)
+        pairs = zip(names, whole, strict=True)
+        found = np.array([axes.is_doubtful(*pair, of_features=transpose) for pair in pairs], bool)
         if transpose and columns:
             # Samples stand side by side, and their numbers are of one kind and differ.
             breaks = [at for at in self.text if self.header[at] not in self.named]
@@ -282,15 +289,16 @@ class _Table(TextTable):
             same = (len(X) > 2) & (X == X[:1]).all(axis=0) & ~found
             n_left = len(found) - found.sum()
             found |= (counts & (10 * counts.sum() <= n_left)) | (same & (2 * same.sum() < n_left))
-        for at in np.flatnonzero(whole) if not transpose else ():
-            steps = np.diff(np.sort(X[:, at]))
+        elif columns:
+            found |= whole & [axes.heading_vote(name) < 0 for name in names]
             # Without a header, the first may hold numbers of patients.
-            is_id = not self.has_header and columns[at] == 0 and (steps > 0).all()
-            counts = len(steps) > 1 and (steps == 1).all()
-            found[at] |= axes.heading_vote(names[at]) < 0 or counts or is_id
+            is_first = np.array(columns) == (0 if not self.has_header else -1)
+            for at in np.flatnonzero(whole & (is_first | (np.ptp(X, axis=0) == len(X) - 1))):
+                n_left = len(X) - len(np.unique(X[:, at]))
+                found[at] |= 10 * n_left < len(X) if is_first[at] else n_left == 0
         return [name for name, is_one in zip(names, found, strict=True) if is_one]
 
-    def _doubt_words(self, columns: list[int]) -> list[Doubt]:
+    def _doubt_words(self, columns: list[int], transpose: bool) -> list[Said]:
         """Doubt words among numbers: they stand for missing values, or the column is text."""
         rows, at = np.nonzero(self.is_text[np.ix_(self.rows, columns)])
         if not len(rows):
@@ -302,15 +310,37 @@ class _Table(TextTable):
         for word in words:
             if other in word and np.isfinite(as_numbers([word])[0]):
                 raise refusal("both_marks", line=line, cell=word)
+        # Without these words, columns of text may be columns of numbers with other words.
+        more = [at for at in self.text if self._is_numeric(at, words)]
+        if more:
+            self.numeric, self.text = sorted([*self.numeric, *more]), [*{*self.text} - {*more}]
+            return self._doubt_words(sorted([*columns, *more]), transpose)
         wrong = self.names(columns[j] for j in np.unique(at))
         is_short = max(map(len, words)) <= _LONGEST_WORD
         ways = [Way({"missing_values": words}, "if they mean missing values")] * is_short
-        ways += [Way({"ignore": wrong}, "to leave the columns out")] * (len(wrong) < len(columns))
+        left = {*self.names(columns)} - {*wrong, *self.find_doubtful(transpose)}
+        ways += [Way({"ignore": wrong}, "to leave the columns out")] * bool(left)
         about = {"names": wrong, "cell": odd[0], "column": self.header[columns[at[0]]]}
         said = say("not_all_numeric", line=line, **about)
         if not ways:
             raise MatrixError(said)
-        return [Doubt(said, ways[:: -1 if len(words) > _MOST_WORDS else 1])]
+        return [Said(said, ways[:: -1 if len(words) > _MOST_WORDS else 1])]
+
+    def _is_numeric(self, at: int, words: Sequence[str]) -> bool:
+        """Tell whether a column of text would hold numbers if these words were missing values."""
+        n_numbers = np.isfinite(self.values[self.rows, at]).sum()
+        texts = self.text_of[at][self.rows][self.is_text[self.rows, at]]
+        is_other = self.header[at] not in self.named and n_numbers > 0
+        return is_other and len(texts) - np.isin(texts, words).sum() <= n_numbers
+
+    def has_samples_in_columns(self) -> bool:
+        """Tell whether enough columns may hold samples."""
+        # STAR writes the counts of one sample without a header.
+        if not self.has_header and not _SPECIAL.isdisjoint(map(str.lower, self.edges)):
+            return False
+        measures = axes.find_measures(self.names(self.numeric))
+        doubtful = [] if measures else self.find_doubtful(True)
+        return len(self.numeric) - len(doubtful) >= MIN_SAMPLES
 
     def preview(self, transpose: bool) -> list[str]:
         """Show the first samples and features of a reading."""
@@ -376,32 +406,30 @@ def _settle(table: _Table) -> bool:
         check_named(settings, known, "its lines", "the name of a column", headings)
     else:
         check_named(settings, headings, "its columns", "the name of a line", table.edges)
-    given, doubts, ways = asdict(settings), [*table.doubts], []
-    if not found and n_lines < MIN_SAMPLES:
-        check_size(n_lines, n_columns)
-    # STAR writes the counts of one sample without a header.
-    is_one = not table.has_header and not _SPECIAL.isdisjoint(map(str.lower, table.edges))
-    measures = axes.find_measures(table.names(table.numeric))
-    n_samples = n_columns - len(table.find_doubtful(True) if not measures else ())
-    if found is not False and (n_samples < MIN_SAMPLES or is_one):
+    given = asdict(settings)
+    if found is not False and not table.has_samples_in_columns():
         if found:
             check_size(n_columns, n_lines)
-            turn = Doubt("", [Way({"transpose": False}, "if lines hold samples")])
-            ways = combine([turn, *table.list_doubts(False)], given)
-            raise MatrixError(say("no_samples", names=table.names(table.numeric)), ways)
+            ways = [Way({"transpose": False}, "if lines hold samples")]
+            doubts = [Said("", ways), *table.list_doubts(False)]
+            raise MatrixError(
+                say("no_samples", names=table.names(table.numeric)), combine(doubts, given)
+            )
         found = False
+    if found is False:
+        check_size(n_lines, n_columns)
     if found is None:
-        for turn, n, p in ((False, n_lines, n_columns), (True, n_columns, n_lines)):
-            reason = " and ".join(reasons[turn]) or "nothing else"
-            text = say("reads_features" if turn else "reads_samples", n=n, p=p, reason=reason)
-            first = Doubt("", [Way({"transpose": turn}, text, table.preview(turn))])
-            ways += combine([first, *table.list_doubts(turn)], given)
-        doubts.append(Doubt(say("orientation"), ways))
-    elif asked := [*doubts, *table.list_doubts(found)]:
+        ways = []
+        for turned, n, p in ((False, n_lines, n_columns), (True, n_columns, n_lines)):
+            reason = " and ".join(reasons[turned]) or "nothing else"
+            text = say("reads_features" if turned else "reads_samples", n=n, p=p, reason=reason)
+            first = Way({"transpose": turned}, text, table.preview(turned))
+            ways += combine([Said("", [first]), *table.list_doubts(turned)], given)
+        ask([*table.doubts, Said(say("orientation"), ways)], given)
+    elif asked := [*table.doubts, *table.list_doubts(found)]:
         # Without the columns in doubt, the axes may be less certain.
-        sure = [Doubt("", [Way({"transpose": found})])] * (settings.transpose == "auto")
-        doubts = [*sure, *asked]
-    ask(doubts, given)
+        sure = [Said("", [Way({"transpose": found})])] * (settings.transpose == "auto")
+        ask([*sure, *asked], given)
     if found and reasons[True]:
         table.remarks.append(say("features", sign=reasons[True][0]))
     return bool(found)
@@ -414,10 +442,7 @@ def _describe_samples(table: _Table, transpose: bool) -> dict[str, list[str]]:
         # The names of lines may be asked for too.
         named = enumerate(table.header)
         return {name: table.column(at) for at, name in named if at in table.text or name in asked}
-    about = {}
-    for line in table.aside if table.edges else ():
-        cells = [cell.strip() for cell in table.cells(line)]
-        about.setdefault(table.edges[line], [cells[at] for at in table.numeric])
+    about = table.lines_of_text()
     for name in asked:
         above = table.above_of(name)
         if name not in about and above is not None:

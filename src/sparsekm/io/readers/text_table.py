@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from sparsekm.io.readers.axes import KNOWN, is_called
-from sparsekm.io.readers.doubts import Doubt
-from sparsekm.io.readers.messages import FIRST_BYTES, Way, refusal, refuse_format, say
+from sparsekm.io.readers.messages import FIRST_BYTES, Said, Way, refusal, refuse_format, say
 
 _MOST_COLUMNS = 1_000_000
 _LONGEST_NUMBER = 100
@@ -145,7 +144,7 @@ class TextTable:
     ) -> None:
         self.file, self.has_header, self.is_gct = file, True, False
         self.remarks: list[str] = []
-        self.doubts: list[Doubt] = []
+        self.doubts: list[Said] = []
         self.above: dict[str, list[str]] = {}
         self.n_annotations = self.n_described = 0
         is_csv = text is not None or file.name.lower().removesuffix(".gz").endswith(".csv")
@@ -173,7 +172,7 @@ class TextTable:
             read |= {others[0][0]: re.sub("[.,]", "", example)}
             ways = [Way({"decimal": mark}, f"if it is {number}") for mark, number in read.items()]
             about = dict(zip(("one", "thousand"), read.values(), strict=True))
-            self.doubts.append(Doubt(say("decimal", cell=example, **about), ways))
+            self.doubts.append(Said(say("decimal", cell=example, **about), ways))
         elif decimal == ",":
             read = example.replace(".", "").replace(",", ".")
             self.remarks.append(say("decimal_comma", example=example, read=read))
