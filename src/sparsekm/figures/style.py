@@ -209,12 +209,16 @@ def _add_titles(svg: str, gid: str, names: Sequence[str]) -> str:
     return before + mark + definitions + end + drawn
 
 
-def categorical_colors(n_colors: int) -> list[str]:
-    """Return colours for categories: seven hues, then shades of them, far from all previous."""
-    hues = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, GREY)
-    colors = [hue.lower() for hue in hues[:n_colors]]
+def categorical_colors(n_colors: int, avoid: Sequence[str] = ()) -> list[str]:
+    """Return colours for categories: seven hues, then shades of them, far from all previous.
+
+    None is one of those to `avoid`, and shades are far from these, too.
+    """
+    hues = [hue.lower() for hue in (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, GREY)]
+    colors = [hue for hue in hues if hue not in avoid][:n_colors]
     while len(colors) < n_colors:
-        colors.append(shades(hues[len(colors) % len(hues)], 2, avoid=colors)[1])
+        hue = hues[len(colors) % len(hues)]
+        colors.append(shades(hue, 2, avoid=[*avoid, *colors])[1])
     return colors
 
 

@@ -155,7 +155,7 @@ class CaptionedFigure:
     @property
     def is_answer(self) -> bool:
         """Whether the figure shows the answer itself, and is not folded away."""
-        return self.name in ("answer", "slices")
+        return self.name in ("answer", "samples", "slices")
 
     @property
     def inline(self) -> str:
