@@ -73,7 +73,7 @@ def check_configuration(config: dict[str, Any]) -> list[str]:
 def set_by_user(
     config: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return what differs from the defaults in a configuration that `check_configuration` filled."""
+    """Return the settings that differ from the defaults, which `check_configuration` filled in."""
     if defaults is None:
         check_configuration(defaults := {})
     found = {}

@@ -134,7 +134,7 @@ def _commands(
         return {}
     other = {**settings, "n_clusters": n_clusters + 1}
     found = {"Try another number of clusters": _command(other, f"{result.name}-{n_clusters + 1}")}
-    if result.batches is None:
+    if result.batches is None and not result.primary.is_division:
         columns = [*(settings.get("annotate") or ()), "COLUMN"]
         asked = {**settings, "n_clusters": n_clusters, "annotate": columns}
         text = "Are these batches? Compare them with a column of your table"
