@@ -32,7 +32,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter
 
-from sparsekm.io.input_error import escape_unprintable, shorten
+from sparsekm.io.input_error import escape_unprintable
 
 ORANGE, SKY, GREEN = "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
@@ -50,7 +50,8 @@ _MOST_LINES = 3
 
 def short_name(name: object, most: int = MOST_LETTERS) -> str:
     """Return a name as figures show it: in one line of at most so many letters."""
-    return shorten(escape_unprintable(str(name)), most)
+    text = escape_unprintable(str(name))
+    return text if len(text) <= most else f"{text[: most - 4].rstrip()} ..."
 
 
 def name_legend(figure: Figure, handles: Sequence[tuple[str, Artist]], **look: Any) -> None:

@@ -106,9 +106,7 @@ def agreements(result: DatasetResult) -> dict[str, float]:
 def _comparison_facts(result: DatasetResult) -> dict[str, Any]:
     """List the methods that disagree, and the columns and batches that are nearly the clusters."""
     found = agreements(result).items()
-    # Batches that were named are told of by themselves.
-    columns = {k: v for k, v in result.annotations.items() if k != "batch" or not result.batches}
-    table = associate(result.primary.labels, columns)
+    table = associate(result.primary.labels, _unnamed(result))
     is_alike = (table["effect_name"] == CATEGORY_EFFECT) & (table["effect"] >= COINCIDE)
     # Of few samples the effect is large by chance.
     alike = table[is_alike & (table["q"] <= LEVEL)]
@@ -124,6 +122,11 @@ def _comparison_facts(result: DatasetResult) -> dict[str, Any]:
         "others": [f"{result.methods[m].title} ({v:.2f})" for m, v in found if v < DISAGREES],
         "batches": [f"{row.column} (Cramér’s V {row.effect:.2f})" for row in alike.itertuples()],
     }
+
+
+def _unnamed(result: DatasetResult) -> dict[str, pd.Series]:
+    """Return the annotations but for batches, which are told of by themselves."""
+    return {k: v for k, v in result.annotations.items() if k != "batch" or not result.batches}
 
 
 def _commands(
@@ -301,9 +304,10 @@ def view_batches(result: DatasetResult) -> TableView | None:
 
 def view_meanings(result: DatasetResult) -> TableView | None:
     """Show which annotations of the samples go with the clusters."""
-    if not result.annotations:
+    columns = _unnamed(result)
+    if not columns:
         return None
-    table = associate(result.primary.labels, result.annotations)
+    table = associate(result.primary.labels, columns)
     table["effect"] = table["effect_name"] + table["effect"].map(" {:.2f}".format)
     table = table[["column", "test", "n", "effect", "p", "q"]].rename(columns={"n": "known"})
     kinds = {"test": "text", "p": ".2g", "q": ".2g"}
