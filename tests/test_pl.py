@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from anndata import AnnData, concat
 from clustered_cells import KEY, cluster, draw
+from matplotlib.colors import to_hex
 from scipy import sparse
 
 import sparsekm
@@ -98,7 +99,7 @@ def test_a_heat_map_names_few_samples_and_averages_many():
     adata.uns[KEY] = {"params": {}}
     ax = heatmap(adata, show=False)
     assert ax.images[0].get_array().shape == (3, 600)
-    assert ax.get_xlabel() == "100,000 samples, means in 600 columns"
+    assert ax.get_xlabel() == "100,000 cells, means in 600 columns"
     ax = heatmap(adata[:60], show=False)
     assert {label.get_text() for label in ax.get_xticklabels()} == {f"{cell}" for cell in range(60)}
     adata.obs["cell"] = adata.obs_names
@@ -129,14 +130,30 @@ def test_long_names_of_genes_are_cut_and_odd_and_repeated_ones_are_text(clustere
     named = clustered.copy()
     named.var_names = ["gene" * 2500, "$\\frac$", "a\nb", "one", "one", *named.var_names[5:]]
     for figure, cut in (
-        (heatmap, "genegen ... negene"),
-        (scores, "genegenegenegenege ... egenegenegenegene"),
+        (heatmap, "genegenegenege ..."),
+        (scores, "genegenegenegenegenegenegenegenegene ..."),
     ):
         ax = figure(named, show=False)
         shown = [label.get_text() for label in [*ax.get_xticklabels(), *ax.get_yticklabels()]]
         assert {cut, "$\\frac$", "a\\nb"} <= set(shown)
         assert shown.count("one") == 2
         ax.figure.draw_without_rendering()
+
+
+def test_a_heat_map_uses_the_colours_that_scanpy_stored_and_no_palette_twice(clustered):
+    adata = clustered.copy()
+    donors = pd.Categorical([f"d{cell // 30}" for cell in range(90)])
+    adata.obs["donor"], adata.uns["donor_colors"] = donors, ["#111111", "#222222", "#333333"]
+    adata.obs["site"] = pd.Categorical(["x", "y", "z"] * 30)
+    ax = heatmap(adata, groupby=["donor", "site"], show=False)
+    drawn = {
+        bar.get_yticklabels()[0].get_text(): {
+            to_hex(pixel) for pixel in np.asarray(bar.images[0].get_array())[0]
+        }
+        for bar in ax.child_axes
+    }
+    assert drawn["donor"] == {"#111111", "#222222", "#333333"}
+    assert len(drawn["site"] | drawn[KEY]) == 6
 
 
 def test_the_gap_curve_marks_the_choice():

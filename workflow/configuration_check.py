@@ -70,6 +70,22 @@ def check_configuration(config: dict[str, Any]) -> list[str]:
     return [hide_secrets(error) for error in errors or meaning_errors(config)]
 
 
+def set_by_user(
+    config: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the settings that differ from the defaults, which `check_configuration` filled in."""
+    if defaults is None:
+        check_configuration(defaults := {})
+    found = {}
+    for key, value in config.items():
+        usual = defaults.get(key)
+        if isinstance(value, Mapping) and isinstance(usual, Mapping):
+            value = set_by_user(value, usual) or usual
+        if value != usual:
+            found[key] = value
+    return found
+
+
 def structure_errors(config: Mapping[str, Any]) -> list[str]:
     """List errors to find before validating the schema: NaN, and text that files cannot hold."""
     errors: list[str] = []

@@ -218,7 +218,13 @@ def heatmap(
     groups = groups[known]
     field = order_field(values, groups.codes)
     shares = f"{key}_reproducibility"
-    bars = {name: color_column(table[name]) for name in others if name in table}
+    own = _stored_colors(adata, first)
+    usual = zip(groups.categories, categorical_colors(len(groups.categories)), strict=True)
+    colors = [own.get(str(group), color) for group, color in usual]
+    bars, taken = {}, len(colors)
+    for name in filter(table.__contains__, others):
+        bars[name] = color_column(table[name], taken, known=_stored_colors(adata, name))
+        taken += len(bars[name].legend) if bars[name].colors else 0
     if shares in table:
         bars["reproducibility"] = color_column(table[shares], limits=(0, 1))
     rows = max(len(kept), 12)
@@ -230,7 +236,7 @@ def heatmap(
         for name, bar in reversed(bars.items()):
             draw_bar(ax.inset_axes((0, place, 1, high)), field, short_name(name, 18), bar)
             place += 1.3 * high
-        _draw_groups(ax.inset_axes((0, place, 1, high)), field, first, groups)
+        _draw_groups(ax.inset_axes((0, place, 1, high)), field, first, groups, colors)
         handles = [
             Patch(facecolor=color, edgecolor=INK, label=short_name(f"{name}: {value}"))
             for name, bar in bars.items()
@@ -252,13 +258,20 @@ def _name_samples(ax: Axes, field: OrderedField, names: pd.Index) -> None:
         ax.set_xticks(range(n_columns), shown, rotation=90, fontsize=6, parse_math=False)
         return
     means = f", means in {n_columns:,} columns" if n_columns < n_samples else ""
-    ax.set_xlabel(f"{n_samples:,} samples{means}")
+    ax.set_xlabel(f"{n_samples:,} cells{means}")
 
 
-def _draw_groups(ax: Axes, field: OrderedField, title: str, groups: pd.Categorical) -> None:
+def _stored_colors(adata: AnnData, name: str) -> dict[str, str]:
+    """Return the colours that scanpy stored for the categories of a column."""
+    stored = adata.uns.get(f"{name}_colors", ())
+    return dict(zip(map(str, pd.Categorical(adata.obs[name]).categories), stored, strict=False))
+
+
+def _draw_groups(
+    ax: Axes, field: OrderedField, title: str, groups: pd.Categorical, colors: Sequence[str]
+) -> None:
     names = [short_name(group, 18) for group in groups.categories]
-    colors = dict(enumerate(categorical_colors(len(names))))
-    draw_bar(ax, field, short_name(title, 18), Bar(groups.codes, colors))
+    draw_bar(ax, field, short_name(title, 18), Bar(groups.codes, dict(enumerate(colors))))
     # In one line they would overlap.
     is_crowded = max(map(len, names)) * len(names) > 90
     middles = [np.flatnonzero(field.clusters == number).mean() for number in range(len(names))]

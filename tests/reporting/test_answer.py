@@ -50,44 +50,46 @@ def facts(result, settings=None):
 def test_the_recommended_method_leads_and_what_stands_apart_is_told(answered, matrix_result):
     assert "found by Sparse k-means in 6 features" in view_answer(answered)["lead"]
     assert view_answer(answered)["sizes"] == {0: 4, 1: 4, 2: 4}
-    assert facts(answered)["Apart?"] == f"Apart: 0 and 1. Touching: 1 and 2; {TOUCH}."
-    every = facts(with_sparse(matrix_result, (0, 1, 1e-6), (1, 2, 0.04)))["Apart?"]
-    assert every.startswith("All 3 clusters stand apart: samples left out leave a gap")
+    told = f"Clearly separated: 0 and 1. Not separated: 1 and 2; {TOUCH}."
+    assert facts(answered)["Separated?"] == told
+    every = facts(with_sparse(matrix_result, (0, 1, 1e-6), (1, 2, 0.04)))["Separated?"]
+    assert every.startswith("All 3 clusters are clearly separated: left-out samples leave a gap")
     assert "(p ≤ 0.04)" in every
-    assert "Apart?" not in facts(matrix_result)
+    assert "Separated?" not in facts(matrix_result)
 
 
-def test_pairs_of_too_few_samples_neither_stand_apart_nor_touch(matrix_result):
+def test_pairs_of_too_few_samples_are_neither_separated_nor_not(matrix_result):
     apart, touch, few = (0, 1, 1e-6), (1, 2, 0.4), (0, 2, 1.0, 0.2)
     too_few = "Too few samples or groups to tell: 0 and 2."
-    told = facts(with_sparse(matrix_result, apart, few))["Apart?"]
-    assert told == f"Apart: 0 and 1. {too_few}"
-    told = facts(with_sparse(matrix_result, apart, touch, few))["Apart?"]
-    assert told == f"Apart: 0 and 1. Touching: 1 and 2; {TOUCH}. {too_few}"
+    told = facts(with_sparse(matrix_result, apart, few))["Separated?"]
+    assert told == f"Clearly separated: 0 and 1. {too_few}"
+    told = facts(with_sparse(matrix_result, apart, touch, few))["Separated?"]
+    assert told == f"Clearly separated: 0 and 1. Not separated: 1 and 2; {TOUCH}. {too_few}"
     of_two = [with_sparse(matrix_result, *pairs) for pairs in ((apart, touch, few), (few,))]
     table = compare_datasets([replace(of, name=f"m{n}") for n, of in enumerate(of_two)])
-    at = [head.text for head in table.heads].index("apart")
+    at = [head.text for head in table.heads].index("separated")
     assert [row[at].text for row in table.rows] == ["1 of 2", "too few"]
 
 
 def test_where_nothing_stands_apart_the_first_sentence_says_so(matrix_result):
     none = with_sparse(matrix_result, (0, 1, 0.2), (1, 2, 0.4), signature=None)
     lead = view_answer(none)["lead"]
-    assert lead.startswith(f"No separate groups found: {TOUCH}. A division of 12 samples into 3")
-    assert "No small set of features tells them apart." in lead
-    assert facts(none)["Apart?"] == f"No separate groups found: {TOUCH}."
+    assert lead.startswith(f"No separate groups found: {TOUCH}. The clusters are a division into 3")
+    assert view_answer(none)["noun"] == "part"
+    assert "Separated?" not in facts(none)
     few = with_sparse(matrix_result, (0, 1, 1.0, 0.1), (1, 2, 1.0, 1.0))
     told = "There are too few samples or groups to tell whether the clusters are separated."
     assert view_answer(few)["lead"].startswith(told)
-    assert facts(few)["Apart?"] == told
-    assert facts(none)["Told apart by"].startswith("No small set of features tells the clusters")
+    assert facts(none)["Signature"].startswith("None: the best set of features puts left-out")
 
 
 def test_the_signature_is_named_and_what_differs_is_called_optimistic(answered):
     told = facts(answered)
     names = sorted(["g1", answered.var.index[5]], key=list(answered.genes["symbol"]).index)
-    assert told["Told apart by"].startswith(f"2 features suffice: {', '.join(names)}. They put")
-    assert "agreement 0.97" in told["Told apart by"]
+    assert told["Signature"] == (
+        "2 features put left-out samples into the clusters with agreement 0.97 (1: identical, 0: "
+        f"chance): {', '.join(names)}."
+    )
     assert told["Differ at all"] == (
         "3 of 6 features. Optimistic: these were chosen because they differ."
     )
@@ -107,8 +109,8 @@ def test_reproducibility_is_a_mean_with_the_samples_below_it(answered):
     [
         ({}, None, "K = 3, the number of known classes; it was not estimated."),
         ({"n_clusters": 3}, None, "You set K = 3; it was not estimated."),
-        ({}, [2, 3], "K = 3, estimated: the groups that stand apart if 2 to 3 are tried."),
-        ({}, [1, 1], "K = 3, the most reproducible of 2 to 3: no groups stand apart, whichever"),
+        ({}, [2, 3], "K = 3, estimated: the number of clearly separated groups if 2 to 3"),
+        ({}, [1, 1], "K = 3, the most reproducible of 2 to 3: no groups are separated"),
         ({"few": 1}, [1, 1], "K = 3, the most reproducible of 2 to 3: there are too few samples"),
     ],
 )
@@ -136,7 +138,7 @@ def test_two_next_steps_are_commands_with_the_settings_of_the_run(answered):
     # As the command writes it into the folder of the run, beside which it is typed.
     settings = {"path": "../my data.csv", "labels": "kind", "transpose": False}
     settings["ignore"] = ["a", "b"]
-    other, batches = view_answer(answered, settings)["commands"]
+    other, batches = view_answer(answered, settings)["commands"].values()
     common = "sparsekm run 'my data.csv' --labels kind --no-transpose --ignore a b"
     assert other == f"{common} --clusters 4 --output toy-4"
     assert "--annotate COLUMN" in batches
@@ -150,7 +152,7 @@ def test_the_page_begins_with_the_answer_and_folds_the_rest(answered, page_of):
     html, page = page_of(replace(answered, var=var, genes=genes))
     places = [
         page.text.index(words)
-        for words in ("3 clusters of 12", "Apart: 0 and 1", few, "The clusters", "What marks")
+        for words in ("3 clusters of 12", "separated: 0 and 1", few, "The clusters", "What marks")
     ]
     assert places == sorted(places)
     assert few not in html
@@ -235,15 +237,12 @@ def test_markers_are_the_kept_genes_by_distance_up_and_down(brain_result):
     centers[2, np.flatnonzero(l0.weights == 0)[0]] = 9
     view = _markers_of(brain_result, centers)
     names = brain_result.var.index[kept]
-    assert [head.text for head in view.heads[:3]] == ["cluster", "voxels", "majority"]
+    assert [head.text for head in view.heads[:3]] == ["cluster", "voxels", "regions"]
     # Of the 80 others 40 are in the cluster where the third gene is low.
-    up = f"{names[1]} +0.8, {names[2]} +0.8, {names[0]} +0.2"
-    assert texts(view.rows[0]) == ["0", "40", "RSP", up, "none"]
-    down = f"{names[2]} −1.5, {names[1]} −0.4, {names[0]} −0.1"
-    assert texts(view.rows[1]) == ["1", "40", "CSP", "none", down]
-    unlabelled = replace(brain_result, contingency=None)
-    view = _markers_of(unlabelled, np.zeros((4, brain_result.n_features)))
-    assert texts(view.rows[0]) == ["0", "40", "none", "none"]
+    # A lead of 0.2 marks nothing.
+    up = f"{names[1]} +0.8, {names[2]} +0.8"
+    assert texts(view.rows[0]) == ["0", "40", "RSP 100%", up, "none"]
+    assert texts(view.rows[1]) == ["1", "40", "CSP 100%", "none", f"{names[2]} −1.5"]
 
 
 def _markers_of(result, centers, **found):

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
-from sparsekm.annotation.clusters import count_overlap, tabulate_overlap
+from sparsekm.annotation.clusters import majority_classes
 from sparsekm.atlas.phantom import REGIONS
 from sparsekm.atlas.phantom.anatomy import UPPER
 from sparsekm.figures.sample_heat_map import Bar, draw_bar, order_field
@@ -22,7 +22,7 @@ from sparsekm.figures.style import (
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting.brain_figures import boundary_lines, richest_slice, slice_figure
 from sparsekm.reporting.clusters import class_colors, color_clusters
-from sparsekm.reporting.figures import answer_figure, principal_plane
+from sparsekm.reporting.figures import principal_plane, samples_figure
 from sparsekm.reporting.gene_tables import LOOKS
 from sparsekm.reporting.simulation_page import row_look
 from sparsekm.studies import METHOD_ROWS
@@ -111,10 +111,7 @@ def test_every_text_of_a_figure_is_cut_wherever_it_stands():
 def test_the_legend_has_every_cluster_whatever_its_majority_class(matrix_result):
     names = {"class 0": "_x", "class 1": "$\\frac$", "class 2": LONG}
     obs = matrix_result.obs.assign(label=[names[label] for label in matrix_result.labels])
-    clusters = {"l0": matrix_result.methods["l0"].labels}
-    result = dataclasses.replace(matrix_result, obs=obs)
-    overlap = tabulate_overlap(clusters, result.labels)
-    figure, _ = answer_figure(dataclasses.replace(result, contingency=overlap))
+    figure, _ = samples_figure(dataclasses.replace(matrix_result, obs=obs))
     (legend,) = figure.legends
     shown = {text.get_text() for text in legend.get_texts()}
     assert shown == {"cluster 0: _x", "cluster 1: $\\frac$", short_name(f"cluster 2: {LONG}")}
@@ -125,12 +122,23 @@ def test_the_legend_has_every_cluster_whatever_its_majority_class(matrix_result)
 def test_a_cluster_has_the_colour_of_its_best_region_in_shades_if_it_is_not_alone(brain_result):
     labels, regions = np.repeat([0, 1, 2], [3, 2, 4]), np.array([*"AABAACCCB"], dtype=object)
     known = {"A": "#0072b2", "B": "#000000", "C": "#e69f00"}
-    colors = color_clusters(count_overlap(labels, regions, list(known)), known)
+    colors = color_clusters(labels, regions, known)
     assert (colors[0], colors[2]) == ("#0072b2", "#e69f00")
     assert colors[1] not in known.values()
-    tied = count_overlap(np.zeros(2, int), np.array(["B", "A"]), list(known))
-    assert color_clusters(tied, known) == {0: "#0072b2"}
     assert class_colors(brain_result) == {"RSP": "#a84d10", "CSP": "#ed985c", "r1": "#ee5dff"}
+
+
+def test_a_class_names_and_colours_a_cluster_from_two_thirds_of_all_its_samples_on():
+    # Two of three, three of five, and two of three of which one has no class.
+    labels = np.repeat([0, 1, 2], [3, 5, 3])
+    classes = np.array([*"AAB", *"AAABB", *"AA", ""], dtype=object)
+    assert majority_classes(labels, classes) == {0: "A", 2: "A"}
+    assert majority_classes(labels, np.array([*"AAB", *"AAABB", *"A", "", ""])) == {0: "A"}
+    known = {"A": "#0072b2", "B": "#e69f00"}
+    colors = color_clusters(labels, classes, known)
+    assert colors[0] == known["A"]
+    assert colors[1] not in known.values()
+    assert len(set(colors.values())) == 3
 
 
 def test_slice_shows_the_most_regions_nearest_the_middle(brain_result):
@@ -201,5 +209,5 @@ def test_clusters_that_share_a_region_stay_apart_and_from_others_as_the_atlas_ow
     # Twenty clusters, of which three share the largest region and two the midbrain.
     labels = np.repeat(np.arange(20), 30)
     labels[labels == 2] = rng.choice([1, 2, 20], 30)
-    found = color_clusters(count_overlap(labels, regions, list(REGIONS)), ATLAS_COLORS)
+    found = color_clusters(labels, regions, ATLAS_COLORS)
     assert smallest_distance(list(found.values())) >= own

@@ -46,7 +46,7 @@ def test_the_first_screen_shows_what_the_files_say(written, examine_page, width,
     assert page["answer"]["bottom"] <= height
     own = read_fit(written / "sparse.h5")
     ranked = own.signature[np.argsort(-own.scores[own.signature], kind="stable")]
-    said = ["3 clusters of 90 samples", "K = 3", "All 3 clusters stand apart"]
+    said = ["3 clusters of 90 samples", "K = 3", "All 3 clusters are clearly separated"]
     said += [f"cluster {k}: {size}" for k, size in enumerate(np.bincount(own.labels))]
     said += [", ".join(f"g{feature}" for feature in ranked[:20])]
     said += ["mine/clusters.csv", "--clusters 4", "--annotate COLUMN"]

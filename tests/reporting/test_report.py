@@ -67,8 +67,8 @@ def test_a_page_of_many_data_sets_shows_one_and_names_others(brain_result, page_
     assert rows == {name: ["120", "4", "4 of 8", "0.0500", "0.9000"] for name in names}
     lead = "4 clusters of 120 simulated voxels, found by ℓ₀-k-means in 8 genes."
     assert page.shown.count(lead) == 7
-    assert page.shown.count("Take along the cluster of all voxels") == 1
-    assert page.text.count("Take along the cluster of all voxels") == 7
+    assert page.shown.count("Download the cluster of each of the voxels") == 1
+    assert page.text.count("Download the cluster of each of the voxels") == 7
 
 
 def test_gene_table_of_the_page_is_that_of_the_file(html, page, matrix_files):
@@ -114,9 +114,12 @@ def test_figures_are_on_the_page_and_in_the_folder(page, report):
     images = [attrs["src"] for tag, attrs in page.tags if tag == "img"]
     # Those of the answer are elements of the page.
     assert len(images) == 4
-    assert sum(tag == "svg" for tag, _ in page.tags) == 2
+    assert sum(tag == "svg" for tag, _ in page.tags) == 3
     assert all(source.startswith("data:image/svg+xml;base64,") for source in images)
-    drawn = {"E11.5": ("answer", "expression", "gap", "slices"), "toy": ("answer", "gap")}
+    drawn = {
+        "E11.5": ("answer", "expression", "gap", "slices"),
+        "toy": ("answer", "gap", "samples"),
+    }
     names = {f"{name}_{figure}" for name, figures in drawn.items() for figure in figures}
     files = [*(report / "figures").iterdir()]
     assert {file.stem for file in files} == names
@@ -152,9 +155,10 @@ def found(examine_page, report):
 
 def test_every_section_is_rendered_and_every_figure_has_loaded(found):
     names = ["results", "dataset-E11.5", "dataset-toy", "run", "methods", "references"]
+    names.append("reading")
     assert [name for name, *_ in found["sections"]] == names
     assert all(height > 40 and letters > 20 for _, height, letters in found["sections"])
-    assert (len(found["images"]), len(found["pictures"])) == (4, 2)
+    assert (len(found["images"]), len(found["pictures"])) == (4, 3)
     assert all(shown > 100 for shown in found["pictures"])
     assert all(natural > 100 and shown > 100 for _, natural, shown in found["images"])
 

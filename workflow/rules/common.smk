@@ -11,7 +11,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import DeploymentMethod
 
-from configuration_check import check_configuration
+from configuration_check import check_configuration, set_by_user
 from sparsekm.annotation import address_name, is_address
 from sparsekm.atlas.phantom import get_size
 from sparsekm.atlas import SOURCES

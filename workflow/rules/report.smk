@@ -36,7 +36,7 @@ rule report:
         # Without what no result on the page depends on: the machine's setting and the studies'.
         configuration={
             key: value
-            for key, value in (config | {"annotation": ANNOTATION}).items()
+            for key, value in set_by_user(config).items()
             if key not in ("max_memory_gb", "simulation", "theory", "yardstick")
         },
         content=lambda wildcards: content(*paper_tables()),

@@ -13,9 +13,9 @@ from scipy.sparse import csr_array, hstack
 from scipy.stats import chi2_contingency, false_discovery_control, kruskal
 
 from sparsekm.annotation.gene_table import rank_scores
-from sparsekm.cluster.batches import association
+from sparsekm.cluster.batches import WITHIN, association
 from sparsekm.cluster.sparsity_path import ChosenFit
-from sparsekm.io.known_classes import distinct_classes, is_known
+from sparsekm.io.known_classes import UNKNOWN, distinct_classes, is_known
 from sparsekm.io.normalised_file import Source, row_blocks
 from sparsekm.io.tables import TABLES
 
@@ -28,6 +28,17 @@ def count_overlap(labels: np.ndarray, regions: np.ndarray, order: list[str]) -> 
     clusters = pd.Series(np.asarray(labels)[known], name="cluster")
     counts = pd.crosstab(clusters, pd.Series(np.asarray(regions)[known], name="label"))
     return counts.reindex(columns=order, fill_value=0)
+
+
+# A class gives its name and colour to a cluster if it has this share of its samples.
+MAJORITY = 2 / 3
+
+
+def majority_classes(labels: np.ndarray, classes: np.ndarray) -> dict[int, str]:
+    """Name the class of each cluster of which it has at least `MAJORITY` of all samples."""
+    shares = pd.crosstab(np.asarray(labels), np.asarray(classes), normalize="index")
+    best, largest = shares.drop(columns=UNKNOWN, errors="ignore"), MAJORITY - 1e-9
+    return {int(k): str(own.idxmax()) for k, own in best.iterrows() if own.max() >= largest}
 
 
 def tabulate_overlap(
@@ -172,6 +183,18 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, ChosenFit]) -> None:
     data.uns["sparsekm"] = found
 
 
+def average_within(X: Source, labels: np.ndarray, batch: np.ndarray) -> pd.DataFrame:
+    """Average each cluster (row) of values that are centred within batches; X is read once."""
+    sums = pd.DataFrame()
+    for rows, block in row_blocks(X):
+        own = pd.DataFrame(block).groupby([labels[rows], batch[rows]]).sum()
+        sums = own if sums.empty else sums.add(own, fill_value=0)
+    sizes = pd.crosstab(labels, batch)
+    of_batches = sums.groupby(level=1).sum().div(sizes.sum(), axis=0)
+    centred = sums.groupby(level=0).sum() - sizes.to_numpy() @ of_batches.to_numpy()
+    return centred.div(sizes.sum(axis=1), axis=0)
+
+
 def tabulate_clusters(
     samples: Sequence[str], labels: Sequence[str] | None, fits: Mapping[str, ChosenFit]
 ) -> pd.DataFrame:
@@ -179,6 +202,8 @@ def tabulate_clusters(
     table = pd.DataFrame({"sample": list(samples), "label": "" if labels is None else list(labels)})
     for method, fit in fits.items():
         table[f"cluster_{method}"] = np.asarray(fit.clustered, dtype=np.int64)
+        if fit.batch_centred is not None:
+            table[f"cluster_{method}{WITHIN}"] = fit.batch_centred
         if fit.reproducibility is not None:
             table[f"reproducibility_{method}"] = fit.reproducibility
     return table

@@ -52,7 +52,7 @@ def gene_table(
     between-cluster sum of squares a_j), ``rank_m`` and ``weight_m``; if known, ``stability_m``, the
     share of half-samples that keep the feature, and ``selection_frequency_m``, the share of
     resamplings that do. `further` has additional columns, in the order of `var`. If l0 and l1 ran,
-    ``verdict`` is one of `VERDICTS`. The table is sorted by rank under the method of
+    the last is ``verdict``, one of `VERDICTS`. The table is sorted by rank under the method of
     `primary_method`.
     """
     methods = _order_methods(fits, is_atlas)
@@ -63,8 +63,6 @@ def gene_table(
             # Missing values made integers floats.
             is_float = column in _IDENTIFIERS and pd.api.types.is_float_dtype(values)
             table[column] = (values.astype("Int64") if is_float else values).array
-    if "l0" in fits and "l1" in fits:
-        table["verdict"] = judge_features(fits["l0"].weights, fits["l1"].weights)
     added: dict[str, Any] = {}
     for method in methods:
         fit = fits[method]
@@ -74,6 +72,8 @@ def gene_table(
         added[f"stability_{method}"] = (stability or {}).get(method)
         added[f"selection_frequency_{method}"] = fit.selection_frequency
     added |= {} if further is None else {name: further[name].array for name in further}
+    if "l0" in fits and "l1" in fits:
+        added["verdict"] = judge_features(fits["l0"].weights, fits["l1"].weights)
     found = {name: values for name, values in added.items() if values is not None}
     return table.assign(**found).sort_values(f"rank_{methods[0]}", kind="stable", ignore_index=True)
 

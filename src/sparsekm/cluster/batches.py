@@ -30,6 +30,8 @@ COINCIDE = 0.55
 Of simulated partitions of 40 to 300 samples, fewer than 1 in 1,000 independent ones reach it, and
 98 to 100 % of those that differ in a tenth of the samples: ``python -m benchmarks batches``.
 """
+# In tables, the column of a method's clusters of values centred within batches ends so.
+WITHIN = "_within_batches"
 # A smaller cluster may be of one batch by chance.
 FEWEST = 5
 LEAST_SAMPLES = 2

@@ -53,9 +53,12 @@ class ChosenFit(Fit):
     left_out: Any = None
     selection_frequency: Any = None  # (p,): share of these fits that keep a feature
     # Features, ascending: the smallest set that puts left-out samples into their clusters, if there
-    # is one, and the adjusted Rand index of this; then the set and the index of each cluster.
+    # is one, and the adjusted Rand index of this; how many do nearly as well, and their index; then
+    # the set and the index of each cluster.
     signature: np.ndarray | None = None
     signature_agreement: float | None = None
+    n_nearly: int = 0
+    nearly_agreement: float = 0.0
     cluster_signatures: Any = None  # a sequence
     cluster_agreements: np.ndarray | None = None
     # (n,): the clusters of values that are centred within batches, numbered as those they match, -1

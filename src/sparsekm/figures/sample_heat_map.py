@@ -110,12 +110,16 @@ class Bar(NamedTuple):
 
 
 def color_column(
-    column: pd.Series, taken: int = 0, limits: tuple[float, float] | None = None
+    column: pd.Series,
+    taken: int = 0,
+    limits: tuple[float, float] | None = None,
+    known: Mapping[str, str] | None = None,
 ) -> Bar:
     """Make a bar of a column: numbers from white to black, or categories.
 
     The most frequent categories have the colours after the first `taken`, so that none has two
-    meanings; rarer ones are grey, and missing values pale. `limits` are those of numbers.
+    meanings, or those that are `known`; rarer ones are grey, and missing values pale. `limits` are
+    those of numbers.
     """
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         numbers = column.to_numpy(float)
@@ -125,9 +129,10 @@ def color_column(
         return Bar((numbers - low) / (high - low or 1.0), legend=ends)
     found = pd.Categorical(column).remove_unused_categories()
     common = np.sort(pd.Series(found.codes[found.codes >= 0]).value_counts().index[:MOST_COLORED])
-    hues = dict(zip(common, categorical_colors(taken + len(common))[taken:], strict=True))
-    rare = dict.fromkeys(range(len(found.categories)), DROPPED)
-    legend = [(str(found.categories[code]), hue) for code, hue in hues.items()]
+    names, free = [*map(str, found.categories)], categorical_colors(taken + len(common))[taken:]
+    hues = {c: (known or {}).get(names[c], hue) for c, hue in zip(common, free, strict=True)}
+    rare = dict.fromkeys(range(len(names)), DROPPED)
+    legend = [(names[code], hue) for code, hue in hues.items()]
     return Bar(found.codes, {-1: UNKNOWN, **rare, **hues}, legend)
 
 

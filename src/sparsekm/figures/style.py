@@ -32,7 +32,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter
 
-from sparsekm.io.input_error import escape_unprintable, shorten
+from sparsekm.io.input_error import escape_unprintable
 
 ORANGE, SKY, GREEN = "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
@@ -50,7 +50,8 @@ _MOST_LINES = 3
 
 def short_name(name: object, most: int = MOST_LETTERS) -> str:
     """Return a name as figures show it: in one line of at most so many letters."""
-    return shorten(escape_unprintable(str(name)), most)
+    text = escape_unprintable(str(name))
+    return text if len(text) <= most else f"{text[: most - 4].rstrip()} ..."
 
 
 def name_legend(figure: Figure, handles: Sequence[tuple[str, Artist]], **look: Any) -> None:
@@ -209,12 +210,16 @@ def _add_titles(svg: str, gid: str, names: Sequence[str]) -> str:
     return before + mark + definitions + end + drawn
 
 
-def categorical_colors(n_colors: int) -> list[str]:
-    """Return colours for categories: seven hues, then shades of them, far from all previous."""
-    hues = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, GREY)
-    colors = [hue.lower() for hue in hues[:n_colors]]
+def categorical_colors(n_colors: int, avoid: Sequence[str] = ()) -> list[str]:
+    """Return colours for categories: seven hues, then shades of them, far from all previous.
+
+    None is one of those to `avoid`, and shades are far from these, too.
+    """
+    hues = [hue.lower() for hue in (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, GREY)]
+    colors = [hue for hue in hues if hue not in avoid][:n_colors]
     while len(colors) < n_colors:
-        colors.append(shades(hues[len(colors) % len(hues)], 2, avoid=colors)[1])
+        hue = hues[len(colors) % len(hues)]
+        colors.append(shades(hue, 2, avoid=[*avoid, *colors])[1])
     return colors
 
 

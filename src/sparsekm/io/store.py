@@ -214,6 +214,8 @@ _OF_FIT = {
     "has_clusters": None,
     "conclusion": "",
     "signature_agreement": None,
+    "n_nearly": 0,
+    "nearly_agreement": 0.0,
 }
 # Of more samples, the partitions of folds would take too much room.
 MOST_TOGETHER = 2000

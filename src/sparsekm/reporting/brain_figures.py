@@ -20,7 +20,7 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 from scipy.ndimage import distance_transform_edt
 
-from sparsekm.annotation.clusters import count_overlap
+from sparsekm.annotation.clusters import majority_classes
 from sparsekm.figures import style
 from sparsekm.reporting.clusters import class_colors, color_clusters
 from sparsekm.reporting.results import DatasetResult
@@ -170,9 +170,9 @@ def slice_figure(result: DatasetResult) -> Figure:
     # Of each column the title, and the codes of the voxels with their colours and names.
     columns = [("atlas regions", codes, list(colors.values()), list(colors))]
     for method in result.methods.values():
-        counts = count_overlap(method.labels, regions, list(colors))
-        shades = color_clusters(counts, colors)
-        names = list(counts.idxmax(axis=1).astype(str))
+        shades = color_clusters(method.labels, regions, colors)
+        best = majority_classes(method.labels, regions)
+        names = [best.get(cluster, "") for cluster in shades]
         own = np.searchsorted(list(shades), method.labels)
         columns.append((method.title, own, list(shades.values()), names))
     legend = 0.22 * (1 + (len(colors) - 1) // _LEGEND_COLUMNS)

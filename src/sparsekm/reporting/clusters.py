@@ -11,8 +11,14 @@ import pandas as pd
 from matplotlib.colors import to_hex
 from sklearn.metrics import adjusted_rand_score
 
-from sparsekm.annotation.clusters import CATEGORY_EFFECT, associate, count_overlap
-from sparsekm.cluster.batches import COINCIDE, LEAST_AGREEMENT, describe_association
+from sparsekm.annotation.clusters import (
+    CATEGORY_EFFECT,
+    associate,
+    average_within,
+    count_overlap,
+    majority_classes,
+)
+from sparsekm.cluster.batches import COINCIDE, LEAST_AGREEMENT, WITHIN, describe_association
 from sparsekm.figures.style import DROPPED, categorical_colors, shades
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
 from sparsekm.pipeline.registry import get_method
@@ -20,12 +26,12 @@ from sparsekm.reporting.page import Cell, TableView, caption, make_table, name_s
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.tuning.separation import LEVEL, could_tell
 
-# Adjusted Rand index below which another fit found other clusters.
-SAME = 0.9
+# Adjusted Rand index below which another fit found other clusters, and another method disagrees.
+SAME, DISAGREES = 0.9, 0.8
 # Share of fits below which the cluster of a sample is uncertain.
 REPRODUCIBLE = 0.9
 _FACTS = (
-    *("How many", "Set aside", "Apart?", "Reproducible?", "Told apart by", "Differ at all"),
+    *("How many", "Set aside", "Separated?", "Reproducible?", "Signature", "Differ at all"),
     *("Known classes", "Regions", "Planted"),
 )
 _WARNINGS = ("simulated", "batch", "batches", "seeds", "methods", "drawn")
@@ -64,6 +70,7 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
 
     return {
         "lead": tell("lead"),
+        "noun": "part" if method.is_division else "cluster",
         "sizes": dict(zip(numbers.tolist(), counts.tolist(), strict=True)),
         "colors": cluster_colors(result),
         "majorities": result.majorities,
@@ -73,6 +80,7 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
             *(f"Input file: {remark}" for remark in result.provenance.get("remarks", ())),
         ],
         "commands": _commands(result, settings, len(numbers)),
+        "within": view_within(result),
     }
 
 
@@ -99,35 +107,43 @@ def agreements(result: DatasetResult) -> dict[str, float]:
 def _comparison_facts(result: DatasetResult) -> dict[str, Any]:
     """List the methods that disagree, and the columns and batches that are nearly the clusters."""
     found = agreements(result).items()
-    table = associate(result.primary.labels, result.annotations)
+    table = associate(result.primary.labels, _unnamed(result))
     is_alike = (table["effect_name"] == CATEGORY_EFFECT) & (table["effect"] >= COINCIDE)
     # Of few samples the effect is large by chance.
     alike = table[is_alike & (table["q"] <= LEVEL)]
-    associated, centred = "", 1.0
+    associated, centred, sizes = "", 1.0, []
     if result.batches is not None:
-        (counts, _), centred = result.batches
+        (counts, within), centred = result.batches
         associated = describe_association(counts.to_numpy())
+        sizes = within.sum(axis=1).tolist()
     return {
         "of_batches": associated,
         "centred": centred,
-        "others": [f"{result.methods[m].title} ({v:.2f})" for m, v in found if v < SAME],
+        "sizes_within": sizes,
+        "others": [f"{result.methods[m].title} ({v:.2f})" for m, v in found if v < DISAGREES],
         "batches": [f"{row.column} (Cramér’s V {row.effect:.2f})" for row in alike.itertuples()],
     }
 
 
+def _unnamed(result: DatasetResult) -> dict[str, pd.Series]:
+    """Return the annotations but for batches, which are told of by themselves."""
+    return {k: v for k, v in result.annotations.items() if k != "batch" or not result.batches}
+
+
 def _commands(
     result: DatasetResult, settings: Mapping[str, Any], n_clusters: int
-) -> tuple[str, str] | None:
+) -> dict[str, str]:
     """Write commands to copy: with another K, and with a column that may be batches."""
     if result.is_atlas or not settings.get("path"):
-        return None
+        return {}
     other = {**settings, "n_clusters": n_clusters + 1}
-    columns = [*(settings.get("annotate") or ()), "COLUMN"]
-    with_column = {**settings, "n_clusters": n_clusters, "annotate": columns}
-    return (
-        _command(other, f"{result.name}-{n_clusters + 1}"),
-        _command(with_column, f"{result.name}-COLUMN"),
-    )
+    found = {"Try another number of clusters": _command(other, f"{result.name}-{n_clusters + 1}")}
+    if result.batches is None and not result.primary.is_division:
+        columns = [*(settings.get("annotate") or ()), "COLUMN"]
+        asked = {**settings, "n_clusters": n_clusters, "annotate": columns}
+        text = "Are these batches? Compare them with a column of your table"
+        found[text] = _command(asked, f"{result.name}-COLUMN")
+    return found
 
 
 def _command(settings: Mapping[str, Any], output: str) -> str:
@@ -186,41 +202,74 @@ def _shaded(text: str, share: float) -> Cell:
     return Cell(text, shade=round(100 * share))
 
 
-_SHOWN = 5
-_SMALLEST = 0.05  # a lead that is written as more than 0
+_SHOWN, _MOST_CLASSES = 5, 8
+_SMALLEST = 0.5  # standard deviations from which a difference marks a cluster
 
 
 def view_markers(result: DatasetResult) -> TableView | None:
-    """Make a row for each cluster of the answer: the kept features highest, and lowest, in it."""
+    """Make a row for each cluster of the answer: its classes, and the features that mark it."""
     words, method = result.words, result.primary
-    numbers, sizes = np.unique(method.labels, return_counts=True)
-    if len(numbers) < 2:
+    if len(np.unique(method.labels)) < 2:
         return None
-    kept, means = method.weights != 0, method.centers[numbers]
-    names = result.var.index.astype(str).to_numpy()
-    best, colors = result.majorities, class_colors(result)
-    rows = []
-    for place, (number, size) in enumerate(zip(numbers.tolist(), sizes, strict=True)):
-        others = np.average(means, axis=0, weights=sizes * (numbers != number))
-        lead = means[place] - others
-        row = {"cluster": number, words.samples: size}
-        if best:
-            label = best.get(number, "")
-            row["majority"] = Cell(label, color=colors.get(label, ""))
-        for head, sign in (("higher", 1), ("lower", -1)):
-            those = kept & (sign * lead >= _SMALLEST)
-            found = _leads(names, lead, np.flatnonzero(those))[:_SHOWN]
-            row[f"{head} than in the others"] = ", ".join(found) or "none"
-        if method.cluster_signatures is not None:
-            own = method.cluster_signatures[number]
+    means = pd.DataFrame(method.centers).loc[np.unique(method.labels)]
+    table, leads = _mark(result, method.labels, means, method.weights != 0)
+    names, place = result.var.index.astype(str).to_numpy(), 2
+    if result.labels is not None:
+        best, colors = result.majorities, class_colors(result)
+        shares = pd.crosstab(method.labels, result.labels, normalize="index")
+        told = []
+        for cluster, own in shares.rename(columns={UNKNOWN: "unknown"}).iterrows():
+            own = own[own > 0].sort_values(ascending=False, kind="stable")
+            text = name_some([f"{name} {share:.0%}" for name, share in own.items()], _MOST_CLASSES)
+            told.append(Cell(text, color=colors[best[cluster]] if cluster in best else ""))
+        table.insert(place, words.labels, told)
+    if method.cluster_signatures is not None:
+        told = []
+        for lead, cluster in zip(leads, means.index, strict=True):
+            own, agrees = method.cluster_signatures[cluster], method.cluster_agreements[cluster]
             few = [] if own is None else _leads(names, lead, own)
-            agrees = method.cluster_agreements[number]
-            row["told from the others by"] = f"{name_some(few, _SHOWN) or 'none'} ({agrees:.2f})"
-        rows.append(row)
+            told.append(f"{name_some(few, _SHOWN) or 'none'} ({agrees:.2f})")
+        table["told from the others by"] = told
     parts = ["markers", *([] if method.cluster_signatures is None else ["signatures"])]
-    text, table = caption(*parts, words=words, name=result.name), pd.DataFrame(rows)
+    text = caption(*parts, words=words, name=result.name, smallest=_SMALLEST)
     kinds = dict.fromkeys(table.columns[2:], "text")
     return make_table(text, table, kinds, result.is_simulated, kind="numbers markers")
+
+
+def view_within(result: DatasetResult) -> TableView | None:
+    """Make a row for each cluster of values centred within batches, where they differ."""
+    if result.batches is None:
+        return None
+    (counts, _), agreement = result.batches
+    if agreement >= LEAST_AGREEMENT and not describe_association(counts.to_numpy()):
+        return None
+    labels, batch = result.primary.batch_centred, result.obs["batch"].astype(str).to_numpy()
+    means = average_within(result.normalised, labels, batch)
+    table, _ = _mark(result, labels, means, np.ones(result.n_features, bool))
+    text = caption("within", column=f"cluster_{result.primary.name}{WITHIN}")
+    kinds = dict.fromkeys(table.columns[2:], "text")
+    return make_table(text, table, kinds, result.is_simulated, kind="numbers markers")
+
+
+def _mark(
+    result: DatasetResult, labels: np.ndarray, means: pd.DataFrame, among: np.ndarray
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Name the features that are highest, and lowest, in each cluster; return also their leads.
+
+    `means` (n_clusters, n_features) are those of the clusters, its index, and `among` (n_features,)
+    the features that may be named.
+    """
+    sizes = pd.Series(labels).value_counts().reindex(means.index).to_numpy()
+    # How far each mean is from that of all other samples.
+    rest = (sizes @ means.to_numpy() - sizes[:, None] * means) / (sizes.sum() - sizes)[:, None]
+    leads, names = (means - rest).to_numpy(), result.var.index.astype(str).to_numpy()
+    table = pd.DataFrame({"cluster": ["none" if k < 0 else k for k in means.index]})
+    table[result.words.samples] = sizes
+    for head, sign in (("higher", 1), ("lower", -1)):
+        far = [np.flatnonzero(among & (sign * lead >= _SMALLEST)) for lead in leads]
+        named = [_leads(names, *own)[:_SHOWN] for own in zip(leads, far, strict=True)]
+        table[f"{head} than in the others"] = [", ".join(own) or "none" for own in named]
+    return table, leads
 
 
 def _leads(names: np.ndarray, leads: np.ndarray, those: np.ndarray) -> list[str]:
@@ -256,28 +305,38 @@ def view_batches(result: DatasetResult) -> TableView | None:
 
 def view_meanings(result: DatasetResult) -> TableView | None:
     """Show which annotations of the samples go with the clusters."""
-    if not result.annotations:
+    columns = _unnamed(result)
+    if not columns:
         return None
-    table = associate(result.primary.labels, result.annotations)
+    table = associate(result.primary.labels, columns)
     table["effect"] = table["effect_name"] + table["effect"].map(" {:.2f}".format)
     table = table[["column", "test", "n", "effect", "p", "q"]].rename(columns={"n": "known"})
     kinds = {"test": "text", "p": ".2g", "q": ".2g"}
     return make_table(caption("meanings"), table, kinds, result.is_simulated)
 
 
-def color_clusters(counts: pd.DataFrame, known: Mapping[str, str]) -> dict[int, str]:
+def color_clusters(
+    labels: np.ndarray, classes: np.ndarray, known: Mapping[str, str]
+) -> dict[int, str]:
     """Assign each cluster the colour of its majority class, in shades if several share a class.
 
-    The cluster with the most samples of the class gets the colour of the class itself. `counts`
-    are those of `count_overlap`; ties go to the first class.
+    The cluster with the most samples of the class gets the colour of the class itself, and one
+    without a majority class a colour that no class has. `known` are the colours of the classes.
     """
-    colors, best = {}, counts.idxmax(axis=1)
-    for label, clusters in best.groupby(best).groups.items():
-        shared = counts.loc[clusters, label].sort_values(ascending=False, kind="stable")
+    counts, best = count_overlap(labels, classes, list(known)), majority_classes(labels, classes)
+    named: dict[str, list[int]] = {}
+    for cluster, label in best.items():
+        named.setdefault(label, []).append(cluster)
+    colors: dict[int, str] = {}
+    for label, clusters in named.items():
+        ranked = counts.loc[clusters, label].sort_values(ascending=False, kind="stable").index
         others = [color for name, color in known.items() if name != label]
-        own = shades(known[label], len(shared), avoid=others)
-        colors.update(zip(shared.index, own, strict=True))
-    return {int(cluster): colors[cluster] for cluster in counts.index}
+        own = shades(known[label], len(ranked), avoid=others)
+        colors.update(zip(map(int, ranked), own, strict=True))
+    numbers = np.unique(labels).tolist()
+    free = categorical_colors(len(numbers) - len(colors), [*known.values(), *colors.values()])
+    colors.update(zip([k for k in numbers if k not in colors], free, strict=True))
+    return {cluster: colors[cluster] for cluster in numbers}
 
 
 def class_colors(result: DatasetResult) -> dict[str, str]:
@@ -299,14 +358,7 @@ def class_colors(result: DatasetResult) -> dict[str, str]:
 
 
 def cluster_colors(result: DatasetResult) -> dict[int, str]:
-    """Return the colour of every cluster of the answer: that of its majority class, if any.
-
-    Clusters that share a class have different shades; those without any known class are grey.
-    """
-    clusters = result.primary.labels
-    numbers = np.unique(clusters).tolist()
-    if result.labels is None:
-        return dict(zip(numbers, categorical_colors(len(numbers)), strict=True))
+    """Return the colour of every cluster of the answer, see `color_clusters`."""
     known = {name: color for name, color in class_colors(result).items() if name != UNKNOWN}
-    counts = count_overlap(clusters, result.labels, list(known))
-    return dict.fromkeys(numbers, DROPPED) | color_clusters(counts, known)
+    classes = np.full(result.n_samples, UNKNOWN) if result.labels is None else result.labels
+    return color_clusters(result.primary.labels, classes, known)

@@ -46,7 +46,7 @@ def compare_datasets(results: Sequence[DatasetResult]) -> TableView | None:
     table = pd.DataFrame(map(_summarise, results)).dropna(axis=1, how="all")
     table.insert(0, "data set", _names(results))
     titles = dict.fromkeys(result.primary.title for result in results)
-    explained = [head for head in ("apart", "reproducible", "restarts", "CER") if head in table]
+    explained = [head for head in ("separated", "reproducible", "restarts", "CER") if head in table]
     text = ". ".join(filter(None, [f"The clusters of {' and '.join(titles)}", caption(*explained)]))
     return make_table(text, table, _KINDS, _all_simulated(results), kind="numbers overview")
 
@@ -55,14 +55,14 @@ def _summarise(result: DatasetResult) -> dict[str, Any]:
     method = result.primary
     pairs, shares = method.separation, method.reproducibility
     none = None if method.signature_agreement is None else "none"
-    apart = None
+    separated = None
     if pairs is not None and len(pairs):
         n_told = could_tell(pairs).sum()
-        apart = f"{(pairs['p_adjusted'] <= LEVEL).sum()} of {n_told}" if n_told else "too few"
+        separated = f"{(pairs['p_adjusted'] <= LEVEL).sum()} of {n_told}" if n_told else "too few"
     return {
         "samples": result.n_samples,
         "clusters": len(np.unique(method.labels)),
-        "apart": apart,
+        "separated": separated,
         "reproducible": None if shares is None else np.nanmean(shares),
         "restarts": _seed_range(method),
         "smallest set": none if method.signature is None else f"{len(method.signature):,}",

@@ -45,6 +45,7 @@ _MOST_AXES = 2000  # of more kept features, those of the largest weights and sco
 _MANY_POINTS = 500  # more than this are drawn as dots
 _MOST_IN_LEGEND = 12
 _NEIGHBORS = 15  # of each sample in a UMAP
+_LETTERS = 11  # of a legend in an inch
 
 
 def uses_umap(result: DatasetResult) -> bool:
@@ -64,8 +65,8 @@ def shown_features(result: DatasetResult) -> np.ndarray:
 
 @style.figure_style()
 def answer_figure(result: DatasetResult) -> tuple[Figure, dict[str, list[str]]]:
-    """Draw the heat map and, of a matrix, the scatter; return also titles for `figure_svg`."""
-    features, colors = shown_features(result), cluster_colors(result)
+    """Draw the heat map; return also titles for `figure_svg`."""
+    features = shown_features(result)
     values = result.read_features(features).astype(float)
     field, bars = order_field(values, result.primary.labels), _bars(result)
     samples = _titles(result)
@@ -77,17 +78,33 @@ def answer_figure(result: DatasetResult) -> tuple[Figure, dict[str, list[str]]]:
             for those, cluster in zip(field.columns, field.clusters, strict=True)
         ]
     }
-    figure = style.new_figure(9.6, 0.9 + sum(heights))
-    widths = [1] if result.is_atlas else [2, 1]
-    left, *others = figure.subfigures(1, len(widths), squeeze=False, width_ratios=widths)[0]
-    grid = left.subplots(len(heights), 1, height_ratios=heights)
+    figure = style.new_figure(9.6 if result.is_atlas else 5.2, 0.9 + sum(heights))
+    grid = figure.subplots(len(heights), 1, height_ratios=heights)
     for axes, (name, bar) in zip(grid, bars.items(), strict=False):
         draw_bar(axes, field, name, bar)
     draw_field(grid[-1], field, names)
     cover_columns(grid[-1], field)
-    for right in others:
-        titles |= _draw_scatter(right.subplots(), result, colors, samples)
-    _add_legend(figure, result, colors, bars)
+    entries = [
+        (f"{name}: {value}", "s", color)
+        for name, bar in bars.items()
+        for value, color in bar.legend
+        if bar.colors is not None
+    ]
+    _add_legend(figure, entries)
+    return figure, titles
+
+
+@style.figure_style()
+def samples_figure(result: DatasetResult) -> tuple[Figure, dict[str, list[str]]]:
+    """Draw the samples, or some of them, in a plane; return also titles for `figure_svg`."""
+    figure, colors, best = style.new_figure(3.4, 3.4), cluster_colors(result), result.majorities
+    titles = _draw_scatter(figure.subplots(), result, colors, _titles(result))
+    names = {k: f"cluster {k}" + (f": {best[k]}" if k in best else "") for k in colors}
+    entries = [
+        (names[cluster], _marker(result, place), color)
+        for place, (cluster, color) in enumerate(colors.items())
+    ]
+    _add_legend(figure, entries)
     return figure, titles
 
 
@@ -96,7 +113,9 @@ def _bars(result: DatasetResult) -> dict[str, Bar]:
     method = result.primary
     bars = {"cluster": Bar(method.labels, cluster_colors(result))}
     if result.labels is not None:
-        bars[result.words.label] = Bar(result.labels, class_colors(result))
+        known = class_colors(result)
+        few = known.items() if len(known) <= _MOST_IN_LEGEND else ()
+        bars[result.words.label] = Bar(result.labels, known, [pair for pair in few if pair[0]])
     taken = len({color for bar in bars.values() for color in (bar.colors or {}).values()})
     for name, values in result.annotations.items():
         bars[name] = color_column(values, taken)
@@ -172,29 +191,21 @@ def _marker(result: DatasetResult, place: int) -> str:
     return "o" if many else style.MARKERS[place % len(style.MARKERS)]
 
 
-def _add_legend(
-    figure: Figure, result: DatasetResult, colors: Mapping[int, str], bars: Mapping[str, Bar]
-) -> None:
-    """Name the clusters with their markers, and what the bars of annotations mean."""
-    best, entries = result.majorities, []
-    for place, (cluster, color) in enumerate(colors.items()):
-        name = f"cluster {cluster}" + (f": {best[cluster]}" if cluster in best else "")
-        entries.append((name, _marker(result, place), color))
-    for name in result.annotations:
-        if bars[name].colors is not None:
-            entries += [(f"{name}: {value}", "s", color) for value, color in bars[name].legend]
-    if len(colors) > _MOST_IN_LEGEND or len(entries) > 3 * _MOST_IN_LEGEND:
+def _add_legend(figure: Figure, entries: Sequence[tuple[str, str, str]]) -> None:
+    """Add a legend of names, markers and colours, if they are few enough."""
+    if not 0 < len(entries) <= 2 * _MOST_IN_LEGEND:
         return
     longest = max(len(name) for name, *_ in entries)
     handles = [
         (name, Line2D([], [], linestyle="none", marker=marker, color=color))
         for name, marker, color in entries
     ]
-    columns = max(1, min(len(handles), 110 // (min(longest, 40) + 6)))
+    room = _LETTERS * figure.get_figwidth() / (min(longest, style.MOST_LETTERS) + 6)
+    columns = max(1, min(len(handles), int(room)))
     style.name_legend(figure, handles, ncols=columns, handletextpad=0.2)
 
 
-_MAX_TICKS = 10
+_MAX_TICKS = 8
 _PANEL_WIDTH = 4.4
 
 
@@ -214,23 +225,29 @@ def gap_figure(result: DatasetResult) -> Figure | None:
 
 def _draw_gap(axes: Axes, method: MethodResult, noun: str) -> None:
     gap, look = method.gap, method_look(method.name)
-    chosen = int(gap["chosen"].to_numpy().argmax())
-    kept = gap["n_selected"].iloc[chosen]
+    place, tried = int(gap["chosen"].to_numpy().argmax()), gap["sparsity"].to_numpy()
     line = {"color": look.color, "marker": look.marker, "linestyle": look.linestyle}
-    label = f"chosen: {kept:,} {noun} kept"
-    style.draw_gap(axes, gap, "n_selected", chosen=chosen, label=label, **line)
-    axes.axvline(kept, **style.CHOICE_LINE)
+    # The fit that is shown may keep other features than the one that was tuned.
+    label = f"chosen: s = {tried[place]:.3g}, {method.n_kept:,} {noun} kept"
+    style.draw_gap(axes, gap, "sparsity", chosen=place, label=label, **line)
+    axes.axvline(tried[place], **style.CHOICE_LINE)
     axes.set_title(method.title, loc="left")
     axes.margins(y=0.16)
-    axes.set_xlabel(f"{noun} kept (log scale)")
-    # Few enough ticks that labels do not overlap, the chosen one among them.
-    tried = np.unique(gap["n_selected"])
-    step = -(-len(tried) // _MAX_TICKS)
-    ticks = tried[np.searchsorted(tried, kept) % step :: step]
-    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    axes.set_xlabel("sparsity s (log scale)")
+    ticks = _apart(np.unique(tried), tried[place])
+    axes.set_xticks(ticks, [f"{tick:.3g}" if tick < 1000 else f"{tick:,.0f}" for tick in ticks])
     axes.xaxis.set_minor_locator(NullLocator())
     frame = {"handlelength": 1.6, "framealpha": 0.85, "edgecolor": "none"}
     axes.legend(loc="best", frameon=True, **frame).set_zorder(2.5)
+
+
+def _apart(values: np.ndarray, chosen: float) -> list[float]:
+    """Choose values whose labels do not overlap on a logarithmic axis, the chosen one first."""
+    least, ticks = np.ptp(np.log(values)) / _MAX_TICKS, [float(chosen)]
+    for value in values.tolist():
+        if np.abs(np.log(np.array(ticks) / value)).min() >= max(least, 1e-9):
+            ticks.append(value)
+    return sorted(ticks)
 
 
 _MOST_CELLS = 300  # rows of the consensus matrix; of more samples these are means
@@ -250,7 +267,7 @@ def count_figure(result: DatasetResult) -> Figure | None:
     left.plot(tried, groups, color=style.BLUE, marker="o", markersize=4)
     look = {"color": style.BLUE, "markersize": 9, "markeredgecolor": style.INK}
     left.plot(tried[chosen], groups[chosen], "o", **look)
-    left.set(xlabel="clusters sought, K", ylabel="groups that stand apart")
+    left.set(xlabel="clusters sought, K", ylabel="clearly separated groups")
     left.set(xticks=tried, yticks=range(1, int(tried.max()) + 1))
     for place, joined in enumerate(counts["groups"]):
         members = np.array([int(group) for group in joined.split("-")])
@@ -315,10 +332,12 @@ _GENES_DRAWN = 6
 def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[CaptionedFigure]:
     """Draw every figure of a data set; `chosen` are the rows of ``result.genes`` of interest."""
     words, (answer, titles) = result.words, answer_figure(result)
+    samples, titles_of_samples = (None, {}) if result.is_atlas else samples_figure(result)
     drawn = {
         "slices": ("Clusters in the brain", slice_figure(result) if result.is_atlas else None),
-        "answer": ("The clusters", answer),
-        "count": ("How many groups stand apart", count_figure(result)),
+        "answer": (f"The {'parts' if result.primary.is_division else 'clusters'}", answer),
+        "samples": ("The samples", samples),
+        "count": ("How many groups are separated", count_figure(result)),
         "consensus": ("How often two samples are together", consensus_figure(result)),
         "gap": (f"How many {words.features} the gap statistic keeps", gap_figure(result)),
         "expression": ("Expression of single genes", _draw_expression(result, chosen)),
@@ -339,7 +358,7 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
             title,
             write_text("captions.html", name=name, **facts),
             figure,
-            titles if name == "answer" else {},
+            {"answer": titles, "samples": titles_of_samples}.get(name, {}),
         )
         for name, (title, figure) in drawn.items()
         if figure is not None

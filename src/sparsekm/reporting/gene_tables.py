@@ -14,7 +14,14 @@ from matplotlib.patches import Patch
 from sparsekm.annotation.enrichment import GROUPS, least_q
 from sparsekm.annotation.gene_table import DROPPED, KEPT, VERDICTS
 from sparsekm.figures import style
-from sparsekm.reporting.page import caption, caption_figure, make_table, name_some, write_text
+from sparsekm.reporting.page import (
+    WORDS,
+    caption,
+    caption_figure,
+    make_table,
+    name_some,
+    write_text,
+)
 from sparsekm.reporting.results import DatasetResult
 
 ATLAS_GENES = ("Scn4b", "Neurog1")
@@ -60,10 +67,8 @@ _TITLES = {
     "entrez_id": "Entrez id",
     "relevant": "planted",
     "highest_cluster": "highest in cluster",
-    "effect_cluster": "effect there",
-    "lead_cluster": "lead there",
-    "effect_label": "effect there",
-    "lead_label": "lead there",
+    "effect_cluster": "effect in cluster",
+    "lead_cluster": "lead in cluster",
 }
 _WIDE = ("name", "terms")
 _SYMBOLS = (("_l0", " ℓ₀"), ("_l1", " ℓ₁"), ("_kmeans", " k-means"), ("_", " "))
@@ -88,7 +93,9 @@ def _browse(
         "shown": [fields.index(name) for name in titles],
         "wide": [fields.index(name) for name in titles if name in _WIDE],
     }
-    return {"title": f"{title}: search and sort", "hint": hint, "file": file, "data": data}
+    about = {title: _explain(name) for name, title in titles.items()}
+    title = f"{title}: search and sort"
+    return {"title": title, "hint": hint, "file": file, "about": about, "data": data}
 
 
 def view_genes(result: DatasetResult, chosen: Sequence[int]) -> dict[str, Any]:
@@ -99,7 +106,7 @@ def view_genes(result: DatasetResult, chosen: Sequence[int]) -> dict[str, Any]:
         title = f"The {MOST_FEATURES:,} highest-ranked of {len(genes):,} {noun}"
     rows = [*chosen, *genes.index.difference(chosen, sort=False)][:MOST_FEATURES]
     titles = {name: _title(name, result) for name in _shown(result)}
-    file, hint = f"{result.name}/genes.csv", "symbol, name, term or verdict"
+    file, hint = f"{result.name}/genes.csv", "name, term or cluster"
     return _browse(genes.loc[rows], titles, file, title, hint)
 
 
@@ -125,13 +132,14 @@ def view_samples(result: DatasetResult) -> dict[str, Any] | None:
 def _shown(result: DatasetResult) -> list[str]:
     """Choose the columns to show, few enough for the width of a page."""
     genes, primary = result.genes, result.primary.name
-    wanted = ["symbol", "name", "verdict", f"rank_{primary}", f"score_{primary}"]
-    wanted += [f"weight_{method}" for method in dict.fromkeys((primary, "l0", "l1"))]
-    wanted += [f"stability_{primary}", f"selection_frequency_{primary}"]
-    wanted += ["highest_cluster", "effect_cluster", "lead_cluster"]
-    wanted += ["highest_label", "effect_label", "terms"]
+    wanted = ["symbol", "name"]
+    wanted += [f"{what}_{primary}" for what in ("rank", "score", "weight", "stability")]
+    wanted += [f"selection_frequency_{primary}", "highest_cluster", "effect_cluster"]
+    wanted += ["lead_cluster", "highest_label", "effect_label", "terms"]
     # The kind says more than a flag.
     wanted.append("planted_kind" if "planted_kind" in genes else "relevant")
+    # The paper's comparison is of the atlas.
+    wanted += ["weight_l1", "verdict"] if result.is_atlas else []
     return [
         name for name in wanted if name in genes and not (name in _WIDE and not genes[name].any())
     ]
@@ -139,13 +147,23 @@ def _shown(result: DatasetResult) -> list[str]:
 
 def _title(column: str, result: DatasetResult) -> str:
     """Write "score_l0" as "score ℓ₀"."""
-    if column == "highest_label":
-        return f"highest in {result.words.label}"
+    own = {"symbol": "gene" if result.is_atlas else "feature"}
+    own |= {f"{what}_label": f"{what} in {result.words.label}" for what in ("highest", "effect")}
+    if column in own:
+        return own[column]
     if column in _TITLES:
         return _TITLES[column]
     for name, symbol in _SYMBOLS:
         column = column.replace(name, symbol)
     return column
+
+
+def _explain(column: str) -> str:
+    """Return the sentence about a column of features or samples; annotations are the user's."""
+    for name, text in WORDS["columns"].items():
+        if column == name or (name.endswith("_") and column.startswith(name)):
+            return text
+    return "a column of your table"
 
 
 def _plain(value: Any) -> str | float | int | None:

@@ -41,6 +41,8 @@ def _environment(autoescape: bool) -> Environment:
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     environment.globals |= {"joined": joined, "name_some": name_some, "write_range": write_range}
     environment.filters["count"] = "{:,}".format
+    # Adding 0 leaves no -0.00.
+    environment.filters["rate"] = lambda value: f"{round(value, 2) + 0.0:.2f}"
     return environment
 
 
@@ -155,7 +157,7 @@ class CaptionedFigure:
     @property
     def is_answer(self) -> bool:
         """Whether the figure shows the answer itself, and is not folded away."""
-        return self.name in ("answer", "slices")
+        return self.name in ("answer", "samples", "slices")
 
     @property
     def inline(self) -> str:

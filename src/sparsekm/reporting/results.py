@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
-from sparsekm.annotation.clusters import OVERLAP
+from sparsekm.annotation.clusters import OVERLAP, majority_classes
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
 from sparsekm.cluster.sparsity_path import ChosenFit
@@ -60,6 +60,11 @@ class MethodResult(ChosenFit):
         """Whether the method selects features."""
         is_tuned = self.gap is not None or self.separation is not None
         return is_tuned or self.n_kept < self.weights.size
+
+    @property
+    def is_division(self) -> bool:
+        """Whether its clusters were tested, and none is clearly separated from another."""
+        return self.separation is not None and not self.has_clusters
 
     def rate(self, name: str) -> float | None:
         """One of "cer", "cer_chance", "ari" and "ami" against the labels, None if not known."""
@@ -148,11 +153,8 @@ class DatasetResult:
 
     @property
     def majorities(self) -> dict[int, str]:
-        """The class that most samples of each cluster have; empty without known classes."""
-        if self.overlap is None:
-            return {}
-        best = self.overlap[self.overlap["is_best"]]
-        return dict(zip(best["cluster"].astype(int), best["label"].astype(str), strict=True))
+        """The classes that name clusters of the answer, see `majority_classes`."""
+        return {} if self.labels is None else majority_classes(self.primary.labels, self.labels)
 
     @property
     def batches(self) -> tuple[list[pd.DataFrame], float] | None:

@@ -369,6 +369,8 @@ class _Search:
         return {
             "signature": first,
             "signature_agreement": signatures[0].agreement,
+            "n_nearly": signatures[0].n_nearly,
+            "nearly_agreement": signatures[0].nearly,
             "cluster_signatures": others,
             "cluster_agreements": np.array([one.agreement for one in signatures[1:]]),
         }

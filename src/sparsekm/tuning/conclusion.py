@@ -26,7 +26,7 @@ def describe_separation(pairs: pd.DataFrame, n_clusters: int, where: str = "") -
     if not apart:
         return (
             "No separate groups found: noise, a gradient or overlapping groups can look like "
-            f"this, and the {n_clusters} clusters are a division of the samples{few}"
+            f"this. The clusters are a division into {n_clusters} parts{few}"
         )
     found = f"{apart} of {len(pairs)} pairs of neighbouring clusters are clearly separated"
     if apart == len(pairs):

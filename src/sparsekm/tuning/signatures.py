@@ -22,6 +22,8 @@ from sparsekm.tuning.partitions import MatchedFold, agreement
 
 # The smallest set that does nearly as well as the best is taken: within this difference.
 AS_GOOD = 0.05
+# A smaller set, which is told beside it, does so within this difference.
+NEARLY_AS_GOOD = 0.15
 # Sets that agree less with the clusters are no signature of them.
 LEAST_AGREEMENT = 0.5
 # Sets of up to so many features are tried, each a quarter larger than the one before.
@@ -34,6 +36,8 @@ class Signature(NamedTuple):
 
     features: np.ndarray | None  # ascending; None if no set agrees well enough
     agreement: float  # mean adjusted Rand index of left-out samples by this set, or the best
+    n_nearly: int = 0  # how many features, or groups, do nearly as well
+    nearly: float = 0.0  # their agreement
 
 
 def find_signatures(
@@ -89,7 +93,9 @@ def _smallest(labels, placed, sizes, order, groups) -> Signature:
     smallest = int((agreements >= best - AS_GOOD).argmax())
     found = float(agreements[smallest])
     features = np.sort(first_features(order, sizes[smallest], groups))
-    return Signature(features if found >= LEAST_AGREEMENT else None, found)
+    nearly = int((agreements >= best - NEARLY_AS_GOOD).argmax())
+    few = int(sizes[nearly]), float(agreements[nearly])
+    return Signature(features if found >= LEAST_AGREEMENT else None, found, *few)
 
 
 def _orders(X, labels, centers, groups) -> Iterator[np.ndarray]:
