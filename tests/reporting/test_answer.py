@@ -23,7 +23,7 @@ TOUCH = "noise, a gradient or overlapping groups can look like this"
 
 def separation(*pairs):
     """A table of pairs of clusters, with their adjusted p."""
-    rows = [(a, b, p, p, 1, 9, 9) for a, b, p in pairs]
+    rows = [(a, b, p, p, 1, 9, 9, 3.0, "4-1-4") for a, b, p in pairs]
     return pd.DataFrame(rows, columns=list(SEPARATION.columns))
 
 

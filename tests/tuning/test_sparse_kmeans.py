@@ -67,6 +67,7 @@ def test_attributes_have_the_shapes_and_ranges_of_the_contract(fits, penalty):
 def test_the_table_of_pairs_holds_what_is_documented(fits):
     pairs = fits["l0"].separation_
     names = ["cluster_a", "cluster_b", "p", "p_adjusted", "n_middle", "n_a", "n_b"]
+    names += ["distance", "histogram"]
     assert pairs.columns.tolist() == names
     assert (pairs["cluster_a"] < pairs["cluster_b"]).all()
     assert pairs["p"].between(0, 1).all()

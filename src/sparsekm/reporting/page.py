@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -83,6 +83,14 @@ COUNT, RATE = ",.0f", ".4f"
 """How counts and, with four decimals as in the paper, rates are written."""
 
 
+class Bars(NamedTuple):
+    """A small histogram, its left and its right half in a colour each."""
+
+    counts: Sequence[int]
+    colors: Sequence[str]
+    title: str
+
+
 @dataclass(frozen=True)
 class Cell:
     """A text: a link, with a swatch before it, a note below it, on a shade in hundredths."""
@@ -93,6 +101,7 @@ class Cell:
     note: str = ""
     note_bold: bool = False
     shade: int = 0
+    bars: Bars | None = None
 
 
 @dataclass(frozen=True)

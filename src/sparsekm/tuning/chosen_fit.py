@@ -48,6 +48,7 @@ from sparsekm.tuning.fold_fits import (
 from sparsekm.tuning.judge import Judge, Trial, Trials
 from sparsekm.tuning.partitions import (
     MatchedFold,
+    cluster_overlaps,
     match_clusters,
     place_left_out,
     sample_reproducibility,
@@ -299,6 +300,7 @@ class _Search:
             could_tell=can_tell,
             conclusion=conclusion,
             reproducibility=everyone,
+            overlaps=cluster_overlaps(labels[fitted], again),
             selection_frequency=self.features.put_back(frequency),
             partitions=partitions if is_whole else None,
             separation=pairs,

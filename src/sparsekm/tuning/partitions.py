@@ -78,6 +78,26 @@ def sample_reproducibility(labels: np.ndarray, others: np.ndarray) -> np.ndarray
     return np.mean([match_clusters(labels, other, everyone) == labels for other in others], axis=0)
 
 
+def cluster_overlaps(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Compute the mean Jaccard overlap of each cluster with its match in other partitions.
+
+    That is the share that both have of the samples that either has (Hennig 2007,
+    doi:10.1016/j.csda.2006.11.025).
+
+    Examples
+    --------
+    >>> labels = np.array([0, 0, 0, 0, 1, 1])
+    >>> cluster_overlaps(labels, np.array([[1, 1, 1, 0, 0, 0]])).round(3).tolist()
+    [0.75, 0.667]
+    """
+    everyone, numbers = np.arange(len(labels)), np.arange(int(labels.max()) + 1)[:, None]
+    found = []
+    for other in others:
+        own, theirs = labels == numbers, match_clusters(labels, other, everyone) == numbers
+        found.append((own & theirs).sum(axis=1) / (own | theirs).sum(axis=1))
+    return np.mean(found, axis=0)
+
+
 def match_clusters(
     labels: np.ndarray, other: np.ndarray, samples: np.ndarray, *, mostly: bool = False
 ) -> np.ndarray:
