@@ -156,7 +156,8 @@ def test_of_three_far_clusters_three_are_found():
     assert fit.cluster_centers_.shape == (3, 40)
     assert fit.has_clusters_
     table = fit.cluster_counts_
-    names = ["n_clusters", "n_groups", "reproducibility", "groups", "chosen"]
+    names = ["n_clusters", "n_groups", "reproducibility", "silhouette", "ambiguous"]
+    names += ["groups", "chosen"]
     assert table.columns.tolist() == names
     # At least seven samples for each.
     assert table["n_clusters"].tolist() == [2, 3, 4]

@@ -65,10 +65,12 @@ class ChosenFit(Fit):
     batch_centred: np.ndarray | None = None
     partitions: np.ndarray | None = None  # (n_fits, n): those of folds, if all samples were fitted
     # A row per pair of neighbouring clusters, per candidate, and per number of clusters tried: see
-    # `SparseKMeans`. Files hold them as tables of their own.
+    # `SparseKMeans`. Files hold them as tables of their own, and that of `divisions`, a row per
+    # sample: its silhouette, and its clusters_K for each number of clusters tried.
     separation: pd.DataFrame | None = None
     candidates: pd.DataFrame | None = None
     counts: pd.DataFrame | None = None
+    divisions: pd.DataFrame | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)  # of the file, see `io.store`
 
     @classmethod

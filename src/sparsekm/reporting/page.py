@@ -163,8 +163,13 @@ class CaptionedFigure:
 
     @property
     def is_answer(self) -> bool:
-        """Whether the figure shows the answer itself, and is not folded away."""
+        """Whether the figure shows the answer itself."""
         return self.name in ("answer", "slices")
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether the figure is folded away, among others at the end."""
+        return not self.is_answer and self.name not in ("count", "divisions")
 
     @property
     def inline(self) -> str:

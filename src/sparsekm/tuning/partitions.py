@@ -30,6 +30,21 @@ def coassociation(labels: np.ndarray) -> np.ndarray:
     return (indicators @ indicators.T).astype(np.float64) / len(labels)
 
 
+def ambiguous_share(labels: np.ndarray) -> float:
+    """Compute the share of pairs of samples that more than 10 % and less than 90 % put together.
+
+    0 is the best: all partitions, (n_partitions, n_samples), agree on all pairs (Senbabaoglu,
+    Michailidis & Li 2014, doi:10.1038/srep06207).
+
+    Examples
+    --------
+    >>> round(ambiguous_share(np.array([[0, 0, 1], [0, 1, 1]])), 3)
+    0.667
+    """
+    together = coassociation(labels)[np.triu_indices(labels.shape[1], 1)]
+    return float(((together > 0.1) & (together < 0.9)).mean())
+
+
 def consensus_partition(
     labels: np.ndarray, n_clusters: int, *, seed: int = 0, min_cluster_size: int = 1
 ) -> np.ndarray:

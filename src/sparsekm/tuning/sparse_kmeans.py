@@ -127,7 +127,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         chosen. Most candidates are fitted to one repeat of the folds; only the best to all.
     cluster_counts_ : pandas.DataFrame or None
         With "auto", a row per number of clusters tried: n_clusters, n_groups (clearly separated),
-        reproducibility, groups (the group of each cluster) and chosen.
+        reproducibility, silhouette (the mean, in the features kept), ambiguous (the share of
+        pairs of samples that between 10 % and 90 % of the fits of folds put together), groups (the
+        group of each cluster) and chosen.
     conclusion_ : str
         What was found, in words.
     coassociation_ : ndarray of shape (n_samples, n_samples) or None

@@ -1,14 +1,17 @@
-"""What the page says of each cluster is what its folds and its left-out samples say."""
+"""What the page says of each cluster and of their number is what folds and samples say."""
+
+import itertools
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import jaccard_score
+from sklearn.metrics import jaccard_score, silhouette_samples, silhouette_score
 from sound_files import ATTRIBUTES
 from written_files import save_fit, save_matrix
 
 from sparsekm.cluster.matrices.scaled_data import ScaledData
-from sparsekm.io.tables import SEPARATION
+from sparsekm.io.tables import CANDIDATES, COUNTS, DIVISIONS, SEPARATION
+from sparsekm.reporting.cluster_numbers import count_figure, divisions_figure, view_candidates
 from sparsekm.reporting.each_cluster import view_each_cluster
 from sparsekm.reporting.report import load_dataset_result, write_report
 from sparsekm.tuning.chosen_fit import find_clusters
@@ -26,15 +29,21 @@ def made(tmp_path_factory):
     X[kind == 0, :8] += 5
     X[kind == 2, 8:16] += 1.0
     data = ScaledData.standardise(X)
-    found = find_clusters(SparseKMeans(3, random_state=0, n_jobs=1), data, seed=0)
+    settings = SparseKMeans(3, random_state=0, n_jobs=1)
+    found = find_clusters(settings, data, beside=True, seed=0)
     obs = {"batch": [f"b{number % 2}" for number in range(90)], "group": np.arange(90) // 30}
     file = save_matrix(folder / "normalised.h5ad", data.X, obs, about={"source": "matrix"})
     about = {**ATTRIBUTES, "method": "sparse", "has_clusters": True}
     more = {"overlaps": found.overlaps, "partitions": found.partitions}
     fit = save_fit(folder / "sparse.h5", data.X, found.labels, found.weights, about, **more)
     SEPARATION.write(folder / "separation.csv", found.separation)
-    tables = {"sparse": folder / "separation.csv"}
-    result = load_dataset_result("mine", file, fits={"sparse": fit}, separation=tables)
+    files = {"separation": {"sparse": folder / "separation.csv"}}
+    for name in ("numbers", "divisions", "candidates"):
+        files[name] = folder / f"{name}.csv"
+    COUNTS.write(files["numbers"], found.counts)
+    DIVISIONS.write(files["divisions"], found.divisions)
+    CANDIDATES.write(files["candidates"], found.candidates)
+    result = load_dataset_result("mine", file, fits={"sparse": fit}, **files)
     write_report([result], folder / "report.html")
     return found, result, folder
 
@@ -98,3 +107,57 @@ def test_batches_and_donors_are_counted(made):
 
 def test_a_fit_without_folds_has_no_such_section(matrix_result):
     assert view_each_cluster(matrix_result) is None
+    assert count_figure(matrix_result) is None
+    assert divisions_figure(matrix_result) is None
+    assert view_candidates(matrix_result) is None
+
+
+def test_one_cluster_less_and_one_more_are_compared_by_silhouettes_and_ambiguous_pairs(made):
+    found, result, folder = made
+    counts = result.numbers
+    assert counts["n_clusters"].tolist() == [2, 3, 4]
+    assert counts["chosen"].tolist() == [False, True, False]
+    X = result.read_features(range(60))
+    score = silhouette_score(X[:, found.weights != 0], found.labels)
+    assert counts["silhouette"][1] == pytest.approx(score, rel=1e-4)
+    pairs = list(itertools.combinations(found.partitions.T, 2))
+    shares = np.array([np.mean(first == second) for first, second in pairs])
+    ambiguous = np.mean([0.1 < share < 0.9 for share in shares])
+    assert counts["ambiguous"][1] == pytest.approx(ambiguous)
+    for axes, name in zip(count_figure(result).axes, counts.columns[[1, 3, 4]], strict=False):
+        assert (
+            axes.get_lines()[0].get_xydata().tolist()
+            == counts[["n_clusters", name]].values.tolist()
+        )
+    html = (folder / "report.html").read_text("utf-8")
+    assert html.index("Other numbers of clusters") < html.index("How samples move")
+
+
+def test_every_sample_has_its_silhouette_and_moves_to_its_cluster_at_the_next_number(made):
+    found, result, _ = made
+    X = result.read_features(range(60))
+    own = silhouette_samples(X[:, found.weights != 0], found.labels)
+    np.testing.assert_allclose(result.divisions["silhouette"], own, rtol=1e-3, atol=1e-4)
+    left, right = divisions_figure(result).axes
+    means = [f"{number}: {own[found.labels == number].mean():.2f}" for number in range(3)]
+    assert [text.get_text() for text in left.texts] == means
+    # A bar for each cluster, as high as it has samples, and a ribbon for each that is not empty.
+    bars = {
+        k: [b.get_height() for b in right.patches if round(b.get_x() + 0.06) == k]
+        for k in (2, 3, 4)
+    }
+    n_moves = 0
+    for k, heights in bars.items():
+        other = result.divisions[f"clusters_{k}"]
+        assert heights == np.bincount(other).tolist()
+        n_moves += 0 if k == 3 else (pd.crosstab(found.labels, other) > 0).to_numpy().sum()
+    assert len(right.collections) == n_moves
+
+
+def test_the_candidates_with_as_many_groups_are_counted(made):
+    found, result, _ = made
+    table, most = view_candidates(result), found.candidates.query("chosen")["n_groups"].item()
+    others = (found.candidates["n_groups"] >= most).sum() - 1
+    assert f"{len(found.candidates)} candidates" in table.caption
+    assert f"{others or 'none'} of the others" in table.caption
+    assert [row[0].text for row in table.rows] == found.candidates["start"].tolist()
