@@ -11,7 +11,7 @@ def main(snakemake, progress):
     import numpy as np
 
     from sparsekm.io.store import read_fit
-    from sparsekm.io.tables import CHOICES, COUNTS
+    from sparsekm.io.tables import CHOICES, COUNTS, DIVISIONS
     from sparsekm.tuning.choices import compare_choices
     from sparsekm.tuning.chosen_fit import find_clusters
     from sparsekm.tuning.conclusion import describe_numbers
@@ -21,6 +21,7 @@ def main(snakemake, progress):
         problem = read_problem(snakemake)
         found = find_clusters(problem.auto, problem.whole, progress=count)
         COUNTS.write(snakemake.output.counts, found.counts)
+        DIVISIONS.write(snakemake.output.tried, found.divisions)
         logging.info("%s.", describe_numbers(found.counts))
         return
     fit = read_fit(snakemake.input.fit)

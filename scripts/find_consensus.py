@@ -9,10 +9,11 @@ def main(snakemake, progress):
     from dataclasses import replace
 
     import numpy as np
+    import pandas as pd
 
     from sparsekm.cluster.batches import centre_batches, check_batch, conclude, count_batches
     from sparsekm.io.store import write_fit
-    from sparsekm.io.tables import CANDIDATES, SEPARATION
+    from sparsekm.io.tables import CANDIDATES, COUNTS, DIVISIONS, SEPARATION
     from sparsekm.tuning.chosen_fit import find_clusters
     from sparsekm.tuning.partitions import match_clusters
 
@@ -20,7 +21,8 @@ def main(snakemake, progress):
     # A number that an earlier rule chose is one of "auto".
     settings = problem.settings if number is None else problem.auto
     asked = {"number": number, "progress": progress.counting("folds")}
-    found = find_clusters(settings, problem.whole, **asked)
+    is_age = problem.whole.regions is not None
+    found = find_clusters(settings, problem.whole, beside=not is_age, **asked)
     if problem.whole.about.batch is not None:
         centred = find_clusters(settings, centre_batches(problem.whole), **asked)
         same = match_clusters(found.labels, centred.labels, np.arange(len(found.labels)))
@@ -29,4 +31,12 @@ def main(snakemake, progress):
         found = replace(found, batch_centred=same.astype(np.int32), conclusion=said)
     CANDIDATES.write(output.candidates, found.candidates)
     SEPARATION.write(output.separation, found.separation)
+    # Of an age there are no further numbers, and these tables have no rows.
+    counts, divisions = found.counts, found.divisions
+    if is_age:
+        counts, divisions = (pd.DataFrame(columns=[*of.columns]) for of in (COUNTS, DIVISIONS))
+    elif snakemake.input.tried:
+        divisions = DIVISIONS.read(snakemake.input.tried).assign(silhouette=divisions["silhouette"])
+    COUNTS.write(output.numbers, counts)
+    DIVISIONS.write(output.divisions, divisions)
     write_fit(output.fit, replace(found, attributes=problem.attributes))

@@ -33,15 +33,18 @@ def test_exactly_one_row_of_a_gap_curve_is_chosen(tmp_path):
 
 FORMATS = {"separation": SEPARATION, "candidates": CANDIDATES, "counts": COUNTS}
 ROWS = {
-    "separation": [(0, 2, 1e-9, 2e-9, 0, 30, 31), (1, 2, 0.5, 0.5, 4, 5, 9)],
+    "separation": [
+        (0, 2, 1e-9, 2e-9, 0, 30, 31, 7.5, "30-0-31"),
+        (1, 2, 0.5, 0.5, 4, 5, 9, np.nan, "5-4-9"),
+    ],
     "candidates": [
         ("components 50", 41, 3, 2, 1e-9, 0.95, 50, True),
         ("marginals 2 settled", 3, 3, 1, 1.0, -0.01, 10, False),
     ],
     "counts": [
-        (2, 2, 0.8, "0-1", False),
-        (3, 3, 1.0, "0-1-2", True),
-        (4, 3, 0.9, "0-1-2-2", False),
+        (2, 2, 0.8, 0.25, 0.1, "0-1", False),
+        (3, 3, 1.0, 0.5, 0.0, "0-1-2", True),
+        (4, 3, 0.9, -0.5, 0.3, "0-1-2-2", False),
     ],
 }
 OF_A_RESULT = {

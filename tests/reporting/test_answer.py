@@ -9,12 +9,12 @@ import pytest
 
 from sparsekm.annotation.gene_table import gene_table
 from sparsekm.io.tables import COUNTS, SEEDS, SEPARATION
+from sparsekm.reporting.cluster_numbers import count_figure
 from sparsekm.reporting.clusters import view_answer, view_batches, view_markers, view_meanings
 from sparsekm.reporting.comparison_tables import compare_datasets, view_choices
 from sparsekm.reporting.figures import (
     answer_figure,
     consensus_figure,
-    count_figure,
     project_samples,
 )
 
@@ -23,7 +23,7 @@ TOUCH = "noise, a gradient or overlapping groups can look like this"
 
 def separation(*pairs):
     """A table of pairs of clusters: their adjusted p and, if it is not 0, the least of it."""
-    rows = [(a, b, p, p, 1, 9, 9, *(least or [0])) for a, b, p, *least in pairs]
+    rows = [(a, b, p, p, 1, 9, 9, 3.0, "4-1-4", *(least or [0])) for a, b, p, *least in pairs]
     return pd.DataFrame(rows, columns=list(SEPARATION.columns))
 
 
@@ -313,10 +313,14 @@ def test_choices_are_listed_with_their_agreement(matrix_result):
 
 
 def test_the_groups_over_the_number_of_clusters_are_drawn_and_which_join(matrix_result):
-    rows = [(2, 1, 0.5, "0-0", False), (3, 3, 1.0, "0-1-2", True), (4, 3, 0.75, "0-1-1-2", False)]
+    rows = [
+        (2, 1, 0.5, 0.2, 0.3, "0-0", False),
+        (3, 3, 1.0, 0.4, 0.1, "0-1-2", True),
+        (4, 3, 0.75, 0.3, 0.2, "0-1-1-2", False),
+    ]
     counts = pd.DataFrame(rows, columns=list(COUNTS.columns))
-    left, right = count_figure(replace(matrix_result, counts=counts)).axes
-    assert left.get_lines()[1].get_xydata().tolist() == [[2, 1], [3, 3], [4, 3]]
+    left, *_, right = count_figure(replace(matrix_result, counts=counts)).axes
+    assert left.get_lines()[0].get_xydata().tolist() == [[2, 1], [3, 3], [4, 3]]
     names = [label.get_text() for label in right.get_yticklabels()]
     assert names == ["K = 2 (0.50)", "K = 3 (1.00)", "K = 4 (0.75)"]
     joined = right.collections[2].get_facecolors()

@@ -4,12 +4,13 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, jaccard_score
 
 from sparsekm.metrics import classification_error_rate
 from sparsekm.tuning.partitions import (
     MatchedFold,
     agreement,
+    cluster_overlaps,
     coassociation,
     consensus_partition,
     match_clusters,
@@ -34,6 +35,17 @@ def test_co_associations_are_the_mean_of_indicators_of_pairs(seed):
     found = coassociation(labels)
     np.testing.assert_allclose(found, pairs, rtol=1e-14)
     np.testing.assert_array_equal(found, found.T)
+
+
+def test_overlaps_are_the_mean_jaccard_score_of_matched_clusters_and_0_without_a_match(seed):
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.repeat([0, 1, 2], [8, 12, 16]))
+    others = np.where(rng.random((5, 36)) < 0.2, rng.integers(3, size=(5, 36)), labels)
+    by_score = [jaccard_score(labels, other, average=None) for other in others]
+    renamed = np.array([rng.permutation(3)[other] for other in others])
+    np.testing.assert_allclose(cluster_overlaps(labels, renamed), np.mean(by_score, axis=0))
+    # Nothing is left of the last one.
+    assert cluster_overlaps(labels, np.minimum(labels, 1)[None])[[0, 1]].tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(("sizes", "n_clusters"), [([3, 10, 23], 3), ([36], 1), ([12, 18], 30)])

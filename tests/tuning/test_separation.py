@@ -14,6 +14,7 @@ from sparsekm.tuning.separation import (
     LEVEL,
     SpreadValues,
     _count,
+    _scale,
     any_separated,
     could_tell,
     join_overlapping,
@@ -46,6 +47,13 @@ def test_counts_worked_by_hand():
     assert (row["n_middle"], row["n_a"], row["n_b"]) == (2, 4, 4)
     # With every width, there are two in the middle and four about either median.
     assert row["p"] == row["p_adjusted"] == pytest.approx(one_mode_p(2, 4, 4))
+    bars = [int(count) for count in row["histogram"].split("-")]
+    # Twelve bins from 0 to 1: the four about either median, and the four of the middle third.
+    assert [sum(bars[at : at + 4]) for at in (10, 16, 22)] == [4, 2, 4]
+    assert (bars[17], bars[18], sum(bars)) == (1, 1, 10)
+    sides = LEFT_OUT[:5], LEFT_OUT[5:]
+    within = sum(np.square(side - side.mean()).sum() for side in sides) / 10
+    assert row["distance"] == pytest.approx(1 / np.sqrt(within))
     # The p is a mean over five widths: for two of them, .325 is in the middle.
     (row,) = table_of(np.where(LEFT_OUT == 0.45, 0.325, LEFT_OUT)).to_dict("records")
     assert (row["n_middle"], row["n_a"], row["n_b"]) == (1, 4, 4)
@@ -90,7 +98,11 @@ def test_a_block_counts_once_on_a_side():
     # Not ties, which are spread.
     repeated = np.repeat(LEFT_OUT, 3) + 1e-9 * np.arange(30)
     blocks = np.repeat(np.arange(10), 3)
-    pd.testing.assert_frame_equal(table_of(repeated, blocks), table_of(LEFT_OUT))
+    found, once = table_of(repeated, blocks), table_of(LEFT_OUT)
+    bars = [sum(map(int, table.pop("histogram")[0].split("-"))) for table in (found, once)]
+    assert bars == [30, 10]
+    # The spread is that of samples.
+    pd.testing.assert_frame_equal(found, once)
     assert table_of(repeated)["n_middle"].tolist() == [6]
 
 
@@ -299,7 +311,7 @@ def test_the_two_leukemias_are_found_where_k_means_fails(test_data):
 def test_samples_of_one_donor_on_either_side_are_a_share_of_one_on_each():
     # Three donors, each with three samples at either end and one in the middle.
     positions = np.tile([0.0, 0.0, 0.0, 0.5, 1.0, 1.0, 1.0], 3)
-    for width in _count(positions, np.repeat(np.arange(3), 7)):
+    for width in _count(*_scale(positions, np.repeat(np.arange(3), 7))[:2]):
         # Of the four that a donor has on the right, one is in the middle: 3 / 4, rounded up.
         assert width == (1, 3, 2)
-    assert _count(positions, None)[0] == (3, 9, 9)
+    assert _count(*_scale(positions, None)[:2])[0] == (3, 9, 9)

@@ -66,7 +66,8 @@ def test_attributes_have_the_shapes_and_ranges_of_the_contract(fits, penalty):
 
 def test_the_table_of_pairs_holds_what_is_documented(fits):
     pairs = fits["l0"].separation_
-    names = ["cluster_a", "cluster_b", "p", "p_adjusted", "n_middle", "n_a", "n_b", "p_least"]
+    names = ["cluster_a", "cluster_b", "p", "p_adjusted", "n_middle", "n_a", "n_b"]
+    names += ["distance", "histogram", "p_least"]
     assert pairs.columns.tolist() == names
     assert (pairs["cluster_a"] < pairs["cluster_b"]).all()
     assert pairs["p"].between(0, 1).all()
@@ -156,7 +157,8 @@ def test_of_three_far_clusters_three_are_found():
     assert fit.cluster_centers_.shape == (3, 40)
     assert fit.has_clusters_
     table = fit.cluster_counts_
-    names = ["n_clusters", "n_groups", "reproducibility", "groups", "chosen"]
+    names = ["n_clusters", "n_groups", "reproducibility", "silhouette", "ambiguous"]
+    names += ["groups", "chosen"]
     assert table.columns.tolist() == names
     # At least seven samples for each.
     assert table["n_clusters"].tolist() == [2, 3, 4]

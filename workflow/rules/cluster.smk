@@ -7,6 +7,7 @@ rule choose_cluster_count:
         normalised="data/{dataset}/normalised.h5ad",
     output:
         counts="results/{dataset}/cluster_counts.csv",
+        tried="results/{dataset}/tried_clusters.csv",
     log:
         "logs/choose_cluster_count/{dataset}.log",
     benchmark:
@@ -168,9 +169,12 @@ rule find_consensus:
     input:
         normalised="data/{dataset}/normalised.h5ad",
         counts=counts_file,
+        tried=tried_file,
     output:
         candidates="results/{dataset}/{method}/candidates.csv",
         separation="results/{dataset}/{method}/separation.csv",
+        numbers="results/{dataset}/{method}/numbers.csv",
+        divisions="results/{dataset}/{method}/divisions.csv",
         fit="results/{dataset}/{method}/chosen.h5",
     log:
         "logs/find_consensus/{dataset}/{method}.log",

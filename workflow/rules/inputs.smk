@@ -102,6 +102,8 @@ def files_by_dataset():
             files[dataset]["enrichment"] = f"results/{dataset}/enrichment.csv"
         if dataset in MATRICES and "sparse" in config["methods"]:
             files[dataset]["choices"] = f"results/{dataset}/choices.csv"
+            for table in ("numbers", "divisions", "candidates"):
+                files[dataset][table] = f"results/{dataset}/sparse/{table}.csv"
         if n_clusters(dataset) == "auto":
             files[dataset]["counts"] = f"results/{dataset}/cluster_counts.csv"
     return files

@@ -27,6 +27,13 @@ def counts_file(wildcards):
     return []
 
 
+def tried_file(wildcards):
+    """Return the clusters of each number that was tried, if the data determine K."""
+    if n_clusters(wildcards.dataset) == "auto":
+        return "results/{dataset}/tried_clusters.csv"
+    return []
+
+
 def search(wildcards):
     """Return the parameters of the search that a method has, for a data set."""
     method = METHODS[wildcards.get("method", "sparse")]

@@ -51,6 +51,7 @@ class ChosenFit(Fit):
     # fitted; and the cluster of a sample in the fits that leave it out, or -1.
     reproducibility: np.ndarray | None = None
     left_out: Any = None
+    overlaps: np.ndarray | None = None  # (K,): mean Jaccard overlap of clusters with those of folds
     selection_frequency: Any = None  # (p,): share of these fits that keep a feature
     # Features, ascending: the smallest set that puts left-out samples into their clusters, if there
     # is one, and the adjusted Rand index of this; how many do nearly as well, and their index; then
@@ -66,10 +67,12 @@ class ChosenFit(Fit):
     batch_centred: np.ndarray | None = None
     partitions: np.ndarray | None = None  # (n_fits, n): those of folds, if all samples were fitted
     # A row per pair of neighbouring clusters, per candidate, and per number of clusters tried: see
-    # `SparseKMeans`. Files hold them as tables of their own.
+    # `SparseKMeans`. Files hold them as tables of their own, and that of `divisions`, a row per
+    # sample: its silhouette, and its clusters_K for each number of clusters tried.
     separation: pd.DataFrame | None = None
     candidates: pd.DataFrame | None = None
     counts: pd.DataFrame | None = None
+    divisions: pd.DataFrame | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)  # of the file, see `io.store`
 
     @classmethod

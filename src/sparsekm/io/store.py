@@ -204,6 +204,7 @@ _FIT = Store(
     cluster_signatures?   int8     n_clusters,n_features  share,packed
     cluster_agreements?   float64  n_clusters
     selection_frequency?  float64  n_features             share
+    overlaps?             float64  n_clusters             share
     """,
 )
 # Fields of a fit that are attributes of the file, and what stands for one that is not known.

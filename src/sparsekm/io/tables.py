@@ -158,6 +158,6 @@ TABLES = {name: TableFormat(**about) for name, about in _DECLARED.items()}
 
 SCORES, SEEDS, GAP = TABLES["scores.csv"], TABLES["seeds.csv"], TABLES["gap.csv"]
 COUNTS, SEPARATION = TABLES["cluster_counts.csv"], TABLES["separation.csv"]
-CANDIDATES, CHOICES, CLUSTERS = (
-    TABLES[f"{name}.csv"] for name in ("candidates", "choices", "clusters")
+CANDIDATES, CHOICES, CLUSTERS, DIVISIONS = (
+    TABLES[f"{name}.csv"] for name in ("candidates", "choices", "clusters", "divisions")
 )

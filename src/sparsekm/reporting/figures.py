@@ -31,6 +31,7 @@ from sparsekm.figures.sample_heat_map import (
 )
 from sparsekm.pipeline.registry import method_look
 from sparsekm.reporting.brain_figures import expression_figure, slice_figure
+from sparsekm.reporting.cluster_numbers import count_figure, divisions_figure
 from sparsekm.reporting.clusters import class_colors, cluster_colors
 from sparsekm.reporting.gene_tables import top_kept
 from sparsekm.reporting.page import CaptionedFigure, caption_figure, write_text
@@ -254,40 +255,6 @@ _MOST_CELLS = 300  # rows of the consensus matrix; of more samples these are mea
 
 
 @style.figure_style()
-def count_figure(result: DatasetResult) -> Figure | None:
-    """Draw how many groups stand apart over the number of clusters tried, and which join."""
-    counts = result.counts
-    if counts is None:
-        return None
-    tried, groups = counts["n_clusters"].to_numpy(), counts["n_groups"].to_numpy()
-    chosen = int(counts["chosen"].to_numpy().argmax())
-    figure = style.new_figure(7.2, max(2.2, 0.6 + 0.22 * len(counts)))
-    left, right = figure.subplots(1, 2, width_ratios=[1, 1.4])
-    left.plot(tried, tried, color=style.INK, linewidth=0.8, linestyle=":")
-    left.plot(tried, groups, color=style.BLUE, marker="o", markersize=4)
-    look = {"color": style.BLUE, "markersize": 9, "markeredgecolor": style.INK}
-    left.plot(tried[chosen], groups[chosen], "o", **look)
-    left.set(xlabel="clusters sought, K", ylabel="clearly separated groups")
-    left.set(xticks=tried, yticks=range(1, int(tried.max()) + 1))
-    for place, joined in enumerate(counts["groups"]):
-        members = np.array([int(group) for group in joined.split("-")])
-        order = np.argsort(members, kind="stable")
-        colors = np.array(style.categorical_colors(members.max() + 1))[members[order]]
-        look = {"color": colors, "marker": "s", "s": 60}
-        right.scatter(range(len(members)), [place] * len(members), **look)
-        for at, cluster in enumerate(order):
-            look = {"ha": "center", "va": "center", "fontsize": 6, "color": "white"}
-            right.annotate(str(cluster), (at, place), **look)
-    names = [f"K = {row.n_clusters} ({row.reproducibility:.2f})" for row in counts.itertuples()]
-    right.set_yticks(range(len(counts)), names)
-    right.get_yticklabels()[chosen].set_fontweight("bold")
-    right.set(xticks=[], ylim=(len(counts) - 0.4, -0.6))
-    right.set_xlabel("clusters, in the colour of their group")
-    style.remove_frame(right)
-    return figure
-
-
-@style.figure_style()
 def consensus_figure(result: DatasetResult) -> Figure | None:
     """Draw the consensus matrix, samples ordered by the tree of their clusters."""
     method = result.primary
@@ -338,6 +305,7 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
         "answer": (f"The {'parts' if result.primary.is_division else 'clusters'}", answer),
         "samples": ("The samples", samples),
         "count": ("How many groups are separated", count_figure(result)),
+        "divisions": ("How samples move between numbers of clusters", divisions_figure(result)),
         "consensus": ("How often two samples are together", consensus_figure(result)),
         "gap": (f"How many {words.features} the gap statistic keeps", gap_figure(result)),
         "expression": ("Expression of single genes", _draw_expression(result, chosen)),

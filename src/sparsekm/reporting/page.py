@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -85,6 +85,14 @@ COUNT, RATE = ",.0f", ".4f"
 """How counts and, with four decimals as in the paper, rates are written."""
 
 
+class Bars(NamedTuple):
+    """A small histogram, its left and its right half in a colour each."""
+
+    counts: Sequence[int]
+    colors: Sequence[str]
+    title: str
+
+
 @dataclass(frozen=True)
 class Cell:
     """A text: a link, with a swatch before it, a note below it, on a shade in hundredths."""
@@ -95,6 +103,7 @@ class Cell:
     note: str = ""
     note_bold: bool = False
     shade: int = 0
+    bars: Bars | None = None
 
 
 @dataclass(frozen=True)
@@ -158,6 +167,11 @@ class CaptionedFigure:
     def is_answer(self) -> bool:
         """Whether the figure shows the answer itself, and is not folded away."""
         return self.name in ("answer", "samples", "slices")
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether the figure is folded away, among others at the end."""
+        return not self.is_answer and self.name not in ("count", "divisions")
 
     @property
     def inline(self) -> str:

@@ -15,7 +15,13 @@ from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.io.atomic import write_bytes
 from sparsekm.pipeline.bounded_process import share_among_processes
 from sparsekm.pipeline.registry import METHODS, get_method
-from sparsekm.reporting import clusters, comparison_tables, gene_tables
+from sparsekm.reporting import (
+    cluster_numbers,
+    clusters,
+    comparison_tables,
+    each_cluster,
+    gene_tables,
+)
 from sparsekm.reporting.figures import draw_figures
 from sparsekm.reporting.page import TEMPLATES, WORDS, joined, render_page, write_text
 from sparsekm.reporting.results import DatasetResult, MethodResult, load_dataset_result
@@ -109,6 +115,8 @@ def _view_dataset(
         "answer": clusters.view_answer(result, settings),
         "figures": figures,
         "markers": clusters.view_markers(result),
+        "candidates": cluster_numbers.view_candidates(result),
+        "each_cluster": each_cluster.view_each_cluster(result),
         "batches": clusters.view_batches(result),
         "meanings": clusters.view_meanings(result),
         "samples": gene_tables.view_samples(result),

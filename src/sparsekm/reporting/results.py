@@ -22,7 +22,16 @@ from sparsekm.io.hdf5_format import open_checked, read_part
 from sparsekm.io.known_classes import class_names, distinct_classes, is_known
 from sparsekm.io.normalised_file import ANNOTATION, RULE, read_features
 from sparsekm.io.store import read_fit
-from sparsekm.io.tables import CHOICES, COUNTS, GAP, SCORES, SEEDS, SEPARATION
+from sparsekm.io.tables import (
+    CANDIDATES,
+    CHOICES,
+    COUNTS,
+    DIVISIONS,
+    GAP,
+    SCORES,
+    SEEDS,
+    SEPARATION,
+)
 from sparsekm.pipeline.registry import method_look
 
 
@@ -89,6 +98,10 @@ class DatasetResult:
     contingency: pd.DataFrame | None = None
     counts: pd.DataFrame | None = None
     choices: pd.DataFrame | None = None
+    # Of a matrix: the numbers of clusters compared, the clusters of each, and the candidates.
+    numbers: pd.DataFrame | None = None
+    divisions: pd.DataFrame | None = None
+    candidates: pd.DataFrame | None = None
 
     @property
     def n_samples(self) -> int:
@@ -193,6 +206,9 @@ _OF_DATASET = {
     "contingency": OVERLAP,
     "counts": COUNTS,
     "choices": CHOICES,
+    "numbers": COUNTS,
+    "divisions": DIVISIONS,
+    "candidates": CANDIDATES,
 }
 _OF_METHOD = {"gaps": GAP, "separation": SEPARATION, "seeds": SEEDS}
 

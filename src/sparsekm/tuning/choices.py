@@ -1,4 +1,4 @@
-"""How much the result depends on choices: what other numbers, features and samples would find.
+"""How much the result depends on choices: what other features and samples would find.
 
 Each choice is one fit of all samples, without folds.
 """
@@ -53,8 +53,8 @@ def compare_choices(
         data.X, labels, weights, data.unit_numbers
     ).is_beyond_chance
     asked = list(_choices(data, labels, kept, rng))
-    rows = []
-    for done, (name, value, n_clusters, samples, n_screened) in enumerate(asked, start=1):
+    rows, n_clusters = [], len(np.unique(labels))
+    for done, (name, value, samples, n_screened) in enumerate(asked, start=1):
         part, own = data.take(samples), clone(estimator).set_params(n_clusters=n_clusters)
         own.set_params(feature_groups=data.unit_numbers)
         found = _fit(own, part, screening, n_screened, is_independent, seed)
@@ -67,24 +67,21 @@ def compare_choices(
 
 
 def _choices(data: ScaledData, labels, kept, rng: np.random.Generator) -> Iterator[tuple]:
-    """Yield name, value, number of clusters, samples and how many features are screened, or 0."""
+    """Yield name, value, samples and how many features are screened, or 0."""
     n_samples, n_features = data.X.shape[0], data.n_units
     own, everyone = np.unique(labels, return_inverse=True)[1], slice(None)
     k = int(own.max()) + 1
-    for number in (k - 1, k + 1):
-        if 2 <= number <= n_samples // 4:
-            yield "number of clusters", str(number), number, everyone, 0
     for count in (*(most for most in SCREENED if most < n_features), n_features):
         value = "all" if count == n_features else f"{count:,}"
-        yield "features screened", value, k, everyone, count
+        yield "features screened", value, everyone, count
     if n_samples // 2 < 4 * k:
         return
     X = as_dense(data.X[:, kept])
     centers = np.array([X[own == cluster].mean(axis=0) for cluster in range(k)])
     distance = np.square(X - centers[own]).sum(axis=1)
     near = np.sort(np.argsort(distance, kind="stable")[: n_samples - int(FARTHEST * n_samples)])
-    yield "without the samples farthest out", f"{FARTHEST:.0%}", k, near, 0
-    yield "half of the samples", "", k, draw_samples(n_samples, n_samples // 2, rng), 0
+    yield "without the samples farthest out", f"{FARTHEST:.0%}", near, 0
+    yield "half of the samples", "", draw_samples(n_samples, n_samples // 2, rng), 0
 
 
 def _fit(estimator, data, screening, n_screened, is_independent, seed) -> np.ndarray:

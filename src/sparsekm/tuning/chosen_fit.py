@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
+from sklearn.metrics import silhouette_samples
 
 from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.containers import (
@@ -17,6 +18,7 @@ from sparsekm.cluster.matrices.containers import (
     count_distinct,
     in_blocks,
 )
+from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
 from sparsekm.cluster.sparsity_path import ChosenFit, Fit
@@ -28,7 +30,7 @@ from sparsekm.cluster.unequal_samples import (
     refuse_counted,
     with_weights,
 )
-from sparsekm.runtime.threads import grant_threads
+from sparsekm.runtime.threads import grant_threads, one_blas_thread
 from sparsekm.tuning.candidates import fit_from
 from sparsekm.tuning.conclusion import (
     describe_features,
@@ -48,6 +50,8 @@ from sparsekm.tuning.fold_fits import (
 from sparsekm.tuning.judge import Judge, Trial, Trials
 from sparsekm.tuning.partitions import (
     MatchedFold,
+    ambiguous_share,
+    cluster_overlaps,
     match_clusters,
     place_left_out,
     sample_reproducibility,
@@ -70,6 +74,8 @@ PATIENCE = 3
 # too, since a number is found only where there are others.
 MOST_CLUSTERS = 12
 SAMPLES_PER_CLUSTER, MOST_OF_FEW = 7, 3
+# Beside a number that was given, another is tried with so many samples for each cluster.
+FEWEST_BESIDE = 4
 # Of more samples, so many are drawn to find the clusters.
 MOST_SAMPLES = 2000
 
@@ -110,6 +116,7 @@ def find_clusters(
     *,
     sparsity: float | None = None,
     number: ChosenNumber | None = None,
+    beside: bool = False,
     seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ChosenFit:
@@ -131,6 +138,9 @@ def find_clusters(
         reach or, if that is larger, the largest K whose clusters are all separated at p-values that
         count all values tried. Of the values of K with so many groups, K equal to that number is
         preferred, then the most reproducible.
+    beside : bool, default=False
+        Whether to cluster into one less and one more, too, if the number is given, and to describe
+        the clusters of all numbers, as with "auto".
     seed : int, optional
         In place of that of the settings.
     progress : callable, optional
@@ -141,7 +151,7 @@ def find_clusters(
         estimator.set_params(random_state=seed)
 
     def find(rows: np.ndarray) -> ChosenFit:
-        return _Search(settings, estimator, data, rows, sparsity).solve(number, progress)
+        return _Search(settings, estimator, data, rows, sparsity).solve(number, beside, progress)
 
     with grant_threads(settings.n_jobs):
         if data.about.weights is not None:
@@ -210,26 +220,33 @@ class _Search:
         self.tuned, self.judge = tuned, Judge(folds, SpreadValues(part.X, seed), blocks)
         self.n_distinct = count_distinct(folds.whole.matrix, MOST_CLUSTERS)
 
-    def solve(self, number: ChosenNumber | None, progress: Any) -> ChosenFit:
+    def solve(self, number: ChosenNumber | None, beside: bool, progress: Any) -> ChosenFit:
         """Find the clusters of one number, or of that which is chosen."""
         if number is None and self.settings.n_clusters == "auto":
-            tried, counts = self._try_numbers(progress)
+            tried = self._try_numbers(progress)
+            half = max(1.0, len(tried) / 2)
+            counts = _choose_number(self._tabulate(tried, half), tried)
             number = ChosenNumber.of(counts)
             trials = tried[int(counts["chosen"].argmax())]
-            half = max(1.0, number.n_numbers / 2)
             table = pd.concat([each.tabulate(half) for each in tried], ignore_index=True)
         else:
             number = number or ChosenNumber(int(self.estimator.n_clusters))
-            half = max(1.0, number.n_numbers / 2)
+            half, counts = max(1.0, number.n_numbers / 2), number.counts
             trials = self.judge.choose(
                 number.n_clusters, half, progress, leader_only=number.leader_only
             )
-            table = trials.tabulate(half)
-        found = self._describe(trials, number)
-        return replace(found, candidates=table, counts=number.counts)
+            tried, table = [trials], trials.tabulate(half)
+            if beside and counts is None:
+                tried = self._try_beside(trials)
+                counts = self._tabulate(tried, half)
+                counts["chosen"] = [one is trials for one in tried]
+        found = replace(self._describe(trials, number), candidates=table, counts=counts)
+        if not beside and number.counts is None:
+            return found
+        return replace(found, divisions=self._list_divisions(tried, found))
 
-    def _try_numbers(self, progress: Any) -> tuple[list[Trials], pd.DataFrame]:
-        """Judge the candidates for each number of clusters, and choose one."""
+    def _try_numbers(self, progress: Any) -> list[Trials]:
+        """Judge the candidates for each number of clusters."""
         smallest = int(self.estimator.min_cluster_size)
         largest = min(most_clusters(len(self.tuned), smallest), self.n_distinct)
         numbers = range(2, largest + 1)
@@ -242,7 +259,59 @@ class _Search:
             most_groups = max(most_groups, tried[-1].n_groups(half))
             if progress is not None:
                 progress(len(tried), len(numbers))
-        return tried, _choose_number(tried, half)
+        return tried
+
+    def _try_beside(self, trials: Trials) -> list[Trials]:
+        """Judge the first candidate for one cluster less and one more, if there can be so many."""
+        k, smallest = int(trials.best.labels.max()) + 1, int(self.estimator.min_cluster_size)
+        most = len(self.tuned) // max(FEWEST_BESIDE, 2 * smallest)
+        most = min(most, count_distinct(self.judge.folds.whole.matrix, k + 1))
+        less, more = (
+            [self.judge.choose(number, 1.0, leader_only=True)] if 2 <= number <= most else []
+            for number in (k - 1, k + 1)
+        )
+        return [*less, trials, *more]
+
+    def _tabulate(self, tried: Sequence[Trials], half: float) -> pd.DataFrame:
+        """Tabulate what the clusters of each number are like, see `SparseKMeans`."""
+        fitted = self.judge.folds.fitted
+        rows = []
+        for trials in tried:
+            best, n_groups = trials.best, trials.n_groups(half)
+            group = best.group(half * trials.factor)
+            shown = group if n_groups > 1 else np.arange(len(group))
+            partitions = np.concatenate([fold.labels[:, fitted] for fold in best.folds])
+            row = {"n_clusters": len(group), "n_groups": n_groups}
+            row["reproducibility"] = best.reproducibility(shown)
+            row["silhouette"] = self._silhouettes(best.labels[fitted], best.fit.weights).mean()
+            row["ambiguous"] = ambiguous_share(partitions)
+            rows.append({**row, "groups": "-".join(map(str, group))})
+        return pd.DataFrame(rows)
+
+    @one_blas_thread
+    def _silhouettes(self, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Compute the silhouettes of the samples that were fitted, in the features of weight."""
+        folds, kept = self.judge.folds, np.flatnonzero(weights)
+        if not 2 <= len(np.unique(labels)) < len(labels):
+            return np.zeros(len(labels))
+        values = as_dense(folds.data.X[:, kept])[folds.fitted] * np.sqrt(weights[kept])
+        return silhouette_samples(values, labels)
+
+    def _list_divisions(self, tried: Sequence[Trials], found: ChosenFit) -> pd.DataFrame:
+        """Tabulate the silhouette of each sample, and its cluster for each number tried.
+
+        Of samples that were not fitted there is none: NaN and -1.
+        """
+        table = pd.DataFrame({"silhouette": np.full(len(found.labels), np.nan)})
+        weights = found.weights[self.features.varies]
+        own = self._silhouettes(found.labels[self.tuned], weights)
+        table.loc[self.tuned, "silhouette"] = own
+        for trials in tried:
+            labels = trials.best.labels
+            column = f"clusters_{int(labels.max()) + 1}"
+            table[column] = -1
+            table.loc[self.tuned, column] = labels[self.judge.folds.fitted]
+        return table
 
     def _describe(self, trials: Trials, number: ChosenNumber) -> ChosenFit:
         """Describe the best clusters, joined if their number was chosen, for all samples."""
@@ -297,6 +366,7 @@ class _Search:
             has_clusters=any_separated(pairs),
             conclusion=conclusion,
             reproducibility=everyone,
+            overlaps=cluster_overlaps(labels[fitted], again),
             selection_frequency=self.features.put_back(frequency),
             partitions=partitions if is_whole else None,
             separation=pairs,
@@ -391,19 +461,13 @@ def _take(matrix: Any, samples: np.ndarray) -> Any:
     return matrix if len(samples) == matrix.n_samples else matrix.take(samples)
 
 
-def _choose_number(tried: Sequence[Trials], half: float) -> pd.DataFrame:
-    """Tabulate the numbers of clusters that were tried, and mark the one that is chosen."""
-    rows, fully_separated = [], [1]
+def _choose_number(table: pd.DataFrame, tried: Sequence[Trials]) -> pd.DataFrame:
+    """Mark, in the table of the numbers of clusters that were tried, the one that is chosen."""
+    fully_separated = [1]
     for trials in tried:
-        group = trials.best.group(half * trials.factor)
-        n_clusters, n_groups = len(group), trials.n_groups(half)
-        shown = group if n_groups > 1 else np.arange(n_clusters)
-        digits = "-".join(map(str, group))
-        rows.append((n_clusters, n_groups, trials.best.reproducibility(shown), digits))
         every = pay_for(trials.best.pairs, len(tried) * trials.factor)["p_adjusted"]
         if len(every) and every.max() <= LEVEL:
-            fully_separated.append(n_clusters)
-    table = pd.DataFrame(rows, columns=["n_clusters", "n_groups", "reproducibility", "groups"])
+            fully_separated.append(int(trials.best.labels.max()) + 1)
     n_groups = table["n_groups"].to_numpy()
     target = max(np.sort(n_groups)[-2:][0], *fully_separated)
     able = n_groups == target

@@ -30,6 +30,21 @@ def coassociation(labels: np.ndarray) -> np.ndarray:
     return (indicators @ indicators.T).astype(np.float64) / len(labels)
 
 
+def ambiguous_share(labels: np.ndarray) -> float:
+    """Compute the share of pairs of samples that more than 10 % and less than 90 % put together.
+
+    0 is the best: all partitions, (n_partitions, n_samples), agree on all pairs (Senbabaoglu,
+    Michailidis & Li 2014, doi:10.1038/srep06207).
+
+    Examples
+    --------
+    >>> round(ambiguous_share(np.array([[0, 0, 1], [0, 1, 1]])), 3)
+    0.667
+    """
+    together = coassociation(labels)[np.triu_indices(labels.shape[1], 1)]
+    return float(((together > 0.1) & (together < 0.9)).mean())
+
+
 def consensus_partition(
     labels: np.ndarray, n_clusters: int, *, seed: int = 0, min_cluster_size: int = 1
 ) -> np.ndarray:
@@ -76,6 +91,26 @@ def sample_reproducibility(labels: np.ndarray, others: np.ndarray) -> np.ndarray
     """Compute, for each sample, the share of matched partitions that put it into its cluster."""
     everyone = np.arange(len(labels))
     return np.mean([match_clusters(labels, other, everyone) == labels for other in others], axis=0)
+
+
+def cluster_overlaps(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Compute the mean Jaccard overlap of each cluster with its match in other partitions.
+
+    That is the share that both have of the samples that either has (Hennig 2007,
+    doi:10.1016/j.csda.2006.11.025).
+
+    Examples
+    --------
+    >>> labels = np.array([0, 0, 0, 0, 1, 1])
+    >>> cluster_overlaps(labels, np.array([[1, 1, 1, 0, 0, 0]])).round(3).tolist()
+    [0.75, 0.667]
+    """
+    everyone, numbers = np.arange(len(labels)), np.arange(int(labels.max()) + 1)[:, None]
+    found = []
+    for other in others:
+        own, theirs = labels == numbers, match_clusters(labels, other, everyone) == numbers
+        found.append((own & theirs).sum(axis=1) / (own | theirs).sum(axis=1))
+    return np.mean(found, axis=0)
 
 
 def match_clusters(

@@ -32,6 +32,8 @@ LEVEL = 0.05
 HALF_WIDTHS = (2 / 15, 3 / 20, 1 / 6, 11 / 60, 1 / 5)
 # Ties are spread in features with at least so many samples for each distinct value.
 SAMPLES_PER_VALUE = 2
+# The borders of histograms; the middle third, like the ends, takes four bins.
+BINS = np.linspace(-1, 2, 37)
 # Features that correlate so far within clusters are one.
 ALIKE = 0.7
 # Of sums of shares.
@@ -104,16 +106,21 @@ def separation(
     whose diameter joins theirs. Samples with the same number in `blocks` are shares of one; those
     set `aside` are left out in every fold. The table has a row per pair: cluster_a, cluster_b, p
     (of a single mode), p_adjusted (by Holm's method), and the numbers of samples in the middle
-    third and about either median: n_middle, n_a, n_b; and p_least, the least p_adjusted that any
-    positions of its samples could give a pair.
+    third and about either median: n_middle, n_a, n_b. On the axis between the two, distance is
+    that of the medians of the sides, in standard deviations of the samples about the means of
+    their sides (2.2 for the halves of a Gaussian), and histogram the numbers of samples in `BINS`,
+    joined by hyphens. p_least is the least p_adjusted that any positions of its samples could give
+    a pair.
     """
     n_clusters = int(labels.max()) + 1
     pairs = _neighbours(cluster_centers(values.columns(kept), labels, n_clusters))
     projected = _project(values, pairs, n_clusters, folds, aside)
     rows = [(*pair, *_test(x, blocks)) for pair, x in zip(pairs, projected, strict=True)]
-    columns = ["cluster_a", "cluster_b", "p", "n_middle", "n_a", "n_b"]
+    whole = ["n_middle", "n_a", "n_b"]
+    columns = ["cluster_a", "cluster_b", "p", *whole, "distance", "histogram"]
     table = pd.DataFrame(rows, columns=columns)
-    table = table.astype({name: np.float64 if name == "p" else np.int64 for name in columns})
+    kinds = {"p": np.float64, "distance": np.float64, "histogram": object}
+    table = table.astype({name: kinds.get(name, np.int64) for name in columns})
     table.insert(3, "p_adjusted", _adjust(table["p"].to_numpy()))
     return table.assign(p_least=_least_p(table, labels, blocks))
 
@@ -315,29 +322,54 @@ def _take_medians(found, shape) -> np.ndarray:
     return (values[low, everyone] + values[high, everyone]) / 2
 
 
-def _test(positions, blocks) -> tuple[float, int, int, int]:
-    """Return the p of one mode, the mean over widths, and the counts at the width of a third."""
-    counts = _count(positions, blocks)
-    return float(np.mean([one_mode_p(*count) for count in counts])), *counts[len(counts) // 2]
+def _test(positions, blocks) -> tuple:
+    """Return p of one mode, the mean over widths, then counts, distance and histogram.
+
+    The counts are those at the width of a third.
+    """
+    scaled = _scale(positions, blocks)
+    if scaled is None:
+        return 1.0, 0, 0, 0, np.nan, "-".join("0" * (len(BINS) - 1))
+    positions, side, is_right = scaled
+    counts = _count(positions, side)
+    means = [positions[~is_right].mean(), positions[is_right].mean()]
+    within = (positions - np.where(is_right, means[1], means[0])).std()
+    # Rounded, so that no sample on a border changes its bin with the scale.
+    bars = np.histogram(positions.clip(BINS[0], BINS[-1]).round(9), BINS.round(9))[0]
+    return (
+        float(np.mean([one_mode_p(*count) for count in counts])),
+        *counts[len(counts) // 2],
+        1 / within if within > ROUNDING else np.nan,
+        "-".join(map(str, bars)),
+    )
 
 
-def _count(positions, blocks) -> list[tuple[int, int, int]]:
-    """Count samples in the middle and about the median of either side, for each width.
+def _scale(positions, blocks) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Put the medians of both sides at 0 and 1; None if a side is empty.
 
-    The samples of a block are shares: of those counted on one side, each is an equal part of one.
-    Totals are rounded against a valley, that of the middle up, those of the ends down.
+    Returned with the positions that are known are numbers, equal for samples of one block on one
+    side, and which are on the right. The samples of such a block are equal parts of one.
     """
     seen = np.isfinite(positions)
     positions = positions[seen]
     is_right = positions >= 0.5
     if is_right.all() or not is_right.any():
-        return [(0, 0, 0)] * len(HALF_WIDTHS)
+        return None
     own = np.arange(len(positions)) if blocks is None else blocks[seen]
     side = np.unique(2 * own + is_right, return_inverse=True)[1]
     share = 1 / np.bincount(side)[side]
     low = weighted_median(positions[~is_right], share[~is_right])
     high = weighted_median(positions[is_right], share[is_right])
-    distances = np.abs((positions - low) / (high - low) - [[0.5], [0], [1]])
+    return (positions - low) / (high - low), side, is_right
+
+
+def _count(positions, side) -> list[tuple[int, int, int]]:
+    """Count samples in the middle and about the median of either side, for each width.
+
+    Samples with the same number in `side` are shares of one: of those counted, each is an equal
+    part. Totals are rounded against a valley, that of the middle up, those of the ends down.
+    """
+    distances = np.abs(positions - [[0.5], [0], [1]])
     counts = []
     for width in HALF_WIDTHS:
         near = distances <= width

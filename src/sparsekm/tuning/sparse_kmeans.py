@@ -139,10 +139,13 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Adjusted Rand index of held-out samples for each of these sets.
     separation_ : pandas.DataFrame
         A row per pair of neighbouring clusters. The columns are cluster_a, cluster_b, p (of one
-        mode between them), p_adjusted (for all pairs, candidates and numbers of clusters), the
-        numbers of samples in the middle and near the two medians (n_middle, n_a and n_b), and
-        p_least, the smallest p_adjusted that this number of samples could give: if it is above
-        0.05, there are too few samples to tell.
+        mode between them), p_adjusted (for all pairs, candidates and numbers of clusters), and the
+        numbers of samples in the middle and near the two medians: n_middle, n_a and n_b. On the
+        axis between the clusters, distance is the distance of the medians of the held-out samples
+        on the two sides, in standard deviations within a side (2.2 for the halves of a Gaussian);
+        histogram has the numbers of held-out samples in bins of a twelfth of that distance, from -1
+        to 2, with the medians at 0 and 1. p_least is the smallest p_adjusted that this number of
+        samples could give: if it is above 0.05, there are too few samples to tell.
     has_clusters_ : bool
         Whether any two clusters are clearly separated: an adjusted p of at most 0.05.
     search_results_ : pandas.DataFrame
@@ -152,8 +155,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         to all repeats.
     cluster_counts_ : pandas.DataFrame or None
         With "auto", a row per number of clusters that was tried. The columns are n_clusters,
-        n_groups (clearly separated), reproducibility, groups (the group of each cluster) and
-        chosen.
+        n_groups (clearly separated), reproducibility, silhouette (the mean, in the features kept),
+        ambiguous (the share of pairs of samples that are in one cluster in 10 % to 90 % of the fits
+        to folds), groups (the group of each cluster) and chosen.
     conclusion_ : str
         The findings in words.
     coassociation_ : ndarray of shape (n_samples, n_samples) or None
@@ -162,6 +166,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     sample_reproducibility_ : ndarray of shape (n_samples,)
         Share of the fits to folds in which a sample is in its cluster; NaN for a sample that was
         not fitted. Reproducible clusters need not be separated groups.
+    cluster_overlaps_ : ndarray of shape (n_clusters,)
+        Mean Jaccard overlap of each cluster with its match in the fits to folds. 1 means the same
+        samples; a cluster below 0.75 is not stable.
     left_out_labels_ : ndarray of shape (n_samples,)
         Cluster of each sample in the fits that held it out, -1 if in none. Use these labels to
         estimate effect sizes.
@@ -388,7 +395,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         self.cluster_signature_agreements_ = found.cluster_agreements
         self.separation_, self.has_clusters_ = found.separation, found.has_clusters
         self.search_results_, self.cluster_counts_ = found.candidates, found.counts
-        self.conclusion_ = found.conclusion
+        self.conclusion_, self.cluster_overlaps_ = found.conclusion, found.overlaps
         self.sample_reproducibility_ = found.reproducibility
         self.selection_frequency_ = features.put_back(found.selection_frequency)
         self.coassociation_ = None if found.partitions is None else coassociation(found.partitions)
