@@ -64,7 +64,11 @@ html_theme_options = {
     "navbar_align": "left",
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    # Wide tables need the place of the list of headings.
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        **{page: [] for page in ("options", "files", "formats", "reruns", "clusters", "paper")},
+    },
     "show_prev_next": True,
 }
 
