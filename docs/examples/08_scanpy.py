@@ -9,9 +9,9 @@ scanpy clusters a graph of neighbouring cells (Leiden) and looks for marker gene
 
 # %%
 # The data have 765 genes and a published cell type for each cell. The Leiden clusters come from
-# scanpy's own steps. ``X`` is scaled, so ``sparse_kmeans`` uses the logarithms of normalised counts.
-# It first considers genes that are more variable than others with the same mean, and needs their
-# scale for that. We ask for as many clusters as Leiden finds.
+# scanpy's own steps. ``X`` is scaled, so ``sparse_kmeans`` uses the logarithms of normalised counts
+# instead. It first considers genes that are more variable than others with the same mean, and needs
+# their scale for that. We ask for as many clusters as Leiden finds.
 
 import matplotlib.pyplot as plt
 import pandas as pd
