@@ -112,7 +112,7 @@ plan-allen: $(STAMP) ## say how many files and gigabytes of the real atlas there
 check-allen: $(STAMP) ## ask the servers of the real atlas whether they answer as expected (40 requests at most)
 	"$(BIN)/python" scripts/check_allen.py $(CHECK_FLAGS)
 
-settings: $(STAMP) ## write config.yaml and docs/own_data.md from the schema and the table of settings
+settings: $(STAMP) ## write config.yaml and docs/options.md from the schema and the table of settings
 	"$(BIN)/python" docs/write_settings.py
 
 lock: $(STAMP) ## renew requirements.lock (needs uv)

@@ -1,7 +1,6 @@
 """The site's configuration: `make docs` builds it to docs/_build/html."""
 
 import os
-from pathlib import Path
 
 from docutils.nodes import SkipNode, entry, inline, paragraph, row, table, thead
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -57,18 +56,19 @@ html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 # Pages without others below them need no list of these.
-WITH_OTHERS = ("workflow", "reruns", "clusters", "atlas", "real_atlas", "api")
-html_sidebars = {
-    page.stem: [] for page in Path(__file__).parent.glob("*.md") if page.stem not in WITH_OTHERS
-}
+html_sidebars = {page: [] for page in ("index", "installation", "tutorial", "performance")}
 html_theme_options = {
     "logo": {"text": "sparsekm"},
-    "header_links_before_dropdown": 5,
+    "header_links_before_dropdown": 7,
     "navbar_end": ["theme-switcher"],
     "navbar_align": "left",
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    # Wide tables need the place of the list of headings.
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        **{page: [] for page in ("options", "files", "formats", "reruns", "clusters", "paper")},
+    },
     "show_prev_next": True,
 }
 

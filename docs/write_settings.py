@@ -1,4 +1,4 @@
-"""Write config.yaml and own_data.md from the schema and the table of settings: `make settings`.
+"""Write config.yaml and options.md from the schema and the table of settings: `make settings`.
 
 The list of a table's settings is replaced in both. A key that config.yaml lacks is added below its
 neighbour in the schema, with its description and default; comments that are there stay.
@@ -94,7 +94,7 @@ def rewrite(configuration, page):
 
 
 if __name__ == "__main__":
-    files = [ROOT / "config.yaml", ROOT / "docs" / "own_data.md"]
+    files = [ROOT / "config.yaml", ROOT / "docs" / "options.md"]
     written = rewrite(*(file.read_text("utf-8") for file in files))
     for file, text in zip(files, written, strict=True):
         file.write_text(text, "utf-8")

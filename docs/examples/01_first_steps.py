@@ -3,8 +3,8 @@ First steps
 ===========
 
 Sixty samples form three groups that differ in only 30 of 500 features.
-:class:`~sparsekm.SparseKMeans` finds the groups and the features, and reports which groups stand
-apart.
+:class:`~sparsekm.SparseKMeans` finds the groups and the features, and reports which groups are
+clearly separated.
 """
 
 # %%
@@ -32,13 +32,14 @@ print("k-means:        CER", round(classification_error_rate(group, plain.labels
 print("sparse k-means: CER", round(classification_error_rate(group, found.labels_), 3))
 
 # %%
-# ``conclusion_`` says which clusters stand apart, and how reproducible they are.
+# ``conclusion_`` says which clusters are clearly separated, and how reproducible they are.
 
 print(found.conclusion_)
 
 # %%
-# The groups overlap in the principal plane of all features, but not in that of the selected
-# features. The panel on the right shows how often each feature is kept when samples are left out.
+# The groups overlap in the plane of the first two principal components of all features. They do not
+# overlap in the same plane of the selected features. The panel on the right shows how often each
+# feature is kept when samples are left out.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
 planes = {
@@ -49,7 +50,7 @@ for ax, (title, columns) in zip(axes, planes.items(), strict=False):
     plane = PCA(2).fit_transform(columns)
     for cluster, marker in enumerate("os^"):
         mine = found.labels_ == cluster
-        ax.scatter(*plane[mine].T, marker=marker, label=f"cluster {cluster + 1}")
+        ax.scatter(*plane[mine].T, marker=marker, label=f"cluster {cluster}")
     ax.set(title=title, xlabel="1st principal component", ylabel="2nd principal component")
 axes[0].legend(frameon=False)
 planted = np.arange(500) < 30

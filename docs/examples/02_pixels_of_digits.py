@@ -29,7 +29,8 @@ for kept, error in zip(path.n_selected, errors, strict=True):
     print(f"{kept:2d} pixels: CER {error:.3f}")
 
 # %%
-# The selected pixels (red squares) on the mean of all images. The blank margins are selected last.
+# The red squares are the selected pixels, on the mean of all images. The blank margins are selected
+# last.
 
 figure, axes = plt.subplots(1, 6, figsize=(11, 2.4), layout="constrained")
 for ax, weights, kept, error in zip(axes, path.weights, path.n_selected, errors, strict=True):

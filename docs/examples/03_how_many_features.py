@@ -4,7 +4,7 @@ How many features to keep
 
 The gap statistic compares the objective with its value on reference data without clusters,
 obtained by permuting each feature. The comparison is valid if the features are independent within
-clusters. If they are correlated, the gap grows with every feature added; the rule ``auto`` detects
+clusters. If they are correlated, the gap grows with every feature added. The rule ``auto`` detects
 this.
 """
 
@@ -29,8 +29,8 @@ for X in (independent, correlated):
     X /= X.std(axis=0, ddof=1)
 
 # %%
-# The rule ``max``, the paper's, takes the largest gap. ``auto`` does the same if the dropped
-# features are independent of each other; otherwise it keeps at most a quarter of the features.
+# The paper's rule ``max`` takes the largest gap. ``auto`` also takes the largest gap if the dropped
+# features are independent of each other. Otherwise it keeps at most a quarter of the features.
 
 searches = {}
 for name, X in {"independent": independent, "correlated": correlated}.items():
@@ -39,7 +39,7 @@ for name, X in {"independent": independent, "correlated": correlated}.items():
     print(f"{name}: {search.conclusion_}")
 
 # %%
-# The gap curves, with error bars of one standard error.
+# The figure shows the gap curves, with error bars of one standard error.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
 for ax, (name, search) in zip(axes, searches.items(), strict=True):

@@ -24,7 +24,7 @@ gradient = noise.copy()
 gradient[:, :40] += np.linspace(-3, 3, 60)[:, np.newaxis]
 
 # %%
-# The conclusion for each data set:
+# Print the conclusion for each data set:
 
 results = {}
 for name, X in {"groups": groups, "noise": noise, "gradient": gradient}.items():
@@ -32,13 +32,13 @@ for name, X in {"groups": groups, "noise": noise, "gradient": gradient}.items():
     print(f"{name}: {results[name].conclusion_}\n")
 
 # %%
-# The test looks at samples that were left out, on the axis between two neighbouring clusters.
-# Groups that stand apart have few of them in the middle (``n_middle``) and many at either end.
+# The test uses samples that were left out, on the axis between two neighbouring clusters. Clearly
+# separated groups have few of them in the middle (``n_middle``) and many at either end.
 
 print(results["groups"].separation_)
 
 # %%
-# A gradient cut in three is as full in the middle as at the ends.
+# A gradient that is cut in three has as many samples in the middle as at the ends.
 
 print(results["gradient"].separation_)
 
@@ -50,7 +50,7 @@ print(results["gradient"].separation_)
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
 for ax, (name, found) in zip(axes, results.items(), strict=True):
     image = ax.imshow(found.coassociation_, vmin=0, vmax=1, cmap="viridis")
-    verdict = "clusters stand apart" if found.has_clusters_ else "clusters touch"
+    verdict = "separated" if found.has_clusters_ else "not separated"
     ax.set(title=f"{name}: {verdict}", xlabel="sample", ylabel="sample")
 figure.colorbar(image, ax=axes, label="share of fits that join two samples")
 plt.show()

@@ -7,7 +7,7 @@ features and compare how well each method recovers the growers.
 """
 
 # %%
-# The sparse methods keep 13 features. For l1 the bound is that of 13 equal weights.
+# The sparse methods keep 13 features. For l1, the bound allows 13 equal weights.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -24,7 +24,8 @@ X[group == 2, 20:30] += 3
 
 # %%
 # The number of groups stops growing at the right number of clusters, because the parts of a group
-# touch and are joined again. The answer is the largest number of groups that two K reach.
+# are not separated and are joined again. The result is the largest number of groups that two K
+# reach.
 
 found = SparseKMeans("auto", random_state=0).fit(X)
 print(found.conclusion_)
@@ -35,7 +36,7 @@ print(found.cluster_counts_)
 
 counts = found.cluster_counts_
 figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
-ax.plot(counts["n_clusters"], counts["n_groups"], "o-", label="groups that stand apart")
+ax.plot(counts["n_clusters"], counts["n_groups"], "o-", label="separated groups")
 ax.plot(counts["n_clusters"], counts["reproducibility"], "s--", label="reproducibility")
 ax.axvline(counts.loc[counts["chosen"], "n_clusters"].item(), color="0.7", label="chosen")
 ax.set(xlabel="K", xticks=counts["n_clusters"], ylim=(0, None))

@@ -4,7 +4,7 @@ Cells and their marker genes
 
 Single-cell data are usually stored as an AnnData object, a matrix of cells × genes that is mostly
 zeros. ``sparsekm.tl.sparse_kmeans`` clusters the cells and selects the genes that distinguish the
-clusters; ``sparsekm.pl`` plots the result. Sparse matrices are never made dense.
+clusters. ``sparsekm.pl`` plots the result. Sparse matrices are never made dense.
 """
 
 # %%
@@ -49,7 +49,7 @@ adata.obs.groupby(["type", "sparse_kmeans"], observed=True).size().unstack(fill_
 sparsekm.pl.scores(adata)
 
 # %%
-# The selected genes in every cell, ordered by type. The bars show the clusters, and how often each
-# cell stays in its cluster when other cells are left out.
+# The heat map shows the selected genes in every cell, ordered by type. The bars show the clusters,
+# and how often each cell stays in its cluster when other cells are left out.
 
 sparsekm.pl.heatmap(adata, groupby="type")

@@ -8,10 +8,10 @@ scanpy clusters a graph of neighbouring cells (Leiden) and looks for marker gene
 """
 
 # %%
-# The data have 765 genes and a published cell type for each cell. The Leiden clusters are those of
-# scanpy's own steps. ``X`` is scaled; ``sparse_kmeans`` takes the logarithms of normalised counts
-# instead, because the genes that vary most for their mean are looked at first. We ask for as many
-# clusters as Leiden finds.
+# The data have 765 genes and a published cell type for each cell. The Leiden clusters come from
+# scanpy's own steps. ``X`` is scaled, so ``sparse_kmeans`` uses the logarithms of normalised counts
+# instead. It first considers genes that are more variable than others with the same mean, and needs
+# their scale for that. We ask for as many clusters as Leiden finds.
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -27,8 +27,8 @@ adata.layers["log"] = adata.raw[:, adata.var_names].X
 sparsekm.tl.sparse_kmeans(adata, n_clusters=adata.obs["leiden"].nunique(), layer="log")
 
 # %%
-# How far do the partitions agree with the cell types, and with each other? An adjusted Rand index
-# of 1 is perfect agreement; chance gives 0.
+# How well do the partitions agree with the cell types, and with each other? An adjusted Rand index
+# of 1 is perfect agreement, and chance gives 0.
 
 partitions = adata.obs[["bulk_labels", "leiden", "sparse_kmeans"]]
 pd.DataFrame(
@@ -41,7 +41,8 @@ pd.DataFrame(
 ).round(2)
 
 # %%
-# Where they agree: cells of each type, by Leiden cluster and by cluster of ``sparse_kmeans``.
+# The table shows where they agree: cells of each type, by Leiden cluster and by cluster of
+# ``sparse_kmeans``.
 
 pd.concat(
     {
@@ -57,16 +58,16 @@ pd.concat(
 pd.crosstab(adata.obs["leiden"], adata.obs["sparse_kmeans"])
 
 # %%
-# Which genes are kept, and which clusters stand apart:
+# Print how many genes are kept, and which clusters are clearly separated:
 
 selected = adata.var["sparse_kmeans_selected"]
 print(f"{selected.sum()} of {adata.n_vars} genes are kept.")
 print(adata.uns["sparse_kmeans"]["conclusion"])
 
 # %%
-# The genes of every cluster are stored as scanpy stores those of ``scanpy.tl.rank_genes_groups``,
-# so that its functions can show them: here those that are highest in each cluster. There are no
-# p-values, since the clusters were chosen so that genes differ.
+# The genes of every cluster are stored in the format of ``scanpy.tl.rank_genes_groups``, so
+# scanpy's functions can show them. Here we show the genes that are highest in each cluster. There
+# are no p-values, because the clusters were chosen so that genes differ.
 
 key = "sparse_kmeans_markers"
 print(sc.get.rank_genes_groups_df(adata, group="0", key=key).head())

@@ -2,13 +2,13 @@
 Outliers, sample weights and groups of features
 ===============================================
 
-Three things that real tables have: samples that belong to no cluster, samples that stand for many,
-and columns that belong together.
+Real tables have samples that belong to no cluster, samples that represent many others, and columns
+that belong together.
 """
 
 # %%
-# The wine data of scikit-learn: 178 wines of three growers, 13 measurements. In nine rows we move
-# the decimal point of every value, as a careless hand would.
+# The wine data of scikit-learn have 178 wines of three growers and 13 measurements. In nine rows we
+# move the decimal point of every value, as a typing error would.
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,8 @@ spoilt = np.arange(0, 178, 20)
 wine[spoilt] *= 10
 
 # %%
-# ``trim`` sets the samples farthest from their centres aside. Without it they are a cluster.
+# ``trim`` sets aside the samples that are farthest from their centres. Without ``trim``, these
+# samples form a cluster of their own.
 
 for trim in (0, 0.055):
     found = SparseKMeans(3, trim=trim, random_state=0).fit(wine)
@@ -31,8 +32,8 @@ for trim in (0, 0.055):
     print(f"trim={trim}: {len(np.intersect1d(aside, spoilt))} of 9 found, CER {error:.3f}")
 
 # %%
-# A sample of weight two counts as if it were given twice. Here each grower counts alike, however
-# many wines it has.
+# A sample of weight two counts as if it were given twice. Here the weights give each grower the
+# same influence, however many wines it has.
 
 wine, grower = load_wine(return_X_y=True)
 scaled = (wine - wine.mean(axis=0)) / wine.std(axis=0, ddof=1)
@@ -42,7 +43,8 @@ print(f"CER {classification_error_rate(grower, found.labels_):.3f}")
 
 # %%
 # The breast cancer data have ten measurements of cell nuclei, each as mean, standard error and
-# worst value. As groups, measurements are kept or dropped as a whole, and ``sparsity`` counts them.
+# worst value. If these three form a group, they are kept or dropped as a whole, and ``sparsity``
+# counts groups.
 
 cancer = load_breast_cancer(as_frame=True)
 values = (cancer.data - cancer.data.mean()) / cancer.data.std()
@@ -51,9 +53,9 @@ found = L0KMeans(2, sparsity=4, feature_groups=groups, random_state=0).fit(value
 print(sorted(set(groups[found.get_support()])))
 
 # %%
-# So a table of numbers and categories can be clustered: the levels of a category, in columns of 0
-# and 1, are one group. It counts as one feature, however many levels it has. We add two categories,
-# a mass that was graded by eye and one that says nothing.
+# In this way, a table of numbers and categories can be clustered. The levels of a category, in
+# columns of 0 and 1, are one group. It counts as one feature, however many levels it has. We add
+# two categories: a graded radius, which is informative, and a ward, which is random.
 
 rng = np.random.default_rng(0)
 grade = pd.qcut(cancer.data["mean radius"], 4, labels=["small", "medium", "large", "huge"])

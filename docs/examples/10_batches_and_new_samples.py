@@ -2,13 +2,13 @@
 Batches, missing values, new samples and the genes of each cluster
 ==================================================================
 
-The 700 blood cells that come with scanpy (``pip install "sparsekm[scanpy]"``), with what real
-experiments bring: a nuisance that is known, values that are missing, and cells that come later.
+We use the 700 blood cells that come with scanpy (``pip install "sparsekm[scanpy]"``) for three
+problems of real experiments: a known nuisance, missing values, and cells that come later.
 """
 
 # %%
-# The phase of the cell cycle is a nuisance that was scored for every cell. As ``batch``, it makes a
-# second answer, of values centred within phases, beside the first.
+# The phase of the cell cycle is a nuisance that was scored for every cell. If it is given as
+# ``batch``, the clustering is repeated after centring each phase.
 
 import numpy as np
 import pandas as pd
@@ -20,13 +20,13 @@ from sparsekm import L0KMeans, SparseKMeans
 cells = sc.datasets.pbmc68k_reduced()
 X = pd.DataFrame(cells.raw[:, cells.var_names].X.toarray(), columns=cells.var_names)
 found = SparseKMeans(7, random_state=0).fit(X, batch=cells.obs["phase"])
-print(f"The two answers agree with an adjusted Rand index of {found.batch_agreement_:.2f}.")
+print(f"The two results agree with an adjusted Rand index of {found.batch_agreement_:.2f}.")
 found.batch_shares_.round(2)
 
 # %%
-# No cluster is a phase. For every cluster, ``cluster_signatures_`` are the fewest genes that tell
-# its cells from all others, chosen on some cells and judged on the others. A cluster without such
-# genes has none.
+# No cluster coincides with a phase. For every cluster, ``cluster_signatures_`` has the smallest set
+# of genes that separates its cells from all others. The set is chosen on some cells and judged on
+# the others. A cluster without such genes has none.
 
 pd.Series(
     {
@@ -37,8 +37,8 @@ pd.Series(
 )
 
 # %%
-# Cells that come later are put to the nearest centre. Here every other cell is clustered, and the
-# rest are predicted. Their own clusters are found without the first half.
+# Cells that come later are assigned to the nearest centre. Here every other cell is clustered, and
+# the rest are predicted. We compare the predictions with clusters of the second half alone.
 
 first, later = X[::2], X[1::2]
 clusters = SparseKMeans(7, random_state=0).fit(first)
@@ -46,7 +46,7 @@ own = SparseKMeans(7, random_state=0).fit_predict(later)
 print(f"ARI {adjusted_rand_score(own, clusters.predict(later)):.2f}")
 
 # %%
-# A twentieth of the values is lost. ``missing="impute"`` fills them by what genes have in common.
+# A twentieth of the values is missing. ``missing="impute"`` fills them from correlated genes.
 
 scaled = (X - X.mean()) / X.std().where(X.std() > 0, 1)
 lost = np.random.default_rng(0).random(X.shape) < 0.05

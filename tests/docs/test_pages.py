@@ -116,11 +116,12 @@ def test_every_link_leads_somewhere(page):
 def test_the_readme_is_short_and_leads_to_every_page_of_the_site():
     assert README.count("\n") < 150
     links, listed = find_links(README), []
-    for section in ("index.md", "workflow.md"):
-        text = (DOCS / section).read_text(encoding="utf-8")
+    for section in ("index", "howto", "reference", "explanation"):
+        text = (DOCS / f"{section}.md").read_text(encoding="utf-8")
         for names in re.findall(r"^```\{toctree\}\n(?::[^\n]*\n)*\n([^`]*)^```$", text, re.M):
             listed += [re.sub(r".*<(.*)>", r"\1", name) for name in names.splitlines()]
-    assert len(listed) > 12
+    # Every page is in one of these lists.
+    assert {page.stem for page in DOCS.glob("*.md")} - {"index"} <= set(listed)
     pages = {f"docs/{name}.md" for name in listed if (DOCS / f"{name}.md").is_file()}
     # The README leads to the changelog itself, and `make docs` makes the example.
     assert pages - {"docs/changelog.md", "docs/example_report.md"} <= set(links)
@@ -132,6 +133,19 @@ def test_the_pages_stay_within_their_words():
     text = "\n".join(page.read_text(encoding="utf-8") for page in sorted(pages))
     prose = re.sub(r"^```.*?^```$|^\|[^\n]*$", "", text, flags=re.M | re.S)
     assert len(prose.split()) <= 16_000
+    assert len((DOCS / "method.md").read_text(encoding="utf-8").split()) <= 600
+    # One screen about the first version.
+    assert (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").count("\n") <= 45
+
+
+def test_the_readme_names_the_versions_of_python_that_are_allowed_and_tested():
+    oldest, newest = re.search(r"Python (3\.\d+) to (3\.\d+)", README).groups()
+    assert f'requires-python = ">={oldest}"' in (ROOT / "pyproject.toml").read_text("utf-8")
+    assert f"3.12 and {newest}" in (DOCS / "limits.md").read_text("utf-8")
+    # No other number is on the page that a change could make wrong.
+    text = re.sub(r"```.*?```|\[[^\]]*\]\([^)]*\)", "", README, flags=re.S)
+    numbers = re.findall(r"(?<![\w.-])\d(?:[\d.,]*\d)?", text)
+    assert set(numbers) == {oldest, newest}
 
 
 FILES = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -203,8 +217,9 @@ def test_every_page_builds_without_a_warning_and_examples_run(tmp_path):
     pytest.importorskip("scanpy", reason="the extra `docs` is not installed")
     made = shutil.ignore_patterns("_build", "gallery", "generated")
     shutil.copytree(DOCS, tmp_path / "docs", ignore=made)
-    for page in ("CHANGELOG.md", "README.md"):
+    for page in ("CHANGELOG.md", "README.md", "config.yaml"):
         shutil.copy(ROOT / page, tmp_path)
+    shutil.copytree(ROOT / "config", tmp_path / "config")
     # `make docs`, which the actions run, executes the two longest examples, too.
     run = r"/0[1-57]_\w+\.py$"
     options = ("-W", "--keep-going", "-q", "-d", "doctrees")
@@ -224,34 +239,67 @@ def run_in_shell(commands, folder):
         assert done.returncode == 0, (command, done.stdout)
 
 
-@pytest.mark.release
-def test_every_block_about_own_data_runs_and_finds_what_was_planted(fresh, monkeypatch):
-    page = (DOCS / "own_data.md").read_text(encoding="utf-8")
-    root = fresh.root
-    shutil.copy(ROOT / "config.yaml", root)
-    monkeypatch.chdir(root)
-    names, settings, excerpt = {}, {}, None
-    for kind, block in blocks(page):
+def run_blocks(page, names, folder):
+    """Run the blocks of a page in a folder; give its configurations and its excerpt of a table."""
+    settings, excerpt = {}, None
+    for kind, block in blocks(page.read_text(encoding="utf-8")):
         if kind == "python":
-            exec(compile(block, "docs/own_data.md", "exec"), names)
+            exec(compile(block, page.name, "exec"), names)
         elif kind == "yaml":
             name = re.match(r"# (\w+\.yaml)\n", block)[1]
-            (root / name).write_text(block)
-            settings[name] = read_configuration(root / name)
+            (folder / name).write_text(block)
+            settings[name] = read_configuration(folder / name)
         elif kind == "bash":
-            run_in_shell(block, root)
+            run_in_shell(block, folder)
         else:
-            assert kind == "csv"
-            excerpt = block
+            assert kind in {"csv", "text", "r"}
+            excerpt = block if kind == "csv" else excerpt
+    return settings, excerpt
+
+
+@pytest.mark.release
+def test_every_block_about_own_data_runs_and_finds_what_was_planted(fresh, monkeypatch):
+    root, names = fresh.root, {}
+    shutil.copy(ROOT / "config.yaml", root)
+    monkeypatch.chdir(root)
+    _, excerpt = run_blocks(DOCS / "own_data.md", names, root)
     lines = (root / "tumours.csv").read_text().splitlines()
     for shown, written in zip(excerpt.splitlines(), lines, strict=False):
         assert written.startswith(shown + ",")
-    listed = re.findall(r"`(results/[^`]+)`", page)
-    assert len(listed) >= 8
+    settings, _ = run_blocks(DOCS / "formats.md", names, root)
+    run_blocks(DOCS / "counts.md", names, root)
+    listed = re.findall(r"`((?:results|logs)\b[^`]*)`", (DOCS / "files.md").read_text("utf-8"))
+    assert len(listed) >= 18
     for file in listed:
-        assert (root / file).is_file(), file
+        assert (root / file).exists(), file
     check_what_was_found(names)
     check_formats(settings["formats.yaml"]["matrices"])
+
+
+def test_the_analyses_of_other_software_run_and_find_what_was_planted(tmp_path):
+    names = {}
+    run_blocks(DOCS / "coming_from.md", names, tmp_path)
+    for labels in (names["search"].labels_, names["labels"], names["found"].labels_):
+        assert [len(set(labels[k : k + 30])) for k in (0, 30, 60)] == [1, 1, 1]
+
+
+@pytest.mark.release
+def test_the_tutorial_runs_and_reports_what_it_says(fresh, monkeypatch):
+    page, root = (DOCS / "tutorial.md").read_text("utf-8"), fresh.root
+    monkeypatch.chdir(root)
+    run_blocks(DOCS / "tutorial.md", {}, root)
+    results = root / "sparsekm-biopsies" / "results" / "biopsies"
+    shown = re.findall(r"^\| .*k-means.* \| (\d+) \| ([\d.]+) \|$", page, re.M)
+    for method, (kept, ari) in zip(("sparse", "kmeans", "l1", "l0"), shown, strict=True):
+        (scores,) = pd.read_csv(results / method / "scores.csv").to_dict("records")
+        assert (scores["n_nonzero_weights"], f"{scores['ari']:.3f}") == (int(kept), ari)
+    table = pd.read_csv(results / "clusters.csv")
+    counts = pd.crosstab(table["cluster_sparse"], table["label"])
+    for cluster, (benign, malignant) in counts[["benign", "malignant"]].iterrows():
+        assert f"| {cluster} | {benign} | {malignant} |" in page
+    assert pd.read_csv(results / "sparse" / "separation.csv")["p_adjusted"].min() > 0.05
+    choices = pd.read_csv(results / "choices.csv").set_index("choice")["agreement"]
+    assert f"with the result is {choices['half of the samples']:.2f}." in page
 
 
 def check_what_was_found(names):
@@ -259,11 +307,13 @@ def check_what_was_found(names):
     for kept in (set(names["kept"].index), set(names["genes"])):
         assert planted <= kept
         assert len(kept) < 40
-    found = names["found"]
-    assert found.obs.groupby("label", observed=True)["cluster_l0"].nunique().tolist() == [1, 1, 1]
-    assert names["mine"].obs["cluster_l0"].notna().all()
-    assert names["mine"].var["kept_l0"].sum() == len(names["kept"])
-    # The page says that two clusters are not found again as three are.
+    for obs, kind, cluster in (
+        (names["found"].obs, "label", "cluster_sparse"),
+        (names["cells"].obs, "kind", "sparse_kmeans"),
+    ):
+        assert obs.groupby(kind, observed=True)[cluster].nunique().tolist() == [1, 1, 1]
+    assert names["mine"].obs["cluster_sparse"].notna().all()
+    assert names["mine"].var["kept_sparse"].sum() == len(names["kept"])
     assert names["counted"].n_clusters_ == 3
     assert names["counted"].has_clusters_
 

@@ -50,9 +50,9 @@ def test_config_yaml_holds_every_setting_of_at_most_80_with_its_default():
 SAID = [
     ("docs/performance.md", "the workflow's default of {min_cluster_size}."),
     ("docs/own_data.md", "`min_cluster_size` ({min_cluster_size} in the workflow"),
-    ("docs/method.md", "`{rule}`, the default of the workflow"),
-    ("docs/choosing_features.md", "| `{reference}`, `{rule}` (the default) |"),
-    ("docs/method.md", "one per reference ({paths_of_gap} by default"),
+    ("docs/framework.md", "`{rule}`, the default of the workflow"),
+    ("docs/performance.md", "| `{reference}`, `{rule}` (the default) |"),
+    ("docs/framework.md", "one per reference ({paths_of_gap} by default"),
 ]
 VALUES = {name: CONFIG["tuning"][name] for name in ("rule", "reference")}
 VALUES["min_cluster_size"] = CONFIG["min_cluster_size"]
@@ -79,7 +79,7 @@ def test_every_method_is_explained_in_config_yaml_and_the_default_ones_run():
 
 
 rewrite = runpy.run_path(str(ROOT / "docs" / "write_settings.py"))["rewrite"]
-TEXTS = [(ROOT / name).read_text("utf-8") for name in ("config.yaml", "docs/own_data.md")]
+TEXTS = [(ROOT / name).read_text("utf-8") for name in ("config.yaml", "docs/options.md")]
 
 
 def test_make_settings_would_change_nothing():
