@@ -3,12 +3,14 @@
 Ratings, questionnaires, genotypes and images are whole numbers, too, but of one scale: most of
 their features come near its top. Counts of RNA, species or words differ by orders of magnitude from
 feature to feature. What makes them raw is that the totals of samples differ by more than chance.
+One sign without the other leaves a doubt.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -16,9 +18,12 @@ from scipy.stats import chi2
 
 # Fewer features are a panel, whose totals mean something.
 FEWEST_FEATURES = 200
-# Values have one scale if more than this share of the features reach half of the largest value: of
-# simulated counts 0.16 at most, if means are not nearly all alike; of images 0.62 at least.
-OF_ONE_SCALE = 0.5
+# A few features, such as the age of who answers, may have another scale than all others: the top is
+# the largest value of all but this share of the features.
+OF_OTHER_SCALE = 0.05
+# The share of the features that reach half of the top: of simulated counts 0.3 at most, if means are
+# not nearly all alike; of answers and images 1. More than the middle one is one scale.
+SURELY_COUNTS, OF_ONE_SCALE, SURELY_ONE_SCALE = 0.3, 0.5, 0.9
 # Chance, at most, that samples of one depth are taken for samples of several.
 CHANCE = 1e-4
 CELLS_AT_ONCE = 2**18
@@ -30,8 +35,15 @@ WARNING = (
 )
 
 
-def are_raw_counts(blocks: Iterable[np.ndarray | csr_array]) -> bool:
-    """Say whether rows, in blocks, are raw counts; missing values are left out.
+class Judgement(NamedTuple):
+    """Whether values are raw counts, and whether that is beyond doubt."""
+
+    are_counts: bool
+    is_sure: bool
+
+
+def judge_counts(blocks: Iterable[np.ndarray | csr_array]) -> Judgement:
+    """Judge whether rows, in blocks, are raw counts; missing values are left out.
 
     The roots of counts vary alike whatever their mean, so no feature alone decides. Where samples
     have one depth, the variance of their sums is about the sum of the variances.
@@ -40,7 +52,7 @@ def are_raw_counts(blocks: Iterable[np.ndarray | csr_array]) -> bool:
     for block in blocks:
         values = block.data if issparse(block) else np.nan_to_num(block)
         if block.shape[1] < FEWEST_FEATURES or (values < 0).any() or (values % 1).any():
-            return False
+            return Judgement(are_counts=False, is_sure=True)
         counts = block.astype(np.float64) if issparse(block) else values.astype(np.float64)
         roots, largest = np.sqrt(counts), counts.max(axis=0)
         sums.append(roots.sum(axis=1))
@@ -50,12 +62,18 @@ def are_raw_counts(blocks: Iterable[np.ndarray | csr_array]) -> bool:
     n_samples = len(of_samples)
     within = (of_values - of_roots**2 / n_samples).sum()
     between = (n_samples - 1) * np.square(of_samples - of_samples.mean()).sum()
-    is_of_one_scale = np.mean(2 * top[top > 0] >= top.max()) > OF_ONE_SCALE
-    return bool(between > chi2.isf(CHANCE, n_samples - 1) * within and not is_of_one_scale)
+    # Of no features at all, the mean would be undefined.
+    top = top[top > 0] if top.any() else np.ones(1)
+    near = np.mean(2 * top >= np.quantile(top, 1 - OF_OTHER_SCALE))
+    differ = between > chi2.isf(CHANCE, n_samples - 1) * within
+    are_counts = bool(differ and near <= OF_ONE_SCALE)
+    is_sure = near <= SURELY_COUNTS if are_counts else near > SURELY_ONE_SCALE
+    return Judgement(are_counts, bool(is_sure))
 
 
 def warn_of_raw_counts(X: np.ndarray | csr_array) -> None:
     """Warn whoever called an estimator's `fit` if X holds raw counts."""
     height = max(1, CELLS_AT_ONCE // X.shape[1])
-    if are_raw_counts(X[start : start + height] for start in range(0, X.shape[0], height)):
+    blocks = (X[start : start + height] for start in range(0, X.shape[0], height))
+    if judge_counts(blocks).are_counts:
         warnings.warn(WARNING, UserWarning, stacklevel=3)

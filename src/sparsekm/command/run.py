@@ -98,7 +98,8 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
             raise CommandError(f"{path}: the path should {rule}. Rename it.")
     if not str(folder).isprintable():
         raise CommandError(f"{str(folder)!r}: the path should be printable text; set --output.")
-    n_samples, classes, told = summarise_table(table, entry)
+    n_samples, classes, chosen, told = summarise_table(table, entry)
+    entry |= chosen
     tell("\n".join([f"{table}: {told[0]}", *told[1:]]))
     if options.n_clusters is None and classes is None:
         entry["n_clusters"] = "auto"

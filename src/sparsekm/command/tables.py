@@ -34,19 +34,20 @@ _BYTES_PER_SECOND = 10 * 2**20
 
 def summarise_table(
     table: Path, settings: Mapping[str, Any]
-) -> tuple[int, list[str] | None, list[str]]:
+) -> tuple[int, list[str] | None, dict[str, Any], list[str]]:
     """Read a table with these settings, of `sparsekm.io.table_settings`, and describe it in lines.
 
-    Before them, the number of samples and the known classes, if there are any. The lines also say
-    what was guessed, with the options as they can be pasted.
+    Before them, the number of samples, the known classes, if there are any, and the settings that
+    were chosen for raw counts. The lines also say what was guessed, with the options as they can be
+    pasted.
     """
 
-    def work() -> tuple[int, list[str] | None, list[str]]:
+    def work() -> tuple[int, list[str] | None, dict[str, Any], list[str]]:
         raw, found = read_normalised_table(table, *split_settings(settings), quick=True)
         told = [*raw.summary(len(found.dropped)), *(f"    {line}" for line in raw.preview())]
         labels = raw.about.labels
         classes = None if labels is None else distinct_classes(labels)
-        return raw.shape[0], classes, [*told, *_note_lines(raw.remarks)]
+        return raw.shape[0], classes, dict(found.chosen), [*told, *_note_lines(raw.remarks)]
 
     return _read_bounded(table, work, _limits_of(table, settings.get("layer")))
 

@@ -30,6 +30,7 @@ class TableSetting:
     metavar: str | None = None
     option: str = ""  # by default made from the name
     is_read: bool = True  # passed to the reader of the table
+    word: str = ""  # what may stand in place of a number
 
     @property
     def flag(self) -> str:
@@ -46,10 +47,18 @@ class TableSetting:
         plain = [one for one in values if one[:1] != "-"]
         return shlex.join([*joined, *([self.flag, *plain] if plain else [])])
 
+    def read_number(self, text: str) -> int | str:
+        """Read a whole number, or the word that may stand in its place."""
+        if text == self.word or text.isdecimal():
+            return int(text) if text != self.word else text
+        raise argparse.ArgumentTypeError(f"{text!r} should be a whole number, or {self.word}")
+
     @property
     def parsing(self) -> dict[str, Any]:
         """The arguments of the option's parser, which follow from the schema."""
-        kinds = self.schema.get("type", "integer" if "$ref" in self.schema else ())
+        if self.word:
+            return {"type": self.read_number}
+        kinds = self.schema.get("type", ())
         choices = [one for one in self.schema.get("enum", ()) if one != "auto"]
         if True in choices:
             return {"action": argparse.BooleanOptionalAction}
@@ -75,8 +84,8 @@ def split_settings(settings: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the arguments of `sparsekm.pipeline.normalisation.read_normalised_table`."""
     given = {key: value for key, value in settings.items() if value is not None}
     reading = {key: value for key, value in given.items() if key in READER_SETTINGS}
-    others = (given.get(key) for key in ("n_top_features", "impute", "max_missing"))
-    return reading, given.get("normalise", "zscore"), *others
+    others = ("normalise", "n_top_features", "impute", "max_missing")
+    return reading, *map(given.get, others)
 
 
 def given_settings(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +40,15 @@ class NormalisedMatrix(RawMatrix):
     library_size: float | None = None  # the median of the samples' totals of counts
     dropped: Sequence[str] = ()  # the constant features
     n_filtered: int = 0  # features that `n_top_features` left out
+    # The settings that were chosen since the values are raw counts.
+    chosen: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_normalised_table(
     file: str | Path,
     reading: Mapping[str, Any],
-    normalise_by: str = "zscore",
-    n_top_features: int | None = None,
+    normalise_by: str | None = None,
+    n_top_features: int | str | None = None,
     impute: str | None = None,
     max_missing: float | None = None,
     *,
@@ -55,18 +57,23 @@ def read_normalised_table(
     """Read a user's matrix with the settings `reading`, fill what is missing, and normalise it.
 
     Return it before and after it was normalised. Remarks say all that was guessed, left out or
-    changed. `quick` is for a summary: everything is as in the run except for the values that are
-    filled in.
+    changed. `quick` is for the summary before a run: what the settings leave open is chosen for raw
+    counts, and medians stand in for missing values.
     """
     before = _last_change(file)
     raw = read_matrix(file, **reading)
+    chosen = scales.settings_of_counts(raw, normalise_by, n_top_features) if quick else {}
+    raw.remarks += [say(f"chosen_{name}", p=raw.shape[1], n=chosen[name]) for name in chosen]
+    normalise_by = chosen.get("normalise", normalise_by or "zscore")
+    most = chosen.get("n_top_features", n_top_features)
+    most = None if most == "all" else most
     raw.remarks += scales.remark_on_scale(raw, normalise_by)
     with of_file(file):
-        if n_top_features is not None:
+        if most is not None:
             scales.refuse_other_than_counts(raw)
         on_logs = normalise_by in ("counts", "log2")
         raw = settle_missing(raw, impute, max_missing, on_logs=on_logs, quick=quick)
-        found = normalise(raw, normalise_by, n_top_features)
+        found = replace(normalise(raw, normalise_by, most), chosen=chosen)
         if _last_change(file) != before:
             raise refusal("still_written")
     if found.dropped:

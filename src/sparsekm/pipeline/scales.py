@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,6 +14,9 @@ from sparsekm.cluster.raw_counts import are_raw_counts
 from sparsekm.io.readers.messages import MatrixError, say
 from sparsekm.io.readers.raw_matrix import Block, RawMatrix
 
+# Of counts with more features, so many are clustered unless a setting says otherwise: those that
+# vary most, as in scanpy's usual way.
+MANY_FEATURES, N_TOP_FEATURES = 5000, 2000
 _CELLS_AT_ONCE = 2**18
 _LARGEST_LOG = 100
 _LOOKED_AT = 2000
@@ -145,6 +149,18 @@ def refuse_other_than_counts(raw: RawMatrix) -> None:
     """Refuse values that are not counts, of which `most_variable_counts` chooses features."""
     if _largest_count(_values(raw)) < 0:
         raise MatrixError(say("top_of_no_counts"))
+
+
+def settings_of_counts(
+    raw: RawMatrix, normalise: str | None, n_top_features: int | str | None
+) -> dict[str, Any]:
+    """Return how raw counts are prepared, as far as the settings leave it open; {} for others."""
+    chosen: dict[str, Any] = {}
+    if normalise is None and are_raw_counts(block for _, block in file_values(raw).blocks()):
+        normalise = chosen["normalise"] = "counts"
+    if normalise == "counts" and n_top_features is None and raw.shape[1] > MANY_FEATURES:
+        chosen["n_top_features"] = N_TOP_FEATURES
+    return chosen
 
 
 def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
