@@ -16,7 +16,7 @@ rule choose_cluster_count:
         "../../envs/sparsekm.yaml"
     threads: 2
     resources:
-        **needs(memory=(700, 10), minutes=(20, 0.1), tunes=True),
+        **needs(memory=(700, 10), minutes=(6, 0.02), tunes=True),
     params:
         code=code_and_versions("compare_choices", METHODS["sparse"].module),
         problem=open_problem,
@@ -42,7 +42,7 @@ rule cluster_path:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.02), tunes=True),
+        **needs(memory=(700, 6), minutes=(3, 0.005), tunes=True),
     params:
         code=code_and_versions("cluster_path"),
         problem=problem,
@@ -68,7 +68,7 @@ rule reference_path:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.05), tunes=True),
+        **needs(memory=(700, 6), minutes=(3, 0.015), tunes=True),
     params:
         code=code_and_versions("reference_path"),
         problem=problem,
@@ -96,7 +96,7 @@ rule tune_sparsity:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.02), tunes=True),
+        **needs(memory=(700, 6), minutes=(3, 0.005), tunes=True),
     params:
         code=code_and_versions("tune_sparsity"),
         problem=problem,
@@ -125,7 +125,7 @@ rule find_peak:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 0), minutes=(10, 0)),
+        **needs(memory=(700, 0), minutes=(3, 0)),
     params:
         code=code_and_versions("tune_sparsity"),
     script:
@@ -187,7 +187,7 @@ rule find_consensus:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.05), tunes=True),
+        **needs(memory=(700, 6), minutes=(3, 0.015), tunes=True),
     params:
         code=code_and_versions("find_consensus"),
         problem=problem,
@@ -210,7 +210,7 @@ use rule choose_cluster_count as compare_choices with:
         of_small("sparsekm_genes")
     threads: 1
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.05), tunes=True),
+        **needs(memory=(700, 6), minutes=(3, 0.015), tunes=True),
 
 
 rule select_fit:
@@ -229,7 +229,7 @@ rule select_fit:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 4), minutes=(10, 0)),
+        **needs(memory=(700, 4), minutes=(3, 0.002)),
     params:
         code=code_and_versions("select_fit"),
         problem=problem,
@@ -251,7 +251,7 @@ rule score_clustering:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 0), minutes=(10, 0)),
+        **needs(memory=(700, 0), minutes=(3, 0)),
     params:
         code=code_and_versions("score_clustering"),
     script:
@@ -276,7 +276,7 @@ rule refit_other_seeds:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.02), tunes=True),
+        **needs(memory=(700, 6), minutes=(3, 0.005), tunes=True),
     params:
         code=code_and_versions("refit_other_seeds"),
         problem=open_problem,
@@ -305,7 +305,7 @@ rule export_clusters:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 0.5), minutes=(10, 0)),
+        **needs(memory=(700, 0.5), minutes=(3, 0.002)),
     params:
         code=code("export_clusters"),
         methods=config["methods"],

@@ -19,7 +19,7 @@ rule gene_stability:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(10, 0.05), tunes=True),
+        **needs(memory=(700, 6), minutes=(3, 0.015), tunes=True),
     params:
         code=code_and_versions("gene_stability"),
         problem=open_problem,
@@ -85,7 +85,7 @@ rule annotate_genes:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(500, 0.5), minutes=(10, 0)),
+        **needs(memory=(500, 0.5), minutes=(3, 0.002)),
     params:
         code=code("annotate_genes"),
         methods=config["methods"],
@@ -114,7 +114,7 @@ rule enrich_genes:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 4), minutes=(10, 0.05)),
+        **needs(memory=(700, 4), minutes=(3, 0.015)),
     params:
         code=code_and_versions("enrich_genes"),
         seed=config["seed"],
@@ -141,7 +141,7 @@ rule match_clusters:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(500, 0.5), minutes=(10, 0)),
+        **needs(memory=(500, 0.5), minutes=(3, 0.002)),
     params:
         code=code("match_clusters"),
         methods=config["methods"],
