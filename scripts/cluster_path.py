@@ -6,7 +6,7 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.cluster.matrices.containers import in_blocks
+    from sparsekm.cluster.matrices.streamed_matrix import in_blocks
     from sparsekm.io.store import write_path
 
     problem = read_problem(snakemake)

@@ -8,7 +8,7 @@ from workflow_job import job
 def main(snakemake, progress):
     from dataclasses import replace
 
-    from sparsekm.cluster.matrices.containers import in_blocks
+    from sparsekm.cluster.matrices.streamed_matrix import in_blocks
     from sparsekm.cluster.sparsity_path import SparsityPath
     from sparsekm.io.store import read_path, read_references, write_fit
     from sparsekm.io.tables import GAP

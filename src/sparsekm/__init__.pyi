@@ -11,7 +11,7 @@ from .baselines.spectral import PCAKMeans as PCAKMeans
 from .cluster.estimators import KMeans as KMeans
 from .cluster.estimators import L0KMeans as L0KMeans
 from .cluster.estimators import L1KMeans as L1KMeans
-from .cluster.matrices.containers import StreamedMatrix as StreamedMatrix
+from .cluster.matrices.streamed_matrix import StreamedMatrix as StreamedMatrix
 from .cluster.screening import higher_criticism_threshold as higher_criticism_threshold
 from .cluster.screening import marginal_p_values as marginal_p_values
 from .cluster.screening import marginal_scores as marginal_scores

@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from sklearn.utils.validation import check_is_fitted
 
-from sparsekm.cluster.matrices.containers import wrong_type
 from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.inputs import wrong_type
 from sparsekm.cluster.validation import check_count
 from sparsekm.figures.sample_heat_map import (
     Bar,

@@ -14,15 +14,9 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from sparsekm import __version__
-from sparsekm.cluster.matrices.containers import (
-    Seed,
-    as_readable,
-    type_name,
-    type_names,
-    wrong_type,
-)
+from sparsekm.cluster.estimator_input import read_data
 from sparsekm.cluster.matrices.dense_parts import feature_means, feature_variances
-from sparsekm.cluster.reading import read_data
+from sparsekm.cluster.matrices.inputs import Seed, as_readable, type_name, type_names, wrong_type
 from sparsekm.tuning.sparse_kmeans import SparseKMeans
 
 if TYPE_CHECKING:

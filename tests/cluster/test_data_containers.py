@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.cluster import AgglomerativeClustering
 
 from sparsekm import GapSearch, KMeans, L0KMeans, PCAKMeans, SparseClustering, SparseKMeans
-from sparsekm.cluster.matrices.containers import StreamedMatrix
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.scaled_data import ScaledData
+from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 from sparsekm.cluster.screening import marginal_scores
 
 NAMES = [f"g{j}" for j in range(8)]

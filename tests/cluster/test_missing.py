@@ -9,8 +9,8 @@ from sklearn.impute import KNNImputer
 from small_estimators import weighing_estimators
 
 from sparsekm import KMeans, L0KMeans, SparseKMeans, StreamedMatrix
+from sparsekm.cluster.estimator_input import label_observed
 from sparsekm.cluster.imputation import fill_missing, shrink
-from sparsekm.cluster.reading import label_observed
 from sparsekm.metrics import classification_error_rate
 from sparsekm.tuning.references import REFERENCES, reference_objectives
 

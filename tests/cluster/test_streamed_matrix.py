@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
-from sparsekm.cluster.matrices.containers import StreamedMatrix
+from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
 
 GRIDS = {L0KMeans: [3, 20, 60], L1KMeans: [1.5, 4.0, 7.7]}
 

@@ -15,7 +15,7 @@ from sparsekm import SparseClustering, StreamedMatrix, classification_error_rate
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
-from sparsekm.cluster.unequal_samples import keep_nearest, start_trimmed
+from sparsekm.cluster.trimming import keep_nearest, start_trimmed
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
 ESTIMATORS = weighing_estimators(3, kept=4)

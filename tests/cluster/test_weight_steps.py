@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from sparsekm import GapSearch
 from sparsekm.cluster.estimators import L0KMeans, L1KMeans
-from sparsekm.cluster.matrices.containers import VaryingFeatures
 from sparsekm.cluster.matrices.matrix import CentredMatrix
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.memetic_search import Search
 from sparsekm.cluster.partition_step import KMeansPartition
 from sparsekm.cluster.weight_step import (

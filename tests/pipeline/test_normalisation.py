@@ -12,9 +12,9 @@ from scipy.sparse import csr_array, issparse
 
 from sparsekm import KMeans, SparseKMeans
 from sparsekm.cluster.description import Description
+from sparsekm.cluster.estimator_input import read_data
 from sparsekm.cluster.imputation import fill_missing
 from sparsekm.cluster.matrices.dense_parts import variance_beyond_trend
-from sparsekm.cluster.reading import read_data
 from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.raw_matrix import RawMatrix

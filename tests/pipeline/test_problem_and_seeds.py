@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 from written_files import save_matrix
 
-from sparsekm.cluster.matrices.containers import StreamedMatrix, in_blocks
+from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix, in_blocks
 from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.pipeline.problem import define_problem, order_fits, refit
 from sparsekm.tuning.chosen_fit import find_clusters

@@ -20,8 +20,8 @@ from scipy.stats import gamma
 
 from sparsekm.annotation.gene_table import primary_method
 from sparsekm.cluster.description import Description
+from sparsekm.cluster.estimator_input import label_observed
 from sparsekm.cluster.matrices.dense_parts import as_dense
-from sparsekm.cluster.reading import label_observed
 from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.io.input_error import InputError
 from sparsekm.io.normalised_file import NormalisedData, read_normalised, row_blocks

@@ -19,9 +19,9 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from sparsekm.cluster.matrices.containers import VaryingFeatures, count_distinct
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures, count_distinct
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.io.hdf5_format import checked, require
 from sparsekm.io.tables import TABLES

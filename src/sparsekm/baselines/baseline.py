@@ -12,18 +12,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 
 from sparsekm.cluster.alternation import Fit
+from sparsekm.cluster.estimator_input import read_data, remember_features
 from sparsekm.cluster.estimators import KMeans
-from sparsekm.cluster.matrices.containers import Data, Seed, compute
+from sparsekm.cluster.matrices.inputs import Seed, compute
 from sparsekm.cluster.matrices.matrix import FeatureMatrix
 from sparsekm.cluster.matrices.sparse_matrix import Block, SparseBlock, as_matrix, centred_block
+from sparsekm.cluster.matrices.streamed_matrix import Data
+from sparsekm.cluster.mixins import FeatureSelector, LabelPredictor
 from sparsekm.cluster.partition_step import dense_if_few
 from sparsekm.cluster.path_estimator import Progress
-from sparsekm.cluster.reading import (
-    FeatureSelector,
-    LabelPredictor,
-    read_data,
-    remember_features,
-)
 from sparsekm.cluster.sparsity_path import SparsityPath
 
 

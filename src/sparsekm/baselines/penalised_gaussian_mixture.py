@@ -26,12 +26,12 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.baselines.baseline import BaselineEstimator, feature_totals, standard_deviations
+from sparsekm.cluster.estimator_input import read_new, warn_unconverged
 from sparsekm.cluster.kmeans.many_samples import nearest_centers
-from sparsekm.cluster.matrices.containers import Data
 from sparsekm.cluster.matrices.matrix import FeatureMatrix, feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import Block, SparseBlock, SparseMatrix
+from sparsekm.cluster.matrices.streamed_matrix import Data
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition
-from sparsekm.cluster.reading import read_new, warn_unconverged
 from sparsekm.cluster.validation import check_count, check_nonnegative
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.random_state import seed_sequence

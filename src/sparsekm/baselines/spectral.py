@@ -16,7 +16,6 @@ from scipy.linalg import eigh
 
 from sparsekm.baselines.baseline import BaselineEstimator, standard_deviations, standardise
 from sparsekm.cluster.estimators import KMeans
-from sparsekm.cluster.matrices.containers import VaryingFeatures
 from sparsekm.cluster.matrices.matrix import (
     FeatureMatrix,
     cluster_sizes,
@@ -25,6 +24,7 @@ from sparsekm.cluster.matrices.matrix import (
     scores_from_sums,
 )
 from sparsekm.cluster.matrices.sparse_matrix import Block, SparseBlock
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.screening import (
     higher_criticism_threshold,
     marginal_p_values,

@@ -16,10 +16,10 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
+from sparsekm.cluster.estimator_input import read_data
 from sparsekm.cluster.matrices.dense_parts import feature_means
 from sparsekm.cluster.matrices.matrix import FeatureMatrix
 from sparsekm.cluster.matrices.scaled_data import ScaledData
-from sparsekm.cluster.reading import read_data
 from sparsekm.metrics import label_codes
 
 LEAST_AGREEMENT = 0.8

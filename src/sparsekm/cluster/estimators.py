@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsekm.cluster.alternation import alternate_everywhere, weigh_partition
-from sparsekm.cluster.matrices.containers import Seed
+from sparsekm.cluster.matrices.inputs import Seed
 from sparsekm.cluster.matrices.matrix import FeatureMatrix
 from sparsekm.cluster.memetic_search import search_path
 from sparsekm.cluster.partition_step import STARTS, propose_starts

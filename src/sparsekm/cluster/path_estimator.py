@@ -12,34 +12,24 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 
 from sparsekm.cluster.batches import check_batch, compare_batches
-from sparsekm.cluster.kmeans.many_samples import label_samples, warn_of_coinciding
-from sparsekm.cluster.matrices.containers import (
-    Data,
-    StreamedMatrix,
-    VaryingFeatures,
-    check_matrix,
-    compute,
-)
-from sparsekm.cluster.matrices.matrix import FeatureMatrix, cluster_sizes, matrix_sums
-from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_if_few
-from sparsekm.cluster.reading import (
-    FeatureSelector,
-    LabelPredictor,
+from sparsekm.cluster.estimator_input import (
     imputes,
     label_observed,
     read_data,
     remember_features,
     warn_unconverged,
 )
+from sparsekm.cluster.kmeans.many_samples import label_samples, warn_of_coinciding
+from sparsekm.cluster.matrices.inputs import compute
+from sparsekm.cluster.matrices.matrix import FeatureMatrix, cluster_sizes, matrix_sums
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.matrices.streamed_matrix import Data, StreamedMatrix
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
+from sparsekm.cluster.mixins import FeatureSelector, LabelPredictor
+from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_if_few
+from sparsekm.cluster.sample_weights import check_sample_weight, describe_weighted, with_weights
 from sparsekm.cluster.sparsity_path import Fit, SparsityPath
-from sparsekm.cluster.unequal_samples import (
-    check_sample_weight,
-    check_unequal,
-    describe_weighted,
-    fit_samples,
-    with_weights,
-)
+from sparsekm.cluster.trimming import check_unequal, fit_samples
 from sparsekm.cluster.validation import (
     check_count,
     check_nonnegative,

@@ -13,7 +13,8 @@ from functools import lru_cache
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from sparsekm.cluster.matrices.containers import Data, as_readable
+from sparsekm.cluster.matrices.inputs import as_readable
+from sparsekm.cluster.matrices.streamed_matrix import Data
 from sparsekm.cluster.validation import check_count, check_numbers
 from sparsekm.metrics import mark_missing
 from sparsekm.runtime.compiled import compiled

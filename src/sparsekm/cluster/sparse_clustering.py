@@ -14,17 +14,13 @@ from sklearn.utils import get_tags
 
 from sparsekm.cluster.alternation import alternate_everywhere
 from sparsekm.cluster.batches import check_batch, compare_batches
-from sparsekm.cluster.matrices.containers import (
-    Data,
-    Seed,
-    VaryingFeatures,
-    check_matrix,
-    compute,
-)
+from sparsekm.cluster.estimator_input import read_data
+from sparsekm.cluster.matrices.inputs import Seed, compute
 from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix, feature_scores
 from sparsekm.cluster.matrices.sparse_matrix import SparseMatrix, as_matrix, cluster_centers
+from sparsekm.cluster.matrices.streamed_matrix import Data
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
 from sparsekm.cluster.path_estimator import PathEstimator
-from sparsekm.cluster.reading import read_data
 from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.validation import check_count
 from sparsekm.metrics import label_codes, mark_missing

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sparsekm.cluster.matrices.containers import VaryingFeatures
+    from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import overload_method
 from numpy.typing import ArrayLike
 
-from sparsekm.cluster.matrices.containers import VaryingFeatures
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
 from sparsekm.cluster.validation import check_choice, check_numbers
 from sparsekm.metrics import label_codes
 from sparsekm.runtime.compiled import compiled

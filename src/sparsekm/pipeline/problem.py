@@ -16,12 +16,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from sparsekm.cluster.matrices.containers import in_blocks
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
+from sparsekm.cluster.matrices.streamed_matrix import in_blocks
+from sparsekm.cluster.sample_weights import repeat_samples
 from sparsekm.cluster.sparsity_path import ChosenFit, Fit
-from sparsekm.cluster.unequal_samples import repeat_samples
 from sparsekm.cluster.weight_step import resolve_sparsities
 from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.normalised_file import NormalisedData, read_normalised

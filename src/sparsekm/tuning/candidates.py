@@ -16,8 +16,8 @@ import numpy as np
 from sklearn.base import clone
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
-from sparsekm.cluster.matrices.containers import count_distinct
 from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix
+from sparsekm.cluster.matrices.varying_features import count_distinct
 from sparsekm.cluster.screening import marginal_scores
 from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.weight_step import PENALTIES, group_means

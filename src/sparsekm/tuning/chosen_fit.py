@@ -12,24 +12,14 @@ from sklearn.base import clone
 from sklearn.metrics import silhouette_samples
 
 from sparsekm.cluster.kmeans.many_samples import label_samples
-from sparsekm.cluster.matrices.containers import (
-    VaryingFeatures,
-    check_matrix,
-    count_distinct,
-    in_blocks,
-)
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix, cluster_centers
+from sparsekm.cluster.matrices.streamed_matrix import in_blocks
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix, count_distinct
+from sparsekm.cluster.sample_weights import describe_weighted, refuse_counted, with_weights
 from sparsekm.cluster.sparsity_path import ChosenFit, Fit
-from sparsekm.cluster.unequal_samples import (
-    count_trimmed,
-    describe_weighted,
-    first_kept,
-    keep_nearest,
-    refuse_counted,
-    with_weights,
-)
+from sparsekm.cluster.trimming import count_trimmed, first_kept, keep_nearest
 from sparsekm.runtime.threads import grant_threads, one_blas_thread
 from sparsekm.tuning.candidates import fit_from
 from sparsekm.tuning.conclusion import (

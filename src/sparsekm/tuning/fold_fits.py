@@ -20,11 +20,11 @@ from sklearn.base import clone
 
 from sparsekm.cluster.description import Description
 from sparsekm.cluster.kmeans.many_samples import label_samples
-from sparsekm.cluster.matrices.containers import count_distinct
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
+from sparsekm.cluster.matrices.varying_features import count_distinct
 from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.validation import check_count
 from sparsekm.metrics import label_codes

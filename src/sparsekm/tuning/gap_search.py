@@ -15,19 +15,21 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.batches import check_batch, compare_batches
-from sparsekm.cluster.imputation import fill_missing
-from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, as_readable, compute
-from sparsekm.cluster.matrices.dense_parts import stored_bytes, take_rows
-from sparsekm.cluster.reading import (
-    FeatureSelector,
+from sparsekm.cluster.estimator_input import (
     imputes,
     read_data,
     read_holes,
     read_new,
     remember_features,
 )
+from sparsekm.cluster.imputation import fill_missing
+from sparsekm.cluster.matrices.dense_parts import stored_bytes, take_rows
+from sparsekm.cluster.matrices.inputs import Seed, as_readable, compute
+from sparsekm.cluster.matrices.streamed_matrix import Data
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures
+from sparsekm.cluster.mixins import FeatureSelector
+from sparsekm.cluster.sample_weights import refuse_counted, repeat_samples
 from sparsekm.cluster.sparsity_path import SparsityPath
-from sparsekm.cluster.unequal_samples import refuse_counted, repeat_samples
 from sparsekm.cluster.validation import check_choice, check_count
 from sparsekm.cluster.weight_step import FeatureGroups
 from sparsekm.runtime.random_state import seed_sequence

@@ -29,7 +29,7 @@ from sparsekm.cluster.matrices.dense_parts import (
     take_rows,
 )
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.unequal_samples import count_trimmed, first_kept
+from sparsekm.cluster.trimming import count_trimmed, first_kept
 from sparsekm.metrics import label_codes
 from sparsekm.runtime.threads import one_blas_thread
 

@@ -11,24 +11,25 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from sparsekm.cluster.batches import check_batch, compare_batches, conclude
 from sparsekm.cluster.description import Description
-from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
-from sparsekm.cluster.kmeans.many_samples import label_samples
-from sparsekm.cluster.matrices.containers import Data, Seed, VaryingFeatures, check_matrix, compute
-from sparsekm.cluster.matrices.dense_parts import take_rows
-from sparsekm.cluster.matrices.scaled_data import ScaledData
-from sparsekm.cluster.matrices.sparse_matrix import as_matrix
-from sparsekm.cluster.raw_counts import warn_of_raw_counts
-from sparsekm.cluster.reading import (
+from sparsekm.cluster.estimator_input import (
     MISSING,
-    FeatureSelector,
-    LabelPredictor,
     imputes,
     label_observed,
     read_data,
     remember_features,
 )
+from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
+from sparsekm.cluster.kmeans.many_samples import label_samples
+from sparsekm.cluster.matrices.dense_parts import take_rows
+from sparsekm.cluster.matrices.inputs import Seed, compute
+from sparsekm.cluster.matrices.scaled_data import ScaledData
+from sparsekm.cluster.matrices.sparse_matrix import as_matrix
+from sparsekm.cluster.matrices.streamed_matrix import Data
+from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_matrix
+from sparsekm.cluster.mixins import FeatureSelector, LabelPredictor
+from sparsekm.cluster.raw_counts import warn_of_raw_counts
+from sparsekm.cluster.sample_weights import check_sample_weight
 from sparsekm.cluster.sparsity_path import ChosenFit
-from sparsekm.cluster.unequal_samples import check_sample_weight
 from sparsekm.cluster.validation import check_choice, check_count, check_searchable, check_share
 from sparsekm.cluster.weight_step import PENALTIES, FeatureGroups, check_sparsity
 from sparsekm.runtime.random_state import check_random_state, seed_sequence

@@ -9,12 +9,11 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from sparsekm.cluster.imputation import fill_missing
 from sparsekm.cluster.kmeans.many_samples import label_samples
-from sparsekm.cluster.matrices.containers import Data, as_readable, in_canonical_format
+from sparsekm.cluster.matrices.inputs import as_readable, in_canonical_format
 from sparsekm.cluster.matrices.matrix import FeatureMatrix
 from sparsekm.cluster.validation import check_choice
 
@@ -71,95 +70,6 @@ def label_observed(X, weights, means, centers, n_threads=1) -> np.ndarray:
     squares = np.nansum(weights[support, None] * np.square(differences), axis=1)
     labels[rows] = squares.argmin(axis=1)
     return labels
-
-
-class FeatureSelector(SelectorMixin):
-    """scikit-learn's selectors, with checks of sparse indices and masks that they do not make."""
-
-    def transform(self, X: Data) -> Any:
-        """Keep the selected features.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples with the features that were fitted.
-
-        Returns
-        -------
-        ndarray, sparse matrix or DataFrame of shape (n_samples, n_selected_features)
-            The selected features, in the order of X.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
-        """
-        return super().transform(as_readable(X))
-
-    def inverse_transform(self, X: Data) -> Any:
-        """Fill the dropped features with zeros.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_selected_features)
-            The selected features.
-
-        Returns
-        -------
-        ndarray or sparse matrix of shape (n_samples, n_features)
-            All features, 0 where they were dropped.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X has another number of features than were selected.
-        """
-        return super().inverse_transform(as_readable(X))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = imputes(self)
-        return tags
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.feature_weights_ > 0
-
-    def _print_progress(self, done: int, total: int) -> None:
-        if self.verbose:
-            print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
-
-
-class LabelPredictor:
-    """`predict`, where a subclass labels values that were read."""
-
-    _label: Any
-
-    def predict(self, X: Data) -> np.ndarray:
-        """Label samples by their nearest centre under the feature weights.
-
-        A mixture labels them by the likeliest component.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            On the scale of the data that were fitted.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), int32
-            On the training data these are `labels_`, except where `fit` warns of it, where
-            ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest,
-            for those that `trim` set aside, and for some that miss values.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or holds infinity, or NaN that is not imputed.
-        """
-        check_is_fitted(self)
-        return self._label(read_new(self, X))
 
 
 def _rules(estimator: BaseEstimator, X) -> dict[str, Any]:

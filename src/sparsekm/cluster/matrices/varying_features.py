@@ -1,0 +1,124 @@
+"""Which features vary, and whether there are clusters to find."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from sparsekm.cluster.matrices.dense_parts import as_dense
+from sparsekm.cluster.matrices.matrix import (
+    FeatureMatrix,
+)
+
+
+@dataclass(frozen=True)
+class VaryingFeatures:
+    """Which features of given data vary; all, where none does: such data are refused."""
+
+    varies: np.ndarray  # (n_features,), bool
+    # (n_features,): the value of each constant feature; elsewhere these mean nothing.
+    constants: np.ndarray
+
+    @classmethod
+    def of_matrix(cls, matrix: FeatureMatrix) -> VaryingFeatures:
+        """Tell the features of a matrix apart."""
+        return cls(~matrix.constant | matrix.constant.all(), matrix.means)
+
+    @classmethod
+    def of_values(cls, X: np.ndarray | csr_array) -> VaryingFeatures:
+        """Tell the features of checked data apart."""
+        largest, smallest = X.max(axis=0), X.min(axis=0)
+        if issparse(X):
+            largest, smallest = largest.toarray(), smallest.toarray()
+        varies = largest != smallest
+        return cls(varies | ~varies.any(), as_dense(X[:1])[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of all features."""
+        return len(self.varies)
+
+    @property
+    def n_constant(self) -> int:
+        """Number of features that do not vary."""
+        return int(np.count_nonzero(~self.varies))
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Numbers of all features, and of those that do not vary."""
+        return self.n_features, self.n_constant
+
+    def select(self, X: Any) -> Any:
+        """Return the data, or the matrix, of the features that vary."""
+        if self.n_constant == 0:
+            return X
+        places = np.flatnonzero(self.varies)
+        if isinstance(X, FeatureMatrix):
+            return X.keep(places)
+        return X[:, places] if issparse(X) else np.take(X, places, axis=1)
+
+    def put_back(self, values: np.ndarray, constants: float | np.ndarray = 0.0) -> np.ndarray:
+        """Return values of all features, (..., n_features), from those of the ones that vary."""
+        if self.n_constant == 0:
+            return values
+        everywhere = np.empty((*values.shape[:-1], self.n_features), values.dtype)
+        everywhere[...] = constants
+        everywhere[..., self.varies] = values
+        return everywhere
+
+
+# Samples, and their values, that are made dense at once to see whether they differ.
+SAMPLES_AT_ONCE = 64
+VALUES_AT_ONCE = 2**20
+
+
+def check_matrix(X: FeatureMatrix, n_clusters: int, min_cluster_size: int) -> None:
+    """Refuse a finite matrix that cannot be split into the clusters asked for, by a ValueError."""
+    n_samples, fewest = X.n_samples, n_clusters * min_cluster_size
+    if n_samples < fewest:
+        what = "n_clusters" if min_cluster_size == 1 else "n_clusters * min_cluster_size"
+        raise ValueError(f"n_samples={n_samples} should be >= {what}={fewest}.")
+    if n_samples > 1 and X.constant.all():
+        raise ValueError(
+            f"All n_features={X.n_features} features are constant: at least 1 should vary."
+        )
+    _check_range(X)
+    distinct = count_distinct(X, n_clusters)
+    if distinct < n_clusters:
+        raise ValueError(
+            f"n_clusters={n_clusters} should be <= the number of distinct samples, {distinct}."
+        )
+
+
+def count_distinct(X: FeatureMatrix, enough: int) -> int:
+    """Count distinct samples, but stop at `enough`."""
+    seen: set[bytes] = set()
+    most = max(1, min(SAMPLES_AT_ONCE, VALUES_AT_ONCE // X.n_features))
+    for _, columns in X.blocks():
+        start, stop = 0, enough
+        while start < columns.shape[1] and len(seen) < enough:
+            some = np.asarray(columns[:, start:stop])
+            # Adding 0.0 makes the two zeros one.
+            seen.update((row + 0.0).tobytes() for row in some.T)
+            # The first few samples nearly always are enough.
+            start, stop = stop, stop + min(most, stop)
+    return min(len(seen), enough)
+
+
+def _check_range(X: FeatureMatrix) -> None:
+    """Check that no sum of squares is infinite, and that those of the largest values are exact."""
+    limits, largest = np.finfo(X.dtype), X.largest
+    highest = float(np.sqrt(limits.max / (4.0 * X.n_samples * X.n_features)))
+    lowest = float(np.sqrt(limits.tiny / limits.eps))
+    for fails, rule, aim in (
+        (not largest <= highest, f"<= {highest:.1e}", "sums of squares stay finite"),
+        (0 < largest < lowest, f">= {lowest:.1e}", "their squares do not vanish"),
+    ):
+        if fails:
+            raise ValueError(
+                f"X has values up to {largest:.1e} from their means; should be {rule}, so that "
+                f"{aim} in {X.dtype}. Rescale the data."
+            )
