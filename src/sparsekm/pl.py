@@ -104,7 +104,7 @@ def scores(
     Raises
     ------
     TypeError, ValueError
-        If `adata` is no AnnData, `key` no `key_added`, or `n_features` below 1.
+        If `adata` is not an AnnData, `key` is not a `key_added`, or `n_features` below 1.
     """
     ranked, score, selected = _read_genes(adata, key)
     ranked = ranked[: check_count("n_features", n_features)]
@@ -144,7 +144,7 @@ def gap_curve(
     Raises
     ------
     TypeError, sklearn.exceptions.NotFittedError
-        If `search` is no GapSearch; if it was not fitted.
+        If `search` is not a fitted GapSearch.
     """
     if not isinstance(search, GapSearch):
         raise wrong_type("search", search, {}, "a fitted GapSearch")

@@ -1,4 +1,4 @@
-"""Sparse k-means of an AnnData, with what was found written into it."""
+"""Sparse k-means of an AnnData, which gets the results."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["predict_clusters", "sparse_kmeans"]
 
-# Scaled values of some of the cells have nearly equal variances, and means of nearly 0 deviations.
+# A part of the cells of scaled data has nearly equal variances, and means near 0.
 SAME_VARIANCE, SAME_MEAN = 2.0, 0.1
-# What is written of a fit as it is, and the tables, whose rows are named.
+# The attributes of a fit that are written as they are, and the tables, whose rows get names.
 VERDICT = (
     "conclusion",
     "has_clusters",
@@ -38,10 +38,10 @@ VERDICT = (
     "cluster_signature_agreements",
 )
 TABLES = ("search_results", "separation", "cluster_counts")
-# What the names of columns of obs and var end in.
+# The endings of the names of columns in obs and var.
 OBS_SUFFIXES = ("", "_reproducibility", "_batch_centred")
 VAR_SUFFIXES = ("_weight", "_score", "_selected", "_selection_frequency")
-# What to give in place of such an adata, {}.
+# The object to give instead of an `adata` of another type, {}.
 INSTEAD = {
     "anndata.Raw": "{}.to_adata()",
     "builtins.str": "anndata.read_h5ad({})",
@@ -80,22 +80,22 @@ def sparse_kmeans(
     layer : str, optional
         The layer to cluster; None is X.
     mask_var : str or array-like of shape (n_vars,), optional
-        A boolean column of ``var``, such as "highly_variable", or what it would hold: the genes to
-        cluster, all by default. The others get weight, score and selection frequency 0.
+        A boolean column of ``var``, such as "highly_variable", or its values: the genes to
+        cluster; by default all. The other genes get weight, score and selection frequency 0.
     groups, batch_key, weights_key : str or array-like of shape (n_obs,), optional
-        Columns of ``obs``, or what they would hold, for the arguments groups, batch and
+        Columns of ``obs``, or their values, for the arguments groups, batch and
         sample_weight of `SparseKMeans.fit`. Cells of one group, such as a donor's, are held out
         together and count as one in the tests. Batches need dense values:
         ``adata.X = adata.X.toarray()``.
     random_state : None, int, RandomState or Generator, default=0
         Controls the randomness.
     key_added : str, default="sparse_kmeans"
-        What the names of everything that is written begin with.
+        The beginning of the names of all results.
     copy : bool, default=False
         Whether to return a copy with the results, and leave `adata` as it is.
     **parameters
-        Of `SparseKMeans`: selection, screening, sparsity, min_cluster_size, n_jobs and so on.
-        There is no ``use_rep``: a representation mixes the genes.
+        Parameters of `SparseKMeans`: selection, screening, sparsity, min_cluster_size, n_jobs and
+        so on. There is no ``use_rep``, because a representation mixes the genes.
 
     Returns
     -------
@@ -118,24 +118,25 @@ def sparse_kmeans(
         ``var[key_added + "_selection_frequency"]``
             Share of these refits that keep the gene.
         ``uns[key_added]``
-            ``params`` and ``version`` of sparsekm, and what `SparseKMeans` has learnt, by the names
-            of its attributes: ``conclusion`` and so on, and with `batch_key` ``batch_agreement``
-            and ``batch_shares``. ``signature`` and ``cluster_signatures`` are names of genes.
+            ``params`` and ``version`` of sparsekm, and the attributes of `SparseKMeans` by their
+            names: ``conclusion`` and so on, and with `batch_key` ``batch_agreement`` and
+            ``batch_shares``. ``signature`` and ``cluster_signatures`` are names of genes.
         ``uns[key_added + "_markers"]``
-            The genes in every cluster in the form of scanpy's ``rank_genes_groups``: the kept
-            genes that are high in it come first, those that are low last, those that were dropped
-            between. ``scores`` is the mean of the cluster less that of all other cells, in standard
-            deviations. All p-values are NaN: a test on the same cells would use the data twice.
+            The genes of every cluster in the format of scanpy's ``rank_genes_groups``. Kept genes
+            that are high in the cluster come first, then dropped genes, then kept genes that are
+            low. ``scores`` is the mean of the cluster minus the mean of the other cells, in standard
+            deviations. All p-values are NaN, because a test on the same cells would use the data
+            twice.
 
     Raises
     ------
     TypeError, ValueError
-        As `SparseKMeans.fit`; if `adata` is no AnnData, is backed by a closed file, or a view of a
-        backed AnnData; if there is no such layer or column, or it does not fit.
+        If `SparseKMeans.fit` would; if `adata` is not an AnnData, is backed by a closed file, or
+        is a view of a backed AnnData; if a layer or column does not exist or does not fit.
 
     See Also
     --------
-    sparsekm.pl : Figures of what was found.
+    sparsekm.pl : Figures of the results.
 
     Notes
     -----
@@ -185,7 +186,7 @@ def sparse_kmeans(
     adata = adata.copy() if copy else adata
     adata.obs[key_added] = _categories(estimator)
     adata.obs[f"{key_added}_reproducibility"] = estimator.sample_reproducibility_
-    # Of an earlier call there may be one.
+    # An earlier call may have left one.
     adata.obs = adata.obs.drop(columns=f"{key_added}_batch_centred", errors="ignore")
     if batch is not None:
         adata.obs[f"{key_added}_batch_centred"] = _categories(estimator.batch_centred_)
@@ -286,7 +287,7 @@ def _categories(found: SparseKMeans) -> pd.Categorical:
 
 
 def check_anndata(adata: Any) -> None:
-    """Refuse, by its type, what is no AnnData."""
+    """Refuse an object whose type is not AnnData."""
     if "anndata.AnnData" not in type_names(adata):
         otherwise = "anndata.AnnData({}), or cluster it with sparsekm.SparseKMeans"
         raise wrong_type("adata", adata, INSTEAD, otherwise)
@@ -318,7 +319,7 @@ def read_values(
 
 
 def check_name(argument: str, value: object, known: Container[str], rule: str) -> None:
-    """Refuse what is no text, or none of the names that are known."""
+    """Refuse a value that is not text, or not a known name."""
     if not isinstance(value, str):
         raise TypeError(f"{argument} is of type {type_name(value)}: give its name, {rule}.")
     if value not in known:
@@ -388,7 +389,7 @@ def _rank_genes(adata: AnnData, key: str, values, genes) -> dict[str, np.recarra
         own = (clusters.codes == code).to_numpy()
         inside, outside = feature_means(values[own]), feature_means(values[~own])
         found = np.full((2, adata.n_vars), np.nan, np.float32)
-        # Constant genes have no score; values that are no logarithms of 1 + x, no fold change.
+        # Constant genes have no score. Fold changes need logarithms of 1 + x.
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             found[0, genes] = (inside - outside) / spreads
             ratio = (np.expm1(inside * scale) + 1e-9) / (np.expm1(outside * scale) + 1e-9)

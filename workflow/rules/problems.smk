@@ -1,6 +1,6 @@
 """The clustering problem of each data set and method, and its batches, as parameters of rules."""
 
-# The files of references depend on it: it is no setting, which would rerun them all.
+# The files of references depend on it: it is not a setting, because a change would rerun them all.
 REFERENCES_PER_JOB = 5
 
 # Of more samples than this, so many decide about sparsities and numbers of clusters.

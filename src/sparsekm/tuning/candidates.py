@@ -34,13 +34,15 @@ from sparsekm.tuning.feature_ranking import (
 CLIP = 3.0
 # A start has no cluster of fewer samples, or of fewer than a quarter of the mean size.
 SMALLEST_CLUSTER = 5
-# Components are those of so many features that rank first, and other starts look at so many.
+# The components use the first number of features that rank first; other starts look at the second
+# number.
 N_FIRST, N_SCREENED = 200, 500
-# Principal components: at most so many, and so many samples for each.
+# The largest number of principal components, and the samples needed for each.
 MOST_COMPONENTS, SAMPLES_PER_COMPONENT = 10, 5
-# k-means on so many features that are farthest from a Gaussian, no two of which correlate so far.
+# k-means on these numbers of features that are farthest from a Gaussian, no two of which have a
+# correlation of 0.7 or more.
 MARGINAL_SIZES, ALIKE = (1, 2, 4), 0.7
-# Up to so many features, all of them are a candidate's number.
+# Up to this number of features, one candidate keeps all of them.
 FEW_FEATURES = 100
 # Features kept for each cluster but the first; the same number for two clusters as for three.
 FEATURES_PER_CLUSTER = 25

@@ -20,7 +20,7 @@ from sparsekm.tuning.feature_ranking import choose_screening, noise_correlation
 from sparsekm.tuning.fold_fits import N_SEARCHED, Folds
 from sparsekm.tuning.partitions import agreement, consensus_partition
 
-# Of more samples, so many are drawn: each choice is a fit of its own.
+# Larger data are represented by this number of samples, because each choice is a separate fit.
 MOST_SAMPLES = 500
 SCREENED = (200, 1000)
 FARTHEST = 0.05

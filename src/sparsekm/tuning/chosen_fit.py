@@ -66,7 +66,7 @@ MOST_CLUSTERS = 12
 SAMPLES_PER_CLUSTER, MOST_OF_FEW = 7, 3
 # Beside a number that was given, another is tried with so many samples for each cluster.
 FEWEST_BESIDE = 4
-# Of more samples, so many are drawn to find the clusters.
+# If there are more samples, this number is drawn to find the clusters.
 MOST_SAMPLES = 2000
 
 
@@ -126,13 +126,13 @@ def find_clusters(
         How K was chosen before, if `settings` ask for "auto". Otherwise it is chosen here. Values
         from 2 upwards are tried. The number of groups is the most that two values of K or more
         reach or, if that is larger, the largest K whose clusters are all separated at p-values that
-        count all values tried. Of the values of K with so many groups, K equal to that number is
-        preferred, then the most reproducible.
+        count all values tried. Among the values of K with this number of groups, K equal to the
+        number is preferred, then the most reproducible K.
     beside : bool, default=False
         Whether to cluster into one less and one more, too, if the number is given, and to describe
         the clusters of all numbers, as with "auto".
     seed : int, optional
-        In place of that of the settings.
+        Replaces the seed of the settings.
     progress : callable, optional
         Called as ``progress(done, total)`` after each fold, or number of clusters.
     """

@@ -30,8 +30,8 @@ from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import one_blas_thread
 
 SCREENINGS = ["auto", "trend", "variance", "marginal", "all"]
-# Screens hold so many of the features that rank first. With no more features than the smallest
-# there is nothing to choose.
+# Screens hold these numbers of the features that rank first. Up to the smallest number, all
+# features are used.
 SCREENS = (100, 200, 500)
 # Variances within 1 % of each other, or means within a thousandth of a standard deviation, were
 # made equal. A tenth of the features may differ: a few were changed, or are nearly constant.
@@ -135,10 +135,10 @@ def _moments(X, samples, means, variances):
     variances /= n
 
 
-# Features count as correlated where chance alone would need so many standard errors: the pairs of
-# a feature are not quite independent, and labels fitted to the data are not quite the clusters.
+# Features count as correlated from this number of standard errors beyond chance. It is large
+# because pairs of a feature are not quite independent, and fitted labels are not quite the clusters.
 BEYOND_CHANCE = 5.0
-# So many features, evenly spaced, stand for all.
+# This number of features, evenly spaced, represents all features.
 MOST_CORRELATED = 300
 
 
@@ -166,7 +166,7 @@ def noise_correlation(
     """Compare the correlations of dropped features within clusters with those expected by chance.
 
     For independent features of n samples in K clusters, the squared correlations average 1 / (n -
-    K) and, in units of that, each has a variance of about 2. Of a group, one feature is used.
+    K) and, in units of that, each has a variance of about 2. A group is represented by one feature.
     """
     if labels.min() < 0:
         X, labels = X[labels >= 0], labels[labels >= 0]
@@ -204,8 +204,8 @@ def noise_correlation(
 
 # Share of features without any difference between the clusters among those that are counted.
 FALSE_DISCOVERIES = 0.1
-# Of many samples every difference is beyond chance: one that counts explains at least this share of
-# a feature's variance, a medium effect by the convention of Cohen (1988), f = .25.
+# With many samples every difference is beyond chance. A difference counts if it explains at least
+# this share of a feature's variance, a medium effect by the convention of Cohen (1988), f = 0.25.
 MEDIUM_EFFECT = 0.25**2 / (1 + 0.25**2)
 
 

@@ -49,7 +49,7 @@ N_REPEATS = 5
 N_FOLDS = 10
 # Enough restarts for one of many fits that are compared.
 N_INIT = 5
-# The optimum is searched among so many features at most.
+# The optimum is searched among at most this number of features.
 N_SEARCHED = 2000
 
 

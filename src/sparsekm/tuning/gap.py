@@ -87,7 +87,7 @@ FREE = (
     "keeps {kept}."
 )
 LIMITED = (
-    "The dropped features correlate with each other, so the gap alone is no guide: at most "
+    "The dropped features correlate with each other, so the gap alone cannot decide: at most "
     "{most:,} may be kept"
 )
 BY_LIMIT = ", and the gap still rises there. This limit, not the data, decides to keep {kept}."

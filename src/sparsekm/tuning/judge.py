@@ -34,20 +34,21 @@ from sparsekm.tuning.separation import (
     separation,
 )
 
-# Of the level, the share that the leader has; all other candidates share the rest.
+# The leader has this share of the level; all other candidates share the rest.
 LEADER_SHARE = 0.8
-# A partition is reproduced if its folds agree so far with it. One with separated clusters is
-# believed from this agreement on where the leader has neither.
+# A partition is reproduced if its folds agree with it by at least the first number. From the second
+# number on, a partition with separated clusters is accepted if the leader has neither.
 REPRODUCED, BELIEVED = 0.85, 0.5
-# With as many separated groups, the agreement decides if it is larger by so much.
+# Between candidates with the same number of separated groups, the agreement decides if it is larger
+# by this.
 MARGIN = 0.1
-# A partition of so many features, which the folds reproduce, is not replaced by one that depends on
-# a single feature: that is often sex or a batch.
+# A partition of this number of features or more, which the folds reproduce, is not replaced by a
+# partition that depends on a single feature, because such a feature is often sex or a batch.
 MANY_FEATURES = 3
-# After the first repeat of the folds, candidates stay that win at a raw p of twice the level, so
-# many at most.
+# After the first repeat of the folds, the candidates remain that win at a raw p of twice the level;
+# at most this number.
 FIRST_FACTOR, MOST_CLOSE = 0.5, 4
-# Settling may cost so much agreement.
+# Settling may reduce the agreement by this.
 SETTLING_LOSS = 0.02
 
 

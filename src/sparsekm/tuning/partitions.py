@@ -62,7 +62,7 @@ def consensus_partition(
 def agreement(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Compute the adjusted Rand index of a partition with each of `others` (n_others, n_samples).
 
-    Of partitions of the same shape as `others`, each is compared with its own.
+    If `labels` has the shape of `others`, each partition is compared with its own row.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class MatchedFold(NamedTuple):
         return self._replace(labels=np.where(self.labels < 0, -1, group[self.labels]))
 
     def complete(self, X: np.ndarray | csr_array) -> np.ndarray:
-        """Return the clusters of the samples drawn, the nearest where there was no match."""
+        """Return the clusters of the samples drawn; the nearest if a cluster has no match."""
         own = self.labels[self.drawn]
         known = own >= 0
         if known.all() or not known.any():

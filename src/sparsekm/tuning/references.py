@@ -271,7 +271,7 @@ def _spectrum(shape: tuple[int, ...], length: float) -> np.ndarray:
     whole = [fft.fftfreq(side) for side in shape[:-1]]
     axes = np.meshgrid(*whole, fft.rfftfreq(shape[-1]), indexing="ij", sparse=True)
     power = np.exp(-2 * (np.pi * length) ** 2 * sum(axis**2 for axis in axes))
-    # A constant is no variation.
+    # A constant does not vary.
     power.flat[0] = 0
     # Frequencies other than 0 and the middle stand for two.
     counts = np.full(shape[-1] // 2 + 1, 2.0)

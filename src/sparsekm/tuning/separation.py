@@ -24,19 +24,19 @@ from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.runtime.threads import one_blas_thread
 from sparsekm.tuning.partitions import MatchedFold, match_clusters
 
-# Chance, at most, that clusters without a valley between them are called separated.
+# The largest probability that clusters without a valley between them are called separated.
 LEVEL = 0.05
 # Half the width of the middle, and of the ends that it is compared with; the medians of the two
 # sides are at 0 and 1. With a third as the width, one sample that crosses a border can double p, so
 # the mean over widths about it is taken.
 HALF_WIDTHS = (2 / 15, 3 / 20, 1 / 6, 11 / 60, 1 / 5)
-# Ties are spread in features with at least so many samples for each distinct value.
+# Ties are spread in features with at least this number of samples per distinct value.
 SAMPLES_PER_VALUE = 2
 # The borders of histograms; the middle third, like the ends, takes four bins.
 BINS = np.linspace(-1, 2, 37)
-# Features that correlate so far within clusters are one.
+# Features with at least this correlation within clusters count as one.
 ALIKE = 0.7
-# Of sums of shares.
+# The rounding error of sums of shares.
 ROUNDING = 1e-9
 
 
@@ -58,7 +58,7 @@ def refit_folds(
 
 
 class SpreadValues:
-    """Features whose ties are spread evenly, since rounded values leave gaps that are no valleys.
+    """Features whose ties are spread evenly: the gaps between rounded values are not valleys.
 
     That is done for features with few distinct values: each value's samples lie, in random order,
     between the midpoints to the neighbouring values. Features are on one scale.
@@ -200,7 +200,8 @@ def one_mode_p(n_middle: int, n_a: int, n_b: int) -> float:
     A density with one mode is in the middle at least as high as at its emptier end. Nearest to a
     valley comes one that is as low there, as the uniform in the dip test (Hartigan & Hartigan 1985,
     doi:10.1214/aos/1176346577). The statistic is the larger of the two binomial p-values of the
-    middle beside either end. p is at most .05 in up to 7 % of draws (of 40, one end twice as full).
+    middle beside either end. In simulated draws of 40 samples, with one end twice as full, p is at
+    most 0.05 in up to 7 %.
 
     Examples
     --------
@@ -367,7 +368,7 @@ def _count(positions, side) -> list[tuple[int, int, int]]:
     """Count samples in the middle and about the median of either side, for each width.
 
     Samples with the same number in `side` are shares of one: of those counted, each is an equal
-    part. Totals are rounded against a valley, that of the middle up, those of the ends down.
+    part. Totals are rounded against a valley: the middle up, the ends down.
     """
     distances = np.abs(positions - [[0.5], [0], [1]])
     counts = []

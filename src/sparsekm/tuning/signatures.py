@@ -24,9 +24,9 @@ from sparsekm.tuning.partitions import MatchedFold, agreement
 AS_GOOD = 0.05
 # A smaller set, which is told beside it, does so within this difference.
 NEARLY_AS_GOOD = 0.15
-# Sets that agree less with the clusters are no signature of them.
+# A set that agrees less with the clusters is not a signature.
 LEAST_AGREEMENT = 0.5
-# Sets of up to so many features are tried, each a quarter larger than the one before.
+# Sets of up to this number of features are tried, each a quarter larger than the one before.
 LARGEST_SET = 2000
 STEP = 1.25
 
@@ -53,7 +53,7 @@ def find_signatures(
     the clusters found without the others, and the left-out samples are put to the nearest centroid
     in the first few. For one cluster, features are ordered by the terms of a_j that involve it, and
     only whether a sample is put into it counts. Features of `X` are on one scale; `folds` come
-    repeat after repeat. The first signature is that of all clusters, the others those of each.
+    repeat after repeat. The first signature is for all clusters, the others for one cluster each.
     """
     n_samples = X.shape[0]
     n_clusters = int(labels.max()) + 1

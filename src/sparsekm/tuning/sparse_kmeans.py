@@ -404,5 +404,5 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         centers, self._cluster_of = found.placing
         self._fitted_centers = on_own_scale(centers)
         scale = data.scale if found.scale is None else data.scale * found.scale
-        # Of each feature on its own scale; constant features have no weight.
+        # Each feature on its own scale; constant features have no weight.
         self._scale = features.put_back(scale, 1.0)
