@@ -124,7 +124,7 @@ def sparse_kmeans(
         ``uns[key_added + "_markers"]``
             The genes of every cluster in the format of scanpy's ``rank_genes_groups``. Kept genes
             that are high in the cluster come first, then dropped genes, then kept genes that are
-            low. ``scores`` is the mean of the cluster minus the mean of the other cells, in standard
+            low. ``scores`` is the mean of the cluster minus the mean of other cells, in standard
             deviations. All p-values are NaN, because a test on the same cells would use the data
             twice.
 

@@ -136,7 +136,7 @@ def _moments(X, samples, means, variances):
 
 
 # Features count as correlated from this number of standard errors beyond chance. It is large
-# because pairs of a feature are not quite independent, and fitted labels are not quite the clusters.
+# because pairs of a feature are not quite independent, and fitted labels are not the clusters.
 BEYOND_CHANCE = 5.0
 # This number of features, evenly spaced, represents all features.
 MOST_CORRELATED = 300
