@@ -11,7 +11,6 @@ from written_files import save_matrix
 from sparsekm.cluster.matrices.containers import StreamedMatrix, in_blocks
 from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.pipeline.problem import define_problem, order_fits, refit
-from sparsekm.pipeline.provenance import derive_seed
 from sparsekm.tuning.chosen_fit import find_clusters
 from sparsekm.tuning.feature_ranking import moments_as_they_came
 from sparsekm.tuning.fold_fits import blocks_of
@@ -79,15 +78,6 @@ def test_shares_of_features_become_numbers_each_once(pose, X):
     assert problem.sparsities.tolist() == [5, 10, 20]
     assert len(pose(X[:50], "l0", grid={"n_sparsities": 4}).sparsities) == 4
     assert pose(X[:50], "kmeans").sparsities is None
-
-
-def test_every_root_and_every_list_of_names_has_a_seed_of_its_own():
-    named = {derive_seed(0, "d", number) for number in range(1000)}
-    named |= {derive_seed(0, f"d{number}") for number in range(1000)}
-    assert len(named | {derive_seed(number, "d") for number in range(1000)}) == 3000
-    others = [(1, "a", "b"), (1, "b", "a"), (1, "ab"), (1, "a", 1), (1, "a", "1"), (1,)]
-    assert len({derive_seed(*names) for names in others}) == len(others)
-    assert all(0 <= seed < 2**31 for seed in named)
 
 
 def test_the_fit_to_show_is_the_first_of_the_best_or_that_of_the_tuning():
