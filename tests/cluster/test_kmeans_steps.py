@@ -19,6 +19,7 @@ from sparsekm.cluster.kmeans.many_samples import _Bounds
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.partition_step import KMeansPartition, propose_starts
+from sparsekm.cluster.screening import marginal_scores
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.metrics import classification_error_rate
 from sparsekm.runtime.random_state import seed_sequence
@@ -143,6 +144,28 @@ def test_screened_features_are_those_of_the_highest_marginal_scores():
     X[:40, 0] += 9
     found = proposals(X, "screened", PENALTIES[L0KMeans().penalty](1), 2, seed=0, n_clusters=2)[0]
     assert classification_error_rate(found, np.arange(80) < 40) == 0
+
+
+@METHODS
+def test_screened_features_count_by_their_squared_scores_and_the_best_start_is_proposed(Estimator):
+    class Watched(KMeansPartition):
+        def start(self, X, weights, rng):
+            seen.append((weights, super().start(X, weights, rng)))
+            return seen[-1][1]
+
+    X, seen, step = draw(60), [], PENALTIES[Estimator.penalty](2.5)
+    matrix, partition = CentredMatrix(X), Watched(4)
+    (found,) = propose_starts(matrix, partition, [step], "screened", 6, seed_sequence(0))[0]
+    weights = step.weigh(marginal_scores(X) ** 2)
+    objectives = [partition.scores(matrix, labels) @ weights for _, labels in seen]
+    np.testing.assert_allclose([given for given, _ in seen], np.tile(weights, (6, 1)), atol=1e-12)
+    assert partition.scores(matrix, found) @ weights == max(objectives) > min(objectives)
+    # What no score tells from a Gaussian has no weight where others have.
+    X[:, 3:] = 1.0
+    seen.clear()
+    all_of_them = PENALTIES["l0"](20)
+    propose_starts(CentredMatrix(X), partition, [all_of_them], "screened", 1, seed_sequence(0))
+    assert np.flatnonzero(seen[0][0]).tolist() == [0, 1, 2]
 
 
 @METHODS
