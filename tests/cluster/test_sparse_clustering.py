@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from sparsekm import GapSearch, SparseClustering
+from sparsekm.cluster import alternation
 from sparsekm.cluster.alternation import (
     alternate,
     draw_scores,
@@ -105,6 +106,20 @@ def test_clusterers_without_chance_start_once_and_others_restart(faint_data, kin
     widths = [X.shape[1] for X in watched.seen]
     assert set(widths) == {5, 25}
     assert widths.count(25) == starts
+
+
+def test_fresh_runs_are_by_features_of_two_clusters_and_of_one_factor_in_turn(
+    faint_data, monkeypatch
+):
+    asked = []
+
+    def draw(X, labels, rng, *, among_clusters):
+        asked.append(among_clusters)
+        return draw_scores(X, labels, rng, among_clusters=among_clusters)
+
+    monkeypatch.setattr(alternation, "draw_scores", draw)
+    SparseClustering(AgglomerativeClustering(3), sparsity=5, n_init=4).fit(faint_data.X)
+    assert asked == [True, False, True]
 
 
 def test_a_seed_decides_all_and_the_clusterers_own_is_not_used(faint_data):
@@ -232,6 +247,21 @@ def test_a_fresh_start_is_taken_where_it_is_better_by_the_weights_of_the_moment(
     fit = alternate(np.zeros((1, 3)), step, ONE, rng=np.random.default_rng(0))
     assert fit.objectives == objectives
     assert (fit.n_iter, fit.converged) == (2, True)
+    # Where all weights are alike before and after, one round is enough, whatever their scale.
+    assert alternate(np.zeros((1, 3)), Tabulated([[2, 1, 0]], starts=[0]), THREE).n_iter == 1
+
+
+def test_each_sparsity_also_goes_on_from_the_end_of_the_next_denser_one(monkeypatch):
+    step, starts = Tabulated([[2, 1, 0], [1, 3, 3]], moves={0: 1}, starts=[0] * 9), {}
+
+    def go_on(X, partition, weight_step, *, start, **limits):
+        starts.setdefault(weight_step.n_equal, []).append(int(start.labels[0]))
+        return alternate(X, partition, weight_step, start=start, **limits)
+
+    monkeypatch.setattr(alternation, "alternate", go_on)
+    rng = [np.random.default_rng(0)]
+    alternation.alternate_everywhere(np.zeros((1, 3)), step, [ONE, THREE], generators=rng)
+    assert starts == {3: [0], 1: [0, 1]}
 
 
 def test_the_labels_of_any_sparsity_are_tried_at_all_others():
