@@ -74,6 +74,8 @@ def test_the_association_is_that_of_hand_worked_tables():
         ([[2, 0], [18, 20]], []),
         ([[4] + [0] * 4] + [[1, 9, 9, 9, 9]] * 3, []),
         ([[5] + [0] * 4] + [[1, 9, 9, 9, 9]] * 3, [0]),
+        # All others are four samples.
+        ([[30, 1, 1], [0, 1, 1], [0, 1, 1]], []),
     ],
 )
 def test_clusters_coincide_with_batches_if_each_or_if_all_of_them_are_associated(counts, expected):

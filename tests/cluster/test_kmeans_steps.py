@@ -1,6 +1,7 @@
 """The partition steps of k-means, and the starts that Algorithm 1 runs from."""
 
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from sparsekm.cluster.kmeans.many_samples import _Bounds
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.cluster.partition_step import KMeansPartition, propose_starts
+from sparsekm.cluster.screening import marginal_scores
 from sparsekm.cluster.weight_step import PENALTIES
 from sparsekm.metrics import classification_error_rate
 from sparsekm.runtime.random_state import seed_sequence
@@ -143,6 +145,56 @@ def test_screened_features_are_those_of_the_highest_marginal_scores():
     X[:40, 0] += 9
     found = proposals(X, "screened", PENALTIES[L0KMeans().penalty](1), 2, seed=0, n_clusters=2)[0]
     assert classification_error_rate(found, np.arange(80) < 40) == 0
+
+
+class Watched(KMeansPartition):
+    """Remember the weights and the labels of every start."""
+
+    seen: ClassVar[list] = []
+
+    def start(self, X, weights, rng):
+        self.seen.append((weights, super().start(X, weights, rng)))
+        return self.seen[-1][1]
+
+
+@pytest.fixture
+def watched():
+    Watched.seen.clear()
+    return Watched(4)
+
+
+@pytest.mark.parametrize("n_samples", [60, 2500])
+def test_k_means_goes_on_from_the_best_of_twice_as_many_starts(watched, n_samples):
+    matrix = CentredMatrix(draw(n_samples, 0.5))
+    labels, *_ = watched.run(matrix, 3, np.random.SeedSequence(0))
+    starts = [labels for _, labels in Watched.seen]
+    assert len({start.tobytes() for start in starts}) == 6
+    if n_samples == 60:
+        values = [watched.scores(matrix, start).sum() for start in starts]
+        best = starts[int(np.argmax(values))]
+        np.testing.assert_array_equal(watched.refine(matrix, np.ones(20), best), labels)
+    else:
+        # A sample of the samples.
+        assert {len(start) for start in starts} == {2048}
+
+
+@METHODS
+def test_screened_features_count_by_their_squared_scores_and_the_best_start_is_proposed(
+    watched, Estimator
+):
+    X, step, partition, seen = draw(60), PENALTIES[Estimator.penalty](2.5), watched, Watched.seen
+    matrix = CentredMatrix(X)
+    (found,) = propose_starts(matrix, partition, [step], "screened", 6, seed_sequence(0))[0]
+    weights = step.weigh(marginal_scores(X) ** 2)
+    objectives = [partition.scores(matrix, labels) @ weights for _, labels in seen]
+    np.testing.assert_allclose([given for given, _ in seen], np.tile(weights, (6, 1)), atol=1e-12)
+    assert partition.scores(matrix, found) @ weights == max(objectives) > min(objectives)
+    # What no score tells from a Gaussian has no weight where others have.
+    X[:, 3:] = 1.0
+    seen.clear()
+    all_of_them = PENALTIES["l0"](20)
+    propose_starts(CentredMatrix(X), partition, [all_of_them], "screened", 1, seed_sequence(0))
+    assert np.flatnonzero(seen[0][0]).tolist() == [0, 1, 2]
 
 
 @METHODS

@@ -9,6 +9,7 @@ from sklearn.impute import KNNImputer
 from small_estimators import weighing_estimators
 
 from sparsekm import KMeans, L0KMeans, SparseKMeans, StreamedMatrix
+from sparsekm.cluster import imputation
 from sparsekm.cluster.estimator_input import label_observed
 from sparsekm.cluster.imputation import fill_missing, shrink
 from sparsekm.metrics import classification_error_rate
@@ -66,6 +67,16 @@ def test_where_many_features_show_clusters_weakly_they_are_nearer_than_by_neighb
     own = error(fill_missing(holes))
     assert own < error(np.where(lacking, np.nanmean(holes, axis=0), X))
     assert own < 0.95 * error(KNNImputer().fit_transform(holes))
+
+
+def test_filled_values_have_settled_to_some_thousandths_of_a_deviation(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((60, 200))
+    X[:, :50] += 2 * (TRUTH[:, None] - 1)
+    holes = lose(X)
+    filled, spread = fill_missing(holes), np.nanstd(holes, axis=0)
+    monkeypatch.setattr(imputation, "SETTLED", 1e-7)
+    further = np.square((fill_missing(holes) - filled) / spread)[np.isnan(holes)].mean()
+    assert 0 < np.sqrt(further) < 2e-3
 
 
 def test_what_is_observed_and_its_dtype_stay_and_scales_do_not_matter():

@@ -120,6 +120,45 @@ def test_neighbouring_sparsities_are_crossed_and_offer_each_other_their_best(mon
         assert {labels for labels, at in climbed[:-4] if at == place} - {*own}
 
 
+@pytest.mark.parametrize(
+    ("shape", "n_init", "n_places", "n_climbs"),
+    [
+        # 32,000 over the root of 40 * 100 * 4, at 16 sparsities twice as many.
+        ((40, 100), 1, 1, 252.98),
+        ((40, 100), 3, 16, 1517.89),
+        # No more than 20 in each of 20 generations.
+        ((12, 4), 1, 1, 400),
+    ],
+)
+def test_the_effort_is_divided_by_the_size_and_into_generations(shape, n_init, n_places, n_climbs):
+    X = CentredMatrix(np.random.default_rng(0).standard_normal(shape))
+    steps = [TopFeatures(1 + place) for place in range(n_places)]
+    search = Search(X, KMeansPartition(4), steps, n_init, np.random.default_rng(0))
+    assert search.n_climbs == pytest.approx(n_climbs, rel=1e-4)
+    assert search.n_children == np.ceil(n_climbs / 20)
+
+
+def test_half_of_the_children_are_crossed_and_a_fifth_of_the_others_random(monkeypatch):
+    rng, crossed, started = np.random.default_rng(0), [], []
+    search = Search(
+        CentredMatrix(rng.standard_normal((12, 4))), KMeansPartition(3), [TopFeatures(2)], 1, rng
+    )
+    search.pools[0].add(np.arange(12, dtype=np.int32) % 3, 1.0)
+    pack_apart = memetic_search.pack_apart
+
+    def pack(rows, labels, *given):
+        started.append(labels.tolist() != (np.arange(12) % 3).tolist())
+        return pack_apart(rows, labels, *given)
+
+    monkeypatch.setattr(memetic_search, "cross", lambda *given: crossed.append(given))
+    monkeypatch.setattr(memetic_search, "pack_apart", pack)
+    monkeypatch.setattr(search, "climb", lambda starts, places: None)
+    assert search.evolve(20, lambda steps: None) == 20
+    assert len(crossed) + len(started) == 20 * search.n_children == 400
+    assert 0.4 < len(crossed) / 400 < 0.6
+    assert 0.1 < np.mean(started) < 0.3
+
+
 def test_a_factor_that_many_features_share_hides_clusters_neither_from_fits_nor_from_paths():
     """Four classes with 15 markers each, and 100 features that share one factor."""
     rng = np.random.default_rng(1)

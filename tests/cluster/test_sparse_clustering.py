@@ -13,7 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from sparsekm import GapSearch, SparseClustering
-from sparsekm.cluster.alternation import alternate
+from sparsekm.cluster import alternation
+from sparsekm.cluster.alternation import (
+    alternate,
+    draw_scores,
+    refine_until_fixed_point,
+    share_partitions,
+    weigh_partition,
+)
 from sparsekm.cluster.weight_step import TopFeatures
 
 
@@ -99,6 +106,20 @@ def test_clusterers_without_chance_start_once_and_others_restart(faint_data, kin
     widths = [X.shape[1] for X in watched.seen]
     assert set(widths) == {5, 25}
     assert widths.count(25) == starts
+
+
+def test_fresh_runs_are_by_features_of_two_clusters_and_of_one_factor_in_turn(
+    faint_data, monkeypatch
+):
+    asked = []
+
+    def draw(X, labels, rng, *, among_clusters):
+        asked.append(among_clusters)
+        return draw_scores(X, labels, rng, among_clusters=among_clusters)
+
+    monkeypatch.setattr(alternation, "draw_scores", draw)
+    SparseClustering(AgglomerativeClustering(3), sparsity=5, n_init=4).fit(faint_data.X)
+    assert asked == [True, False, True]
 
 
 def test_a_seed_decides_all_and_the_clusterers_own_is_not_used(faint_data):
@@ -190,6 +211,94 @@ def test_scores_that_cannot_be_weighed_are_refused(scores):
     step = Wrong([np.array([0, 0, 1, 1])], lambda X, labels: np.ones(2))
     with pytest.raises(ValueError, match="should be 2 finite numbers >= 0"):
         SparseClustering(step).fit(FOUR)
+
+
+class Tabulated:
+    """A partition step whose partitions are numbers, with tables of scores and of moves."""
+
+    def __init__(self, scores, moves=(), starts=()):
+        self.table = [np.array(row, float) for row in scores]
+        self.moves, self.starts = dict(moves), iter(starts)
+
+    def start(self, X, weights, rng):
+        return np.array([next(self.starts)])
+
+    def refine(self, X, weights, labels):
+        return np.array([self.moves.get(labels[0], labels[0])])
+
+    def scores(self, X, labels):
+        return self.table[labels[0]]
+
+
+ONE, THREE = TopFeatures(1), TopFeatures(3)
+
+
+@pytest.mark.parametrize(
+    ("fresh", "objectives"),
+    [
+        # By the weights of the moment, on the first feature, the second is better, the third not.
+        ([0, 1, 0], [2, 3, 3]),
+        ([0, 2, 0], [2, 2, 2]),
+        ([1, 0, 0], [3, 3, 3]),
+    ],
+)
+def test_a_fresh_start_is_taken_where_it_is_better_by_the_weights_of_the_moment(fresh, objectives):
+    step = Tabulated([[2, 1, 0], [3, 0, 0], [0, 0, 9]], starts=fresh)
+    fit = alternate(np.zeros((1, 3)), step, ONE, rng=np.random.default_rng(0))
+    assert fit.objectives == objectives
+    assert (fit.n_iter, fit.converged) == (2, True)
+    # Where all weights are alike before and after, one round is enough, whatever their scale.
+    assert alternate(np.zeros((1, 3)), Tabulated([[2, 1, 0]], starts=[0]), THREE).n_iter == 1
+
+
+def test_each_sparsity_also_goes_on_from_the_end_of_the_next_denser_one(monkeypatch):
+    step, starts = Tabulated([[2, 1, 0], [1, 3, 3]], moves={0: 1}, starts=[0] * 9), {}
+
+    def go_on(X, partition, weight_step, *, start, **limits):
+        starts.setdefault(weight_step.n_equal, []).append(int(start.labels[0]))
+        return alternate(X, partition, weight_step, start=start, **limits)
+
+    monkeypatch.setattr(alternation, "alternate", go_on)
+    rng = [np.random.default_rng(0)]
+    alternation.alternate_everywhere(np.zeros((1, 3)), step, [ONE, THREE], generators=rng)
+    assert starts == {3: [0], 1: [0, 1]}
+
+
+def test_the_labels_of_any_sparsity_are_tried_at_all_others():
+    step = Tabulated([[5, 0, 0], [3, 3, 3], [6, 0, 0]], moves={0: 2})
+    steps = [ONE, TopFeatures(2), THREE]
+    pairs = zip(steps, (1, 1, 0), strict=True)
+    fits = [weigh_partition(None, step, of, np.array([number])) for of, number in pairs]
+    shared = share_partitions(None, step, steps, fits)
+    # The first takes over what the last has, and refines it; the last what the second has.
+    assert [(fit.labels[0], fit.objective) for fit in shared] == [(2, 6), (1, 6), (1, 9)]
+
+
+@pytest.mark.parametrize(("gain", "ends"), [(0.0, 3), (0.04, 3), (0.06, 2), (0.6, 1)])
+def test_a_turn_that_gains_less_than_the_share_asked_for_is_the_last(gain, ends):
+    step = Tabulated([[1.0], [1.5], [1.575], [1.7], [1.6]], moves={0: 1, 1: 2, 2: 3, 3: 4})
+    start = weigh_partition(None, step, ONE, np.array([0]))
+    fit = refine_until_fixed_point(None, step, ONE, start, gain)
+    # The last move loses.
+    assert (fit.labels[0], fit.objective) == (ends, step.table[ends][0])
+
+
+def test_fresh_features_tell_two_clusters_apart_or_correlate_with_one():
+    rng, labels = np.random.default_rng(0), np.repeat([0, 1, 2], 4)
+    X = rng.standard_normal((12, 5)) * np.arange(1, 6)
+    means = np.array([X[labels == k].mean(axis=0) for k in range(3)])
+    apart = {tuple(((means[a] - means[b]) ** 2).round(9)) for a, b in ((0, 1), (0, 2), (1, 2))}
+    like = {tuple((row**2).round(9)) for row in np.corrcoef(X.T)}
+    for clusters, among, expected in (
+        (labels, True, apart),
+        (labels, False, like),
+        # Two clusters have no other two.
+        (labels // 2, True, like),
+    ):
+        drawn = [draw_scores(X, clusters, rng, among_clusters=among) for _ in range(60)]
+        unit = [1.0 if expected is apart else scores.max() for scores in drawn]
+        found = {tuple((s / most).round(9)) for s, most in zip(drawn, unit, strict=True)}
+        assert found == expected
 
 
 def test_the_first_weights_are_one_over_sqrt_p(faint_data):

@@ -15,6 +15,7 @@ from sparsekm import SparseClustering, StreamedMatrix, classification_error_rate
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
 from sparsekm.cluster.matrices.matrix import CentredMatrix
 from sparsekm.cluster.partition_step import KMeansPartition
+from sparsekm.cluster.sample_weights import repeat_counts, repeat_samples
 from sparsekm.cluster.trimming import keep_nearest, start_trimmed
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
@@ -99,6 +100,27 @@ def test_uneven_weights_reach_the_optimum(seed, make_sparse_estimator, try_every
         own = fit.labels_ == k
         center = np.average(X[own], axis=0, weights=weights[own])
         np.testing.assert_allclose(fit.cluster_centers_[k], center, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("weights", "counts", "unit"),
+    [
+        ([2, 4, 6], [1, 2, 3], 2),
+        ([1, 1.5, 3], [2, 3, 6], 0.5),
+        ([1, 1.1, 2.3], [10, 11, 23], 0.1),
+        # No tenth of the smallest: eight times on average, so that running sums are met.
+        ([1, 1.51, 1.49], [6, 9, 9], 1 / 6),
+        # Beside large ones, each once.
+        ([1e12, 1, 1], [24, 1, 1], 1e12 / 24),
+    ],
+)
+def test_samples_are_given_as_often_as_they_count_worked_by_hand(weights, counts, unit):
+    found, each = repeat_counts(np.array(weights, float), 3)
+    assert found.tolist() == counts
+    assert each == pytest.approx(unit)
+    # Of weight 0, never.
+    rows = repeat_samples([0, *weights, 0], 5).tolist()
+    assert rows == np.repeat([1, 2, 3], counts).tolist()
 
 
 def test_weights_of_many_samples_are_met():

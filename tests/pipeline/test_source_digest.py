@@ -222,7 +222,9 @@ def test_versions_that_compute_count_without_their_patch(monkeypatch):
 
 
 def test_seeds_differ_with_root_and_names_and_with_nothing_else():
-    names = [(1, "a"), (2, "a"), (1, "b"), (1, "a", 0), (1, "a", 1), (1, "a", "1")]
+    names = [(1, "a", "1"), (1, "a", "b"), (1, "b", "a"), (1, "ab"), (1,)]
+    for number in range(1000):
+        names += [(number, "a"), (0, f"a{number}"), (1, "a", number)]
     seeds = [derive_seed(*given) for given in names]
     assert seeds == [derive_seed(*given) for given in names]
     assert len(set(seeds)) == len(seeds)

@@ -4,12 +4,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 from written_files import save_matrix
 
 from sparsekm import L0KMeans
 from sparsekm.cluster.batches import centre_batches
-from sparsekm.pipeline.problem import define_problem, describe_fit
+from sparsekm.cluster.matrices.scaled_data import ScaledData
+from sparsekm.pipeline.problem import cluster_means, define_problem, describe_fit
 from sparsekm.tuning.chosen_fit import find_clusters
 from sparsekm.tuning.fold_fits import blocks_of
 
@@ -55,6 +57,21 @@ def test_a_sample_of_weight_zero_gets_the_nearest_cluster_whatever_the_method(po
     repeated = describe_fit(problem, path.fit_at(0), problem.attributes, 3)
     for found in (weighted, repeated):
         assert adjusted_rand_score(KIND, found.labels) == 1
+        assert found.trimmed is None
+    # It has no part in the means, where others count by their weights.
+    for cluster, center in enumerate(repeated.centers):
+        own = repeated.labels == cluster
+        expected = np.average(problem.whole.X[own], axis=0, weights=weights[own])
+        np.testing.assert_allclose(center, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_a_cluster_without_samples_has_the_mean_of_all(kind):
+    X = np.array([[1.0, 0], [3, 0], [5, 6]])
+    data = ScaledData(kind(X), center=None if kind is np.asarray else np.array([1.0, 1]))
+    means = cluster_means(data, np.array([0, 0, 2]), 3)
+    expected = np.array([[2.0, 0], [3, 2], [5, 6]])
+    np.testing.assert_allclose(means, expected - (kind is csr_array))
 
 
 def test_copies_of_a_sample_are_left_out_together_and_count_once(pose, X):

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from sparsekm import SparseKMeans
-from sparsekm.tuning.candidates import Samples, kept_features
+from sparsekm import L0KMeans, SparseKMeans
+from sparsekm.cluster.matrices.scaled_data import ScaledData
+from sparsekm.tuning.candidates import STARTS, Samples, first_start, kept_features
+from sparsekm.tuning.fold_fits import Folds
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
 THREE = np.arange(90) % 3
@@ -75,6 +77,58 @@ def test_groups_of_three_samples_are_possible():
     X = np.random.default_rng(0).standard_normal((60, 60))
     X[:, :15] += 4 * (truth[:, None] == np.arange(15) % 3)
     assert score(X, truth) == 1
+
+
+def samples_of(X, n_clusters):
+    data, estimator = ScaledData.standardise(X), L0KMeans(n_clusters, random_state=1, n_jobs=1)
+    return Folds(data, estimator, "all", None, np.arange(len(X)), []).whole
+
+
+@pytest.mark.parametrize(
+    ("n_features", "numbers", "marginals"),
+    [
+        # Half of few features, all of them, and a half and a quarter of the half.
+        (6, [3, 6, 1], ["1", "1 settled", "2", "2 settled"]),
+        (40, [20, 40, 5, 2, 1], ["1", "1 settled", "2", "2 settled", "4 settled"]),
+        (101, [50, 12, 6, 3], ["1", "1 settled", "2", "2 settled", "4 settled"]),
+    ],
+)
+def test_the_list_of_candidates_is_fixed(n_features, numbers, marginals):
+    samples = samples_of(np.random.default_rng(0).standard_normal((45, n_features)), 3)
+    found = [str(name) for start in STARTS.values() for name, _ in start(samples)]
+    expected = [f"components {number}" for number in numbers]
+    assert found == expected + [f"marginals {number}" for number in marginals]
+
+
+def test_starts_see_values_that_no_single_sample_stretches():
+    X = np.random.default_rng(0).standard_normal((60, 8))
+    X[7, 2] = 99
+    samples = samples_of(X, 2)
+    z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    np.testing.assert_allclose(samples.clipped(8), np.clip(z, -3, 3))
+    np.testing.assert_allclose(samples.clipped(3, 5.0), np.clip(z, -5, 5)[:, :3])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_copies_of_one_feature_count_as_the_root_of_their_number(seed):
+    # 38 copies of noise vary more than 24 features of two classes, but their root is less.
+    rng, truth = np.random.default_rng(seed), np.arange(90) % 2
+    X = rng.standard_normal((90, 62))
+    X[:, :24] += 5 * (truth[:, None] == np.arange(24) % 2)
+    X[:, 24:] = X[:, 24:25] + 0.1 * X[:, 24:]
+    assert adjusted_rand_score(truth, first_start(samples_of(X, 2))) == 1
+
+
+def test_marginals_start_from_features_that_do_not_follow_each_other(monkeypatch):
+    # Four copies show two classes, and one feature less clearly two others across these.
+    rng, truth = np.random.default_rng(0), np.arange(80) % 4
+    X = rng.standard_normal((80, 12))
+    X[:, 2:6] = 5 * (truth // 2)[:, None] + 0.6 * X[:, 2:3] + 0.2 * X[:, 2:6]
+    X[:, 7] = 4 * (truth % 2) + 0.8 * X[:, 7]
+    starts, fit = {}, Samples.fit
+    monkeypatch.setattr(Samples, "fit", lambda *given: starts.update([given[:0:-1]]) or fit(*given))
+    list(STARTS["marginals"](samples_of(X, 4)))
+    assert adjusted_rand_score(truth, starts[2]) > 0.95
 
 
 @pytest.mark.parametrize(

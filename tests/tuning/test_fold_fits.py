@@ -127,6 +127,9 @@ def test_starts_have_no_cluster_of_fewer_than_five_or_a_quarter_of_the_mean(
 def test_space_is_cut_across_its_longest_side_into_equal_blocks():
     positions = np.array([[x, y] for x in range(8) for y in range(2)], dtype=float)
     assert space_blocks(positions, 4).tolist() == np.repeat([0, 1, 2, 3], 4).tolist()
+    # Half of four by three is longest the other way.
+    across = np.array([[x, y] for x in range(4) for y in range(3)], dtype=float)
+    assert space_blocks(across, 4).tolist() == [0, 0, 1, 0, 1, 1, 2, 2, 3, 2, 3, 3]
     # The power of two below, and no more than there are samples.
     assert space_blocks(positions, 7).max() == 3
     assert sorted(space_blocks(positions[:2], 16)) == [0, 1]

@@ -105,21 +105,23 @@ def test_shares_worked_by_hand_in_which_clusters_without_a_partner_give_none():
 
 
 def test_a_fold_is_matched_and_completed_worked_by_hand():
-    labels = np.array([0, 0, 0, 1, 1, 1, 1])
-    drawn, left_out = np.arange(1, 7), np.array([0])
-    # The second agrees more on the samples drawn. Its cluster 0 shares two of three with our 0, and
-    # its cluster 1 only two of our four, no more than a half.
-    partitions = np.array([[0, 0, 1, 0, 1, 0, 1], [1, 0, 0, 0, 1, 1, 2]])
+    labels = np.array([0, 0, 0, 1, 1, 1, 1, 0, 0, 1])
+    drawn, left_out = np.arange(1, 7), np.array([0, 7, 8, 9])
+    # The second agrees more on the samples drawn, the first on all. Of the second, cluster 0 shares
+    # two of three with our 0, but cluster 1 only two of our four, no more than a half.
+    partitions = np.array([[0, 0, 1, 0, 1, 1, 1, 0, 0, 1], [1, 0, 0, 0, 1, 1, 2, 1, 1, 0]])
+    on_drawn, on_all = (agreement(labels[of], partitions[:, of]) for of in (drawn, slice(None)))
+    assert (on_drawn.argmax(), on_all.argmax()) == (1, 0)
     fit = drawn, left_out, partitions, [np.array([3]), np.array([0])], np.array([0, 3])
     (fold,) = match_folds(labels, [fit])
-    assert fold.labels.tolist() == [-1, 0, 0, 0, -1, -1, -1]
+    assert fold.labels.tolist() == [-1, 0, 0, 0, -1, -1, -1, -1, -1, 0]
     assert (fold.kept.tolist(), fold.own.tolist()) == ([0], partitions[1].tolist())
     # The samples without a match join the nearest mean in the kept feature alone, of those drawn.
     named = np.array([1, 0, 0, 1, 1, -1, -1])
     X = np.array([[99, 0], [0, 9], [2, 9], [10, 0], [12, 0], [3, 0], [8, 9]], float)
     fold = fold._replace(labels=named)
     assert fold.complete(X).tolist() == [0, 0, 1, 1, 0, 1]
-    assert fold._replace(labels=labels).complete(X).tolist() == labels[1:].tolist()
+    assert fold._replace(labels=labels).complete(X).tolist() == labels[drawn].tolist()
 
 
 def test_a_left_out_sample_is_placed_where_most_folds_put_it():

@@ -13,8 +13,6 @@ from sparsekm.tuning.partitions import MatchedFold
 from sparsekm.tuning.separation import (
     LEVEL,
     SpreadValues,
-    _count,
-    _scale,
     any_separated,
     could_tell,
     join_overlapping,
@@ -306,12 +304,3 @@ def test_the_two_leukemias_are_found_where_k_means_fails(test_data):
     X = (raw - raw.mean(axis=0)) / raw.std(axis=0, ddof=1)
     assert matching_error_rate(classes, KMeans(2, random_state=0).fit(X).labels_) > 0.2
     assert matching_error_rate(classes, SparseKMeans(2, random_state=0).fit(X).labels_) <= 0.06
-
-
-def test_samples_of_one_donor_on_either_side_are_a_share_of_one_on_each():
-    # Three donors, each with three samples at either end and one in the middle.
-    positions = np.tile([0.0, 0.0, 0.0, 0.5, 1.0, 1.0, 1.0], 3)
-    for width in _count(*_scale(positions, np.repeat(np.arange(3), 7))[:2]):
-        # Of the four that a donor has on the right, one is in the middle: 3 / 4, rounded up.
-        assert width == (1, 3, 2)
-    assert _count(*_scale(positions, None)[:2])[0] == (3, 9, 9)

@@ -11,7 +11,7 @@ from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.tuning.feature_ranking import count_differing
 from sparsekm.tuning.fold_fits import N_REPEATS, draw_folds
 from sparsekm.tuning.partitions import MatchedFold, agreement
-from sparsekm.tuning.signatures import LEAST_AGREEMENT, find_signatures
+from sparsekm.tuning.signatures import LEAST_AGREEMENT, STEP, find_signatures
 
 TRUTH = np.repeat([0, 1, 2], 20)
 
@@ -66,6 +66,23 @@ def test_agreements_are_those_of_samples_left_out_by_nearest_centroids():
             placed[number * N_REPEATS // len(folds), others] = put
         truth = (TRUTH == target - 1).astype(int) if target else TRUTH
         assert found.agreement == pytest.approx(agreement(truth, placed).mean())
+
+
+def test_a_signature_is_the_smallest_set_that_does_nearly_as_well_as_the_best():
+    X, folds = draw(1.6), draw_folds(60, seed=0)
+    sizes = np.unique(np.rint(STEP ** np.arange(24))).astype(int)
+    placed = np.zeros((N_REPEATS, len(sizes), 60), int)
+    for number, others in enumerate(folds):
+        fitted = np.setdiff1d(np.arange(60), others)
+        means = np.array([X[fitted][TRUTH[fitted] == k].mean(axis=0) for k in range(3)])
+        squares = (means - X[fitted].mean(axis=0)) ** 2
+        order = np.argsort(-np.bincount(TRUTH[fitted]) @ squares)
+        for row, size in zip(placed[number * N_REPEATS // len(folds)], sizes, strict=True):
+            row[others] = place(X, TRUTH, fitted, others, order[:size])
+    agreements = np.mean([agreement(TRUTH, repeat) for repeat in placed], axis=0)
+    smallest = sizes[agreements >= agreements.max() - 0.05][0]
+    assert smallest < sizes[agreements.argmax()]
+    assert len(signatures_of(X, TRUTH)[0].features) == smallest
 
 
 def test_features_that_only_one_cluster_has_are_its_signature_alone():

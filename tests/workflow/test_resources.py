@@ -1,8 +1,10 @@
 """What jobs ask for follows from shapes and stored values, not from compressed files."""
 
+import gzip
 import math
 import os
 import zipfile
+import zlib
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -114,6 +116,33 @@ def test_jobs_of_a_large_data_set_are_submitted_one_by_one(rules, large):
     wildcards = {"dataset": "cells"}
     assert rules(file="absent.h5ad").of_small("sparsekm_fit")(wildcards) == "sparsekm_fit"
     assert rules(file=large.name).of_small("sparsekm_fit")(wildcards) is None
+
+
+def block_of(text):
+    """Compress as bgzip does: a member of gzip that says in its header how long it is."""
+    packed = zlib.compress(text)[2:-4]
+    ends = zlib.crc32(text).to_bytes(4, "little"), len(text).to_bytes(4, "little")
+    size = (18 + len(packed) + 8 - 1).to_bytes(2, "little")
+    return b"\x1f\x8b\x08\4" + bytes(6) + b"\6\0BC\2\0" + size + packed + b"".join(ends)
+
+
+def test_a_compressed_table_has_the_bytes_of_what_it_becomes(tmp_path):
+    table, folder = tmp_path / "t.csv.gz", tmp_path / "cells.zarr"
+    random = np.random.default_rng(0).bytes(64)
+    for content, length in (
+        (gzip.compress(bytes(9000)), 9000),
+        (b"".join(map(block_of, (bytes(5000), bytes(700), b""))), 5700),
+        # No fewer than the file has, and damage is for the job to report.
+        (gzip.compress(random), len(gzip.compress(random))),
+        (b"ab", 2),
+    ):
+        table.write_bytes(content)
+        assert input_sizes.bytes_of(table) == length
+    (folder / "X").mkdir(parents=True)
+    (folder / "X" / "0").write_bytes(bytes(300))
+    (folder / "zarr.json").write_bytes(bytes(20))
+    places = (folder, folder / "X")
+    assert input_sizes.bytes_of(folder) == 320 + sum(place.stat().st_size for place in places)
 
 
 def test_compression_changes_nothing_and_a_workbook_asks_for_its_sheets(rules, tmp_path, X):

@@ -165,7 +165,7 @@ class _TrimmedKMeans:
         return labels, kept, distances[kept]
 
     def average(self, kept: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Return the centres of the samples kept."""
+        """Return the centres of the samples kept, that of all for a cluster without any."""
         sums = matrix_sums(self.X.take(kept), labels, self.n_clusters, self.n_threads)
         return sums / np.maximum(cluster_sizes(labels, self.n_clusters), 1)
 
@@ -178,9 +178,7 @@ class _TrimmedKMeans:
             if within >= before:
                 break
             before = within
-            # A cluster that lost all its samples stays where it is.
-            there = cluster_sizes(labels[kept], self.n_clusters) > 0
-            centers = np.where(there, self.average(kept, labels[kept]), centers)
+            centers = self.average(kept, labels[kept])
         return centers, before
 
     def draw_centers(self, rng: np.random.Generator) -> np.ndarray:
