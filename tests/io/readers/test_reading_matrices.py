@@ -193,7 +193,7 @@ def test_features_in_rows_are_read_transposed_where_something_fits_the_other_axi
         raw = read_matrix(npz(X=X.T, y=np.array(list("ababab"))), **arrays)
         np.testing.assert_allclose(raw.collect(), X)
         assert raw.about.features == ["Shh", "Pax6", "NA", "4"]
-        assert "Set transpose: false if rows are samples" in raw.remarks[0]
+        assert "rows of X are read as features and its columns as samples" in raw.remarks[0]
     content = "name,s1,s2,s3\nShh,1,2,3\nkind,a,b,b\nPax6,5,6,7\nSst,4,3,9\n"
     refused(put(content), "'kind'.* Set transpose: true", labels="kind", transpose=False)
     file = h5ad()
