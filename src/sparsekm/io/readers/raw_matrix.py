@@ -417,7 +417,7 @@ def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
         low, high = np.fmin(low, np.fmin.reduce(dense)), np.fmax(high, np.fmax.reduce(dense))
 
     # As in the file, up to the rounding to single precision.
-    ends = np.round([low, high] + raw.offset, 4)
+    ends = np.round(np.array([low, high]) + raw.offset, 4)
     asked = np.flatnonzero(np.isin(ends, _SENTINELS).any(axis=0))
     # The range of each feature without such numbers, in the first block.
     _, block = next(raw.select(asked).blocks(max(1, CELLS_AT_ONCE // p)))
