@@ -74,7 +74,7 @@ def test_guesses_are_said_aloud_and_quiet_says_nothing(run, capsys):
             "Do you mean labels: kind?",
             "--labels Kind --labels kind",
         ),
-        (["tumours.csv", "--ignore", "U"], "Do you mean ignore: [u]?", "--ignore U --ignore u"),
+        (["tumours.csv", "--ignore", "U"], "Do you mean ignore: [u]?", "--ignore u"),
         (["tumours.csv", "--labels", "kind", "--clusters", "12"], "n_clusters=12", None),
     ],
 )

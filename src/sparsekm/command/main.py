@@ -6,7 +6,7 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -96,11 +96,21 @@ def _cures(ways: Sequence[Way], typed: Sequence[str]) -> Iterator[str]:
     for way in ways:
         if way.meaning:
             yield f"  {way.meaning}:"
-        # An option that comes again replaces an earlier one, or adds to its list.
-        command = [f"    sparsekm {shlex.join(typed)}", *options_of(way.settings)]
+        kept = _without_lists(typed, way.settings)
+        command = [f"    sparsekm {shlex.join(kept)}", *options_of(way.settings)]
         yield from map(
             escape_unprintable, [*(f"      {line}" for line in way.preview), " ".join(command)]
         )
+
+
+def _without_lists(typed: Sequence[str], settings: Mapping[str, Any]) -> list[str]:
+    """Return what was typed without the lists in these settings: others would add to them."""
+    flags = [one.flag for one in TABLE_SETTINGS if isinstance(settings.get(one.name), list)]
+    kept, is_kept = [], True
+    for text in typed:
+        is_kept = text.partition("=")[0] not in flags if text[:2] == "--" else is_kept
+        kept += [text] * is_kept
+    return kept
 
 
 def _cores(text: str) -> str:

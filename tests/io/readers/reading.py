@@ -53,24 +53,18 @@ def samples(heading, features, names, *about, **options):
 
 def follow(said):
     """Return the settings that a text advises, each alone."""
-    return [way.settings for way in said.ways]
+    return [way.settings for way in getattr(said, "ways", ())]
 
 
 def readings(file, **settings):
-    """Tell whether a table is asked about, and read it in each of the ways that are printed.
-
-    So every option that is printed for a table of the tests is followed.
-    """
+    """Tell whether a table is asked about, and read it in each of the ways that are printed."""
     try:
-        raw = read_matrix(file, **settings)
+        return False, [read_matrix(file, **settings)]
     except MatrixError as error:
         found = [read_matrix(file, **{**settings, **way}) for way in follow(error)]
         if not found:
             raise
         return True, found
-    for way in (way for remark in raw.remarks for way in follow(remark)):
-        read_matrix(file, **{**settings, **way})
-    return False, [raw]
 
 
 def assert_read(raw, table, *remarks):

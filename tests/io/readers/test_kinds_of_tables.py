@@ -143,22 +143,32 @@ DAYS = [f"d{i}" for i in range(9)]
 
 
 @pytest.mark.parametrize(
-    ("write_number", "number"),
+    ("cell", "number", "remark"),
     [
-        ("{:.1f}%".format, 12.5),
-        (lambda x: f"{x * 1000:,.2f}".translate(str.maketrans(",.", ".,")), 12_500),
-        (lambda x: f"{-x:.2f}".replace("-", "−"), -12.5),
-        (lambda x: f"{x * 1000:,.1f}".replace(",", "'"), 12_500),
-        (lambda x: f"{x * 1000:,.1f}".replace(",", "\u202f"), 12_500),
-        (lambda x: f" {x} ", 12.5),
-        (lambda x: f"{x:.3e}", 12.5),
+        ("2.5-", -2.5, "a minus behind the number"),
+        ("−2.50", -2.5, "another minus sign"),
+        ("(2.5)", -2.5, "parentheses for a minus"),
+        ("EUR 2.5", 2.5, "a currency"),
+        ("12.5%", 12.5, "a percent sign"),
+        ("~0.5", 0.5, "a word or mark for about"),
+        ("ca. 0.5", 0.5, "a word or mark for about"),
+        ("0.5?", 0.5, "marks behind them"),
+        ("1.5x10^3", 1500, "powers of ten"),
+        ("1.25e+01", 12.5, ""),
+        (" 12.5 ", 12.5, ""),
+        ("12'500.0", 12_500, "thousands in groups"),
+        ("12\u202f500.0", 12_500, ""),
+        ("12.500,00", 12_500, "numbers have a decimal comma: '12.500,00' is read as 12500.00"),
+        ("1.100.100", 1_100_100, "numbers have a decimal comma: '1.100.100' is read as 1100100"),
     ],
 )
-def test_numbers_are_read_however_they_are_written(put, write_number, number):
-    numbers = [12.5, 3.25, 7.75], [1.5, 2.25, 9.75], [12.5, 3.25, 7.75], [12.5, 3.25, 7.75]
-    cells = [list(map(write_number, row)) for row in numbers]
-    raw = read_matrix(put(write(["sample", *"abc"], DAYS[:4], cells=cells, separator=";")))
-    assert (raw.collect() + raw.offset)[0, 0] == pytest.approx(number)
+def test_numbers_are_read_however_they_are_written(put, cell, number, remark):
+    cells = [[i * i + 2, cell if i == 3 else i * i + 7] for i in range(12)]
+    people = [f"P{i}" for i in range(12)]
+    content = write(["id", "glucose", "urate"], people, cells=cells, separator=";")
+    raw = read_matrix(put(content), transpose=False)
+    assert raw.offset[1] + raw.collect()[3, 1] == pytest.approx(number)
+    assert remark in " ".join(raw.remarks)
 
 
 MISSING = "NA|NaN|na|None|<NA>|?|ND|n.d.|<LOD|-|.|#DIV/0!| NA |<0.05|-Inf|"

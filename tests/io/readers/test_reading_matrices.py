@@ -156,22 +156,6 @@ def test_infinite_values_are_missing_and_those_beyond_single_precision_refused(p
     refused(h5ad(X), "is beyond the range of single precision")
 
 
-def test_columns_of_text_are_left_out_and_named(put):
-    content = "a,kind,tissue,b\n1,x,lung,2\n3,x,liver,4\n5,z,lung,5\n2,z,liver,5\n"
-    raw = read_matrix(put(content))
-    assert raw.about.features == ["a", "b"]
-    assert raw.remarks[0] == (
-        "columns [kind, tissue] hold text and are left out. Set labels: kind if it holds known "
-        "classes. Set annotate: [kind, tissue] to compare them with the clusters."
-    )
-    raw = read_matrix(put(content), labels="kind")
-    assert raw.about.labels.tolist() == ["x", "x", "z", "z"]
-    assert raw.remarks[0] == (
-        "columns [tissue] hold text and are left out. Set annotate: [tissue] to compare them with "
-        "the clusters."
-    )
-
-
 def test_repeated_names_of_stored_matrices_are_numbered(npz, h5ad):
     raw = read_matrix(npz(genes=np.array(["a", "b", "a", "b"]), samples=np.array(list("abcaef"))))
     assert raw.about.features == ["a", "b", "a_2", "b_2"]
@@ -193,7 +177,7 @@ def test_features_in_rows_are_read_transposed_where_something_fits_the_other_axi
         raw = read_matrix(npz(X=X.T, y=np.array(list("ababab"))), **arrays)
         np.testing.assert_allclose(raw.collect(), X)
         assert raw.about.features == ["Shh", "Pax6", "NA", "4"]
-        assert "Set transpose: false if rows are samples" in raw.remarks[0]
+        assert "rows of X are read as features and its columns as samples" in raw.remarks[0]
     content = "name,s1,s2,s3\nShh,1,2,3\nkind,a,b,b\nPax6,5,6,7\nSst,4,3,9\n"
     refused(put(content), "'kind'.* Set transpose: true", labels="kind", transpose=False)
     file = h5ad()

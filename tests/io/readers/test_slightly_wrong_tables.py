@@ -105,10 +105,6 @@ def test_the_samples_are_those_that_were_measured(put, kind):
 # What is asked about: the line that follows the header, or the column, and whether it is kept.
 DOUBTFUL = {
     "masses": (PLAIN.replace("\n", "\nRT (min),2.5,3,9\nm/z,1,2,3\n", 1), "lines [RT (min), m/z]"),
-    "a weight": (
-        write(["id", "Weight (kg)", *BLOOD], PATIENTS, 61.5, cells=NUMBERS),
-        "[Weight (kg)]",
-    ),
     "a count of the lines": (write(["rowid", *BLOOD], range(1, 13), cells=NUMBERS), "[rowid]"),
     "a count at the end": (
         write(["id", *BLOOD, "n"], PATIENTS, cells=NUMBERS, after=[range(12)]),
@@ -193,40 +189,6 @@ def test_what_cannot_be_read_says_in_one_line_what_to_do(put, kind):
     content, message = REFUSED[kind]
     labels = "kind" if kind in ("another case", "a word", "a unit among plain numbers") else None
     assert message in refusal(put(content), labels=labels)
-
-
-@pytest.mark.parametrize(
-    ("cell", "number", "remark"),
-    [
-        ("2.5-", -2.5, "'2.5-'"),
-        ("EUR 2.5", 2.5, "'EUR 2.5'"),
-        ("~0.5", 0.5, "a word or mark for about"),
-        ("ca. 0.5", 0.5, "a word or mark for about"),
-        ("0.5?", 0.5, "marks behind them"),
-        ("1.5x10^3", 1500, "powers of ten"),
-        ("1.100.100", 1100100, "numbers have a decimal comma: '1.100.100' is read as 1100100"),
-    ],
-)
-def test_numbers_with_signs_and_marks_are_read_aloud(put, cell, number, remark):
-    cells = [[i * i + 2, cell if i == 3 else i * i + 7] for i in range(12)]
-    content = write(["id", "glucose", "urate"], PATIENTS, cells=cells, separator=";")
-    raw = read_matrix(put(content), transpose=False)
-    assert raw.offset[1] + raw.collect()[3, 1] == pytest.approx(number)
-    assert remark in " ".join(raw.remarks)
-
-
-def test_a_note_with_commas_is_left_out(put):
-    genes = ["TP53", "MYC", "EGFR"]
-    raw = read_matrix(put(write(["gene", *PATIENTS], genes) + "Source: GEO, NCBI, 2020\n"))
-    assert (raw.about.samples, raw.about.features) == (PATIENTS, genes)
-    assert "lines [Source: GEO] hold text and are left out" in " ".join(raw.remarks)
-
-
-def test_names_in_two_lines_of_which_cells_were_merged_are_joined(put):
-    below = PLAIN.partition("\n")[2]
-    raw = read_matrix(put(f"patient,Blood,,Urine\n,urea,ATP,urea\n{below}"))
-    assert raw.about.features == ["Blood urea", "Blood ATP", "Urine urea"]
-    assert raw.about.samples == PATIENTS
 
 
 def test_iid_names_the_samples_of_plink(put):

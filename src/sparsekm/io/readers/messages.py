@@ -158,14 +158,17 @@ def of_file(file: object) -> Iterator[None]:
         raise MatrixError(f"{file}: {told}") from error
 
 
-def suggest(key: str, name: str, names: Iterable[str]) -> Said:
-    """Return a question for the end of a message if a name resembles one that there is."""
+def suggest(key: str, name: str, names: Iterable[str], given: Sequence[str] = ()) -> Said:
+    """Return a question for the end of a message if a name resembles one that there is.
+
+    The setting is a name, or a list in which it is `given`.
+    """
     lower = {other.lower(): other for other in names}
     close = get_close_matches(name.lower(), list(lower), n=1)
     if not close:
         return Said("")
     found = lower[close[0]]
-    settings = {key: [found] if key in ("ignore", "keep") else found}
+    settings = {key: [found if one == name else one for one in given] if given else found}
     return Said(f" Do you mean {written(settings)}?", [Way(settings)])
 
 

@@ -265,7 +265,9 @@ def check_named(
             raise refusal("also_ignored", key=key, name=name)
         if name in names or name in settings.inherited:
             continue
-        kind, hint = "not_there" if len(names) else "nothing_named", suggest(key, name, names)
+        of_list = settings.annotate if key.startswith("annotate") else ()
+        hint = suggest(key.partition("[")[0], name, names, of_list)
+        kind = "not_there" if len(names) else "nothing_named"
         if name in others:
             turned = settings.transpose is not True
             kind, hint = "not_there", say("looks_turned", other=other, transpose=turned)
@@ -274,7 +276,7 @@ def check_named(
     absent = [name for name in settings.ignore if name not in known]
     if absent:
         rest = [name for name in settings.ignore if name not in absent]
-        cure = suggest("ignore", absent[0], [*names, *others])
+        cure = suggest("ignore", absent[0], [*names, *others], settings.ignore)
         cure = say("ignore_rest", ignore=rest) + cure if rest else cure
         raise refusal("ignore", names=absent, where=where, known=names, cure=cure)
 

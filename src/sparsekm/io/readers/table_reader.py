@@ -160,24 +160,31 @@ class _Table(TextTable):
 
     def refuse_long(self) -> None:
         """Refuse a table with a line for each value, whose other columns name what it is of."""
-        codes, keys, names = self._find_keys()
-        n, sizes = len(self.rows), keys.nunique()
+        n, texts = len(self.rows), {*self.text, self.edge} & {*self.text_of}
+        cells: dict[int, list] = {at: self.column(at) for at in sorted(texts)}
+        for at in self.numeric[:_MOST_KEYS]:
+            values = self.values[self.rows, at]
+            if (values % 1 == 0).all() or 8 * len(np.unique(values)) <= n:
+                cells[at] = values.tolist()
+        keys = pd.DataFrame({at: pd.factorize(np.array(some))[0] for at, some in cells.items()})
+        sizes = keys.nunique()
         # Columns that name by text, heading or numbers from 1 on, and those that name features.
-        names |= {at for at in keys if {*codes[at]} == {*range(1, max(10, sizes[at]) + 1)}}
-        features = {at for at in keys if axes.names_features(self.header[at], codes[at])}
-        is_named = self.edge in {*self.text_of} - {*self.ids} and len({*self.edges}) >= n
-        found = {}
-        for chosen in (some for k in (2, 3, 4) for some in combinations(keys, k)):
-            values, by_name = {*self.numeric} - {*chosen}, {*chosen} <= names
-            # Where another column names the lines, these may describe them.
-            is_few = len(values) <= _MOST_VALUES and not is_named
-            is_few |= not features.isdisjoint(chosen)
-            if not values or not is_few or names.isdisjoint(chosen) or n < 6:
+        names = {at for at in keys if at in texts or axes.is_called(self.header[at])}
+        names |= {at for at in keys if {*cells[at]} == {*range(1, max(10, sizes[at]) + 1)}}
+        features = {at for at in keys if axes.names_features(self.header[at], cells[at])}
+        few = [1 < sizes[at] <= n / (2 if at in names else 5) for at in keys]
+        # Where another column names the lines, these may describe them.
+        is_named = self.edge in texts and len({*self.edges}) >= n
+        left, found = keys.columns[few][:_MOST_KEYS], {}
+        for chosen in (some for k in (2, 3, 4) for some in combinations(left, k)):
+            by_name, n_values = {*chosen} <= names, len({*self.numeric} - {*chosen})
+            is_few = (n_values <= _MOST_VALUES and not is_named) or {*chosen} & features
+            if n < 6 or not n_values or not is_few or names.isdisjoint(chosen):
                 continue
             most, counts = sizes[[*chosen]], keys.groupby([*chosen]).size()
             # Numbers that are not called so may be measured.
             is_dense = (4 if by_name else 2) * n >= most.prod()
-            is_dense |= by_name and len(values) == 1 and 5 * most.max() <= n
+            is_dense |= by_name and n_values == 1 and 5 * most.max() <= n
             is_crossed = len(counts) == most.prod() and counts.max() <= min(5, 2 * counts.min())
             if (counts.max() == 1 and is_dense) or is_crossed:
                 found[chosen] = counts.max() > 1, not is_crossed, -len(chosen)
@@ -189,20 +196,6 @@ class _Table(TextTable):
             about = {"path": str(self.file), "wide": str(wide), "new": wide.name}
             about |= {"separator": self.separator, "value": value, "feature": feature}
             raise refusal("long", sample=index[0] if len(index) == 1 else index, **about)
-
-    def _find_keys(self) -> tuple[dict[int, list], pd.DataFrame, set[int]]:
-        """Return columns with few levels, the numbers of their levels, and which of them name."""
-        n, texts = len(self.rows), sorted({*self.text, self.edge} & {*self.text_of})
-        codes: dict[int, list] = {at: self.column(at) for at in texts}
-        for at in self.numeric[:_MOST_KEYS]:
-            values = self.values[self.rows, at]
-            if (values % 1 == 0).all() or 8 * len(np.unique(values)) <= n:
-                codes[at] = values.tolist()
-        names = {at for at in codes if at in texts or axes.is_called(self.header[at])}
-        keys = pd.DataFrame({at: pd.factorize(np.array(some))[0] for at, some in codes.items()})
-        sizes, few = keys.nunique(), [n / (2 if at in names else 5) for at in keys]
-        keys = keys.loc[:, (sizes > 1) & (sizes <= few)].iloc[:, :_MOST_KEYS]
-        return codes, keys, names & {*keys}
 
     def refuse_distances(self) -> None:
         """Refuse a table whose lines have the names of columns, and the same values."""
