@@ -50,7 +50,7 @@ def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, m
     assert sum(len(points.get_offsets()) for points in figure.axes[-1].collections) == 5
     first, again = (figures.draw_figures(matrix_result) for _ in range(2))
     captions = {drawn.name: drawn.caption for drawn in first}
-    assert "of the features kept, 5 drawn at random." in captions["answer"]
+    assert "of the features kept, 5 drawn at random." in captions["samples"]
     # The same results give the same figures.
     assert [figure.svg for figure in first] == [figure.svg for figure in again]
 
