@@ -49,7 +49,7 @@ for ax, (title, columns) in zip(axes, planes.items(), strict=False):
     plane = PCA(2).fit_transform(columns)
     for cluster, marker in enumerate("os^"):
         mine = found.labels_ == cluster
-        ax.scatter(*plane[mine].T, marker=marker, label=f"cluster {cluster + 1}")
+        ax.scatter(*plane[mine].T, marker=marker, label=f"cluster {cluster}")
     ax.set(title=title, xlabel="1st principal component", ylabel="2nd principal component")
 axes[0].legend(frameon=False)
 planted = np.arange(500) < 30

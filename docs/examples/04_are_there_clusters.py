@@ -33,7 +33,7 @@ for name, X in {"groups": groups, "noise": noise, "gradient": gradient}.items():
 
 # %%
 # The test looks at samples that were left out, on the axis between two neighbouring clusters.
-# Groups that stand apart have few of them in the middle (``n_middle``) and many at either end.
+# Clearly separated groups have few of them in the middle (``n_middle``) and many at either end.
 
 print(results["groups"].separation_)
 
@@ -50,7 +50,7 @@ print(results["gradient"].separation_)
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
 for ax, (name, found) in zip(axes, results.items(), strict=True):
     image = ax.imshow(found.coassociation_, vmin=0, vmax=1, cmap="viridis")
-    verdict = "clusters stand apart" if found.has_clusters_ else "clusters touch"
+    verdict = "separate groups" if found.has_clusters_ else "a division into 3 parts"
     ax.set(title=f"{name}: {verdict}", xlabel="sample", ylabel="sample")
 figure.colorbar(image, ax=axes, label="share of fits that join two samples")
 plt.show()

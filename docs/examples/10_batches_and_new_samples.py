@@ -10,6 +10,7 @@ experiments bring: a nuisance that is known, values that are missing, and cells 
 # The phase of the cell cycle is a nuisance that was scored for every cell. As ``batch``, it makes a
 # second answer, of values centred within phases, beside the first.
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import scanpy as sc
@@ -21,7 +22,9 @@ cells = sc.datasets.pbmc68k_reduced()
 X = pd.DataFrame(cells.raw[:, cells.var_names].X.toarray(), columns=cells.var_names)
 found = SparseKMeans(7, random_state=0).fit(X, batch=cells.obs["phase"])
 print(f"The two answers agree with an adjusted Rand index of {found.batch_agreement_:.2f}.")
-found.batch_shares_.round(2)
+figure, ax = plt.subplots(figsize=(5, 3), layout="constrained")
+found.batch_shares_.plot.bar(stacked=True, rot=0, ylabel="share of the cluster", ax=ax)
+plt.show()
 
 # %%
 # No cluster is a phase. For every cluster, ``cluster_signatures_`` are the fewest genes that tell

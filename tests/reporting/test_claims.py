@@ -177,7 +177,7 @@ def test_columns_of_the_result_come_first_and_each_is_explained_where_it_stands(
 def test_one_fit_has_one_number_of_features(mixed):
     chosen = {label for label in mixed.page["labels"] if label.startswith("chosen")}
     assert chosen == {"chosen: s = 4.5, 9 features kept", "chosen: s = 4.5, 13 features kept"}
-    kept = {row[0]: row[2] for row in table_of(mixed, ["method", "agreement with the answer"])[1:]}
+    kept = {row[0]: row[3] for row in table_of(mixed, ["method", "agreement with the answer"])[1:]}
     assert kept["ℓ₁-k-means"] == "13"
 
 
