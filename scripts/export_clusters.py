@@ -25,9 +25,8 @@ def main(snakemake, progress):
     CLUSTERS.write(output.table, table)
     answer = fits[primary_method(fits, is_atlas="regions" in data.uns)]
     settings = pd.Series(params.settings, dtype=object).map(str)
-    found = [fit.conclusion for fit in fits.values() if fit.conclusion]
     sheets = {
-        **({"found": pd.DataFrame({"what was found": found})} if found else {}),
+        "found": pd.DataFrame({"what was found": [answer.conclusion]}),
         "samples": table,
         "features": GENE_TABLE.read(files.genes),
         "settings": pd.DataFrame({"setting": settings.index, "value": settings.to_numpy()}),

@@ -36,7 +36,7 @@ print(found.cluster_counts_)
 
 counts = found.cluster_counts_
 figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
-ax.plot(counts["n_clusters"], counts["n_groups"], "o-", label="separated groups")
+ax.plot(counts["n_clusters"], counts["n_groups"], "o-", label="clearly separated groups")
 ax.plot(counts["n_clusters"], counts["reproducibility"], "s--", label="reproducibility")
 ax.axvline(counts.loc[counts["chosen"], "n_clusters"].item(), color="0.7", label="chosen")
 ax.set(xlabel="K", xticks=counts["n_clusters"], ylim=(0, None))

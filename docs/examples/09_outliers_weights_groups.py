@@ -10,9 +10,11 @@ that belong together.
 # The wine data of scikit-learn have 178 wines of three growers and 13 measurements. In nine rows we
 # move the decimal point of every value, as a typing error would.
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.decomposition import PCA
 
 from sparsekm import L0KMeans, SparseKMeans, classification_error_rate
 
@@ -30,6 +32,18 @@ for trim in (0, 0.055):
     error = classification_error_rate(grower[sound], found.predict(wine)[sound])
     aside = np.flatnonzero(found.labels_ == -1)
     print(f"trim={trim}: {len(np.intersect1d(aside, spoilt))} of 9 found, CER {error:.3f}")
+
+# %%
+# The logarithms in their principal plane: the crosses are the wines that were set aside.
+
+plane = PCA(2).fit_transform(np.log(wine))
+figure, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
+for label, marker in zip([-1, 0, 1, 2], "xos^", strict=True):
+    name = "set aside" if label < 0 else f"cluster {label}"
+    ax.scatter(*plane[found.labels_ == label].T, marker=marker, label=name)
+ax.set(xlabel="1st principal component", ylabel="2nd principal component")
+ax.legend(frameon=False)
+plt.show()
 
 # %%
 # A sample of weight two counts as if it were given twice. Here the weights give each grower the

@@ -10,6 +10,7 @@ problems of real experiments: a known nuisance, missing values, and cells that c
 # The phase of the cell cycle is a nuisance that was scored for every cell. If it is given as
 # ``batch``, the clustering is repeated after centring each phase.
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import scanpy as sc
@@ -21,7 +22,9 @@ cells = sc.datasets.pbmc68k_reduced()
 X = pd.DataFrame(cells.raw[:, cells.var_names].X.toarray(), columns=cells.var_names)
 found = SparseKMeans(7, random_state=0).fit(X, batch=cells.obs["phase"])
 print(f"The two results agree with an adjusted Rand index of {found.batch_agreement_:.2f}.")
-found.batch_shares_.round(2)
+figure, ax = plt.subplots(figsize=(5, 3), layout="constrained")
+found.batch_shares_.plot.bar(stacked=True, rot=0, ylabel="share of the cluster", ax=ax)
+plt.show()
 
 # %%
 # No cluster coincides with a phase. For every cluster, ``cluster_signatures_`` has the smallest set

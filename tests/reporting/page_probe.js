@@ -10,17 +10,19 @@ function search(browser, words) {
 }
 
 function useBrowser(browser) {
-  const titles = [...browser.querySelectorAll("th")].map((cell) => cell.textContent);
   const first = () => browser.querySelector("tbody td").textContent;
   const all = browser.querySelector("output").textContent;
   const some = search(browser, first());
   const none = search(browser, "no gene has such a name");
   search(browser, "");
-  const button = browser.querySelectorAll("th button")[Math.max(titles.indexOf("symbol"), titles.indexOf("sample"))];
+  // The first column has the names.
+  const button = browser.querySelector("th button");
   button.click();
   const lowest = first();
   button.click();
-  return { all, some, none, lowest, highest: first() };
+  const titles = [...browser.querySelectorAll("th")].map((cell) => cell.textContent);
+  const help = browser.querySelector(".help").textContent;
+  return { all, some, none, lowest, highest: first(), titles, help };
 }
 
 function useDownloads() {
@@ -37,14 +39,37 @@ function useDownloads() {
 // What stands above a height of the page, as far as the next steps of the first data set.
 function readAnswer() {
   const section = document.querySelector("section.dataset");
-  const parts = [".lead", ".chips", ".warning", "dl", ".steps"]
+  const parts = [".lead", ".chips", ".warning", ".within", "dl", ".steps"]
     .flatMap((name) => [...section.querySelectorAll(name)]);
   const bottom = Math.max(...parts.map((part) => part.getBoundingClientRect().bottom));
   return { bottom, text: parts.map((part) => part.innerText).join("\n") };
 }
 
+// What a reader sees before anything is unfolded, and how many words of it are not help.
+function readAll() {
+  const shown = () => document.querySelector("main").innerText;
+  found.text = shown();
+  const helps = [...document.querySelectorAll(".help, #glossary")];
+  helps.forEach((help) => { help.hidden = true; });
+  found.words = shown().split(/\s+/).filter(Boolean).length;
+  helps.forEach((help) => { help.hidden = false; });
+  found.headings = [...document.querySelectorAll("h2, h3, summary")]
+    .map((heading) => heading.textContent.trim());
+  found.tables = [...document.querySelectorAll(".scroll > table")].map((table) =>
+    [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim())));
+  found.swatches = [...document.querySelectorAll(".chips .swatch")]
+    .map((swatch) => swatch.getAttribute("style").split(": ")[1]);
+  found.terms = [...document.querySelectorAll("#glossary dt")].map((term) => term.textContent);
+  found.visiblePictures = [...document.querySelectorAll(".picture svg")]
+    .filter((picture) => picture.checkVisibility({ contentVisibilityAuto: true })).length;
+  // Matplotlib writes each label of a picture as a comment, too.
+  found.labels = [...document.querySelectorAll("figure img")].flatMap((image) =>
+    [...atob(image.src.split(",")[1]).matchAll(/<!-- (.*) -->/g)].map((label) => label[1]));
+}
+
 async function examine() {
   found.answer = readAnswer();
+  readAll();
   found.sections = [...document.querySelectorAll("section")].map((section) =>
     [section.id, section.getBoundingClientRect().height, section.innerText.trim().length]);
   found.links = [...document.querySelectorAll("a[href^='#']")].map((link) => link.hash)

@@ -50,7 +50,7 @@ def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, m
     assert sum(len(points.get_offsets()) for points in figure.axes[-1].collections) == 5
     first, again = (figures.draw_figures(matrix_result) for _ in range(2))
     captions = {drawn.name: drawn.caption for drawn in first}
-    assert "of the features kept, 5 drawn at random." in captions["answer"]
+    assert "of the features kept, 5 drawn at random." in captions["samples"]
     # The same results give the same figures.
     assert [figure.svg for figure in first] == [figure.svg for figure in again]
 
@@ -147,7 +147,11 @@ def text_of(*results):
     [
         ({"provenance": COUNTS}, {}, "Normalisation of toy: counts divided by the total of their"),
         ({"provenance": COUNTS}, {}, "Of the 20,000 features of toy, the 2,000 whose log-transf"),
-        ({}, {"separation": TESTED}, "Which clusters of toy stand apart was tested on samples th"),
+        (
+            {},
+            {"separation": TESTED},
+            "Whether clusters of toy are separated was tested on samples th",
+        ),
         ({"counts": TRIED}, {}, "The number of clusters of toy was chosen among 2, 3 and 4: neigh"),
         ({}, {"attributes": {"n_tuned": 8}}, "Sparsities were tuned on 8 of the 12 samples of to"),
         ({}, {"seeds": SEEDS}, "At the chosen sparsity all samples were clustered from 3 seeds, "),

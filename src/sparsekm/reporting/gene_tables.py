@@ -151,6 +151,8 @@ def _title(column: str, result: DatasetResult) -> str:
     own |= {f"{what}_label": f"{what} in {result.words.label}" for what in ("highest", "effect")}
     if column in own:
         return own[column]
+    if not result.is_atlas:
+        column = column.removesuffix(f"_{result.primary.name}")
     if column in _TITLES:
         return _TITLES[column]
     for name, symbol in _SYMBOLS:
