@@ -195,7 +195,7 @@ def view_markers(result: DatasetResult) -> TableView | None:
     numbers, sizes = np.unique(method.labels, return_counts=True)
     if len(numbers) < 2:
         return None
-    kept, means = method.weights != 0, method.centers[numbers]
+    kept, means = method.weights != 0, method.measured_centers[numbers]
     names = result.var.index.astype(str).to_numpy()
     best, colors = result.majorities, class_colors(result)
     rows = []
