@@ -90,6 +90,11 @@ async function examine() {
   browsers.forEach((browser) => { browser.open = true; });
   await new Promise((resolve) => setTimeout(resolve, 300));
   found.browsers = browsers.map(useBrowser);
+  document.querySelectorAll(".opens tbody").forEach((body) => { body.rows[0].click(); });
+  found.distributions = [...document.querySelectorAll(".distribution figure")].map((figure) => [
+    figure.querySelector("figcaption").textContent,
+    ...[...figure.querySelectorAll(".median")].map((line) => Number(line.dataset.value)),
+  ]);
   found.width = document.documentElement.scrollWidth;
   found.wideTables = [...document.querySelectorAll("table.genes")]
     .map((table) => table.getBoundingClientRect().width - table.parentElement.clientWidth)

@@ -55,7 +55,7 @@ def test_every_artifact_is_there_and_nothing_is_half_written(finished, results, 
         "kmeans l1 l0": "path.h5",
         "l1 l0": "gap.csv references/0.h5",
         "l1 l0 sparse": "stability.csv",
-        "sparse": "candidates.csv separation.csv",
+        "sparse": "candidates.csv separation.csv numbers.csv divisions.csv",
         "kmeans l1 l0 sparse": "chosen.h5 tuned.h5 scores.csv seeds.csv",
     }
     files = {

@@ -51,6 +51,7 @@ class ChosenFit(Fit):
     # fitted; and the cluster of a sample in the fits that leave it out, or -1.
     reproducibility: np.ndarray | None = None
     left_out: Any = None
+    left_out_centers: np.ndarray | None = None  # (K, p): the means of the clusters by `left_out`
     overlaps: np.ndarray | None = None  # (K,): mean Jaccard overlap of clusters with those of folds
     selection_frequency: Any = None  # (p,): share of these fits that keep a feature
     # Features, ascending: the smallest set that puts left-out samples into their clusters, if there

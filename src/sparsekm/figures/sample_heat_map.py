@@ -39,10 +39,17 @@ class OrderedField:
     features: np.ndarray  # the rows, as positions in the matrix that was given
 
 
-def order_field(X: np.ndarray, labels: np.ndarray, most: int = MOST_COLUMNS) -> OrderedField:
+def order_field(
+    X: np.ndarray,
+    labels: np.ndarray,
+    most: int = MOST_COLUMNS,
+    marked: np.ndarray | None = None,
+) -> OrderedField:
     """Order samples and features, in standard deviations from the means of the features.
 
-    A label of -1 leaves a sample out. More than `most` are averaged in bins of one cluster each.
+    Features stand in blocks of the clusters that they are `marked` for, or else are most extreme
+    in. A label of -1 leaves a sample out. More than `most` are averaged in bins of one cluster
+    each.
     """
     deviation = X.std(axis=0)
     Z = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
@@ -58,7 +65,8 @@ def order_field(X: np.ndarray, labels: np.ndarray, most: int = MOST_COLUMNS) -> 
         columns += np.array_split(members, n_bins)
         clusters += [cluster] * n_bins
     centers = np.array([Z[labels == cluster].mean(axis=0) for cluster in found])
-    marked = np.abs(centers).argmax(axis=0)
+    most_extreme = np.abs(centers).argmax(axis=0)
+    marked = most_extreme if marked is None else np.searchsorted(found, marked)
     extreme = np.take_along_axis(centers, marked[None], axis=0)[0]
     features = np.lexsort([-np.abs(extreme), extreme < 0, marked])
     values = np.array([Z[those].mean(axis=0) for those in columns])[:, features].T

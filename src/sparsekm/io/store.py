@@ -195,6 +195,7 @@ _FIT = Store(
     trimmed?              int8     n_samples              share
     reproducibility?      float64  n_samples              share
     left_out?             int32    n_samples              -1..most_clusters
+    left_out_centers?     float64  n_clusters,n_features
     batch_centred?        int32    n_samples              -1..most_clusters
     partitions?           int16    n_fits,n_samples
     fitted_centers?       float64  n_fitted,n_features

@@ -211,7 +211,7 @@ def view_markers(result: DatasetResult) -> TableView | None:
     words, method = result.words, result.primary
     if len(np.unique(method.labels)) < 2:
         return None
-    means = pd.DataFrame(method.centers).loc[np.unique(method.labels)]
+    means = pd.DataFrame(method.measured_centers).loc[np.unique(method.labels)]
     table, leads = _mark(result, method.labels, means, method.weights != 0)
     names, place = result.var.index.astype(str).to_numpy(), 2
     if result.labels is not None:

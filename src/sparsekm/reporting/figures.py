@@ -33,6 +33,7 @@ from sparsekm.pipeline.registry import method_look
 from sparsekm.reporting.brain_figures import expression_figure, slice_figure
 from sparsekm.reporting.cluster_numbers import count_figure, divisions_figure
 from sparsekm.reporting.clusters import class_colors, cluster_colors
+from sparsekm.reporting.feature_pictures import dot_figure, shown_features
 from sparsekm.reporting.gene_tables import top_kept
 from sparsekm.reporting.page import CaptionedFigure, caption_figure, write_text
 from sparsekm.reporting.results import DatasetResult, MethodResult
@@ -40,7 +41,6 @@ from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import one_blas_thread
 from sparsekm.tuning.partitions import coassociation
 
-MOST_FEATURES = 30  # rows of the heat map whose names can be read
 MOST_POINTS = 2000  # of more samples, so many are drawn at random in the scatter
 _MOST_AXES = 2000  # of more kept features, those of the largest weights and scores are projected
 _MANY_POINTS = 500  # more than this are drawn as dots
@@ -54,22 +54,13 @@ def uses_umap(result: DatasetResult) -> bool:
     return result.n_samples > _MANY_POINTS and find_spec("umap") is not None
 
 
-def shown_features(result: DatasetResult) -> np.ndarray:
-    """Choose the features of the heat map: the signature, then the kept ones of largest score."""
-    method = result.primary
-    kept = np.flatnonzero(method.weights)
-    ranked = kept[np.argsort(-method.scores[kept], kind="stable")]
-    few = [] if method.signature is None else method.signature
-    chosen = list(dict.fromkeys([*map(int, few), *map(int, ranked)]))[:MOST_FEATURES]
-    return np.sort(np.array(chosen, dtype=int))
-
-
 @style.figure_style()
 def answer_figure(result: DatasetResult) -> tuple[Figure, dict[str, list[str]]]:
     """Draw the heat map; return also titles for `figure_svg`."""
-    features = shown_features(result)
+    features, marked = shown_features(result)
     values = result.read_features(features).astype(float)
-    field, bars = order_field(values, result.primary.labels), _bars(result)
+    field = order_field(values, result.primary.labels, marked=marked)
+    bars = _bars(result)
     samples = _titles(result)
     names = list(result.var.index[features].astype(str))
     heights = [*[0.13] * len(bars), 0.095 * max(len(names), 16)]
@@ -306,6 +297,7 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
         "samples": ("The samples", samples),
         "count": ("How many groups are separated", count_figure(result)),
         "divisions": ("How samples move between numbers of clusters", divisions_figure(result)),
+        "dots": ("The signature by cluster", dot_figure(result)),
         "consensus": ("How often two samples are together", consensus_figure(result)),
         "gap": (f"How many {words.features} the gap statistic keeps", gap_figure(result)),
         "expression": ("Expression of single genes", _draw_expression(result, chosen)),
@@ -314,7 +306,7 @@ def draw_figures(result: DatasetResult, chosen: Sequence[int] = ()) -> list[Capt
         "result": result,
         "words": words,
         "numeric": [n for n in result.annotations if is_numeric_dtype(result.annotations[n])],
-        "n_shown": len(shown_features(result)),
+        "n_shown": len(shown_features(result)[0]),
         "n_kept": result.primary.n_kept,
         "most_columns": MOST_COLUMNS,
         "most_points": MOST_POINTS,

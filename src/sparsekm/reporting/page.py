@@ -171,7 +171,7 @@ class CaptionedFigure:
     @property
     def is_folded(self) -> bool:
         """Whether the figure is folded away, among others at the end."""
-        return not self.is_answer and self.name not in ("count", "divisions")
+        return not self.is_answer and self.name not in ("count", "divisions", "dots")
 
     @property
     def inline(self) -> str:

@@ -20,6 +20,7 @@ from sparsekm.reporting import (
     clusters,
     comparison_tables,
     each_cluster,
+    feature_pictures,
     gene_tables,
 )
 from sparsekm.reporting.figures import draw_figures
@@ -107,6 +108,8 @@ def _view_dataset(
     result: DatasetResult, figures: Sequence, chosen: Sequence[int], settings: Mapping | None
 ) -> dict[str, Any]:
     """Prepare the section of one data set; `settings` are those of a matrix."""
+    genes = gene_tables.view_genes(result, chosen)
+    listed = [row[0] for row in genes["data"]["rows"]]
     return {
         "name": result.name,
         "words": result.words,
@@ -123,7 +126,8 @@ def _view_dataset(
         "comparison": comparison_tables.compare_methods([result]),
         "choices": comparison_tables.view_choices(result),
         "anatomy": clusters.view_anatomy(result),
-        "genes": gene_tables.view_genes(result, chosen),
+        "genes": genes,
+        "distributions": feature_pictures.view_distributions(result, listed),
         "enrichment": gene_tables.view_enrichment(result),
     }
 

@@ -65,6 +65,11 @@ class MethodResult(ChosenFit):
         return int(np.count_nonzero(self.weights))
 
     @property
+    def measured_centers(self) -> np.ndarray:
+        """The means of the clusters, (K, p), of left-out samples if there are any."""
+        return self.centers if self.left_out_centers is None else self.left_out_centers
+
+    @property
     def is_sparse(self) -> bool:
         """Whether the method selects features."""
         is_tuned = self.gap is not None or self.separation is not None

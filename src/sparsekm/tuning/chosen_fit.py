@@ -351,6 +351,7 @@ class _Search:
         is_whole = len(self.tuned) == len(found.labels)
         return replace(
             found,
+            left_out_centers=self._average_left_out(found.left_out, n_clusters),
             **self._name_signatures(signatures),
             screening=folds.screening,
             has_clusters=any_separated(pairs),
@@ -361,6 +362,14 @@ class _Search:
             partitions=partitions if is_whole else None,
             separation=pairs,
         )
+
+    def _average_left_out(self, left_out: np.ndarray, n_clusters: int) -> np.ndarray:
+        """Average the samples of each cluster that the fits of folds put there without them."""
+        data = self.data
+        own = np.full(len(left_out), n_clusters)
+        own[self.rows] = np.where(left_out[self.rows] < 0, n_clusters, left_out[self.rows])
+        means = cluster_centers(data.X, own, n_clusters + 1)[:n_clusters]
+        return np.nan_to_num(means if data.center is None else means - data.center)
 
     def _place(self, fit: Fit, group: np.ndarray) -> ChosenFit:
         """Extend a fit to all samples: run Algorithm 1 again if they were drawn or have weights.

@@ -1,0 +1,115 @@
+"""Features on the page: which the heat map shows, the signature by cluster, distributions."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from sparsekm.figures import style
+from sparsekm.reporting.clusters import cluster_colors
+from sparsekm.reporting.results import DatasetResult
+from sparsekm.runtime.random_state import draw_samples
+
+MOST_FEATURES = 30  # rows of the heat map whose names can be read, if there are few clusters
+_FEWEST_EACH = 2
+_MOST_DOTS = 30
+_MOST_DRAWN = 2000  # samples whose values are read
+# Numbers on the page, a byte each: the values themselves, or else quantiles.
+_MOST_VALUES, _MOST_QUANTILES = 300_000, 400_000
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_STEP = 0.05  # of a byte, in standard deviations
+
+
+def shown_features(result: DatasetResult) -> tuple[np.ndarray, np.ndarray]:
+    """Choose the features of the heat map, ascending, and the cluster that each is shown for.
+
+    Every cluster has the same number: the features of the signature, and then other kept features,
+    whose mean in it is farthest from the mean of all other samples.
+    """
+    method = result.primary
+    kept, numbers = np.flatnonzero(method.weights), np.unique(method.labels)
+    sizes = np.bincount(method.labels)[numbers]
+    means = method.measured_centers[np.ix_(numbers, kept)]
+    # The mean of all others follows from that of all samples.
+    others = (sizes @ means - sizes[:, None] * means) / np.maximum(sizes.sum() - sizes, 1)[:, None]
+    apart = np.nan_to_num(np.abs(means - others))
+    if method.signature is not None:
+        apart[:, np.isin(kept, method.signature)] += 1 + apart.max()
+    ranked = np.argsort(-apart, axis=1, kind="stable")
+    each = max(_FEWEST_EACH, MOST_FEATURES // len(numbers))
+    chosen: dict[int, int] = {}
+    # Clusters choose in turn, so that none takes what marks another.
+    for _ in range(each):
+        for number, order in zip(numbers.tolist(), ranked.tolist(), strict=True):
+            place = next((place for place in order if place not in chosen), None)
+            if place is not None:
+                chosen[place] = number
+    places = np.array(sorted(chosen), dtype=int)
+    return kept[places], np.array([chosen[place] for place in places], dtype=int)
+
+
+@style.figure_style()
+def dot_figure(result: DatasetResult) -> Figure | None:
+    """Draw the signature by cluster: means as colours, shares above the mean of all as sizes."""
+    method = result.primary
+    if method.signature is None or not len(method.signature):
+        return None
+    ranked = method.signature[np.argsort(-method.scores[method.signature], kind="stable")]
+    features = np.sort(ranked[:_MOST_DOTS])
+    numbers, values = np.unique(method.labels), result.read_features(features)
+    own = [values[method.labels == number] for number in numbers]
+    means = [part.mean(axis=0) for part in own]
+    shares = [(part > 0).mean(axis=0) for part in own]
+    figure = style.new_figure(1.8 + 0.24 * len(features), 1.3 + 0.24 * len(numbers))
+    axes = figure.subplots()
+    x, y = np.meshgrid(range(len(features)), range(len(numbers)))
+    look: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -2, "vmax": 2, "edgecolors": style.INK}
+    dots = axes.scatter(x, y, s=130 * np.array(shares), c=means, linewidths=0.4, **look)
+    names = [style.short_name(name, 18) for name in result.var.index[features]]
+    axes.set_xticks(range(len(features)), names, rotation=90, fontsize=6.5, parse_math=False)
+    axes.set_yticks(range(len(numbers)), [f"cluster {number}" for number in numbers], fontsize=7)
+    axes.set(xlim=(-0.7, len(features) - 0.3), ylim=(len(numbers) - 0.4, -0.6))
+    style.remove_frame(axes)
+    bar = figure.colorbar(dots, ax=axes, pad=0.02, fraction=0.03, ticks=[-2, 0, 2], extend="both")
+    bar.set_label("mean", fontsize=6.5)
+    return figure
+
+
+def view_distributions(result: DatasetResult, names: Sequence[str]) -> dict[str, Any] | None:
+    """Prepare the distributions by cluster of listed features, in bytes: values or quantiles.
+
+    They are whole multiples of `_STEP` standard deviations, from -127 to 127. `columns` are the
+    number of values in a row of each cluster, sorted; rows come in the order of `names`.
+    """
+    if result.is_atlas:
+        return None
+    labels = result.primary.labels
+    drawn = np.arange(len(labels))
+    if len(drawn) > _MOST_DRAWN:
+        drawn = draw_samples(len(drawn), _MOST_DRAWN, np.random.default_rng(0))
+    places = dict(zip(result.var.index.astype(str), range(result.n_features), strict=True))
+    numbers, are_values = np.unique(labels[drawn]), len(drawn) * len(names) <= _MOST_VALUES
+    if not are_values:
+        names = names[: _MOST_QUANTILES // (len(numbers) * len(_QUANTILES))]
+    features = np.array([places[name] for name in names], dtype=int)
+    ascending, order = np.unique(features, return_inverse=True)
+    values = result.read_features(ascending, drawn)
+    parts = []
+    for number in numbers:
+        own = values[labels[drawn] == number]
+        parts.append(np.sort(own, axis=0) if are_values else np.quantile(own, _QUANTILES, axis=0))
+    steps = np.concatenate(parts).T[order] / _STEP
+    code = np.rint(steps.clip(-127, 127)).astype(np.int8).tobytes()
+    colors = cluster_colors(result)
+    return {
+        "clusters": numbers.tolist(),
+        "colors": [colors[int(number)] for number in numbers],
+        "columns": [len(part) for part in parts],
+        "values": are_values,
+        "step": _STEP,
+        "code": b64encode(code).decode(),
+    }
