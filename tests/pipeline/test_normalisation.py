@@ -9,15 +9,18 @@ import pandas as pd
 import pytest
 import yaml
 from scipy.sparse import csr_array, issparse
+from test_raw_counts import draw_counts
 
 from sparsekm import KMeans, SparseKMeans
 from sparsekm.cluster.description import Description
 from sparsekm.cluster.imputation import fill_missing
 from sparsekm.cluster.matrices.dense_parts import variance_beyond_trend
+from sparsekm.cluster.raw_counts import Judgement
 from sparsekm.cluster.reading import read_data
 from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.raw_matrix import RawMatrix
+from sparsekm.io.table_settings import split_settings
 from sparsekm.pipeline.normalisation import (
     NORMALISATIONS,
     normalise,
@@ -25,7 +28,14 @@ from sparsekm.pipeline.normalisation import (
     settle_doubts,
     settle_missing,
 )
-from sparsekm.pipeline.scales import log_counts, most_variable_counts, standardise
+from sparsekm.pipeline.scales import (
+    doubted_for,
+    judge,
+    log_counts,
+    most_variable_counts,
+    settings_of_counts,
+    standardise,
+)
 
 
 def named(X):
@@ -166,6 +176,64 @@ def test_what_is_no_count_is_refused_however_many_features_are_kept(
     pd.DataFrame(X).add_prefix("f").to_csv(tmp_path / "no.csv")
     with pytest.raises(MatrixError, match="n_top_features chooses by the variance of raw counts"):
         read_normalised_table(tmp_path / "no.csv", {}, "zscore", n_features)
+
+
+@pytest.mark.parametrize(
+    ("n_features", "given", "expected"),
+    [
+        (400, (None, None), {"normalise": "counts"}),
+        (400, ("zscore", None), {}),
+        (5001, (None, None), {"normalise": "counts", "n_top_features": 2000}),
+        (5001, ("counts", None), {"n_top_features": 2000}),
+        (5001, (None, 300), {"normalise": "counts"}),
+        (5001, (None, "all"), {"normalise": "counts"}),
+        (5001, ("zscore", None), {}),
+    ],
+)
+def test_what_settings_leave_open_is_chosen_for_raw_counts(n_features, given, expected, seed):
+    X = raw(draw_counts(np.random.default_rng(seed), shape=(20, n_features)))
+    assert settings_of_counts(X, judge(X), *given) == expected
+
+
+def test_values_that_are_not_whole_are_not_cut_to_a_number_of_features(seed):
+    X = raw(draw_counts(np.random.default_rng(seed), shape=(20, 5001)) + 0.5)
+    assert settings_of_counts(X, judge(X), None, None) == {}
+    assert settings_of_counts(X, judge(X), "counts", None) == {}
+
+
+@pytest.mark.parametrize(
+    ("are_counts", "is_sure", "normalise_by", "expected"),
+    [
+        (True, True, "counts", ""),
+        (True, True, "zscore", "counts"),
+        (True, False, "counts", "zscore"),
+        (False, False, "zscore", "counts"),
+        (False, False, "counts", "zscore"),
+        (False, True, "zscore", ""),
+        (False, True, "counts", ""),
+        (True, True, "log2", ""),
+    ],
+)
+def test_the_other_normalisation_is_named_where_it_may_be_right(
+    are_counts, is_sure, normalise_by, expected
+):
+    assert doubted_for(Judgement(are_counts, is_sure), normalise_by) == expected
+
+
+def test_a_run_takes_what_its_summary_chose_and_can_take_all(tmp_path, seed):
+    X = draw_counts(np.random.default_rng(seed), shape=(20, 5100))
+    pd.DataFrame(X).add_prefix("f").to_csv(tmp_path / "counts.csv")
+    _, summary = read_normalised_table(tmp_path / "counts.csv", {"transpose": False}, quick=True)
+    assert summary.shape == (20, 2000)
+    settings = {"transpose": False, **summary.chosen}
+    _, found = read_normalised_table(tmp_path / "counts.csv", *split_settings(settings))
+    np.testing.assert_array_equal(found.collect(), summary.collect())
+    settings["n_top_features"] = "all"
+    _, everything = read_normalised_table(tmp_path / "counts.csv", *split_settings(settings))
+    assert everything.n_filtered == 0
+    # Without settings, a configuration that someone wrote is run as it was.
+    _, plain = read_normalised_table(tmp_path / "counts.csv", {"transpose": False})
+    assert (plain.chosen, plain.doubted_for) == ({}, "counts")
 
 
 def test_reading_a_table_loads_no_compiler():

@@ -21,8 +21,8 @@ FEWEST_FEATURES = 200
 # A few features, such as the age of who answers, may have another scale than all others: the top is
 # the largest value of all but this share of the features.
 OF_OTHER_SCALE = 0.05
-# The share of the features that reach half of the top: of simulated counts 0.3 at most, if means are
-# not nearly all alike; of answers and images 1. More than the middle one is one scale.
+# The share of the features that reach half of the top: of simulated counts 0.3 at most, if means
+# are not nearly all alike; of answers and images 1. More than the middle one is one scale.
 SURELY_COUNTS, OF_ONE_SCALE, SURELY_ONE_SCALE = 0.3, 0.5, 0.9
 # Chance, at most, that samples of one depth are taken for samples of several.
 CHANCE = 1e-4

@@ -11,7 +11,12 @@ import pandas as pd
 from matplotlib.colors import to_hex
 from sklearn.metrics import adjusted_rand_score
 
-from sparsekm.annotation.clusters import CATEGORY_EFFECT, associate, count_overlap
+from sparsekm.annotation.clusters import (
+    CATEGORY_EFFECT,
+    associate,
+    count_overlap,
+    cover_features,
+)
 from sparsekm.cluster.batches import COINCIDE, LEAST_AGREEMENT, describe_association
 from sparsekm.figures.style import DROPPED, categorical_colors, shades
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
@@ -72,6 +77,7 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
             *(text for part in _WARNINGS if (text := tell(part))),
             *(f"Input file: {remark}" for remark in result.provenance.get("remarks", ())),
         ],
+        "other_scale": _other_scale(result, settings),
         "commands": _commands(result, settings, len(numbers)),
     }
 
@@ -127,6 +133,15 @@ def _commands(
         _command(other, f"{result.name}-{n_clusters + 1}"),
         _command(with_column, f"{result.name}-COLUMN"),
     )
+
+
+def _other_scale(result: DatasetResult, settings: Mapping[str, Any]) -> str:
+    """Write the command with the other normalisation if it is in doubt whether these are counts."""
+    other = result.provenance.get("doubted_for")
+    if not other or not settings.get("path"):
+        return ""
+    without = {key: of for key, of in settings.items() if key != "n_top_features"}
+    return _command({**without, "normalise": other}, f"{result.name}-{other}")
 
 
 def _command(settings: Mapping[str, Any], output: str) -> str:
@@ -195,8 +210,13 @@ def view_markers(result: DatasetResult) -> TableView | None:
     numbers, sizes = np.unique(method.labels, return_counts=True)
     if len(numbers) < 2:
         return None
-    kept, means = method.weights != 0, method.centers[numbers]
-    names = result.var.index.astype(str).to_numpy()
+    var, covered = cover_features(result.normalised, {"": method})
+    every, names = covered[""], var.index.astype(str).to_numpy()
+    kept, means = every.weights != 0, every.centers[numbers]
+    # Features that were not clustered, too, if they differ as much as those kept.
+    unused = ~np.isin(names, result.var.index.astype(str))
+    kept |= unused & (every.scores >= every.scores[kept].min())
+    of_used = np.flatnonzero(~unused)
     best, colors = result.majorities, class_colors(result)
     rows = []
     for place, (number, size) in enumerate(zip(numbers.tolist(), sizes, strict=True)):
@@ -212,12 +232,14 @@ def view_markers(result: DatasetResult) -> TableView | None:
             row[f"{head} than in the others"] = ", ".join(found) or "none"
         if method.cluster_signatures is not None:
             own = method.cluster_signatures[number]
-            few = [] if own is None else _leads(names, lead, own)
+            few = [] if own is None else _leads(names, lead, of_used[own])
             agrees = method.cluster_agreements[number]
             row["told from the others by"] = f"{name_some(few, _SHOWN) or 'none'} ({agrees:.2f})"
         rows.append(row)
-    parts = ["markers", *([] if method.cluster_signatures is None else ["signatures"])]
-    text, table = caption(*parts, words=words, name=result.name), pd.DataFrame(rows)
+    parts = ["markers", *["markers_of_all"] * int(unused.any())]
+    parts += [] if method.cluster_signatures is None else ["signatures"]
+    known = {"words": words, "name": result.name, "n": unused.sum()}
+    text, table = caption(*parts, **known), pd.DataFrame(rows)
     kinds = dict.fromkeys(table.columns[2:], "text")
     return make_table(text, table, kinds, result.is_simulated, kind="numbers markers")
 
