@@ -1,5 +1,6 @@
 """What `sparsekm run` says and writes before anything runs, and its last lines."""
 
+import re
 import shlex
 from pathlib import Path
 
@@ -261,3 +262,17 @@ def test_the_finding_comes_first_and_then_the_method_it_is_from(tmp_path):
     assert "  Clusters: clusters.csv" in lines
     assert "  Ranked:   ranked.zip" in lines
     assert not any("Features:" in line for line in lines)
+
+
+def test_the_help_has_two_examples_that_are_understood_and_says_where_to_read_on(capsys, run):
+    with pytest.raises(SystemExit):
+        run("--help")
+    told = capsys.readouterr().out
+    examples = re.findall(r"^  sparsekm (run .*)$", told[told.index("\nexamples:") :], re.M)
+    assert len(examples) == 2
+    for example in examples:
+        assert command._parser().parse_args(shlex.split(example)).command == "run"
+    pages = re.findall(r"[\w/]+\.md", told[told.index("\ndocumentation:") :])
+    assert pages
+    root = Path(command.__file__).parents[3]
+    assert all((root / page).is_file() for page in pages)

@@ -18,7 +18,7 @@ from sparsekm.cluster.matrices.dense_parts import variance_beyond_trend
 from sparsekm.cluster.raw_counts import Judgement
 from sparsekm.cluster.reading import read_data
 from sparsekm.io.known_classes import count_clusters
-from sparsekm.io.readers.messages import MatrixError
+from sparsekm.io.readers.messages import MatrixError, say
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.table_settings import split_settings
 from sparsekm.pipeline.normalisation import (
@@ -176,6 +176,20 @@ def test_what_is_no_count_is_refused_however_many_features_are_kept(
     pd.DataFrame(X).add_prefix("f").to_csv(tmp_path / "no.csv")
     with pytest.raises(MatrixError, match="n_top_features chooses by the variance of raw counts"):
         read_normalised_table(tmp_path / "no.csv", {}, "zscore", n_features)
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"),
+    [
+        (1, "1 feature is constant, which separates nothing, and is dropped: [g]"),
+        (2, "2 features are constant, which separates nothing, and are dropped: [g]"),
+    ],
+)
+def test_a_remark_on_one_feature_is_singular(n, expected):
+    assert say("constant", n=n, names=["g"]).startswith(expected)
+    few = say("lack_too_much", n=n, kind="sample", percent=50, names=["s"])
+    assert few.startswith("1 sample lacks" if n == 1 else "2 samples lack")
+    assert ("1 sample " in say("unnamed", n=n, kind="sample")) == (n == 1)
 
 
 @pytest.mark.parametrize(
@@ -344,8 +358,8 @@ def test_what_lacks_too_much_is_dropped_features_first_and_aloud(whole):
     assert matrix.about.samples == [f"s{i}" for i in range(12) if i != 5]
     assert len(matrix.about.labels) == 11
     [remark] = matrix.remarks
-    assert "1 features lack more than 50 % and are dropped: [g2]" in remark
-    assert "1 samples lack more than 50 % and are dropped: [s5]" in remark
+    assert "1 feature lacks more than 50 % and is dropped: [g2]" in remark
+    assert "1 sample lacks more than 50 % and is dropped: [s5]" in remark
     assert settle_missing(raw(whole), max_missing=0.9).shape == (12, 8)
 
 

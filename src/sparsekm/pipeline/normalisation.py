@@ -196,7 +196,7 @@ def settle_missing(
     columns = np.flatnonzero((by_feature <= limit * n) & (by_feature < n))
     X = raw.collect()[:, columns]
     rows = np.flatnonzero(np.isnan(X).sum(axis=1) <= limit * max(1, len(columns)))
-    names = ("features", raw.about.features, columns), ("samples", raw.sample_names, rows)
+    names = ("feature", raw.about.features, columns), ("sample", raw.sample_names, rows)
     for kind, all_of, kept in names:
         gone = [all_of[at] for at in np.setdiff1d(np.arange(len(all_of)), kept)]
         if gone:

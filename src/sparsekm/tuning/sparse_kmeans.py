@@ -276,17 +276,15 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         """
         check_is_fitted(self)
         numbers = np.arange(self.n_features_in_)
-        table = pd.DataFrame(
-            {
-                "name": getattr(self, "feature_names_in_", numbers),
-                "selected": self.get_support(),
-                "weight": self.feature_weights_,
-                "score": self.feature_scores_,
-            }
-        )
-        signature = [] if self.signature_ is None else self.signature_
-        table["signature"] = np.isin(numbers, signature)
-        return table.assign(frequency=self.selection_frequency_)
+        columns = {
+            "name": getattr(self, "feature_names_in_", numbers),
+            "selected": self.get_support(),
+            "weight": self.feature_weights_,
+            "score": self.feature_scores_,
+            "signature": np.isin(numbers, () if self.signature_ is None else self.signature_),
+            "frequency": self.selection_frequency_,
+        }
+        return pd.DataFrame(columns)
 
     def score(self, X: Data, y: object = None) -> float:
         """Say how well the clusters hold for samples that were not fitted.
