@@ -5,7 +5,9 @@ from workflow_job import job
 
 @job(snakemake)
 def main(snakemake, progress):
-    from sparsekm.annotation.clusters import locate_features
+    import numpy as np
+
+    from sparsekm.annotation.clusters import cover_features, locate_features
     from sparsekm.annotation.gene_sets import list_terms, match_features, read_gene_sets
     from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
     from sparsekm.annotation.stability import read_stability
@@ -19,10 +21,15 @@ def main(snakemake, progress):
         method: read_stability(file, data.about.features)
         for method, file in zip(params.selecting, files.stability, strict=True)
     }
-    var, is_atlas = data.var, data.regions is not None
+    is_atlas = data.regions is not None
     answer = fits[primary_method(fits, is_atlas=is_atlas)]
     # Effects on the samples that made the clusters would be too large.
     clusters = answer.labels if answer.left_out is None else answer.left_out
+    var, fits = cover_features(files.normalised, fits)
+    at = var.index.get_indexer(data.var.index)
+    for method, known in stability.items():
+        stability[method] = np.full(len(var), np.nan)
+        stability[method][at] = known
     further = locate_features(files.normalised, clusters, data.about.labels)
     if files.gene_sets:
         sets = read_gene_sets(files.gene_sets, params.identifier)

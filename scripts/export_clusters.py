@@ -8,7 +8,7 @@ def main(snakemake, progress):
     import numpy as np
     import pandas as pd
 
-    from sparsekm.annotation.clusters import add_clusters, tabulate_clusters
+    from sparsekm.annotation.clusters import add_clusters, cover_features, tabulate_clusters
     from sparsekm.annotation.gene_table import GENE_TABLE, primary_method
     from sparsekm.io import exchange_files
     from sparsekm.io.normalised_file import read_anndata, read_features, write_with_matrix
@@ -38,4 +38,5 @@ def main(snakemake, progress):
     values = read_features(files.normalised, kept)
     exchange_files.write_gct(output.gct, values, samples, features[kept])
     exchange_files.write_cls(output.cls, answer.labels)
-    exchange_files.write_ranked(output.ranked, answer.centers, answer.labels, features)
+    var, covered = cover_features(files.normalised, {"": answer})
+    exchange_files.write_ranked(output.ranked, covered[""].centers, answer.labels, var.index)

@@ -16,6 +16,7 @@ def main(snakemake, progress):
     from sparsekm.io.readers.messages import MatrixError
     from sparsekm.io.table_settings import split_settings
     from sparsekm.pipeline.normalisation import (
+        normalise,
         read_feature_groups,
         read_normalised_table,
         settle_doubts,
@@ -63,7 +64,13 @@ def main(snakemake, progress):
         "versions": package_versions(),
     }
     known = {"library_size": matrix.library_size, "n_features_filtered": matrix.n_filtered}
+    known["doubted_for"] = matrix.doubted_for
     provenance |= {name: value for name, value in known.items() if value}
     obsm = {} if about.positions is None else {"spatial": about.positions}
     tables = tabulate(about, **scale)
-    write_normalised(snakemake.output.normalised, matrix, *tables, provenance, obsm=obsm)
+    whole = None
+    if matrix.n_filtered:
+        every = normalise(raw, provenance["normalisation"])
+        whole = every, tabulate(every.about, center=every.center)[1]
+    output = snakemake.output.normalised
+    write_normalised(output, matrix, *tables, provenance, obsm=obsm, whole=whole)

@@ -1,18 +1,28 @@
 """Where features are high, what the clusters are, and what any smooth map keeps."""
 
+import anndata
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.ndimage import gaussian_filter
+from scipy.sparse import csr_array
 from scipy.stats import chi2_contingency, kruskal
 from written_files import save_matrix
 
-from sparsekm.annotation.clusters import associate, find_highest, locate_features, tabulate_overlap
+from sparsekm.annotation.clusters import (
+    associate,
+    cover_features,
+    find_highest,
+    locate_features,
+    tabulate_overlap,
+)
 from sparsekm.annotation.enrichment import find_enriched, keep_by_chance, random_map
 from sparsekm.annotation.gene_sets import build_gene_sets, match_features
 from sparsekm.cluster.matrices.matrix import CentredMatrix, feature_scores
+from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.io import normalised_file
+from sparsekm.io.readers.raw_matrix import RawMatrix
 
 
 def test_effect_is_cohens_d_by_its_definition(seed):
@@ -37,6 +47,38 @@ def test_a_file_gives_what_its_matrix_gives_with_samples_of_no_class(tmp_path, s
     file, clusters = save_matrix(tmp_path / "m.h5ad", X, {"label": labels}), np.arange(12) % 2
     table = locate_features(file, clusters, labels)
     pd.testing.assert_frame_equal(table, locate_features(X, clusters, labels))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_features_that_were_not_clustered_have_scores_and_centres_of_the_same_labels(
+    tmp_path, seed, monkeypatch, kind
+):
+    monkeypatch.setattr(normalised_file, "NUMBERS_AT_ONCE", 12)
+    X = np.random.default_rng(seed).normal(size=(12, 5)).astype(np.float32)
+    names, used, labels = list("abcde"), [1, 3], np.arange(12, dtype=np.int32) % 3
+    file, whole = tmp_path / "m.h5ad", pd.DataFrame(index=names)
+    if kind is csr_array:
+        whole["center"] = X.mean(axis=0, dtype=np.float64)
+    obs = pd.DataFrame(index=[f"s{i}" for i in range(12)])
+    var = whole.iloc[used]
+    everything = RawMatrix.of(kind(X)), whole
+    normalised_file.write_normalised(file, kind(X[:, used]), obs, var, {}, whole=everything)
+    X = X - whole.get("center", pd.Series(0, names)).to_numpy()
+    scores, centers = np.array([7.0, 8.0]), np.arange(6.0).reshape(3, 2)
+    fit = ChosenFit(labels, np.array([0.0, 1.0]), scores, 8.0, centers=centers)
+    table, found = cover_features(file, {"l0": fit})
+    assert list(table.index) == names
+    assert found["l0"].weights.tolist() == [0, 0, 0, 1, 0]
+    means = np.array([X[labels == k].mean(axis=0) for k in range(3)])
+    means[:, used] = centers
+    np.testing.assert_allclose(found["l0"].centers, means, atol=1e-6)
+    centred = X - X.mean(axis=0)
+    expected = 4 * sum(centred[labels == k].mean(axis=0) ** 2 for k in range(3))
+    expected[used] = scores
+    np.testing.assert_allclose(found["l0"].scores, expected, rtol=1e-5)
+    pd.testing.assert_frame_equal(locate_features(file, labels), locate_features(X, labels))
+    # Programs that open the file find all features where scanpy puts them.
+    assert anndata.read_h5ad(file).raw.shape == (12, 5)
 
 
 def test_lead_is_the_distance_to_the_next_group_that_has_samples():

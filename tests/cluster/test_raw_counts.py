@@ -8,7 +8,7 @@ from scipy.ndimage import gaussian_filter
 from scipy.sparse import csr_array
 
 from sparsekm import SparseKMeans
-from sparsekm.cluster.raw_counts import are_raw_counts
+from sparsekm.cluster.raw_counts import judge_counts
 
 
 def draw_counts(rng, depth=0.3, spread=1.5, shape=(60, 400), dispersion=5):
@@ -44,32 +44,52 @@ def draw_words(rng):
     return rng.poisson(shares / shares.sum(axis=1, keepdims=True) * lengths)
 
 
+def draw_different_scales(rng):
+    """Draw answers of which a third is yes or no, a third on a scale of 5 and a third of 100."""
+    return np.hstack([draw_answers(rng, top)[:, :80] - (top == 2) for top in (2, 5, 100)])
+
+
+def draw_ages(rng):
+    """Draw answers, and ages."""
+    answers = draw_answers(rng)
+    answers[:, :5] = rng.integers(18, 90, (60, 5))
+    return answers
+
+
+COUNTS, OTHERS = (True, True), (False, True)
+NOT_CERTAIN = {True: (True, False), False: (False, False)}
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
     ("draw", "expected"),
     [
-        (draw_counts, True),
-        (lambda rng: draw_counts(rng, depth=0.15, shape=(20, 1000)), True),
-        (lambda rng: draw_counts(rng, depth=0.6, spread=2.2, dispersion=0.5), True),
-        (draw_words, True),
-        (lambda rng: draw_counts(rng, depth=0, dispersion=1e6), False),
-        (lambda rng: draw_counts(rng, shape=(60, 60)), False),
-        (draw_answers, False),
-        (lambda rng: draw_answers(rng, top=100), False),
-        (draw_ratings, False),
-        (lambda rng: draw_answers(rng) > 3, False),
-        (draw_images, False),
-        (lambda rng: draw_counts(rng) + 0.5, False),
-        (lambda rng: draw_counts(rng) - 1, False),
+        (draw_counts, COUNTS),
+        (lambda rng: draw_counts(rng, depth=0.15, shape=(20, 1000)), COUNTS),
+        (lambda rng: draw_counts(rng, depth=0.6, spread=2.2, dispersion=0.5), COUNTS),
+        (draw_words, COUNTS),
+        (lambda rng: draw_counts(rng, shape=(60, 60)), OTHERS),
+        (draw_answers, OTHERS),
+        (lambda rng: draw_answers(rng, top=100), OTHERS),
+        (draw_ages, OTHERS),
+        (draw_ratings, OTHERS),
+        (lambda rng: draw_answers(rng) > 3, OTHERS),
+        (lambda rng: rng.binomial(2, rng.uniform(0.05, 0.5, 250), (60, 250)), OTHERS),
+        (draw_images, OTHERS),
+        (lambda rng: draw_counts(rng) + 0.5, OTHERS),
+        (lambda rng: draw_counts(rng) - 1, OTHERS),
+        (lambda rng: draw_counts(rng, depth=0, dispersion=1e6), NOT_CERTAIN[False]),
+        (lambda rng: draw_counts(rng, spread=0.3), NOT_CERTAIN[False]),
+        (draw_different_scales, NOT_CERTAIN[True]),
     ],
 )
 def test_counts_are_told_from_other_whole_numbers_however_they_are_stored(draw, expected, seed):
     X = np.asarray(draw(np.random.default_rng(seed)), np.float32)
-    assert are_raw_counts([X]) == expected
-    assert are_raw_counts([csr_array(X[:7]), csr_array(X[7:])]) == expected
-    if expected:
+    assert judge_counts([X]) == expected
+    assert judge_counts([csr_array(X[:7]), csr_array(X[7:])]) == expected
+    if expected == COUNTS:
         X[3, 4] = np.nan
-        assert are_raw_counts([X])
+        assert judge_counts([X]) == expected
 
 
 @pytest.mark.usefixtures("one_repeat")

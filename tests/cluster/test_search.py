@@ -70,6 +70,15 @@ def test_a_fit_is_about_as_good_as_the_path(n_samples):
     assert np.mean([fit.objective_ for fit in fits] / path.objectives) > 0.999
 
 
+def test_progress_does_not_run_backwards_where_samples_are_fitted_twice():
+    steps = []
+    L0KMeans(3, n_init=2, trim=0.1, random_state=0).path(
+        draw(120), [4, 15, 40], progress=lambda done, total: steps.append(done)
+    )
+    assert len(steps) > 1
+    assert steps == sorted(set(steps))
+
+
 # Given labels are the only start of the alternation: nothing is searched.
 @pytest.mark.parametrize(
     ("n_samples", "given", "total"), [(500, False, 5), (5000, False, 8), (500, True, 3)]

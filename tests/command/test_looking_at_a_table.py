@@ -1,5 +1,6 @@
 """What `sparsekm run` says and writes before anything runs, and its last lines."""
 
+import re
 import shlex
 from pathlib import Path
 
@@ -8,11 +9,13 @@ import pandas as pd
 import pytest
 import yaml
 from sound_files import ATTRIBUTES
+from test_raw_counts import draw_counts
 from written_files import save_fit
 
 from sparsekm.command import main as command
 from sparsekm.command.configuration import path_rule
 from sparsekm.command.run import describe_results
+from sparsekm.io.table_settings import TABLE_SETTINGS
 from sparsekm.io.tables import SCORES
 
 
@@ -46,6 +49,33 @@ def test_every_option_about_the_table_becomes_a_setting(run, capsys):
     capsys.readouterr()
     assert run("tumours.csv", "--ignore", "kind") == 0
     assert "the run will suggest a number of clusters" in capsys.readouterr().out
+    assert written()["matrices"]["tumours"]["n_clusters"] == "auto"
+
+
+def test_raw_counts_are_normalised_and_the_configuration_says_so(run, capsys):
+    counts = draw_counts(np.random.default_rng(0), shape=(12, 240))
+    table = pd.DataFrame(counts, [f"s{i}" for i in range(12)]).add_prefix("gene")
+    table.to_csv("counts.csv")
+    chosen = ["counts.csv", "--no-transpose", "--clusters", "2"]
+    assert run(*chosen) == 0
+    told = capsys.readouterr().out
+    assert "NOTE: the values look like raw counts" in told
+    assert "        --normalise zscore\n" in told
+    assert written("sparsekm-counts")["matrices"]["counts"]["normalise"] == "counts"
+    # What the command names undoes it.
+    assert run(*chosen, "--normalise", "zscore", "--output", "plain") == 0
+    assert written("plain")["matrices"]["counts"]["normalise"] == "zscore"
+
+
+@pytest.mark.parametrize("given", ["all", "300"])
+def test_a_number_of_features_may_be_all_but_no_other_word(run, capsys, given):
+    options = ["tumours.csv", "--ignore", "kind", "--clusters"]
+    with pytest.raises(SystemExit):
+        run(*options, "2", "--n-top-features", "most")
+    assert "'most' should be a whole number, or all" in capsys.readouterr().err
+    setting = next(one for one in TABLE_SETTINGS if one.name == "n_top_features")
+    assert setting.read_number(given) == (given if given == "all" else 300)
+    assert run(*options, "auto") == 0
     assert written()["matrices"]["tumours"]["n_clusters"] == "auto"
 
 
@@ -232,3 +262,17 @@ def test_the_finding_comes_first_and_then_the_method_it_is_from(tmp_path):
     assert "  Clusters: clusters.csv" in lines
     assert "  Ranked:   ranked.zip" in lines
     assert not any("Features:" in line for line in lines)
+
+
+def test_the_help_has_two_examples_that_are_understood_and_says_where_to_read_on(capsys, run):
+    with pytest.raises(SystemExit):
+        run("--help")
+    told = capsys.readouterr().out
+    examples = re.findall(r"^  sparsekm (run .*)$", told[told.index("\nexamples:") :], re.M)
+    assert len(examples) == 2
+    for example in examples:
+        assert command._parser().parse_args(shlex.split(example)).command == "run"
+    pages = re.findall(r"[\w/]+\.md", told[told.index("\ndocumentation:") :])
+    assert pages
+    root = Path(command.__file__).parents[3]
+    assert all((root / page).is_file() for page in pages)

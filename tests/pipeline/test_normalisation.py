@@ -9,16 +9,19 @@ import pandas as pd
 import pytest
 import yaml
 from scipy.sparse import csr_array, issparse
+from test_raw_counts import draw_counts
 
 from sparsekm import KMeans, SparseKMeans
 from sparsekm.cluster.description import Description
 from sparsekm.cluster.estimator_input import read_data
 from sparsekm.cluster.imputation import fill_missing
 from sparsekm.cluster.matrices.dense_parts import variance_beyond_trend
+from sparsekm.cluster.raw_counts import Judgement
 from sparsekm.io.known_classes import count_clusters
-from sparsekm.io.readers.messages import MatrixError
+from sparsekm.io.readers.messages import MatrixError, say
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.readers.reader import read_matrix
+from sparsekm.io.table_settings import split_settings
 from sparsekm.pipeline import normalisation
 from sparsekm.pipeline.normalisation import (
     NORMALISATIONS,
@@ -28,9 +31,12 @@ from sparsekm.pipeline.normalisation import (
     settle_missing,
 )
 from sparsekm.pipeline.scales import (
+    doubted_for,
+    judge,
     log_counts,
     most_variable_counts,
     remark_on_scale,
+    settings_of_counts,
     standardise,
 )
 
@@ -49,6 +55,11 @@ def raw(X, offset=0.0):
 def raw_sparse(X):
     X = csr_array(np.asarray(X, dtype=np.float32))
     return RawMatrix.of(X, about=named(X))
+
+
+def remarks(X, normalise):
+    matrix = raw(X)
+    return "".join(remark_on_scale(matrix, judge(matrix), normalise))
 
 
 def values(matrix):
@@ -179,6 +190,78 @@ def test_what_is_no_count_is_refused_however_many_features_are_kept(
         read_normalised_table(tmp_path / "no.csv", {}, "zscore", n_features)
 
 
+@pytest.mark.parametrize(
+    ("n", "expected"),
+    [
+        (1, "1 feature is constant, which separates nothing, and is dropped: [g]"),
+        (2, "2 features are constant, which separates nothing, and are dropped: [g]"),
+    ],
+)
+def test_a_remark_on_one_feature_is_singular(n, expected):
+    assert say("constant", n=n, names=["g"]).startswith(expected)
+    few = say("lack_too_much", n=n, kind="sample", percent=50, names=["s"])
+    assert few.startswith("1 sample lacks" if n == 1 else "2 samples lack")
+    assert ("1 sample " in say("unnamed", n=n, kind="sample")) == (n == 1)
+
+
+@pytest.mark.parametrize(
+    ("n_features", "given", "expected"),
+    [
+        (400, (None, None), {"normalise": "counts"}),
+        (400, ("zscore", None), {}),
+        (5001, (None, None), {"normalise": "counts", "n_top_features": 2000}),
+        (5001, ("counts", None), {"n_top_features": 2000}),
+        (5001, (None, 300), {"normalise": "counts"}),
+        (5001, (None, "all"), {"normalise": "counts"}),
+        (5001, ("zscore", None), {}),
+    ],
+)
+def test_what_settings_leave_open_is_chosen_for_raw_counts(n_features, given, expected, seed):
+    X = raw(draw_counts(np.random.default_rng(seed), shape=(20, n_features)))
+    assert settings_of_counts(X, judge(X), *given) == expected
+
+
+def test_values_that_are_not_whole_are_not_cut_to_a_number_of_features(seed):
+    X = raw(draw_counts(np.random.default_rng(seed), shape=(20, 5001)) + 0.5)
+    assert settings_of_counts(X, judge(X), None, None) == {}
+    assert settings_of_counts(X, judge(X), "counts", None) == {}
+
+
+@pytest.mark.parametrize(
+    ("are_counts", "is_sure", "normalise_by", "expected"),
+    [
+        (True, True, "counts", ""),
+        (True, True, "zscore", "counts"),
+        (True, False, "counts", "zscore"),
+        (False, False, "zscore", "counts"),
+        (False, False, "counts", "zscore"),
+        (False, True, "zscore", ""),
+        (False, True, "counts", ""),
+        (True, True, "log2", ""),
+    ],
+)
+def test_the_other_normalisation_is_named_where_it_may_be_right(
+    are_counts, is_sure, normalise_by, expected
+):
+    assert doubted_for(Judgement(are_counts, is_sure), normalise_by) == expected
+
+
+def test_a_run_takes_what_its_summary_chose_and_can_take_all(tmp_path, seed):
+    X = draw_counts(np.random.default_rng(seed), shape=(20, 5100))
+    pd.DataFrame(X).add_prefix("f").to_csv(tmp_path / "counts.csv")
+    _, summary = read_normalised_table(tmp_path / "counts.csv", {"transpose": False}, quick=True)
+    assert summary.shape == (20, 2000)
+    settings = {"transpose": False, **summary.chosen}
+    _, found = read_normalised_table(tmp_path / "counts.csv", *split_settings(settings))
+    np.testing.assert_array_equal(found.collect(), summary.collect())
+    settings["n_top_features"] = "all"
+    _, everything = read_normalised_table(tmp_path / "counts.csv", *split_settings(settings))
+    assert everything.n_filtered == 0
+    # Without settings, a configuration that someone wrote is run as it was.
+    _, plain = read_normalised_table(tmp_path / "counts.csv", {"transpose": False})
+    assert (plain.chosen, plain.doubted_for) == ({}, "counts")
+
+
 def test_reading_a_table_loads_no_compiler():
     # Numba takes a second and 100 MB, which the job that reads does not ask for.
     code = "import sys, sparsekm.pipeline.normalisation; sys.exit('numba' in sys.modules)"
@@ -194,7 +277,7 @@ def test_a_sample_is_called_far_that_is_ten_times_as_far_as_the_next(far, others
     X = (np.arange(21)[:, None] + np.arange(10)) % 5 - 2.0
     X[19] *= others
     X[20] = far
-    told = "".join(remark_on_scale(raw(X), "zscore"))
+    told = remarks(X, "zscore")
     assert ("sample 'sample 21' is far from all others" in told) == said
 
 
@@ -213,10 +296,10 @@ def test_values_over_orders_of_magnitude_look_like_intensities(
     seed, spread, level, normalise, said
 ):
     X = np.exp(level + spread * np.random.default_rng(seed).standard_normal((40, 20)))
-    told = "".join(remark_on_scale(raw(X), normalise))
+    told = remarks(X, normalise)
     assert ("look like intensities" in told) == said
     for other in (X - X.mean(), X[:5], X[:, :11]):
-        assert not remark_on_scale(raw(other), normalise)
+        assert not remarks(other, normalise)
 
 
 @pytest.mark.parametrize(("n_others", "said"), [(1, True), (3, False)])
@@ -224,7 +307,7 @@ def test_features_of_mean_0_and_deviation_1_are_z_scores_but_for_a_tenth(seed, n
     X = np.random.default_rng(seed).standard_normal((40, 20))
     X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     X[:, :n_others] *= 2
-    assert ("z-scores already" in "".join(remark_on_scale(raw(X), "zscore"))) == said
+    assert ("z-scores already" in remarks(X, "zscore")) == said
 
 
 @pytest.fixture(name="whole")
@@ -329,8 +412,8 @@ def test_what_lacks_too_much_is_dropped_features_first_and_aloud(whole):
     assert matrix.about.samples == [f"s{i}" for i in range(12) if i != 5]
     assert len(matrix.about.labels) == 11
     [remark] = matrix.remarks
-    assert "1 features lack more than 50 % and are dropped: [g2]" in remark
-    assert "1 samples lack more than 50 % and are dropped: [s5]" in remark
+    assert "1 feature lacks more than 50 % and is dropped: [g2]" in remark
+    assert "1 sample lacks more than 50 % and is dropped: [s5]" in remark
     assert settle_missing(raw(whole), max_missing=0.9).shape == (12, 8)
 
 

@@ -145,6 +145,18 @@ def test_two_next_steps_are_commands_with_the_settings_of_the_run(answered):
     assert "--clusters 3" in batches
 
 
+def test_where_counts_are_in_doubt_the_first_step_is_the_other_normalisation(answered, page_of):
+    settings = {"path": "../reads.csv", "normalise": "counts", "n_top_features": 2000}
+    assert view_answer(answered, settings)["other_scale"] == ""
+    doubted = replace(answered, provenance={**answered.provenance, "doubted_for": "zscore"})
+    command = "sparsekm run reads.csv --normalise zscore --output toy-zscore"
+    assert view_answer(doubted, settings)["other_scale"] == command
+    _, page = page_of(doubted, configuration={"matrices": {"toy": settings}})
+    steps = page.text[page.text.index("It is not certain whether") :]
+    places = [steps.index(words) for words in ("raw counts", command, "clusters.csv", "toy-4")]
+    assert places == sorted(places)
+
+
 def test_the_page_begins_with_the_answer_and_folds_the_rest(answered, page_of):
     few = "<b>g1</b>"
     var = answered.var.rename(index={"g1": few})

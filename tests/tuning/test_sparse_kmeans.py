@@ -176,7 +176,8 @@ def test_the_conclusion_says_what_was_found(fits, penalty):
     said, table = fit.conclusion_, fit.separation_
     assert said.endswith(".")
     apart = (table["p_adjusted"] <= 0.05).sum()
-    some = f"{apart} of {len(table)} pairs of neighbouring clusters are clearly separated"
+    verb = "is" if apart == 1 else "are"
+    some = f"{apart} of {len(table)} pairs of neighbouring clusters {verb} clearly separated"
     every = "All 3 clusters are clearly separated"
     assert said.startswith(some if apart < len(table) else every)
     for part in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import anndata
@@ -16,7 +17,7 @@ from sparsekm.annotation.gene_table import rank_scores
 from sparsekm.cluster.batches import WITHIN, association
 from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes, is_known
-from sparsekm.io.normalised_file import Source, row_blocks
+from sparsekm.io.normalised_file import Source, read_var, row_blocks
 from sparsekm.io.tables import TABLES
 
 OVERLAP = TABLES["contingency.csv"]
@@ -90,13 +91,14 @@ def find_highest(X: Source, *codings: np.ndarray) -> list[Highest]:
     """Find, for each coding of groups, where each feature has its largest mean, and how clearly.
 
     The effect is Cohen's d against all other samples; the lead is how far the mean exceeds that of
-    the next group; both are NaN where they are not defined. `X` (n, p) is read once, in blocks;
+    the next group; both are NaN where they are not defined. `X` (n, p) is read once, in blocks; of
+    a file it is the matrix of all features;
     samples with code -1 are left out. Ties go to the lowest group.
     """
     indicators = [_indicate(np.asarray(codes)) for codes in codings]
     members = hstack(indicators, format="csr")
     sums, squares, scale, origin = np.zeros(1), np.zeros(1), np.zeros(1), None
-    for rows, block in row_blocks(X):
+    for rows, block in row_blocks(X, whole=True):
         # Around a value that occurs, squares of nearly equal values do not cancel.
         origin = block[0].copy() if origin is None else origin
         block -= origin
@@ -150,6 +152,46 @@ def locate_features(
         columns[f"highest_{what}"] = group
         columns |= {f"effect_{what}": where.effect, f"lead_{what}": where.lead}
     return pd.DataFrame(columns)
+
+
+def cover_features(
+    file: Path, fits: Mapping[str, ChosenFit]
+) -> tuple[pd.DataFrame, dict[str, ChosenFit]]:
+    """Return the table of all features of a data set, and its fits as if made of all.
+
+    Features that were not clustered have weight 0, and the scores and centres of the labels.
+    """
+    used, var = read_var(file)
+    if len(var) == len(used):
+        return var, dict(fits)
+    at = var.index.get_indexer(used.index)
+    members = [_indicate(fit.clustered) for fit in fits.values()]
+    every, sums = hstack(members, format="csr"), np.zeros(1)
+    for rows, block in row_blocks(file, whole=True):
+        sums = sums + every[rows].T @ block
+
+    def put(values: np.ndarray, own: np.ndarray) -> np.ndarray:
+        values[..., at] = own
+        return values
+
+    found, first = {}, 0
+    for (name, fit), own in zip(fits.items(), members, strict=True):
+        sizes, last = own.sum(axis=0), first + own.shape[1]
+        total = sums[first:last]
+        means, first = total / np.maximum(sizes, 1)[:, None], last
+        scores = sizes @ np.square(means - total.sum(axis=0) / sizes.sum())
+        frequency = fit.selection_frequency
+        # What refers to features by their number is left out.
+        found[name] = ChosenFit(
+            fit.labels,
+            put(np.zeros(len(var)), fit.weights),
+            put(scores, fit.scores),
+            fit.objective,
+            centers=put(means, fit.centers),
+            selection_frequency=None if frequency is None else put(scores * np.nan, frequency),
+            attributes=fit.attributes,
+        )
+    return var, found
 
 
 def add_clusters(data: anndata.AnnData, fits: Mapping[str, ChosenFit]) -> None:

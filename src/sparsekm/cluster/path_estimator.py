@@ -252,6 +252,19 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         )
 
 
+def _never_back(progress: Progress) -> Progress:
+    """Tell of progress only as far as it is new: where trimmed, the same steps are done twice."""
+    most = 0
+
+    def tell(done: int, total: int) -> None:
+        nonlocal most
+        if done > most:
+            most = done
+            progress(done, total)
+
+    return tell
+
+
 def _put_back(fit: Fit, weight_step: WeightStep, features: VaryingFeatures) -> Fit:
     """Return a fit of all features: constant ones score 0, and are chosen after all others."""
     if features.n_constant == 0:
@@ -373,7 +386,7 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
     def _fit_path(
         self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
     ) -> tuple[list[Fit], np.ndarray]:
-        progress = progress or self._print_progress
+        progress = _never_back(progress or self._print_progress)
 
         def fit_some(sample, rows):
             labels = self._start_labels()

@@ -38,6 +38,14 @@ _HELP_GROUPS = {
 }
 
 
+_EXAMPLES = """examples:
+  sparsekm run tumours.csv --labels kind
+  sparsekm run counts.tsv.gz --clusters 4 --batch plate --output by-plate
+
+documentation: README.md and docs/own_data.md in the source of sparsekm; help(sparsekm) in Python
+"""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with these arguments, and return the exit status."""
     for number in range(3):
@@ -140,8 +148,10 @@ def _add_run(commands: Any) -> None:
         usage="sparsekm run TABLE [options]",
         help="cluster a table and write a report",
         description="Cluster the samples of a table and keep the features that separate the "
-        "clusters. All output goes to one folder, with a configuration that you can edit and run "
+        "clusters.\nAll output goes to one folder, with a configuration that you can edit and run "
         "again.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     table = f"{_FORMATS}; or the config.yaml of an earlier run"
     run.add_argument("table", type=Path, metavar="TABLE", help=table)

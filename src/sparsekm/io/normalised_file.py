@@ -8,7 +8,8 @@ divided by the standard deviations but not centred, since that would fill it: z-
 obs has ``label``, ``group`` and ``batch`` (categories of strings, missing where unknown) and
 ``weight`` if they are known; columns that start with "annotation " are those that the user named,
 such as age or sex. obsm has ``spatial`` if positions are known; ``uns["provenance"]`` records the
-source of the data and their processing.
+source of the data and their processing. Where some of the features were chosen for the clustering,
+``raw`` has X and var of all, as in scanpy's files.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ import anndata
 import h5py
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, csr_matrix
 
 from sparsekm.cluster.description import Description
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.io.atomic import atomic_path
-from sparsekm.io.hdf5_format import find_array, open_checked, read_parts, require
+from sparsekm.io.hdf5_format import find_array, open_checked, read_part, read_parts, require
 from sparsekm.io.known_classes import class_column, class_names, is_known
 from sparsekm.io.readers.raw_matrix import RawMatrix, SparseRows
 
@@ -70,8 +71,12 @@ def write_normalised(
     *,
     obsm: Mapping[str, np.ndarray] | None = None,
     uns: Mapping[str, Any] | None = None,
+    whole: tuple[RawMatrix, pd.DataFrame] | None = None,
 ) -> None:
-    """Write a data set of n samples and p features, named by `obs` and `var`, atomically."""
+    """Write a data set of n samples and p features, named by `obs` and `var`, atomically.
+
+    `whole` are the matrix and the table of all features, if X has some of them.
+    """
     obs, var = obs.copy(), var.copy()
     obs.index, var.index = obs.index.astype(str), var.index.astype(str)
     for name in obs:
@@ -81,25 +86,33 @@ def write_normalised(
             obs[name] = pd.Categorical(obs[name])
     uns = {**(uns or {}), "provenance": dict(provenance)}
     data = anndata.AnnData(obs=obs, var=var, obsm=dict(obsm or {}), uns=uns)
-    rows = X if isinstance(X, RawMatrix) else RawMatrix.of(X)
-    n_bytes = 8 * rows.n_stored.sum() if rows.is_sparse else 4 * rows.shape[0] * rows.shape[1]
-    with atomic_path(file, int(n_bytes)) as temporary:
+    matrices = {"X": X if isinstance(X, RawMatrix) else RawMatrix.of(X)}
+    if whole is not None:
+        matrices["raw/X"] = whole[0]
+        nothing = csr_matrix(whole[0].shape, dtype=np.float32)
+        data.raw = anndata.AnnData(nothing, obs=obs[[]], var=whole[1])
+    n_bytes = sum(
+        8 * int(of.n_stored.sum()) if of.is_sparse else 4 * of.shape[0] * of.shape[1]
+        for of in matrices.values()
+    )
+    with atomic_path(file, n_bytes) as temporary:
         data.write_h5ad(temporary)
         # AnnData would cut a sparse matrix into chunks, which cannot be mapped into memory.
         with h5py.File(temporary, "a") as opened:
-            opened.pop("X", None)
-            _write_matrix(opened, rows)
+            for name, matrix in matrices.items():
+                opened.pop(name, None)
+                _write_matrix(opened, name, matrix)
 
 
-def _write_matrix(opened: h5py.File, X: RawMatrix) -> None:
+def _write_matrix(opened: h5py.File, name: str, X: RawMatrix) -> None:
     """Write X block by block, a sparse one with columns ascending in a row, none twice."""
     if not X.is_sparse:
-        array = opened.create_dataset("X", X.shape, np.float32)
+        array = opened.create_dataset(name, X.shape, np.float32)
         array.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
         for rows, block in X.blocks():
             array[rows] = block
         return
-    group = opened.create_group("X")
+    group = opened.create_group(name)
     group.attrs.update({"encoding-type": "csr_matrix", "encoding-version": "0.1.0"})
     group.attrs["shape"] = X.shape
     n_stored = int(X.n_stored.sum())
@@ -232,7 +245,7 @@ def _open_matrix(opened: h5py.File, parts: Mapping[str, Any]) -> Any:
     return stored
 
 
-def _open_rows(opened: h5py.File) -> Any:
+def _open_rows(opened: h5py.Group) -> Any:
     """Return X, not yet read: an array, or `SparseRows`."""
     group = opened.get("X")
     if not isinstance(group, h5py.Group):
@@ -270,9 +283,12 @@ Source = np.ndarray | str | Path
 """A matrix in memory, or the file whose X it is, of which only blocks are read."""
 
 
-def row_blocks(source: Source, features: Any = slice(None)) -> Iterator[tuple[slice, np.ndarray]]:
+def row_blocks(
+    source: Source, features: Any = slice(None), *, whole: bool = False
+) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield blocks of a matrix: the rows, and a copy of some features as float64, centred.
 
+    With `whole`, they are of all features that the file has, not of those that were clustered.
     The blocks depend only on the number of all features, so that sums over them are identical to
     the last bit whether or not the matrix is in memory.
     """
@@ -280,13 +296,21 @@ def row_blocks(source: Source, features: Any = slice(None)) -> Iterator[tuple[sl
         for rows in _cut(source.shape):
             yield rows, np.array(source[rows, features], dtype=np.float64, order="C")
         return
-    with open_checked(source, RULE) as opened:
+    with open_checked(source, RULE) as file:
+        opened = file["raw"] if whole and "raw" in file else file
         stored = _open_rows(opened)
         center = opened["var/center"][()][features] if "center" in opened["var"] else 0
         for rows in _cut(stored.shape):
             block = as_dense(stored[rows][:, features])
             # As of a matrix in memory, centred values are single, and sums run in this order.
             yield rows, (block - center).astype(np.float32, order="C").astype(np.float64)
+
+
+def read_var(file: str | Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read the tables of the features that were clustered, and of all."""
+    with open_checked(file, RULE) as opened:
+        var = read_part(opened, "var", pd.DataFrame)
+        return var, read_part(opened, "raw/var", pd.DataFrame) if "raw" in opened else var
 
 
 def read_features(file: str | Path, features: Any, samples: np.ndarray | None = None) -> np.ndarray:

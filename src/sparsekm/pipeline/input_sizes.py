@@ -76,6 +76,11 @@ def held_megabytes(path: Path, most_samples: float = math.inf, limit: float = ma
             X = opened["X"]
             is_sparse = isinstance(X, h5py.Group)
             n_samples, n_features = map(int, X.attrs["shape"] if is_sparse else X.shape)
+            # The matrix of all features is read in blocks.
+            if "raw" in opened:
+                whole = opened["raw/X"]
+                parts = whole.values() if is_sparse else [whole]
+                size -= sum(part.nbytes for part in parts) / 2**20
     # Snakemake may be alone, and damage is for the job to report.
     except (ImportError, OSError, KeyError, ValueError, RuntimeError):
         return size

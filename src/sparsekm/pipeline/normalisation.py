@@ -40,8 +40,10 @@ class NormalisedMatrix(RawMatrix):
     library_size: float | None = None  # the median of the samples' totals of counts
     dropped: Sequence[str] = ()  # the constant features
     n_filtered: int = 0  # features that `n_top_features` left out
-    # The settings that were chosen since the values are raw counts.
+    # The settings that were chosen since the values are raw counts, and the normalisation that
+    # should be tried as well where that is in doubt.
     chosen: Mapping[str, Any] = field(default_factory=dict)
+    doubted_for: str = ""
 
 
 def read_normalised_table(
@@ -62,20 +64,25 @@ def read_normalised_table(
     """
     before = _last_change(file)
     raw = read_matrix(file, **reading)
-    chosen = scales.settings_of_counts(raw, normalise_by, n_top_features) if quick else {}
-    raw.remarks += [say(f"chosen_{name}", p=raw.shape[1], n=chosen[name]) for name in chosen]
+    judged, given = scales.judge(raw), (normalise_by, n_top_features)
+    chosen = scales.settings_of_counts(raw, judged, *given) if quick else {}
+    raw.remarks += [say("chosen_normalise")] * ("normalise" in chosen)
     normalise_by = chosen.get("normalise", normalise_by or "zscore")
     most = chosen.get("n_top_features", n_top_features)
     most = None if most == "all" else most
-    raw.remarks += scales.remark_on_scale(raw, normalise_by)
+    if most is not None and most < raw.shape[1]:
+        raw.remarks.append(say("top_features", n=most, p=raw.shape[1]))
+    raw.remarks += scales.remark_on_scale(raw, judged, normalise_by)
     with of_file(file):
         if most is not None:
             scales.refuse_other_than_counts(raw)
         on_logs = normalise_by in ("counts", "log2")
         raw = settle_missing(raw, impute, max_missing, on_logs=on_logs, quick=quick)
-        found = replace(normalise(raw, normalise_by, most), chosen=chosen)
+        found = normalise(raw, normalise_by, most)
         if _last_change(file) != before:
             raise refusal("still_written")
+    instead = scales.doubted_for(judged, normalise_by)
+    found = replace(found, chosen=chosen, doubted_for=instead)
     if found.dropped:
         raw.remarks.append(say("constant", n=len(found.dropped), names=found.dropped))
     return raw, found
@@ -201,7 +208,7 @@ def settle_missing(
     columns = np.flatnonzero((by_feature <= limit * n) & (by_feature < n))
     X = raw.collect()[:, columns]
     rows = np.flatnonzero(np.isnan(X).sum(axis=1) <= limit * max(1, len(columns)))
-    names = ("features", raw.about.features, columns), ("samples", raw.sample_names, rows)
+    names = ("feature", raw.about.features, columns), ("sample", raw.sample_names, rows)
     for kind, all_of, kept in names:
         gone = [all_of[at] for at in np.setdiff1d(np.arange(len(all_of)), kept)]
         if gone:

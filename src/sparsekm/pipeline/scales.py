@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.matrices.dense_parts import as_dense, variance_beyond_trend
-from sparsekm.cluster.raw_counts import are_raw_counts
+from sparsekm.cluster.raw_counts import Judgement, judge_counts
 from sparsekm.io.readers.messages import MatrixError, say
 from sparsekm.io.readers.raw_matrix import Block, RawMatrix
 
@@ -151,16 +151,30 @@ def refuse_other_than_counts(raw: RawMatrix) -> None:
         raise MatrixError(say("top_of_no_counts"))
 
 
+def judge(raw: RawMatrix) -> Judgement:
+    """Judge whether the values of a matrix are raw counts."""
+    return judge_counts(block for _, block in file_values(raw).blocks())
+
+
 def settings_of_counts(
-    raw: RawMatrix, normalise: str | None, n_top_features: int | str | None
+    raw: RawMatrix, judged: Judgement, normalise: str | None, n_top_features: int | str | None
 ) -> dict[str, Any]:
     """Return how raw counts are prepared, as far as the settings leave it open; {} for others."""
     chosen: dict[str, Any] = {}
-    if normalise is None and are_raw_counts(block for _, block in file_values(raw).blocks()):
+    if normalise is None and judged.are_counts:
         normalise = chosen["normalise"] = "counts"
-    if normalise == "counts" and n_top_features is None and raw.shape[1] > MANY_FEATURES:
+    is_open = normalise == "counts" and n_top_features is None and raw.shape[1] > MANY_FEATURES
+    if is_open and _largest_count(_values(raw)) >= 0:
         chosen["n_top_features"] = N_TOP_FEATURES
     return chosen
+
+
+def doubted_for(judged: Judgement, normalise: str) -> str:
+    """Return the other normalisation that should be tried as well, or ""."""
+    if normalise == "counts":
+        return "" if judged.is_sure else "zscore"
+    is_counts = judged.are_counts or not judged.is_sure
+    return "counts" if normalise == "zscore" and is_counts else ""
 
 
 def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
@@ -193,12 +207,12 @@ def _largest_count(parts: Iterable[np.ndarray]) -> float:
     return largest
 
 
-def remark_on_scale(raw: RawMatrix, normalise: str) -> list[str]:
+def remark_on_scale(raw: RawMatrix, judged: Judgement, normalise: str) -> list[str]:
     """Return remarks on the scale of the values, with the option that suits it."""
     if normalise == "counts":
         # Values on a log scale are in every block.
         return [] if _largest_count(islice(_values(raw), 1)) >= 0 else [say("no_counts")]
-    if are_raw_counts(block for _, block in file_values(raw).blocks()):
+    if judged.are_counts:
         return [say("raw_counts")]
     _, block = next(raw.blocks())
     values = as_dense(block)[:_LOOKED_AT, :_LOOKED_AT].astype(np.float64)

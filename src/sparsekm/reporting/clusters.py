@@ -16,6 +16,7 @@ from sparsekm.annotation.clusters import (
     associate,
     average_within,
     count_overlap,
+    cover_features,
     majority_classes,
 )
 from sparsekm.cluster.batches import COINCIDE, LEAST_AGREEMENT, WITHIN, describe_association
@@ -79,6 +80,7 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
             *(text for part in _WARNINGS if (text := tell(part))),
             *(f"Input file: {remark}" for remark in result.provenance.get("remarks", ())),
         ],
+        "other_scale": _other_scale(result, settings),
         "commands": _commands(result, settings, len(numbers)),
         "within": view_within(result),
     }
@@ -146,6 +148,15 @@ def _commands(
     return found
 
 
+def _other_scale(result: DatasetResult, settings: Mapping[str, Any]) -> str:
+    """Write the command with the other normalisation if it is in doubt whether these are counts."""
+    other = result.provenance.get("doubted_for")
+    if not other or not settings.get("path"):
+        return ""
+    without = {key: of for key, of in settings.items() if key != "n_top_features"}
+    return _command({**without, "normalise": other}, f"{result.name}-{other}")
+
+
 def _command(settings: Mapping[str, Any], output: str) -> str:
     """Write the command that runs a table with these settings."""
     # The command's own configurations name a table from their folder; it is typed beside that.
@@ -211,9 +222,15 @@ def view_markers(result: DatasetResult) -> TableView | None:
     words, method = result.words, result.primary
     if len(np.unique(method.labels)) < 2:
         return None
-    means = pd.DataFrame(method.measured_centers).loc[np.unique(method.labels)]
-    table, leads = _mark(result, method.labels, means, method.weights != 0)
-    names, place = result.var.index.astype(str).to_numpy(), 2
+    var, covered = cover_features(result.normalised, {"": method})
+    every, names = covered[""], var.index.astype(str).to_numpy()
+    is_used, kept = np.isin(names, result.var.index.astype(str)), every.weights != 0
+    # Features that were not clustered, too, if they differ as much as those kept.
+    kept |= ~is_used & (every.scores >= every.scores[kept].min())
+    centers = every.centers.copy()
+    centers[:, is_used] = method.measured_centers
+    means, place = pd.DataFrame(centers).loc[np.unique(method.labels)], 2
+    table, leads = _mark(result, method.labels, means, kept, names)
     if result.labels is not None:
         best, colors = result.majorities, class_colors(result)
         shares = pd.crosstab(method.labels, result.labels, normalize="index")
@@ -224,14 +241,16 @@ def view_markers(result: DatasetResult) -> TableView | None:
             told.append(Cell(text, color=colors[best[cluster]] if cluster in best else ""))
         table.insert(place, words.labels, told)
     if method.cluster_signatures is not None:
-        told = []
+        told, of_used = [], np.flatnonzero(is_used)
         for lead, cluster in zip(leads, means.index, strict=True):
             own, agrees = method.cluster_signatures[cluster], method.cluster_agreements[cluster]
-            few = [] if own is None else _leads(names, lead, own)
+            few = [] if own is None else _leads(names, lead, of_used[own])
             told.append(f"{name_some(few, _SHOWN) or 'none'} ({agrees:.2f})")
         table["told from the others by"] = told
-    parts = ["markers", *([] if method.cluster_signatures is None else ["signatures"])]
-    text = caption(*parts, words=words, name=result.name, smallest=_SMALLEST)
+    n_unused = int(np.count_nonzero(~is_used))
+    parts = ["markers", *["markers_of_all"] * (n_unused > 0)]
+    parts += [] if method.cluster_signatures is None else ["signatures"]
+    text = caption(*parts, words=words, name=result.name, smallest=_SMALLEST, n=n_unused)
     kinds = dict.fromkeys(table.columns[2:], "text")
     return make_table(text, table, kinds, result.is_simulated, kind="numbers markers")
 
@@ -245,24 +264,29 @@ def view_within(result: DatasetResult) -> TableView | None:
         return None
     labels, batch = result.primary.batch_centred, result.obs["batch"].astype(str).to_numpy()
     means = average_within(result.normalised, labels, batch)
-    table, _ = _mark(result, labels, means, np.ones(result.n_features, bool))
+    names = result.var.index.astype(str).to_numpy()
+    table, _ = _mark(result, labels, means, np.ones(len(names), bool), names)
     text = caption("within", column=f"cluster_{result.primary.name}{WITHIN}")
     kinds = dict.fromkeys(table.columns[2:], "text")
     return make_table(text, table, kinds, result.is_simulated, kind="numbers markers")
 
 
 def _mark(
-    result: DatasetResult, labels: np.ndarray, means: pd.DataFrame, among: np.ndarray
+    result: DatasetResult,
+    labels: np.ndarray,
+    means: pd.DataFrame,
+    among: np.ndarray,
+    names: np.ndarray,
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Name the features that are highest, and lowest, in each cluster; return also their leads.
 
-    `means` (n_clusters, n_features) are those of the clusters, its index, and `among` (n_features,)
-    the features that may be named.
+    `means` (n_clusters, n_features) are those of the clusters, its index. `among` (n_features,) are
+    the features that may be named, and `names` the names of all.
     """
     sizes = pd.Series(labels).value_counts().reindex(means.index).to_numpy()
     # How far each mean is from that of all other samples.
     rest = (sizes @ means.to_numpy() - sizes[:, None] * means) / (sizes.sum() - sizes)[:, None]
-    leads, names = (means - rest).to_numpy(), result.var.index.astype(str).to_numpy()
+    leads = (means - rest).to_numpy()
     table = pd.DataFrame({"cluster": ["none" if k < 0 else k for k in means.index]})
     table[result.words.samples] = sizes
     for head, sign in (("higher", 1), ("lower", -1)):

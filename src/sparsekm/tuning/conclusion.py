@@ -28,7 +28,8 @@ def describe_separation(pairs: pd.DataFrame, n_clusters: int, where: str = "") -
             "No separate groups found: noise, a gradient or overlapping groups can look like "
             f"this. The clusters are a division into {n_clusters} parts{few}"
         )
-    found = f"{apart} of {len(pairs)} pairs of neighbouring clusters are clearly separated"
+    verb = "is" if apart == 1 else "are"
+    found = f"{apart} of {len(pairs)} pairs of neighbouring clusters {verb} clearly separated"
     if apart == len(pairs):
         found = "Both" if n_clusters == 2 else f"All {n_clusters}"
         found = f"{found} clusters are clearly separated"
@@ -90,7 +91,8 @@ def describe_features(signature: Signature, weights: np.ndarray) -> str:
     if signature.features is not None:
         n_few = f"{len(signature.features):,}"
         few = f"The signature of {n_few} puts left-out samples into the same clusters"
+    n_kept = np.count_nonzero(weights)
     return (
         f"{few} (adjusted Rand index {signature.agreement:.2f}). "
-        f"{np.count_nonzero(weights):,} of {len(weights):,} features have weight"
+        f"{n_kept:,} of {len(weights):,} features {'has' if n_kept == 1 else 'have'} weight"
     )

@@ -6,8 +6,10 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
 
 from sparsekm.cluster.batches import check_batch, compare_batches, conclude
 from sparsekm.cluster.description import Description
@@ -16,11 +18,12 @@ from sparsekm.cluster.estimator_input import (
     imputes,
     label_observed,
     read_data,
+    read_new,
     remember_features,
 )
 from sparsekm.cluster.estimators import ESTIMATORS, L0KMeans, L1KMeans
 from sparsekm.cluster.kmeans.many_samples import label_samples
-from sparsekm.cluster.matrices.dense_parts import take_rows
+from sparsekm.cluster.matrices.dense_parts import as_dense, take_rows
 from sparsekm.cluster.matrices.inputs import Seed, compute
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
@@ -287,10 +290,11 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, values.shape[0])
         features = VaryingFeatures.of_values(values)
+        names = np.asarray(getattr(X, "columns", range(values.shape[1])))
         about = Description(
             groups=check_groups(groups, values.shape[0]),
             weights=sample_weight,
-            features=np.flatnonzero(features.varies),
+            features=names[features.varies],
         )
         self._fit(values, features, about)
         remember_features(self, X)
@@ -298,6 +302,82 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             counts = compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
             self.conclusion_: str = conclude(self.conclusion_, counts)
         return self
+
+    def feature_table(self) -> pd.DataFrame:
+        """Tabulate the features, in the order of X.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per feature: name (its number where X had no names), selected, weight, score,
+            signature (whether `signature_` has it) and frequency (of its selection in the folds).
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self)
+        numbers = np.arange(self.n_features_in_)
+        columns = {
+            "name": getattr(self, "feature_names_in_", numbers),
+            "selected": self.get_support(),
+            "weight": self.feature_weights_,
+            "score": self.feature_scores_,
+            "signature": np.isin(numbers, () if self.signature_ is None else self.signature_),
+            "frequency": self.selection_frequency_,
+        }
+        return pd.DataFrame(columns)
+
+    def score(self, X: Data, y: object = None) -> float:
+        """Say how well the clusters hold for samples that were not fitted.
+
+        For each selected feature, all other selected features put every sample into a cluster. The
+        score is how much nearer samples are to the means of these clusters than to the mean of all,
+        in weighted squares of z-scores, summed over features and averaged over samples. A random
+        feature does not raise it, since the other features do not predict it.
+
+        So GridSearchCV can compare settings such as `sparsity` or `screening`. It does not choose
+        the number of clusters: more clusters predict more.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            On the scale of the data that were fitted.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            0 where the clusters say nothing about X, or one feature alone is selected; below 0
+            where they are worse than nothing.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            As `predict`.
+        """
+        check_is_fitted(self)
+        kept = np.flatnonzero(self.feature_weights_)
+        values = as_dense(read_new(self, X)[:, kept]).astype(np.float64)
+        if len(kept) == 1:
+            return 0.0
+        weights = self.feature_weights_[kept] / self._scale[kept] ** 2
+        fitted, means = self._fitted_centers[:, kept], self.cluster_centers_[:, kept]
+        sizes = np.bincount(self.labels_[self.labels_ >= 0], minlength=len(means))
+        middle = sizes @ means / sizes.sum()
+
+        def squares(feature: int) -> np.ndarray:
+            away = values[:, [feature]] - fitted[:, feature]
+            return weights[feature] * np.square(np.nan_to_num(away))
+
+        distances, explained = sum(map(squares, range(len(kept)))), 0.0
+        for j, weight in enumerate(weights):
+            clusters = self._cluster_of[(distances - squares(j)).argmin(axis=1)]
+            near, far = values[:, j] - means[clusters, j], values[:, j] - middle[j]
+            explained += weight * np.nansum(far**2 - near**2)
+        return explained / len(values)
 
     def _fit(self, values, features: VaryingFeatures, about: Description) -> None:
         """Find the clusters of checked values, and set what was learnt."""
@@ -325,9 +405,10 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             self.labels_ = self._label(values)
 
     def _check_parameters(self) -> None:
-        if isinstance(self.n_clusters, str):
-            check_choice("n_clusters", self.n_clusters, ["auto"])
-        else:
+        if isinstance(self.n_clusters, str) and self.n_clusters != "auto":
+            rule = "should be 'auto', or an integer >= 2 without quotation marks"
+            raise ValueError(f"n_clusters={self.n_clusters!r} {rule}.")
+        if self.n_clusters != "auto":
             check_searchable(check_count("n_clusters", self.n_clusters))
         check_count("min_cluster_size", self.min_cluster_size)
         check_share("trim", self.trim)

@@ -149,7 +149,7 @@ def test_infinite_values_are_missing_and_those_beyond_single_precision_refused(p
     for file in (h5ad(X), put("a,b\n1,2\n3,NA\n-Inf,1\n5,6\n")):
         raw = read_matrix(file)
         assert np.isnan(raw.collect()).sum() == 2
-        assert "1 infinite values, such as the logarithm of zero" in raw.remarks[0]
+        assert "1 infinite value, such as the logarithm of zero" in raw.remarks[0]
     refused(put("a,b\n1,2\n3,1e300\n5,6\n"), "line 3: 1e.300 in column 'b' is beyond the range")
     X = X.astype(np.float64)
     X[2, 2] = 1e300

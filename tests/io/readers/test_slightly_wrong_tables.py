@@ -38,9 +38,9 @@ def test_quotation_marks_that_belong_to_a_name_stay(put):
         (b"\xef\xbb\xbf" + TABLE.replace("\n", "\r\n").encode(), None),
         (TABLE.replace("\ns5", "\n\ns5") + "\n\n", None),
         (TABLE.replace(",", ", "), None),
-        (TABLE.replace("\n", ",\n"), "1 columns without a name are empty and left out."),
+        (TABLE.replace("\n", ",\n"), "1 column without a name is empty and left out."),
         (TABLE.replace(",", "|"), "cells are separated by bars."),
-        (TABLE.replace(FIRST, f",,log2,log2,log2,log2\n{FIRST}"), "1 lines of text are left out"),
+        (TABLE.replace(FIRST, f",,log2,log2,log2,log2\n{FIRST}"), "1 line of text is left out"),
         (TABLE.replace("s3", "sän").encode("latin-1"), "its letters are read as Windows-1252"),
         (codecs.BOM_UTF32_LE + TABLE.encode("utf-32-le"), None),
         (codecs.BOM_UTF32_BE + TABLE.encode("utf-32-be"), None),
@@ -62,7 +62,7 @@ def test_what_is_no_part_of_the_table_changes_no_value(put, content, remark):
 def test_a_line_that_ends_early_lacks_its_last_cells_aloud(put):
     raw = read_matrix(put(TABLE.replace(f",{X[3, 3]}\n", "\n")), "kind")
     assert np.argwhere(np.isnan(raw.collect())).tolist() == [[3, 3]]
-    assert "1 lines end early: their last cells are missing" in raw.remarks[0]
+    assert "1 line ends early: the last cells are missing" in raw.remarks[0]
 
 
 PATIENTS = [f"P{i}" for i in range(12)]

@@ -75,7 +75,7 @@ def test_wrong_shapes_types_and_names_are_refused(arrays, X):
     refused(arrays(genes=np.array(["a"])), r"genes has shape=\(1,\); it should be \(4,\)")
     refused(arrays(y=np.array(["a", "b"])), r"y has shape=\(2,\); it should be \(6,\)")
     refused(arrays(), r"labels='kind' should be one of its arrays \[X, genes\]", labels="kind")
-    refused(arrays(genes=np.array(["a", "b", " ", "c"])), "1 features have no name")
+    refused(arrays(genes=np.array(["a", "b", " ", "c"])), "1 feature has no name")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from sparsekm.io.readers.axes import is_doubtful
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.pipeline.normalisation import normalise
-from sparsekm.pipeline.scales import remark_on_scale
+from sparsekm.pipeline.scales import judge, remark_on_scale
 
 
 def test_samples_in_lines_are_read_without_a_remark(save, table):
@@ -213,10 +213,10 @@ class TestRawCounts:
         means = np.exp(rng.normal(1, 1.5, 240)) * np.exp(rng.normal(0, 0.3, (12, 1)))
         values = 1 + rng.poisson(means)
         raw = read_matrix(save(pd.DataFrame(values, columns=[f"g{j}" for j in range(240)])))
-        [remark] = remark_on_scale(raw, "zscore")
+        [remark] = remark_on_scale(raw, judge(raw), "zscore")
         assert "look like raw counts" in remark
         assert last_sentence(remark).startswith("Set normalise: counts")
-        assert remark_on_scale(raw, "counts") == []
+        assert remark_on_scale(raw, judge(raw), "counts") == []
         library = values.sum(axis=1, keepdims=True)
         logs = np.log1p(values / library * np.median(library))
         expected = (logs - logs.mean(axis=0)) / logs.std(axis=0, ddof=1)
@@ -225,15 +225,17 @@ class TestRawCounts:
     def test_what_is_no_count_is_refused_or_remarked_on(self, save, table):
         with pytest.raises(MatrixError, match=r"normalise: counts.* Set normalise: zscore"):
             normalise(read_matrix(save(table)), "counts")
-        [remark] = remark_on_scale(read_matrix(save(np.log1p(table.abs()))), "counts")
+        logs = read_matrix(save(np.log1p(table.abs())))
+        [remark] = remark_on_scale(logs, judge(logs), "counts")
         assert remark.startswith("normalise: counts takes logarithms of values that are not all")
         assert "set normalise: zscore" in remark
 
     def test_what_is_measured_and_small_whole_numbers_make_no_remark(self, save, table):
-        assert remark_on_scale(read_matrix(save(table)), "zscore") == []
         genotypes = (table * 0).astype(int)
         genotypes.iloc[:3] = 2
-        assert remark_on_scale(read_matrix(save(genotypes)), "zscore") == []
+        for values in (table, genotypes):
+            raw = read_matrix(save(values))
+            assert remark_on_scale(raw, judge(raw), "zscore") == []
 
 
 @pytest.mark.parametrize("ending", ["npz", "h5ad"])

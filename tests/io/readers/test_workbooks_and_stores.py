@@ -54,7 +54,7 @@ class TestWorkbooks:
         table.columns = [*GENES[:3], pd.Timestamp("2023-09-02")]
         table.to_excel(tmp_path / "m.xlsx")
         raw = read_matrix(tmp_path / "m.xlsx")
-        assert "1 feature names are dates, such as '2023-09-02'" in raw.remarks[0]
+        assert "1 feature name is a date, such as '2023-09-02'" in raw.remarks[0]
 
     def test_what_is_no_workbook_is_refused(self, tmp_path):
         file = tmp_path / "m.xlsx"

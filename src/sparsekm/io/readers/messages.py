@@ -1,8 +1,9 @@
 """What readers say: refusals and remarks, whose texts with the settings that help are data.
 
 `messages.json` holds the texts. In them ``{name}`` stands for a value and ``!n`` writes names to be
-read. ``{labels!o}`` is a setting with its value, ``{normalise=counts!o}`` one with this value: a
-text carries them along, so that the command can print the options.
+read; ``{n} {n:feature is|features are}`` is singular if n is 1. ``{labels!o}`` is a setting with
+its value, ``{normalise=counts!o}`` one with this value: a text carries them along, so that the
+command can print the options.
 """
 
 from __future__ import annotations
@@ -97,6 +98,10 @@ class _Texts(string.Formatter):
     def get_field(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         self._key, _, value = name.partition("=")
         return (yaml.safe_load(value), name) if value else super().get_field(name, args, kwargs)
+
+    def format_field(self, value: Any, spec: str) -> str:
+        one, is_either, many = spec.partition("|")
+        return (one if value == 1 else many) if is_either else super().format_field(value, spec)
 
     def convert_field(self, value: Any, conversion: str | None) -> Any:
         if conversion == "o":
