@@ -224,7 +224,10 @@ def view_markers(result: DatasetResult) -> TableView | None:
         return None
     var, covered = cover_features(result.normalised, {"": method})
     every, names = covered[""], var.index.astype(str).to_numpy()
-    is_used, kept = np.isin(names, result.var.index.astype(str)), every.weights != 0
+    n_unused, kept = len(names) - result.n_features, every.weights != 0
+    is_used = np.ones(len(names), bool)
+    if n_unused:
+        is_used = np.isin(names, result.var.index.astype(str))
     # Features that were not clustered, too, if they differ as much as those kept.
     kept |= ~is_used & (every.scores >= every.scores[kept].min())
     centers = every.centers.copy()
@@ -247,7 +250,6 @@ def view_markers(result: DatasetResult) -> TableView | None:
             few = [] if own is None else _leads(names, lead, of_used[own])
             told.append(f"{name_some(few, _SHOWN) or 'none'} ({agrees:.2f})")
         table["told from the others by"] = told
-    n_unused = int(np.count_nonzero(~is_used))
     parts = ["markers", *["markers_of_all"] * (n_unused > 0)]
     parts += [] if method.cluster_signatures is None else ["signatures"]
     text = caption(*parts, words=words, name=result.name, smallest=_SMALLEST, n=n_unused)
