@@ -50,6 +50,7 @@ def draw_words(rng):
     [
         (draw_counts, True),
         (lambda rng: draw_counts(rng, depth=0.15, shape=(20, 1000)), True),
+        (lambda rng: draw_counts(rng, depth=0.07), True),
         (lambda rng: draw_counts(rng, depth=0.6, spread=2.2, dispersion=0.5), True),
         (draw_words, True),
         (lambda rng: draw_counts(rng, depth=0, dispersion=1e6), False),
@@ -70,6 +71,15 @@ def test_counts_are_told_from_other_whole_numbers_however_they_are_stored(draw, 
     if expected:
         X[3, 4] = np.nan
         assert are_raw_counts([X])
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.45, True), (0.55, False)])
+def test_of_one_scale_are_values_of_which_most_features_reach_half_of_the_largest(share, expected):
+    tops = np.where(np.arange(200) < 200 * share, 100, 40)
+    X = np.rint(np.linspace(0.2, 1, 30)[:, None] * tops)
+    assert are_raw_counts([X]) == expected
+    # Fewer features are a panel.
+    assert not are_raw_counts([X[:, 1:]])
 
 
 @pytest.mark.usefixtures("one_repeat")
