@@ -44,9 +44,11 @@ def test_singular_values_are_shrunk_as_the_formula_by_hand_says():
     assert len(shrink(np.array([5.0, 4.0]), 100.0, (10, 10))) == 0
 
 
-def test_what_is_of_rank_one_is_found_again_and_of_noise_the_means():
+def test_what_is_of_low_rank_is_found_again_and_of_noise_the_means():
     rng = np.random.default_rng(0)
     X = 5 + rng.standard_normal((40, 1)) * rng.uniform(1, 3, 30)
+    np.testing.assert_allclose(fill_missing(lose(X)), X, atol=0.1)
+    X = 5 + rng.standard_normal((80, 3)) @ rng.standard_normal((3, 60))
     np.testing.assert_allclose(fill_missing(lose(X)), X, atol=0.1)
     noise = lose(rng.standard_normal((60, 50)))
     expected = np.where(np.isnan(noise), np.nanmean(noise, axis=0), noise)

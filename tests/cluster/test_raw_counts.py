@@ -92,6 +92,15 @@ def test_counts_are_told_from_other_whole_numbers_however_they_are_stored(draw, 
         assert judge_counts([X]) == expected
 
 
+@pytest.mark.parametrize(("share", "expected"), [(0.45, True), (0.55, False)])
+def test_of_one_scale_are_values_of_which_most_features_reach_half_of_the_largest(share, expected):
+    tops = np.where(np.arange(200) < 200 * share, 100, 40)
+    X = np.rint(np.linspace(0.2, 1, 30)[:, None] * tops)
+    assert judge_counts([X]).are_counts == expected
+    # Fewer features are a panel.
+    assert not judge_counts([X[:, 1:]]).are_counts
+
+
 @pytest.mark.usefixtures("one_repeat")
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
 def test_an_estimator_warns_of_raw_counts_with_the_cure(kind):

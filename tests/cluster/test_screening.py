@@ -63,6 +63,8 @@ def test_the_null_distribution_is_that_of_lilliefors():
     for n_samples, point in ((30, 0.161), (500, 0.886 / np.sqrt(500))):
         quantile = np.quantile(null_scores(n_samples), 0.95) / np.sqrt(n_samples)
         assert quantile == pytest.approx(point, rel=0.02)
+    # Of 20 million values, in columns of as many samples, and of 100,000 columns at most.
+    assert [len(null_scores(n_samples)) for n_samples in (30, 500)] == [100_000, 40_000]
 
 
 def test_the_empirical_null_forgets_location_and_scale_of_the_scores(seed):

@@ -185,6 +185,20 @@ def test_a_factor_that_many_features_share_hides_clusters_neither_from_fits_nor_
     assert path.objectives[2] >= known * (1 - 1e-9)
 
 
+@pytest.mark.parametrize(("n_samples", "drawn"), [(64, []), (65, [32])])
+def test_beyond_twice_its_size_a_sample_is_searched_first(monkeypatch, n_samples, drawn):
+    monkeypatch.setattr(partition_step, "SEEDING_SAMPLE", 32)
+    sizes, draw_samples = [], memetic_search.draw_samples
+
+    def remember(n_samples, size, rng):
+        sizes.append(size)
+        return draw_samples(n_samples, size, rng)
+
+    monkeypatch.setattr(memetic_search, "draw_samples", remember)
+    L0KMeans(3, sparsity=4, n_init=1, random_state=0).fit(draw(n_samples))
+    assert sizes == drawn
+
+
 def draw_hidden(n_features, apart):
     """Twenty clusters of 3,000 samples, each far from the others in three features."""
     rng = np.random.default_rng(0)

@@ -17,6 +17,7 @@ from sparsekm.cluster.weight_step import (
     FeatureGroups,
     SoftThreshold,
     TopFeatures,
+    WeighedGroups,
     WeightStep,
     make_step,
 )
@@ -184,6 +185,29 @@ def weigh(penalty, bound):
     features = VaryingFeatures(np.ones(6, bool), np.zeros(6))
     groups = FeatureGroups.of_labels(["a", "b", "a", "c", "b", "a"], features).groups
     return make_step(penalty, bound, groups).weigh(np.array([6.0, 4.0, 3.0, 5.0, 2.0, 0.0]))
+
+
+def test_three_times_as_many_features_lead_and_searches_go_on_at_as_many_more():
+    scores = np.array([1.0, 9, 2, 8, 3, 7, 4, 6, 5, 5])
+    assert TopFeatures(2).leading(scores).tolist() == [1, 3, 5, 7, 8, 9]
+    # Two features of equal weight meet the bound sqrt(2.5).
+    assert SoftThreshold(2.5**0.5).leading(scores).tolist() == [1, 3, 5, 7, 8, 9]
+    assert [step.bound for step in TopFeatures(2).denser(55)] == [6, 18, 54]
+    bounds = [step.bound for step in SoftThreshold(2.0).denser(30)]
+    assert bounds == pytest.approx([2 * 3**0.5])
+    # The means of the groups are 9, 8, 5, 2 and 1: three of these lead.
+    groups = np.array([4, 0, 3, 1, 2, 1, 2, 1, 0, 0]), np.array([3.0, 3, 2, 1, 1])
+    values = np.array([1.0, 9, 2, 8, 5, 8, 5, 8, 9, 9])
+    assert WeighedGroups(TopFeatures(1), *groups).leading(values).tolist() == [
+        1,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+    ]
 
 
 def test_l0_keeps_the_groups_of_largest_mean_and_shares_their_weight():

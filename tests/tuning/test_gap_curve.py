@@ -75,7 +75,8 @@ def test_default_grids_are_geometric_and_end_where_nothing_is_dropped(penalty, n
         grid = default_sparsities(penalty, n_features)
         assert len(grid) == 10
         assert grid[-1] == pytest.approx(densest)
-        assert grid[0] < grid[-1] / 5
+        # Half of the root of the features, or about two features' worth.
+        assert grid[0] == {"l0": 21, "l1": 1.2}[penalty]
         # Rounding moves the smallest, 21, by a fortieth at most.
         assert np.ptp(np.diff(np.log(grid))) <= {"l0": 0.05, "l1": 1e-9}[penalty]
 

@@ -60,6 +60,7 @@ def test_attributes_have_the_shapes_and_ranges_of_the_contract(fits, penalty):
     assert fit.sample_reproducibility_.shape == (50,)
     for shares, least in ((fit.sample_reproducibility_, 0.8), (fit.selection_frequency_, 0)):
         assert least <= shares.min() <= shares.max() <= 1
+    assert fit.selection_frequency_[:12].tolist() == [1] * 12
     assert (fit.n_clusters_, fit.screening_) == (3, "all")
     assert fit.cluster_counts_ is None
 
