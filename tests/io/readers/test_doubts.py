@@ -52,6 +52,8 @@ def test_a_long_table_is_told_by_its_structure_whatever_its_names(put):
         f"{a}{'uvw'[b]},{k},{a * b + k}.25\n" for a in range(4) for b in range(3) for k in (7, 8)
     ]
     refused(put("xyz,fnord,blim\n" + "".join(rows)), r"pivot_table\(index='xyz', columns='fnord'")
+    numbered = [f"{k},{row}" for k, row in enumerate(rows, 1)]
+    refused(put(",xyz,fnord,blim\n" + "".join(numbered)), r"pivot_table\(index='xyz', columns")
     # Donors and visits of samples with several measurements are not one.
     table = write(["donor", *GENES], [f"d{at // 3}" for at in range(12)])
     assert readings(put(table))[1][0].shape == (12, 4)
@@ -73,6 +75,7 @@ def test_classes_below_the_names_make_a_heading_of_samples_uncertain(put):
     is_asked, found = readings(put(table))
     assert is_asked
     assert [raw.about.features for raw in found][-1] == names
+    assert not readings(put(table.replace("Label", "unit")))[0]
     assert read_matrix(put(table), labels="Label", transpose=True).about.labels.tolist() == [
         *"xxyy"
     ]
@@ -84,6 +87,14 @@ def test_columns_called_like_replicates_make_lines_without_names_uncertain(put):
     assert is_asked
     # No column is taken for names.
     assert [raw.shape for raw in found] == [(9, 4), (4, 9)]
+
+
+@pytest.mark.parametrize("step", [1, -2.5, 10])
+def test_even_steps_down_the_lines_name_them_under_any_heading_and_are_asked_about(put, step):
+    steps = [350 + step * k for k in range(12)]
+    is_asked, found = readings(put(write(["wl", "u", "v", "w"], steps)))
+    assert is_asked
+    assert [raw.about.features for raw in found] == [["u", "v", "w"], [*map(str, steps)]]
 
 
 def test_numbers_of_respondents_are_names_and_no_scale(put):

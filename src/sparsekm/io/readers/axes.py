@@ -145,16 +145,29 @@ def names_features(heading: str, names: Sequence[object]) -> bool:
     return is_heading(heading, "feature") or _name_vote([*map(str, dict.fromkeys(names))]) > 0
 
 
-def is_scale(names: Sequence[str]) -> bool:
-    """Tell whether names are the steps of a scale, such as wavelengths, and not counts or ids."""
+def _steps_of(names: Sequence[str]) -> np.ndarray:
+    """Return the steps between names that are numbers and ascend or descend; else none."""
     try:
         # R writes X400 for a column called 400.
         steps = np.diff([float(name.removeprefix("X")) for name in names])
     except ValueError:
-        return False
-    if len(steps) < _FEWEST_STEPS or not (steps.min() > 0 or steps.max() < 0):
-        return False
-    return bool((steps % 1).any() or (np.ptp(steps) == 0 and abs(steps[0]) > 1))
+        return np.array([])
+    is_ordered = len(steps) >= _FEWEST_STEPS and (steps.min() > 0 or steps.max() < 0)
+    return steps if is_ordered else np.array([])
+
+
+def is_scale(names: Sequence[str]) -> bool:
+    """Tell whether names are the steps of a scale, such as wavelengths, and not counts or ids."""
+    steps = _steps_of(names)
+    is_regular = len(steps) > 0 and np.ptp(steps) == 0 and abs(steps[0]) > 1
+    return bool((steps % 1).any() or is_regular)
+
+
+def is_even(names: Sequence[str]) -> bool:
+    """Tell whether names are numbers of even steps, other than 0, 1, 2 or 1, 2, 3."""
+    steps = _steps_of(names)
+    is_count = len(steps) and (steps == 1).all() and float(names[0]) in (0, 1)
+    return len(steps) > 0 and not is_count and np.ptp(steps) <= 0.02 * abs(steps[0])
 
 
 def are_replicates(names: Sequence[str]) -> bool:
@@ -192,7 +205,8 @@ def find_orientation(
     table decides only where names tell nothing, and makes a single vote against it uncertain.
     """
     about = {name: heading_vote(name) for name in texts[0]}
-    known, scales = {*about.values()} - {0}, is_scale(lines) - is_scale(columns)
+    known, is_known = {*about.values()} - {0}, not heading or is_called(heading)
+    scales = (is_known and is_scale(lines)) - is_scale(columns)
     first = next((name for name in about if about[name]), "")
     describing = [name for name in columns if "".join(words_of(name)) in _DESCRIBING]
     votes = [
@@ -213,7 +227,7 @@ def find_orientation(
         (-1 * (not lines and not are_replicates(columns)), "lines without names"),
         (-1 * (kinds is not None), f"the classes in {kinds!r}"),
         (-1 * _has_kinds(values), "the decimals of the numbers"),
-        (1 * (above is not None), f"the classes in the line {above!r}"),
+        (1 * (above not in (None, "unit", "units")), f"the classes in the line {above!r}"),
     ]
     reasons = {
         turn: [reason for vote, reason in votes + content if vote * sign > 0]

@@ -150,7 +150,9 @@ class _Table(TextTable):
             return None
         if not is_text:
             is_id = all(map(str.isdecimal, cells)) or axes.heading_vote(heading) >= 0
-            is_name = is_blank or (is_called and is_id and self.has_header)
+            # Wavelengths stand under any heading.
+            is_even = at == 0 and axes.is_even(cells)
+            is_name = is_blank or (self.has_header and (is_even or (is_called and is_id)))
         is_time = not _TIMES.isdisjoint(words)
         # A sample comes before its well, plate or time.
         is_other = not is_blank and "sample" not in words
@@ -174,7 +176,7 @@ class _Table(TextTable):
         features = {at for at in keys if axes.names_features(self.header[at], cells[at])}
         few = [1 < sizes[at] <= n / (2 if at in names else 5) for at in keys]
         # Where another column names the lines, these may describe them.
-        is_named = self.edge in texts and len({*self.edges}) >= n
+        is_named = self.edge in texts - {*self.ids} and len({*self.edges}) >= n
         left, found = keys.columns[few][:_MOST_KEYS], {}
         for chosen in (some for k in (2, 3, 4) for some in combinations(left, k)):
             by_name, n_values = {*chosen} <= names, len({*self.numeric} - {*chosen})
@@ -409,7 +411,7 @@ def _settle(table: _Table) -> bool:
                 say("no_samples", names=table.names(table.numeric)), combine(doubts, given)
             )
         found = False
-    if found is False:
+    if not found:
         check_size(n_lines, n_columns)
     if found is None:
         ways = []
