@@ -150,7 +150,7 @@ def text_of(*results):
         (
             {},
             {"separation": TESTED},
-            "Whether clusters of toy are separated was tested on samples th",
+            "Whether clusters of toy are separated was tested on samp",
         ),
         ({"counts": TRIED}, {}, "The number of clusters of toy was chosen among 2, 3 and 4: neigh"),
         ({}, {"attributes": {"n_tuned": 8}}, "Sparsities were tuned on 8 of the 12 samples of to"),
