@@ -146,7 +146,7 @@ def text_of(*results):
     ("about", "fit", "told"),
     [
         ({"provenance": COUNTS}, {}, "Normalisation of toy: counts divided by the total of their"),
-        ({"provenance": COUNTS}, {}, "Of the 20,000 features of toy, the 2,000 whose log-transf"),
+        ({"provenance": COUNTS}, {}, "toy has 20,000 features; the 2,000 whose log-transf"),
         (
             {},
             {"separation": TESTED},
