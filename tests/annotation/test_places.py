@@ -11,6 +11,7 @@ from written_files import save_matrix
 
 from sparsekm.annotation.clusters import (
     associate,
+    average_within,
     cover_features,
     find_highest,
     locate_features,
@@ -18,6 +19,7 @@ from sparsekm.annotation.clusters import (
 )
 from sparsekm.annotation.enrichment import find_enriched, keep_by_chance, random_map
 from sparsekm.annotation.gene_sets import build_gene_sets, match_features
+from sparsekm.cluster.batches import centre_within
 from sparsekm.cluster.matrices.matrix import CentredMatrix, feature_scores
 from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.cluster.weight_step import TopFeatures
@@ -37,6 +39,18 @@ def test_effect_is_cohens_d_by_its_definition(seed):
         expected = (inside.mean() - outside.mean()) / np.sqrt(spread / 28)
         assert effects[j] == pytest.approx(expected)
         assert leads[j] == pytest.approx(sorted(means)[-1] - sorted(means)[-2])
+
+
+def test_clusters_within_batches_have_the_means_of_centred_values(tmp_path, seed, monkeypatch):
+    monkeypatch.setattr(normalised_file, "NUMBERS_AT_ONCE", 12)
+    X = np.random.default_rng(seed).normal(size=(12, 4))
+    # A batch without the second cluster, and a cluster that matches none.
+    batch, labels = np.repeat(["b", "a"], [4, 8]), np.array([0, 0, 0, -1] * 2 + [1] * 4)
+    centred = centre_within(X - X.mean(axis=0), np.repeat([0, 1], [4, 8]))
+    found = average_within(X - X.mean(axis=0), labels, batch)
+    assert found.index.tolist() == [-1, 0, 1]
+    for cluster, means in found.iterrows():
+        np.testing.assert_allclose(means, centred[labels == cluster].mean(axis=0), atol=1e-12)
 
 
 def test_a_file_gives_what_its_matrix_gives_with_samples_of_no_class(tmp_path, seed, monkeypatch):

@@ -156,7 +156,8 @@ def test_shares_of_the_fits_of_folds_stand_beside_samples_and_features(normalise
 
 def test_clusters_are_numbers_beside_names_and_classes_that_stay_strings(tmp_path):
     labels, shares = np.array([2, 1, 2], dtype=np.int32), np.array([0.75, 1.0, 0.5])
-    l0, sparse = (SimpleNamespace(clustered=labels, reproducibility=r) for r in (None, shares))
+    known = {"clustered": labels, "batch_centred": None}
+    l0, sparse = (SimpleNamespace(reproducibility=r, **known) for r in (None, shares))
     table = tabulate_clusters(["NA", "1", "a,b"], ["x", "nan", "2"], {"sparse": sparse, "l0": l0})
     CLUSTERS.write(tmp_path / "clusters.csv", table)
     read = CLUSTERS.read(tmp_path / "clusters.csv")
@@ -166,6 +167,11 @@ def test_clusters_are_numbers_beside_names_and_classes_that_stay_strings(tmp_pat
     # That of a method that has it.
     assert read.columns.tolist()[2:] == ["cluster_sparse", "reproducibility_sparse", "cluster_l0"]
     assert read["reproducibility_sparse"].tolist() == shares.tolist()
+    # Where batches are known, the clusters within them follow.
+    centred = SimpleNamespace(**{**vars(l0), "batch_centred": np.array([1, -1, 0])})
+    CLUSTERS.write(tmp_path / "b.csv", tabulate_clusters(["a", "b", "c"], None, {"l0": centred}))
+    read = CLUSTERS.read(tmp_path / "b.csv")
+    assert read["cluster_l0_within_batches"].tolist() == [1, -1, 0]
     # Without known classes their column is empty.
     CLUSTERS.write(tmp_path / "c.csv", tabulate_clusters(["a", "b", "c"], None, {"l0": l0}))
     assert (tmp_path / "c.csv").read_text() == "sample,label,cluster_l0\na,,2\nb,,1\nc,,2\n"

@@ -1,5 +1,6 @@
 """The schema, config.yaml, its profiles and the documentation say the same."""
 
+import copy
 import re
 import runpy
 from pathlib import Path
@@ -104,6 +105,14 @@ def test_make_settings_writes_a_key_that_config_yaml_lacks(place, text):
     written, _ = rewrite(TEXTS[0][: line.start()] + TEXTS[0][line.end() :], TEXTS[1])
     assert text in written
     assert yaml.safe_load(written) == CONFIG
+
+
+def test_what_a_user_set_is_told_from_the_defaults():
+    given = {"matrices": {"a": {"path": "a.csv", "n_clusters": 3}}, "tuning": {"references": 7}}
+    filled = copy.deepcopy(given) | {"seed": SCHEMA["properties"]["seed"]["default"]}
+    assert configuration_check.check_configuration(filled) == []
+    assert len(filled) > 8
+    assert configuration_check.set_by_user(filled) == given
 
 
 @pytest.mark.release

@@ -4,6 +4,7 @@ import zipfile
 
 import anndata
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 from benchmarks.workflow_jobs import benchmark
@@ -243,6 +244,13 @@ def test_table_and_anndata_hold_the_tuned_fits(results, normalised):
             assert clusters.astype(int).tolist() == fit.labels.tolist()
         np.testing.assert_array_equal(found.var[f"weight_{method}"], fit.weights)
         assert found.uns["sparsekm"][method]["sparsity"] == fit.sparsity
+
+
+def test_the_workbook_begins_with_what_was_found(results):
+    book = openpyxl.load_workbook(results / "tumours" / "clusters.xlsx")
+    assert book.sheetnames == ["found", "samples", "features", "settings"]
+    fit = read_fit(results / "tumours" / "sparse" / "tuned.h5")
+    assert [cell.value for cell in book["found"]["A"]] == ["what was found", fit.conclusion]
 
 
 def test_without_known_classes_only_the_error_rates_are_missing(results):
