@@ -60,6 +60,8 @@ def main(snakemake, progress):
         "n_features_read": n_features + len(matrix.dropped) + matrix.n_filtered,
         "n_features": n_features,
         "remarks": np.array(raw.remarks, dtype=str),
+        "excluded_samples": np.array(raw.excluded, dtype=str),
+        "filled_samples": np.array(raw.filled, dtype=str),
         "dropped_constant": np.array(matrix.dropped, dtype=str),
         "versions": package_versions(),
     }

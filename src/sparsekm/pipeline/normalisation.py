@@ -227,6 +227,9 @@ def settle_missing(
         asked, left = {"impute": impute, "limit": limit}, {"n": len(rows), "p": len(columns)}
         raise refusal("little_left", missing=said[0], **asked, **left)
     offset = raw.offset[columns]
+    names = np.array(raw.sample_names, dtype=object)
+    n_filled = lacking.sum(axis=1)
+    filled = [f"{names[rows[at]]} ({n_filled[at]})" for at in np.flatnonzero(n_filled)]
     if lacking.any():
         said.append(say("imputed", n=int(lacking.sum()), how=IMPUTATIONS[impute]))
         way = "median" if quick and impute == "low_rank" else impute
@@ -234,7 +237,8 @@ def settle_missing(
     first, *others = (name for name in IMPUTATIONS if name != impute)
     cure = say("cure_of_missing", impute=first, others=", ".join(others), max_missing=limit)
     raw.remarks.append(say("joined", text="; ".join(said), cure=cure))
-    return raw.take(X, rows, columns)
+    excluded = np.delete(names, rows).tolist()
+    return replace(raw.take(X, rows, columns), excluded=excluded, filled=filled)
 
 
 def _fill(

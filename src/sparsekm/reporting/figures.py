@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -60,7 +61,7 @@ def answer_figure(result: DatasetResult) -> tuple[Figure, dict[str, list[str]]]:
     features, marked = shown_features(result)
     values = result.read_features(features).astype(float)
     field = order_field(values, result.primary.labels, marked=marked)
-    bars = _bars(result)
+    bars = sample_bars(result)
     samples = _titles(result)
     names = list(result.var.index[features].astype(str))
     heights = [*[0.13] * len(bars), 0.095 * max(len(names), 16)]
@@ -100,7 +101,7 @@ def samples_figure(result: DatasetResult) -> tuple[Figure, dict[str, list[str]]]
     return figure, titles
 
 
-def _bars(result: DatasetResult) -> dict[str, Bar]:
+def sample_bars(result: DatasetResult) -> dict[str, Bar]:
     """List what is known of the samples."""
     method = result.primary
     bars = {"cluster": Bar(method.labels, cluster_colors(result))}
@@ -129,10 +130,7 @@ def _draw_scatter(
     axes: Axes, result: DatasetResult, colors: Mapping[int, str], titles: np.ndarray
 ) -> dict[str, list[str]]:
     """Draw the samples, or some of them, in a plane, and return the titles of those drawn."""
-    shown = np.arange(result.n_samples)
-    if len(shown) > MOST_POINTS:
-        shown = draw_samples(len(shown), MOST_POINTS, np.random.default_rng(0))
-    points, names = project_samples(result, shown)
+    shown, points, names = drawn_plane(result, uses_umap(result))
     found = {}
     many = result.n_samples > _MANY_POINTS
     dots = {"s": 6, "edgecolors": "none", "linewidths": 0}
@@ -146,9 +144,20 @@ def _draw_scatter(
     return found
 
 
+@lru_cache(maxsize=4)
+def drawn_plane(
+    result: DatasetResult, is_umap: bool
+) -> tuple[np.ndarray, np.ndarray, tuple[str, str]]:
+    """Return samples, all or some, with their places and the axes' names: see `project_samples`."""
+    shown = np.arange(result.n_samples)
+    if len(shown) > MOST_POINTS:
+        shown = draw_samples(len(shown), MOST_POINTS, np.random.default_rng(0))
+    return shown, *project_samples(result, shown, is_umap)
+
+
 @one_blas_thread
 def project_samples(
-    result: DatasetResult, samples: np.ndarray
+    result: DatasetResult, samples: np.ndarray, is_umap: bool | None = None
 ) -> tuple[np.ndarray, tuple[str, str]]:
     """Place samples, (n, 2), in a plane by the features kept; return also its axes' names."""
     method = result.primary
@@ -156,7 +165,7 @@ def project_samples(
     order = np.lexsort([-method.scores[kept], -method.weights[kept]])
     kept = np.sort(kept[order[:_MOST_AXES]])
     X = result.read_features(kept, samples) * np.sqrt(method.weights[kept]).astype(np.float32)
-    if uses_umap(result):
+    if uses_umap(result) if is_umap is None else is_umap:
         # Its own way to neighbours takes twice as long as all the rest of it.
         neighbors = NearestNeighbors(n_neighbors=_NEIGHBORS).fit(X).kneighbors(X)[::-1]
         with warnings.catch_warnings():

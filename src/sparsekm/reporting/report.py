@@ -22,6 +22,7 @@ from sparsekm.reporting import (
     each_cluster,
     feature_pictures,
     gene_tables,
+    sample_map,
 )
 from sparsekm.reporting.figures import draw_figures
 from sparsekm.reporting.page import TEMPLATES, WORDS, joined, render_page, write_text
@@ -126,6 +127,8 @@ def _view_dataset(
         "comparison": comparison_tables.compare_methods([result]),
         "choices": comparison_tables.view_choices(result),
         "anatomy": clusters.view_anatomy(result),
+        "map": sample_map.view_map(result),
+        "special": sample_map.view_special(result),
         "genes": genes,
         "distributions": feature_pictures.view_distributions(result, listed),
         "enrichment": gene_tables.view_enrichment(result),

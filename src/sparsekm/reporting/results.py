@@ -86,7 +86,7 @@ class MethodResult(ChosenFit):
         return None if pd.isna(value) else float(value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DatasetResult:
     """All results for one data set in the report."""
 

@@ -96,6 +96,9 @@ class RawMatrix:
     lines: str | None = None  # what the lines of a table hold: "samples" or "features"
     # For the user, on what was guessed, changed or left out, with the setting that overrides it.
     remarks: list[str] = field(default_factory=list)
+    # The samples that lacked too many values, and those of which some were filled in, with a count.
+    excluded: Sequence[str] = ()
+    filled: Sequence[str] = ()
 
     @classmethod
     def of(cls, X: Block, offset: np.ndarray | None = None, **known: Any) -> RawMatrix:
