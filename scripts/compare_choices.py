@@ -14,7 +14,6 @@ def main(snakemake, progress):
     from sparsekm.io.tables import CHOICES, COUNTS, DIVISIONS
     from sparsekm.tuning.choices import compare_choices
     from sparsekm.tuning.chosen_fit import find_clusters
-    from sparsekm.tuning.conclusion import describe_numbers
 
     if not snakemake.input.get("fit"):
         count = progress.counting("numbers of clusters")
@@ -22,7 +21,7 @@ def main(snakemake, progress):
         found = find_clusters(problem.auto, problem.whole, progress=count)
         COUNTS.write(snakemake.output.counts, found.counts)
         DIVISIONS.write(snakemake.output.tried, found.divisions)
-        logging.info("%s.", describe_numbers(found.counts))
+        logging.info("%s", found.conclusion)
         return
     fit = read_fit(snakemake.input.fit)
     problem = read_problem(snakemake, n_clusters=len(fit.centers))

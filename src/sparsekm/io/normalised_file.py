@@ -313,10 +313,15 @@ def read_var(file: str | Path) -> tuple[pd.DataFrame, pd.DataFrame]:
         return var, read_part(opened, "raw/var", pd.DataFrame) if "raw" in opened else var
 
 
-def read_features(file: str | Path, features: Any, samples: np.ndarray | None = None) -> np.ndarray:
-    """Read some features of X as float32, centred, of all or some samples, both ascending."""
+def read_features(
+    file: str | Path, features: Any, samples: np.ndarray | None = None, *, whole: bool = False
+) -> np.ndarray:
+    """Read some features as float32, centred, of all or some samples, both ascending.
+
+    With `whole`, they are positions among all features that the file has.
+    """
     parts = []
-    for rows, block in row_blocks(file, features):
+    for rows, block in row_blocks(file, features, whole=whole):
         if samples is not None:
             block = block[samples[(samples >= rows.start) & (samples < rows.stop)] - rows.start]
         parts.append(block.astype(np.float32))

@@ -222,8 +222,7 @@ def view_markers(result: DatasetResult) -> TableView | None:
     words, method = result.words, result.primary
     if len(np.unique(method.labels)) < 2:
         return None
-    var, covered = cover_features(result.normalised, {"": method})
-    every, names = covered[""], var.index.astype(str).to_numpy()
+    every, names = cover_features(result.normalised, {"": method})[1][""], result.all_features
     n_unused, kept = len(names) - result.n_features, every.weights != 0
     is_used = np.ones(len(names), bool)
     if n_unused:

@@ -91,13 +91,13 @@ def view_distributions(result: DatasetResult, names: Sequence[str]) -> dict[str,
     drawn = np.arange(len(labels))
     if len(drawn) > _MOST_DRAWN:
         drawn = draw_samples(len(drawn), _MOST_DRAWN, np.random.default_rng(0))
-    places = dict(zip(result.var.index.astype(str), range(result.n_features), strict=True))
+    places = {name: place for place, name in enumerate(result.all_features)}
     numbers, are_values = np.unique(labels[drawn]), len(drawn) * len(names) <= _MOST_VALUES
     if not are_values:
         names = names[: _MOST_QUANTILES // (len(numbers) * len(_QUANTILES))]
     features = np.array([places[name] for name in names], dtype=int)
     ascending, order = np.unique(features, return_inverse=True)
-    values = result.read_features(ascending, drawn)
+    values = result.read_features(ascending, drawn, whole=True)
     parts = []
     for number in numbers:
         own = values[labels[drawn] == number]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_metho
 from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.io.hdf5_format import open_checked, read_part
 from sparsekm.io.known_classes import class_names, distinct_classes, is_known
-from sparsekm.io.normalised_file import ANNOTATION, RULE, read_features
+from sparsekm.io.normalised_file import ANNOTATION, RULE, read_features, read_var
 from sparsekm.io.store import read_fit
 from sparsekm.io.tables import (
     CANDIDATES,
@@ -198,11 +199,20 @@ class DatasetResult:
         """Which features were planted as relevant, bool of shape (p,), or None."""
         return self.var["relevant"].to_numpy(dtype=bool) if "relevant" in self.var else None
 
+    @cached_property
+    def all_features(self) -> np.ndarray:
+        """The names of all features in the file, clustered or not."""
+        used, var = read_var(self.normalised)
+        return (self.var if len(used) == len(var) else var).index.astype(str).to_numpy()
+
     def read_features(
-        self, indices: Sequence[int], samples: np.ndarray | None = None
+        self, indices: Sequence[int], samples: np.ndarray | None = None, *, whole: bool = False
     ) -> np.ndarray:
-        """Read columns of the normalised matrix, of all or some samples, ascending, as float32."""
-        return read_features(self.normalised, indices, samples)
+        """Read columns of the normalised matrix, of all or some samples, ascending, as float32.
+
+        With `whole`, `indices` are positions in `all_features`.
+        """
+        return read_features(self.normalised, indices, samples, whole=whole)
 
 
 _OF_DATASET = {
