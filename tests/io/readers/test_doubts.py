@@ -54,6 +54,10 @@ def test_a_long_table_is_told_by_its_structure_whatever_its_names(put):
     refused(put("xyz,fnord,blim\n" + "".join(rows)), r"pivot_table\(index='xyz', columns='fnord'")
     numbered = [f"{k},{row}" for k, row in enumerate(rows, 1)]
     refused(put(",xyz,fnord,blim\n" + "".join(numbered)), r"pivot_table\(index='xyz', columns")
+    # Ages and sexes cross, whether or not one of them is ignored.
+    ages = "".join(f"{age},{sex},0.{age * age:04d}\n" for sex in "mf" for age in range(30))
+    refused(put("age,sex,prob\n" + ages), r"pivot_table\(index='sex', columns='age'")
+    refused(put("age,sex,prob\n" + ages), "a long table", ignore=["age"])
     # Donors and visits of samples with several measurements are not one.
     table = write(["donor", *GENES], [f"d{at // 3}" for at in range(12)])
     assert readings(put(table))[1][0].shape == (12, 4)

@@ -70,6 +70,8 @@ class _Table(TextTable):
         empty = (n_text + n_numbers == 0) & [not name for name in header]
         if empty.any():
             self.remarks.append(say("empty_columns", n=empty.sum()))
+        is_ignored = (n_text <= n_numbers) & [name in self.settings.ignore for name in header]
+        self.ignored = np.flatnonzero(is_ignored).tolist()
         self.text = np.flatnonzero(is_text & ~empty).tolist()
         self.numeric = np.flatnonzero(~is_text & ~empty).tolist()
         self.ids = [at for at in self.numeric if at == 0 or axes.is_called(header[at])]
@@ -162,9 +164,11 @@ class _Table(TextTable):
 
     def refuse_long(self) -> None:
         """Refuse a table with a line for each value, whose other columns name what it is of."""
-        n, texts = len(self.rows), {*self.text, self.edge} & {*self.text_of}
+        n, texts = len(self.rows), {*self.text, self.edge} & {*self.text_of} - {*self.ignored}
+        # To ignore columns makes no table long.
+        numeric = sorted({*self.numeric, *self.ignored})
         cells: dict[int, list] = {at: self.column(at) for at in sorted(texts)}
-        for at in self.numeric[:_MOST_KEYS]:
+        for at in numeric[:_MOST_KEYS]:
             values = self.values[self.rows, at]
             if (values % 1 == 0).all() or 8 * len(np.unique(values)) <= n:
                 cells[at] = values.tolist()
@@ -174,18 +178,19 @@ class _Table(TextTable):
         names = {at for at in keys if at in texts or axes.is_called(self.header[at])}
         names |= {at for at in keys if {*cells[at]} == {*range(1, max(10, sizes[at]) + 1)}}
         features = {at for at in keys if axes.names_features(self.header[at], cells[at])}
-        few = [1 < sizes[at] <= n / (2 if at in names else 5) for at in keys]
+        few = (sizes > 1) & (2 * sizes <= n)
         # Where another column names the lines, these may describe them.
         is_named = self.edge in texts - {*self.ids} and len({*self.edges}) >= n
-        left, found = keys.columns[few][:_MOST_KEYS], {}
+        left, found = sizes.index[few][:_MOST_KEYS], {}
         for chosen in (some for k in (2, 3, 4) for some in combinations(left, k)):
-            by_name, n_values = {*chosen} <= names, len({*self.numeric} - {*chosen})
+            by_name, n_values = {*chosen} <= names, len({*numeric} - {*chosen})
             is_few = (n_values <= _MOST_VALUES and not is_named) or {*chosen} & features
             if n < 6 or not n_values or not is_few or names.isdisjoint(chosen):
                 continue
             most, counts = sizes[[*chosen]], keys.groupby([*chosen]).size()
             # Numbers that are not called so may be measured.
             is_dense = (4 if by_name else 2) * n >= most.prod()
+            is_dense &= all(5 * sizes[at] <= n for at in chosen if at not in names)
             is_dense |= by_name and n_values == 1 and 5 * most.max() <= n
             is_crossed = len(counts) == most.prod() and counts.max() <= min(5, 2 * counts.min())
             if (counts.max() == 1 and is_dense) or is_crossed:
@@ -193,7 +198,7 @@ class _Table(TextTable):
         if found:
             chosen = min(found, key=found.__getitem__)
             *index, feature = self.names(sorted(chosen, key=lambda at: at in features))
-            value = self.names(at for at in self.numeric if at not in chosen)[-1]
+            value = self.names(at for at in numeric if at not in chosen)[-1]
             wide = self.file.with_name(f"{self.file.name.split('.')[0]}_wide.csv")
             about = {"path": str(self.file), "wide": str(wide), "new": wide.name}
             about |= {"separator": self.separator, "value": value, "feature": feature}
