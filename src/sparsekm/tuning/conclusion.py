@@ -87,6 +87,7 @@ def describe_features(signature: Signature, weights: np.ndarray) -> str:
         n_few = f"{len(signature.features):,}"
         few = f"The signature of {n_few} puts left-out samples into the same clusters"
     return (
-        f"{few} (adjusted Rand index {signature.agreement:.2f}). "
+        # Adding 0 leaves no -0.00.
+        f"{few} (adjusted Rand index {round(signature.agreement, 2) + 0.0:.2f}). "
         f"{np.count_nonzero(weights):,} of {len(weights):,} features have weight"
     )
