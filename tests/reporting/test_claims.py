@@ -94,8 +94,8 @@ def mixed(show):
     X, truth = groups(90, 60, 3, 4.0)
     classes = np.array(["A", "B", "C"])[np.arange(90) // 30]
     nearly = truth.copy()
-    nearly[:3] = (nearly[:3] + 1) % 3
-    assert 0.89 < adjusted_rand_score(truth, nearly) < 0.91
+    nearly[:4] = (nearly[:4] + 1) % 3
+    assert 0.85 < adjusted_rand_score(truth, nearly) < 0.9
     return show(X, 3, label=classes, others={"l1": (nearly, 13), "l0": (truth, 9)})
 
 
@@ -217,7 +217,7 @@ def test_a_batch_is_told_once_with_the_clusters_within_batches_beside_it(batches
     assert "Within batches there are 2 clusters of 40, 40 samples" in batches.told
 
 
-def test_methods_that_agree_at_090_do_not_disagree(mixed):
+def test_methods_that_nearly_agree_do_not_disagree(mixed):
     assert "disagree" not in mixed.page["text"]
 
 

@@ -93,6 +93,7 @@ def describe_features(signature: Signature, weights: np.ndarray) -> str:
         few = f"The signature of {n_few} puts left-out samples into the same clusters"
     n_kept = np.count_nonzero(weights)
     return (
-        f"{few} (adjusted Rand index {signature.agreement:.2f}). "
+        # Adding 0 leaves no -0.00.
+        f"{few} (adjusted Rand index {round(signature.agreement, 2) + 0.0:.2f}). "
         f"{n_kept:,} of {len(weights):,} features {'has' if n_kept == 1 else 'have'} weight"
     )
