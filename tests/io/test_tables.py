@@ -34,8 +34,8 @@ def test_exactly_one_row_of_a_gap_curve_is_chosen(tmp_path):
 FORMATS = {"separation": SEPARATION, "candidates": CANDIDATES, "counts": COUNTS}
 ROWS = {
     "separation": [
-        (0, 2, 1e-9, 2e-9, 0, 30, 31, 7.5, "30-0-31"),
-        (1, 2, 0.5, 0.5, 4, 5, 9, np.nan, "5-4-9"),
+        (0, 2, 1e-9, 2e-9, 0, 30, 31, 7.5, "30-0-31", 1e-9),
+        (1, 2, 0.5, 0.5, 4, 5, 9, np.nan, "5-4-9", 0.1),
     ],
     "candidates": [
         ("components 50", 41, 3, 2, 1e-9, 0.95, 50, True),

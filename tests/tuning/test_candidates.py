@@ -6,7 +6,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from sparsekm import L0KMeans, SparseKMeans
 from sparsekm.cluster.matrices.scaled_data import ScaledData
-from sparsekm.tuning.candidates import STARTS, Samples, first_start, kept_features
+from sparsekm.tuning.candidates import (
+    STARTS,
+    Samples,
+    first_start,
+    fit_optima,
+    kept_features,
+)
 from sparsekm.tuning.fold_fits import Folds
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
@@ -107,6 +113,16 @@ def test_starts_see_values_that_no_single_sample_stretches():
     z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     np.testing.assert_allclose(samples.clipped(8), np.clip(z, -3, 3))
     np.testing.assert_allclose(samples.clipped(3, 5.0), np.clip(z, -5, 5)[:, :3])
+
+
+def test_optima_see_what_marks_a_cluster_of_the_smallest_size(monkeypatch):
+    limits, clipped = [], Samples.clipped
+    monkeypatch.setattr(Samples, "clipped", lambda *of: limits.append(of[2]) or clipped(*of))
+    samples = samples_of(np.random.default_rng(0).standard_normal((80, 8)), 2)
+    fits = list(fit_optima(samples))
+    # A value that five of 80 samples have is within the root of 16 deviations.
+    assert limits == [4.0]
+    assert [np.count_nonzero(fit.weights) for fit in fits] == [2, 4, 8]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -58,6 +58,17 @@ def test_of_few_samples_neither_four_for_each_cluster_nor_a_half_are_asked_for_i
     assert ("half of the samples" in names) == is_halved
 
 
+def test_the_samples_farthest_from_their_centres_are_left_out(clear, monkeypatch):
+    data, labels = clear
+    X, far, taken = data.X.copy(), [7, 20, 33, 61], []
+    X[far, 5] += 30
+    take = ScaledData.take
+    monkeypatch.setattr(ScaledData, "take", lambda *of: taken.append(of[1]) or take(*of))
+    compare(ScaledData.standardise(X), labels)
+    (near,) = [of for of in taken if not isinstance(of, slice) and len(of) == 86]
+    assert near.tolist() == np.setdiff1d(np.arange(90), far).tolist()
+
+
 def test_neither_order_nor_storage_of_the_features_makes_a_difference(clear):
     data, labels = clear
     last = ScaledData(data.X[:, ::-1], data.location[::-1], data.scale[::-1])

@@ -184,36 +184,6 @@ def test_the_conclusion_names_a_feature_without_which_there_is_no_valley(one_gen
         assert ("feature 3 " in said or "feature 7 " in said) == is_alone
 
 
-def test_another_candidate_than_the_leader_pays_for_all_of_them(one_gene):
-    table = one_gene[1].search_results_
-    assert table["chosen"].sum() == 1
-    assert not table["chosen"].iloc[0]
-    assert (table["n_folds"] >= 10).all()
-    factor = is_chosen_at(one_gene[1], 1)
-    # The leader has 0.8 of the level, and the other distinct partitions share the rest.
-    assert factor == pytest.approx(5 * round(factor / 5))
-    assert 5 <= factor <= 5 * (len(table) - 1)
-
-
-def test_one_feature_does_not_replace_what_many_support_and_the_folds_reproduce():
-    rng = np.random.default_rng(0)
-    truth, other = np.arange(60) % 3, rng.permutation(60) % 3
-    X = rng.standard_normal((60, 100))
-    X[:, :30] += np.array([-3, 0, 0.7])[truth][:, None]
-    X[:, 99] = other + 0.02 * rng.standard_normal(60)
-    found = fit(X, 3)
-    # The one has three separated groups, the many features two.
-    assert found.search_results_["n_groups"].max() == 3
-    assert adjusted_rand_score(truth, found.labels_) > 0.9
-    rng = np.random.default_rng(0)
-    sex, X, place = rng.permutation(60) % 2, rng.standard_normal((60, 150)), rng.uniform(size=60)
-    X[:, :40] += 3 * place[:, None]
-    X[:, 149] += 9 * sex
-    found = fit(X)
-    assert found.search_results_["agreement"].iloc[0] > 0.9
-    assert adjusted_rand_score(place > np.median(place), found.labels_) > 0.5
-
-
 DONORS = np.repeat(np.arange(6), 12)
 
 

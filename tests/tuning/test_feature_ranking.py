@@ -29,6 +29,8 @@ def spread(seed, low, high):
 # Each with the ranking that the documentation promises for it.
 TABLES = {
     "z-scored": ("marginal", draw(0)),
+    # Of deviations that differ by a seventh at most.
+    "nearly z-scored": ("variance", draw(0)),
     "centred": ("variance", draw(1, scale=np.exp(spread(1, -1, 1)))),
     "one unit": ("trend", draw(2, spread(2, 1, 12), np.exp(spread(3, -1, 1)))),
     "mixed units": ("marginal", draw(3, spread(4, 1, 12), 10.0 ** spread(5, -3, 3))),
@@ -39,11 +41,13 @@ TABLES = {
     "few features": ("all", draw(4, spread(6, 1, 12))[:, :100]),
     "one more than few": ("trend", draw(4, spread(6, 1, 12))[:, :101]),
 }
-for name in ("z-scored", "centred", "nearly centred"):
+for name in ("z-scored", "nearly z-scored", "centred", "nearly centred"):
     X = TABLES[name][1]
     X -= X.mean(axis=0)
 TABLES["nearly centred"][1][:] += spread(8, 0, 0.1)
-TABLES["z-scored"][1][:] /= TABLES["z-scored"][1].std(axis=0, ddof=1)
+for name in ("z-scored", "nearly z-scored"):
+    TABLES[name][1][:] /= TABLES[name][1].std(axis=0, ddof=1)
+TABLES["nearly z-scored"][1][:] *= spread(10, 1, 1.15)
 SPARSE = np.where(np.random.default_rng(9).random((N, P)) < 0.6, 0.0, TABLES["one unit"][1])
 
 

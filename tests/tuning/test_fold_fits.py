@@ -36,6 +36,10 @@ def test_each_sample_is_left_out_once_in_each_repeat():
         sizes = [len(fold) for fold in own]
         assert max(sizes) - min(sizes) <= 1
     assert any((folds[0].tolist() != other.tolist()) for other in folds[N_FOLDS:])
+    # The first repeat is that of the first folds, of whole blocks too.
+    for blocks, n_first in ((None, N_FOLDS), (np.arange(47) % 4, 4)):
+        left_out = draw_folds(47, seed=3, blocks=blocks)
+        assert Folds(None, None, "all", None, np.arange(47), left_out).n_first_repeat == n_first
 
 
 @pytest.mark.parametrize("n_blocks", [4, 13])

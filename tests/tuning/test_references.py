@@ -162,6 +162,13 @@ def test_in_space_values_and_likeness_of_neighbours_remain(width):
         assert likeness(permuted, n_neighbours) == pytest.approx(0, abs=0.02)
 
 
+def test_opposite_sides_of_space_are_not_neighbours():
+    left, right = (GRID[:, 0] == side for side in (GRID[:, 0].min(), GRID[:, 0].max()))
+    made = [spatial_reference(field(4), positions=GRID, index=b, seed=1) for b in range(3)]
+    alike = [(z_score(X)[left] * z_score(X)[right]).mean() for X in made]
+    assert max(map(abs, alike)) < 0.5
+
+
 @pytest.mark.parametrize(
     "positions",
     [

@@ -132,17 +132,19 @@ def test_ties_are_spread_evenly_between_the_midpoints_to_their_neighbours():
     np.testing.assert_allclose(halves, np.arange(12) / 2 - 0.25)
 
 
+def leave_out(labels, parts, n_features):
+    """Give folds that leave out these samples, and whose clusters are those of all."""
+    everyone, kept = np.arange(len(labels)), np.arange(n_features)
+    return [MatchedFold(np.setdiff1d(everyone, o), o, labels, kept, labels) for o in parts]
+
+
 def clouds(centers, scale, seed=0):
     """Draw 30 samples about each centre, and folds that leave out a fifth each."""
     centers = np.asarray(centers, float)
     labels = np.arange(30 * len(centers)) % len(centers)
     X = centers[labels] + scale * np.random.default_rng(seed).normal(size=(len(labels), 2))
     left_out = [np.flatnonzero(np.arange(len(X)) // 6 % 5 == number) for number in range(5)]
-    everyone, kept = np.arange(len(X)), np.arange(2)
-    folds = [
-        MatchedFold(np.setdiff1d(everyone, out), out, labels, kept, labels) for out in left_out
-    ]
-    return SpreadValues(X, 0), labels, kept, folds
+    return SpreadValues(X, 0), labels, np.arange(2), leave_out(labels, left_out, 2)
 
 
 def pairs_of(table):
@@ -229,11 +231,7 @@ def test_one_feature_is_needed_where_no_other_shows_the_valley(n_marked, expecte
     X = np.random.default_rng(0).standard_normal((60, 4))
     X[:, :n_marked] += 8 * labels[:, None]
     X[:, 3] = X[:, 0] + 0.1 * X[:, 3]
-    folds = []
-    for number in range(5):
-        out = np.flatnonzero(np.arange(60) // 12 == number)
-        drawn = np.setdiff1d(np.arange(60), out)
-        folds.append(MatchedFold(drawn, out, labels, np.arange(4), labels))
+    folds = leave_out(labels, np.split(np.arange(60), 5), 4)
     values, kept = SpreadValues(X, 0), np.arange(4)
     leading = leading_features(values, labels, kept, separation(values, labels, kept, folds))
     assert needs_one_feature(values, leading, folds) == expected
@@ -245,10 +243,8 @@ def test_the_axis_between_clusters_allows_for_what_varies_within_them():
     rng, labels = np.random.default_rng(0), np.arange(90) % 2
     along, across = 9 * rng.standard_normal(90), 0.5 * rng.standard_normal(90) + 5 * labels
     X = np.column_stack([along + across, along - across])
-    everyone, kept = np.arange(90), np.arange(2)
-    parts = np.array_split(everyone, 5)
-    folds = [MatchedFold(np.setdiff1d(everyone, o), o, labels, kept, labels) for o in parts]
-    assert any_separated(separation(SpreadValues(X, 0), labels, kept, folds))
+    folds = leave_out(labels, np.split(np.arange(90), 5), 2)
+    assert any_separated(separation(SpreadValues(X, 0), labels, np.arange(2), folds))
 
 
 def test_neighbours_that_overlap_are_joined_and_what_these_overlap():

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csc_array, csr_array
 from sklearn.base import clone
 
-from sparsekm import SparseKMeans, classification_error_rate
+from sparsekm import GapSearch, L0KMeans, SparseKMeans, classification_error_rate
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
 PENALTIES = pytest.mark.parametrize("penalty", ["l0", "l1"])
@@ -217,6 +217,13 @@ def test_the_weights_are_those_of_the_penalty(fits, penalty):
 def test_what_cannot_be_is_refused_by_name_value_and_rule(clear, parameters, message):
     with pytest.raises(ValueError, match=message):
         SparseKMeans(**{"n_clusters": 3, **parameters}).fit(clear)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_data_without_any_variation_are_refused(kind):
+    for estimator in (SparseKMeans(2), GapSearch(L0KMeans(2), n_references=2)):
+        with pytest.raises(ValueError, match="All n_features=3 features are constant"):
+            estimator.fit(kind(np.ones((12, 3))))
 
 
 def test_folds_have_their_share_of_the_guard():
