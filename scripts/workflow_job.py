@@ -65,7 +65,8 @@ class Progress:
         self._marks.append((now, done))
         while len(self._marks) > 2 and now - self._marks[1][0] >= _SECONDS_OF_PACE:
             self._marks.popleft()
-        if now - self._last >= _SECONDS_BETWEEN_LINES:
+        # The only step is the job itself, whose end is told anyway.
+        if total > 1 and now - self._last >= _SECONDS_BETWEEN_LINES:
             self._last = now
             tell_user(
                 f"{self.job}: {done} of {total} {what} done{self._time_left(total)}", stays=False

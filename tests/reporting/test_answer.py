@@ -224,6 +224,9 @@ def test_restarts_that_found_other_groups_are_told_first(seeded, matrix_result):
     better = replace(l0, seeds=l0.seeds.assign(objective=[1, 2, 1] * l0.seeds["objective"]))
     told = view_answer(replace(seeded, methods={"l0": better}))["warnings"][0]
     assert "other groups, 1 of them with a better fit (agreement" in told
+    one = replace(l0, seeds=l0.seeds[:2])
+    told = view_answer(replace(seeded, methods={"l0": one}))["warnings"][0]
+    assert told.startswith("The restart found other groups (agreement 0.75")
     same = replace(l0, seeds=l0.seeds.assign(agreement=1.0))
     assert view_answer(replace(seeded, methods={"l0": same}))["warnings"] == []
     assert view_answer(matrix_result)["warnings"] == []

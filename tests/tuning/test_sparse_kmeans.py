@@ -211,7 +211,7 @@ def test_the_weights_are_those_of_the_penalty(fits, penalty):
         ({"sparsity": None}, "sparsity=None should be 'auto' or a number"),
         ({"sparsity": 41}, "sparsity=41 should be <= n_features=40"),
         ({"sparsity": 1.0}, "sparsity=1.0 is ambiguous"),
-        ({"n_clusters": "3"}, "n_clusters='3' should be one of"),
+        ({"n_clusters": "3"}, "n_clusters='3' should be 'auto', or an integer >= 2"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name_value_and_rule(clear, parameters, message):

@@ -55,6 +55,13 @@ def test_the_time_left_follows_from_the_pace_of_the_last_minute(progress, capsys
     assert told[-2].endswith("less than a minute left")
 
 
+def test_a_job_of_one_step_tells_no_steps(progress, capsys):
+    progress, now = progress
+    now[0] = 60
+    progress(1, 1)
+    assert capsys.readouterr().err == ""
+
+
 def test_first_steps_tell_no_time_left_and_a_terminal_has_one_line(progress, capsys, monkeypatch):
     progress, now = progress
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
