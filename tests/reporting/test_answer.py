@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from sparsekm.annotation.gene_table import gene_table
-from sparsekm.io.tables import COUNTS, SEEDS, SEPARATION
-from sparsekm.reporting.cluster_numbers import count_figure
+from sparsekm.io.tables import SEEDS, SEPARATION
 from sparsekm.reporting.clusters import view_answer, view_batches, view_markers, view_meanings
 from sparsekm.reporting.comparison_tables import compare_datasets, view_choices
 from sparsekm.reporting.figures import (
@@ -325,23 +324,6 @@ def test_choices_are_listed_with_their_agreement(matrix_result):
         ["half of the samples", "3", "6", "6", "1.00"],
     ]
     assert view_choices(matrix_result) is None
-
-
-def test_the_groups_over_the_number_of_clusters_are_drawn_and_which_join(matrix_result):
-    rows = [
-        (2, 1, 0.5, 0.2, 0.3, "0-0", False),
-        (3, 3, 1.0, 0.4, 0.1, "0-1-2", True),
-        (4, 3, 0.75, 0.3, 0.2, "0-1-1-2", False),
-    ]
-    counts = pd.DataFrame(rows, columns=list(COUNTS.columns))
-    left, *_, right = count_figure(replace(matrix_result, counts=counts)).axes
-    assert left.get_lines()[0].get_xydata().tolist() == [[2, 1], [3, 3], [4, 3]]
-    names = [label.get_text() for label in right.get_yticklabels()]
-    assert names == ["K = 2 (0.50)", "K = 3 (1.00)", "K = 4 (0.75)"]
-    joined = right.collections[2].get_facecolors()
-    assert len(np.unique(joined, axis=0)) == 3
-    np.testing.assert_array_equal(joined[1], joined[2])
-    assert count_figure(matrix_result) is None
 
 
 def test_the_consensus_matrix_is_in_blocks_of_the_clusters(matrix_result):

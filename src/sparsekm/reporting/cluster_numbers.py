@@ -17,6 +17,7 @@ from sparsekm.reporting.results import DatasetResult
 
 _CURVES = {
     "n_groups": "clearly separated groups",
+    "reproducibility": "agreement of the folds",
     "silhouette": "mean silhouette",
     "ambiguous": "share of ambiguous pairs",
 }
@@ -25,44 +26,23 @@ _MOST_BARS = 300  # of more samples, every so many silhouettes are drawn
 
 @style.figure_style()
 def count_figure(result: DatasetResult) -> Figure | None:
-    """Draw what clusters of each number are like, and if K was chosen, which of them join."""
+    """Draw what the clusters of each number are like."""
     counts = result.numbers if result.counts is None else result.counts
     if counts is None or len(counts) < 2:
         return None
     tried, chosen = counts["n_clusters"], int(counts["chosen"].to_numpy().argmax())
-    is_chosen = result.counts is not None
-    figure = style.new_figure(8.4, 2.3 + is_chosen * (0.4 + 0.2 * len(counts)))
-    above, *below = figure.subfigures(1 + is_chosen, 1, squeeze=False)[:, 0]
-    for axes, (name, label) in zip(above.subplots(1, 3), _CURVES.items(), strict=True):
+    figure = style.new_figure(8.4, 4.2)
+    grid = figure.subplots(2, 2)
+    for axes, (name, label) in zip(grid.flat, _CURVES.items(), strict=True):
         axes.plot(tried, counts[name], color=style.BLUE, marker="o", markersize=4)
         look = {"color": style.BLUE, "markersize": 9, "markeredgecolor": style.INK}
         axes.plot(tried[chosen], counts[name][chosen], "o", **look)
         axes.set(xlabel="clusters sought, K", ylabel=label, xticks=tried)
         axes.margins(y=0.15)
-    above.axes[0].plot(tried, tried, color=style.INK, linewidth=0.8, linestyle=":")
-    above.axes[0].yaxis.set_major_locator(MaxNLocator(integer=True))
-    for part in below:
-        _draw_groups(part.subplots(), counts, chosen)
+    first = grid[0, 0]
+    first.plot(tried, tried, color=style.INK, linewidth=0.8, linestyle=":")
+    first.yaxis.set_major_locator(MaxNLocator(integer=True))
     return figure
-
-
-def _draw_groups(axes: Axes, counts: pd.DataFrame, chosen: int) -> None:
-    """Draw a row of clusters for each number tried, in the colours of the groups they join."""
-    for place, joined in enumerate(counts["groups"]):
-        members = np.array([int(group) for group in joined.split("-")])
-        order = np.argsort(members, kind="stable")
-        colors = np.array(style.categorical_colors(members.max() + 1))[members[order]]
-        look = {"color": colors, "marker": "s", "s": 60}
-        axes.scatter(range(len(members)), [place] * len(members), **look)
-        for at, cluster in enumerate(order):
-            look = {"ha": "center", "va": "center", "fontsize": 6, "color": "white"}
-            axes.annotate(str(cluster), (at, place), **look)
-    names = [f"K = {row.n_clusters} ({row.reproducibility:.2f})" for row in counts.itertuples()]
-    axes.set_yticks(range(len(counts)), names)
-    axes.get_yticklabels()[chosen].set_fontweight("bold")
-    axes.set(xticks=[], ylim=(len(counts) - 0.4, -0.6))
-    axes.set_xlabel("clusters, in the colour of their group")
-    style.remove_frame(axes)
 
 
 @style.figure_style()
