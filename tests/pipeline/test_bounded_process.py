@@ -2,6 +2,7 @@
 
 import faulthandler
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -30,6 +31,14 @@ def message_of(error, work, limits=LEAST):
         run_bounded("m.h5", work, limits)
     assert "\n" not in str(raised.value)
     return str(raised.value)
+
+
+def test_the_kernel_is_told_the_limits():
+    def read():
+        kinds = resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_CORE
+        return [resource.getrlimit(kind)[0] for kind in kinds]
+
+    assert run_bounded("m.h5", read, Limits(seconds=7.2, written=2**21)) == [8, 2**21, 0]
 
 
 def test_what_the_work_returns_and_writes_is_there_and_what_it_raises_is_one_line(tmp_path):

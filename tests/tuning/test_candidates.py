@@ -13,6 +13,7 @@ from sparsekm.tuning.candidates import (
     fit_optima,
     kept_features,
 )
+from sparsekm.tuning.feature_ranking import count_differing
 from sparsekm.tuning.fold_fits import Folds
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
@@ -123,6 +124,17 @@ def test_optima_see_what_marks_a_cluster_of_the_smallest_size(monkeypatch):
     # A value that five of 80 samples have is within the root of 16 deviations.
     assert limits == [4.0]
     assert [np.count_nonzero(fit.weights) for fit in fits] == [2, 4, 8]
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_a_settled_fit_keeps_as_many_features_as_differ(seed):
+    X = np.random.default_rng(seed).standard_normal((90, 40))
+    X[:, :16] += 1.6 * (THREE[:, None] == np.arange(16) % 3)
+    samples = samples_of(X, 3)
+    start = np.where(np.arange(90) % 7 == 0, (THREE + 1) % 3, THREE).astype(np.int32)
+    fit = samples.settle(samples.fit(start, 1))
+    assert count_differing(samples.matrix, fit.labels, fit.scores) == np.count_nonzero(fit.weights)
+    assert fit.weights[:16].all()
 
 
 @pytest.mark.parametrize("seed", range(3))
