@@ -290,7 +290,10 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, values.shape[0])
         features = VaryingFeatures.of_values(values)
-        names = np.asarray(getattr(X, "columns", range(values.shape[1])))
+        # Of this estimator they are set at the end of a fit.
+        named = BaseEstimator()
+        remember_features(named, X)
+        names = getattr(named, "feature_names_in_", np.arange(values.shape[1]))
         about = Description(
             groups=check_groups(groups, values.shape[0]),
             weights=sample_weight,
