@@ -130,7 +130,7 @@ def test_one_cluster_less_and_one_more_are_compared_by_silhouettes_and_ambiguous
             == counts[["n_clusters", name]].values.tolist()
         )
     html = (folder / "report.html").read_text("utf-8")
-    assert html.index("Other numbers of clusters") < html.index("How samples move")
+    assert html.index("How many groups are separated") < html.index("How samples move")
 
 
 def test_every_sample_has_its_silhouette_and_moves_to_its_cluster_at_the_next_number(made):

@@ -146,11 +146,15 @@ def text_of(*results):
     ("about", "fit", "told"),
     [
         ({"provenance": COUNTS}, {}, "Normalisation of toy: counts divided by the total of their"),
-        ({"provenance": COUNTS}, {}, "toy has 20,000 features; the 2,000 whose log-transf"),
+        (
+            {"provenance": COUNTS},
+            {},
+            "toy has 20,000 features. All methods clustered the 2,000 whose log-transf",
+        ),
         (
             {},
             {"separation": TESTED},
-            "Whether clusters of toy are separated was tested on samp",
+            "Whether the clusters of toy are clearly separated was tested on samp",
         ),
         ({"counts": TRIED}, {}, "The number of clusters of toy was chosen among 2, 3 and 4: neigh"),
         ({}, {"attributes": {"n_tuned": 8}}, "Sparsities were tuned on 8 of the 12 samples of to"),

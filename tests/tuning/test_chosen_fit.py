@@ -232,11 +232,11 @@ def test_pairs_of_too_few_samples_are_told_after_the_others():
         for pairs in ([few, apart, touch], [few, touch], [few, few], [apart, touch])
     ]
     rest = "; for 1 of the pairs there are too few samples or groups to tell"
-    assert told[0] == f"1 of 3 pairs of neighbouring clusters are clearly separated{rest}"
+    assert told[0] == f"1 of 3 pairs of neighbouring clusters is clearly separated{rest}"
     assert told[1].startswith(NOTHING)
     assert told[1].endswith(rest)
     assert TOO_FEW in told[2]
-    assert told[3] == "1 of 2 pairs of neighbouring clusters are clearly separated"
+    assert told[3] == "1 of 2 pairs of neighbouring clusters is clearly separated"
 
 
 def test_groups_in_the_zeros_of_features_are_found_and_the_conclusion_says_where():

@@ -109,8 +109,8 @@ def separation(
     third and about either median: n_middle, n_a, n_b. On the axis between the two, distance is
     that of the medians of the sides, in standard deviations of the samples about the means of
     their sides (2.2 for the halves of a Gaussian), and histogram the numbers of samples in `BINS`,
-    joined by hyphens. p_least is the least p_adjusted that any positions of its samples could give
-    a pair.
+    joined by hyphens. p_least is the p_adjusted of a pair if all of its samples
+    were near the medians and none in the middle.
     """
     n_clusters = int(labels.max()) + 1
     pairs = _neighbours(cluster_centers(values.columns(kept), labels, n_clusters))

@@ -148,8 +148,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         axis between the clusters, distance is the distance of the medians of the held-out samples
         on the two sides, in standard deviations within a side (2.2 for the halves of a Gaussian);
         histogram has the numbers of held-out samples in bins of a twelfth of that distance, from -1
-        to 2, with the medians at 0 and 1. p_least is the smallest p_adjusted that this number of
-        samples could give: if it is above 0.05, there are too few samples to tell.
+        to 2, with the medians at 0 and 1. p_least is the p_adjusted if all samples of the pair were
+        near the medians: if it is above 0.05, there are too few samples to tell.
     has_clusters_ : bool
         Whether any two clusters are clearly separated: an adjusted p of at most 0.05.
     search_results_ : pandas.DataFrame
