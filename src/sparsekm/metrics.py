@@ -104,8 +104,8 @@ def matching_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     """Compute the share of samples outside their cluster under the best matching of clusters.
 
     Clusters are matched one to one, so that as many samples as possible lie in matched clusters
-    (Crouse 2016, doi:10.1109/TAES.2016.140952). The others are errors: splitting a cluster costs as
-    merging does. Symmetric, and blind to the clusters' names.
+    (Crouse 2016, doi:10.1109/TAES.2016.140952). The others are errors, so splitting a cluster costs
+    as much as merging. The rate is symmetric and ignores the clusters' names.
 
     Parameters
     ----------

@@ -60,8 +60,8 @@ _SHARED = """ax : matplotlib.axes.Axes, optional
 show : bool, optional
     Whether to show the figure and return nothing; None is what scanpy is set to, or True.
 save : bool, str or path, optional
-    A file to save to, as a path with a folder; as in scanpy, other text is added to the name
-    ``figures/sparse_kmeans_{name}``, and True saves to this name as PDF.
+    A path with a folder is the file to save to. As in scanpy, other text is appended to the name
+    ``figures/sparse_kmeans_{name}``, and True saves a PDF under this name.
 return_fig : bool, default=False
     Whether to return the figure, and not to show it.
 

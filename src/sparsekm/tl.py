@@ -67,7 +67,7 @@ def sparse_kmeans(
     """Cluster the cells of an AnnData, and keep the few genes that make the clusters.
 
     Give normalised, logarithmic values and do not scale them (no ``scanpy.pp.scale``):
-    `SparseKMeans` looks first at the genes that vary more than others of the same mean. Raw counts
+    `SparseKMeans` considers first the genes that vary more than others of the same mean. Raw counts
     and scaled values are clustered with a warning. Sparse values stay sparse, and a backed AnnData
     stays backed.
 
@@ -106,8 +106,8 @@ def sparse_kmeans(
             The cluster of every cell, categorical: "0", "1", ...; missing for those that `trim`
             sets aside.
         ``obs[key_added + "_reproducibility"]``
-            Share of the refits, each to 90 % of the cells, in which the cell keeps its cluster. Of
-            more than `max_samples` cells (2,000 by default), NaN for those that were not drawn.
+            Share of the refits, each to 90 % of the cells, in which the cell keeps its cluster. If
+            there are more than `max_samples` cells (2,000 by default), NaN for those not drawn.
         ``obs[key_added + "_batch_centred"]``
             With `batch_key`, the cluster of every cell after centring within batches; without, the
             column of an earlier call is removed.
@@ -225,11 +225,11 @@ def predict_clusters(
     scaling: str = "run",
     **reading: Any,
 ) -> pd.DataFrame:
-    """Put new samples to the nearest of the clusters that a run found, or to none of them.
+    """Assign new samples to the nearest of the clusters that a run found, or to none of them.
 
     ``sparsekm predict`` does the same. Features are matched by name. If those in the table have at
-    least 95 % of the weight, samples are placed by them, as `SparseKMeans.predict` does; otherwise
-    by the signature, if all of its features are there. Values are transformed as the run's were.
+    least 95 % of the weight, they are used as in `SparseKMeans.predict`; otherwise the signature is
+    used, if all of its features are there. Values are transformed as in the run.
     Needs the extra ``workflow``.
 
     Parameters
@@ -242,8 +242,8 @@ def predict_clusters(
     dataset, method : str, optional
         The table, if there were several, and the method, by default that of the report's answer.
     scaling : {"run", "own"}, default="run"
-        Whose means and standard deviations make z-scores: those of the run's samples, or of
-        `samples`, which helps where their platform differs, and needs a similar mix of clusters.
+        Whose means and standard deviations are used for z-scores: those of the run's samples, or
+        of `samples`. The latter helps if the platform differs, but needs a similar cluster mix.
     **reading
         How a file is read, as in the configuration: transpose, layer, ignore and so on.
 
@@ -263,8 +263,8 @@ def predict_clusters(
             1 less the ratio of this distance to that from the second-nearest centre: 0 if both
             are equally near.
         ``none_of_them``
-            Whether it is farther from the centre than 99 % of the run's samples in the cluster, or
-            the limit for a small cluster, by a gamma distribution of squared distances.
+            Whether it is farther from the centre than 99 % of the run's samples in the cluster. For
+            a small cluster, a gamma distribution of squared distances gives the limit.
 
     Raises
     ------

@@ -35,7 +35,7 @@ def test_a_file_that_no_run_made_is_named_and_nothing_is_written(here, run_kinds
     for more in ([], ["--force"]):
         assert run_kinds("--output", ".", *more) == 2
         told = capsys.readouterr().err
-        assert f"sparsekm: {name}: would be overwritten, but no run recorded having made it" in told
+        assert f"sparsekm: {name}: would be overwritten, but is not from a recorded run" in told
     assert contents(here) == before
     assert run_kinds("--output", re.search(r"--output (\S+)\.$", told, re.M)[1]) == 0
     assert contents(here).items() > before.items()
@@ -96,7 +96,7 @@ def test_an_edited_configuration_stays_and_another_needs_force(here, run, run_ki
     assert run(folder / "v2.yaml") == 2
     told = capsys.readouterr().err
     assert "results/report.html" in told
-    assert "(config.yaml made it). To keep it, put v2.yaml in another folder" in told
+    assert "(made with config.yaml). To keep it, put v2.yaml in another folder" in told
     assert run(folder / "v2.yaml", "--force") == 0
     assert run(folder / "v2.yaml") == 0
 

@@ -48,7 +48,7 @@ def test_output_that_nobody_reads_is_told_in_one_line(here):
     run = started(*given, stdout=writer, stderr=subprocess.PIPE)
     os.close(writer)
     told = run.communicate(timeout=120)[1].splitlines()
-    assert told == ["sparsekm: nobody reads the output: keep the pipe open, or add --quiet."]
+    assert told == ["sparsekm: the output pipe was closed: keep it open, or add --quiet."]
     assert run.returncode == 2
 
 

@@ -129,7 +129,7 @@ def test_sparse_data_are_normalised_as_dense_ones_but_for_their_centre(seed, how
 
 def test_samples_without_counts_are_numbered_and_named():
     counts = raw([[1, 2], [0, 0], [3, 1], [0, 0]])
-    with pytest.raises(MatrixError, match=r"0 for 2 of 4, the first of them sample 2\. Rem"):
+    with pytest.raises(MatrixError, match=r"0 for 2 of 4 samples, first for sample 2\. Rem"):
         normalise(counts, "counts")
     counts.about = replace(counts.about, samples=["AAC", "AAG", "AAT", "ACA"])
     with pytest.raises(MatrixError, match=r"them sample 2 \('AAG'\)\. .*filter_cells\(adata, min_"):
@@ -193,8 +193,8 @@ def test_what_is_no_count_is_refused_however_many_features_are_kept(
 @pytest.mark.parametrize(
     ("n", "expected"),
     [
-        (1, "1 feature is constant, which separates nothing, and is dropped: [g]"),
-        (2, "2 features are constant, which separates nothing, and are dropped: [g]"),
+        (1, "1 feature is constant, so cannot separate samples, and is dropped: [g]"),
+        (2, "2 features are constant, so cannot separate samples, and are dropped: [g]"),
     ],
 )
 def test_a_remark_on_one_feature_is_singular(n, expected):

@@ -96,7 +96,7 @@ def test_the_signature_is_named_and_what_differs_is_called_optimistic(answered):
 
 def test_reproducibility_is_a_mean_with_the_samples_below_it(answered):
     text = facts(answered)["Reproducible?"]
-    assert "the same cluster in 90% of the fits; 6 samples in fewer than 90%." in text
+    assert "keeps its cluster in 90% of the fits; 6 samples in fewer than 90%." in text
     unknown = np.r_[np.full(6, np.nan), np.ones(6)]
     sparse = replace(answered.methods["sparse"], reproducibility=unknown)
     text = facts(replace(answered, methods={"sparse": sparse}))["Reproducible?"]
@@ -289,8 +289,8 @@ def annotated(matrix_result):
 def test_a_batch_that_is_nearly_the_clusters_stands_on_the_first_screen(annotated, matrix_result):
     told = [text for text in view_answer(annotated)["warnings"] if "batch" in text]
     assert told == [
-        "batch <x> (Cramér’s V 0.95): the clusters are nearly these groups. If they are batches, "
-        "the clusters may be, too."
+        "batch <x> (Cramér’s V 0.95): the clusters nearly coincide with these groups. If they are "
+        "batches, the clusters may be batch effects."
     ]
     assert not any("Cramér" in text for text in view_answer(matrix_result)["warnings"])
 

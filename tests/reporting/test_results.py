@@ -149,7 +149,7 @@ def text_of(*results):
         (
             {"provenance": COUNTS},
             {},
-            "toy has 20,000 features. All methods clustered the 2,000 whose log-transf",
+            "toy has 20,000 features. All methods used only the 2,000 whose log-transf",
         ),
         (
             {},

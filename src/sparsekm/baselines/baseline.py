@@ -59,9 +59,9 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
         Raises
         ------
         ValueError
-            If X holds NaN or infinity, has fewer distinct samples than clusters (or fewer by the
-            components that are clustered), or every feature is constant; if a parameter is out of
-            its range.
+            If X holds NaN or infinity, has fewer distinct samples than clusters (in X or
+            in the components that are clustered), or every feature is constant; if a parameter is
+            out of its range.
         """
         X = compute(X)
         matrix = dense_if_few(as_matrix(read_data(self, X)))

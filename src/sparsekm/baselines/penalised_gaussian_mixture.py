@@ -87,7 +87,7 @@ class MixtureFit(NamedTuple):
 def log_joint(columns: Block, mixture: Mixture, n_threads: int = 1) -> np.ndarray:
     r"""Compute :math:`\log(\pi_k f_k(z_i))`, (n_components, n_samples), up to a common constant.
 
-    Of the columns (n_features, n_samples) only those in which some mean is not zero are read.
+    Only those `columns`, (n_features, n_samples), with a nonzero mean in some component are read.
     """
     kept = np.flatnonzero((mixture.means != 0).any(axis=0))
     slopes = mixture.means[:, kept] / mixture.variances[kept]
@@ -127,7 +127,7 @@ def e_step(data: StandardisedData, mixture: Mixture) -> tuple[np.ndarray, float]
 def m_step(
     data: StandardisedData, responsibilities: np.ndarray, variances: np.ndarray, penalty: float
 ) -> Mixture:
-    """Set proportions, means by thresholds at the former `variances`, then variances.
+    """Set the proportions, the means (thresholded with the former `variances`), then the variances.
 
     A component without samples gets probability 0 and means 0.
     """

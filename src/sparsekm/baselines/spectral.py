@@ -41,7 +41,7 @@ def principal_axes(columns: Block, n_components: int) -> np.ndarray:
     """Compute the directions of largest variance, float64 of shape (n_components, n_features).
 
     The axes of centred `columns`, (n_features, n_samples), are orthonormal, by descending variance;
-    the first entry largest in absolute value is positive. One beyond the rank is zero.
+    the first entry largest in absolute value is positive. An axis beyond the rank is zero.
     """
     n_features, n_samples = columns.shape
     wide = n_samples < n_features

@@ -14,7 +14,7 @@ from sparsekm.cluster.matrices.streamed_matrix import Data
 
 
 class FeatureSelector(SelectorMixin):
-    """scikit-learn's selectors, with checks of sparse indices and masks that they do not make."""
+    """scikit-learn's selector, with additional checks of sparse indices and masks."""
 
     def transform(self, X: Data) -> Any:
         """Keep the selected features.
@@ -89,9 +89,9 @@ class LabelPredictor:
         Returns
         -------
         ndarray of shape (n_samples,), int32
-            On the training data these are `labels_`, except where `fit` warns of it, where
-            ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the nearest,
-            for those that `trim` set aside, and for some that miss values.
+            On the training data these are `labels_`, except where `fit` warns of a difference,
+            where ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the
+            nearest, for samples that `trim` sets aside, and for some with missing values.
 
         Raises
         ------

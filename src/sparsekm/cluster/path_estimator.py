@@ -61,8 +61,8 @@ class SearchEffort(NamedTuple):
 class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     """One fit, or a path of them, over any partition step.
 
-    A subclass has the methods named here. From `_read` on, data are of the features that vary; what
-    is found is put back among all.
+    A subclass defines the methods named here. After `_read`, data hold only the features that vary;
+    results are then put back among all features.
     """
 
     penalty: str
@@ -119,8 +119,8 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     ) -> SparsityPath:
         """Fit all sparsities in one call, so that the fits help each other.
 
-        Along a path the objective never falls with the sparsity, and the labels of one fit cannot
-        improve another; independent fits do not promise this. The estimator's own `sparsity` is
+        Along a path the objective never falls as sparsity grows, and the labels of one fit cannot
+        improve another; independent fits do not guarantee this. The estimator's own `sparsity` is
         not used, and the estimator does not change. The labels of every fit are a fixed point of
         k-means under its weights, and the weights are the best for the labels.
 
@@ -342,7 +342,7 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         counts = weights > 0
         if self._start_labels() is not None and not counts.all():
             raise ValueError(
-                "sample_weight of 0 and labels as init should not be combined: leave those out."
+                "sample_weight of 0 and labels as init should not be combined: drop such samples."
             )
         given = as_matrix(values if counts.all() else values[counts])
         self._fit(with_weights(given, weights[counts]))

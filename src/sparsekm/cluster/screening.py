@@ -1,6 +1,6 @@
 r"""Marginal screening: how far the distribution of each feature is from a Gaussian.
 
-A feature whose means differ between clusters is a mixture. Each gets one score, from that feature
+A feature whose means differ between clusters is a mixture. Each feature gets one score, from itself
 alone; Efron's empirical null (2004, doi:10.1198/016214504000000089) turns scores into p-values, and
 Higher Criticism says how many stand out, as in IF-PCA (Jin & Wang 2016, doi:10.1214/15-AOS1423).
 """
@@ -127,7 +127,7 @@ def measure_distances(columns, distances):
 def marginal_p_values(scores: np.ndarray, n_samples: int) -> np.ndarray:
     """Turn marginal scores into p-values with Efron's empirical null.
 
-    On real data the bulk of the scores is not as for Gaussian features. As in IF-PCA, the scores
+    On real data, most scores are not distributed as for Gaussian features. As in IF-PCA, the scores
     are first shifted and scaled to the mean and standard deviation of the null distribution.
 
     Parameters
@@ -183,7 +183,7 @@ def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
     .. math:: HC_j = \frac{\sqrt p \, (j/p - \pi_{(j)})}
               {\sqrt{\max\{\sqrt n (j/p - \pi_{(j)}), 0\} + j/p}} ,
 
-    with p + 1 in place of the p below j, as in the authors' programs. The last largest value among
+    with p + 1 in place of the p below j, as in the authors' programs. The last maximum among
     the j with :math:`\pi_{(j)} > \log(p) / p` and :math:`j \le p / 2` decides; features with the
     same p-value are kept or dropped together.
 
@@ -197,7 +197,7 @@ def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
     Returns
     -------
     int
-        At least 1. Half of the features where each of those has a p-value of at most
+        At least 1. Half of the features if each of that half has a p-value of at most
         :math:`\log(p) / p`.
     """
     ordered = np.sort(np.asarray(mark_missing(p_values), dtype=np.float64))

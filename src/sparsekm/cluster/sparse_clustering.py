@@ -121,8 +121,8 @@ def fixed_number_of_clusters(clusterer: Any) -> int:
         if isinstance(parameters.get(name), Integral):
             return check_count(name, parameters[name])
     raise ValueError(
-        f"clusterer={clusterer!r} should have a number as n_clusters (or n_components): between "
-        "partitions into different numbers of clusters, the sum of squares prefers the more."
+        f"clusterer={clusterer!r} should have a number as n_clusters (or n_components): otherwise "
+        "the sum of squares always prefers the partition with the most clusters."
     )
 
 
@@ -237,8 +237,8 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         Raises
         ------
         TypeError, ValueError
-            As in `L0KMeans.fit`; if `clusterer` is none or has no fixed number of clusters, or what
-            it finds is no partition into so many.
+            As in `L0KMeans.fit`; if `clusterer` is not a clusterer, has no fixed
+            number of clusters, or does not return a partition into that many.
         """
         X = compute(X)
         if batch is not None:

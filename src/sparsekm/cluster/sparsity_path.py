@@ -1,4 +1,4 @@
-"""What a path found, sparsity by sparsity: read and drawn also where nothing is fitted."""
+"""The results of a path at each sparsity, which are read and drawn also without fitting."""
 
 from __future__ import annotations
 
@@ -120,8 +120,8 @@ class SparsityPath:
     search : str
         The search that ran: "alternate" or "global".
     first_objectives : ndarray of shape (n_sparsities,)
-        The objectives that the search reached at its stated effort, before fits were refined or, if
-        samples were drawn, on these samples. They are compared with the objectives of references.
+        The objectives that the search reached before fits were refined or, if samples were drawn,
+        on the drawn samples. They are compared with the objectives of references.
     converged : ndarray of shape (n_sparsities,), bool, or None
         False if the search ran out of rounds (`max_iter`). None if that is not known.
 

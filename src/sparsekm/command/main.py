@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Python would fail again when it flushes what nobody reads.
         os.dup2(os.open(os.devnull, os.O_RDWR), 1)
         print(
-            "sparsekm: nobody reads the output: keep the pipe open, or add --quiet.",
+            "sparsekm: the output pipe was closed: keep it open, or add --quiet.",
             file=sys.stderr,
         )
         return 2
@@ -170,7 +170,7 @@ def _add_run(commands: Any) -> None:
     how.add_argument("--profile", type=_profile, metavar="P", help=profile)
     for flag, meaning in (
         ("--force", "replace results that other settings made"),
-        ("--dry-run", "read the table, print what it holds, and end"),
+        ("--dry-run", "read the table, print a summary, and stop"),
         ("--quiet", "print errors only"),
     ):
         how.add_argument(flag, action="store_true", default=None, help=meaning)
@@ -180,20 +180,20 @@ def _add_predict(commands: Any) -> None:
     new = commands.add_parser(
         "predict",
         usage="sparsekm predict RUN TABLE [options]",
-        help="put the samples of another table to the clusters of a run",
-        description="Put each sample of a table to the nearest of the clusters that a run found, "
+        help="assign the samples of another table to the clusters of a run",
+        description="Assign each sample of a table to the nearest cluster that a run found, "
         "or to none of them. Features are matched by name; all others are ignored.",
     )
     new.add_argument("run", type=Path, metavar="RUN", help="the folder of the run")
     new.add_argument("table", type=Path, metavar="TABLE", help=_FORMATS)
-    new.add_argument("--dataset", metavar="NAME", help="if the run has several data sets")
-    new.add_argument("--method", choices=METHODS, metavar="METHOD", help="default: the answer's")
+    new.add_argument("--dataset", metavar="NAME", help="the data set, if the run has several")
+    new.add_argument("--method", choices=METHODS, metavar="METHOD", help="default: the main method")
     new.add_argument(
         "--scaling",
         choices=("run", "own"),
         default="run",
-        help="make z-scores with the run's means and deviations (run, the default), or with those "
-        "of the table (own), for values of another platform with much the same mix of samples",
+        help="use the means and deviations of the run for z-scores (run, the default), or those of "
+        "the table (own), if its platform differs and its mix of samples is similar",
     )
     new.add_argument("--output", type=Path, metavar="CSV", help="default: TABLE-clusters.csv")
     new.add_argument("--force", action="store_true", help="replace an earlier output")

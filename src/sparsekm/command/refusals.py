@@ -41,8 +41,8 @@ def refuse_options(options: Namespace) -> None:
     ]
     if given:
         raise CommandError(
-            f"{', '.join(given)} cannot be used with a configuration: it has the settings itself, "
-            f"and its folder is that of the run. Edit {options.table}, or give the table."
+            f"{', '.join(given)} cannot be used with a configuration, which holds all settings; "
+            f"the run writes to its folder. Edit {options.table}, or give the table."
         )
 
 
@@ -70,8 +70,8 @@ def refuse_to_write(
     theirs = [path for path in ours if path not in recorded]
     if theirs:
         raise CommandError(
-            f"{_name_some(folder, theirs)}: would be overwritten, but no run recorded having made "
-            "it. Move it elsewhere, or use another folder"
+            f"{_name_some(folder, theirs)}: would be overwritten, but is not from a recorded "
+            "run. Move it elsewhere, or use another folder"
             + (f": --output {_free_folder(folder)}." if is_table else f" for {file.name}.")
         )
     changed = [] if force else _changed_settings(file, settings, is_table=is_table)
@@ -96,7 +96,7 @@ def _changed_settings(file: Path, settings: Mapping[str, Any], *, is_table: bool
     except (OSError, ValueError):
         return []
     if before["file"] != file.name:
-        return [f"{before['file']} made it"]
+        return [f"made with {before['file']}"]
     # You edit a configuration to change its results.
     if not is_table:
         return []

@@ -112,7 +112,7 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
     smallest = max(1, min(usual, n_samples // (2 * k)))
     if smallest < usual:
         tell(
-            f"  NOTE: half of the samples are too few for clusters of {usual}: "
+            f"  NOTE: half-samples are too small for clusters of {usual}: "
             f"min_cluster_size is set to {smallest}."
         )
     file = folder / "config.yaml"
@@ -253,7 +253,7 @@ def _scores(folder: Path, name: str) -> list[str]:
         lines.append(f"  {METHODS[method].title:<18} {counts}{rates}")
     if has_classes:
         lines += [
-            "  CER: share of pairs of samples on which clusters and classes disagree; chance: of",
-            "  random clusters. ARI, AMI: 1 for the same groups, 0 by chance.",
+            "  CER: share of pairs of samples on which clusters and classes disagree; chance: CER",
+            "  of random clusters. ARI, AMI: 1 for the same groups, 0 by chance.",
         ]
     return lines

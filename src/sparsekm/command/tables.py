@@ -97,7 +97,7 @@ def predict_table(options: Namespace) -> int:
     if output.resolve() == table.resolve() or (output.exists() and not options.force):
         raise CommandError(
             f"{short_path(output)}: exists and will not be overwritten. Choose another file with "
-            "--output, or replace the clusters of an earlier time with --force."
+            "--output, or replace the earlier file with --force."
         )
     given = given_settings(options, VALUE_SETTINGS)
 

@@ -59,8 +59,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     estimator : estimator with `sparsity` and `path`
         For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used. References are treated like
         the data: they are trimmed, have the same number of missing values, and columns of one group
-        are permuted together. If labels are given as `init`, references start from them too, and
-        the gap then contains what these labels know.
+        are permuted together. If labels are given as `init`, references start from them too, so
+        the gap also contains the information in these labels.
     sparsities : None or array-like, default=None
         The grid. None stands for `sparsekm.tuning.gap.default_sparsities`. Constant features are
         left out of the search.
@@ -148,7 +148,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         batch: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Fit the paths of data and references and choose.
+        """Fit the paths of data and references, and choose the sparsity.
 
         Parameters
         ----------
@@ -178,8 +178,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         ValueError
             If there are fewer than two clusters, which have no sparsity to choose; if references of
             the kind "spatial" have no positions; if weights are negative, all 0, not one per
-            sample, or the estimator trims; as the `fit` of the estimator. Everything that is
-            refused is refused before anything is fitted.
+            sample, or the estimator trims; if the estimator's `fit` would. All checks are made
+            before anything is fitted.
         """
         self._check_parameters()
         X = compute(X)

@@ -148,8 +148,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         axis between the clusters, distance is the distance of the medians of the held-out samples
         on the two sides, in standard deviations within a side (2.2 for the halves of a Gaussian);
         histogram has the numbers of held-out samples in bins of a twelfth of that distance, from -1
-        to 2, with the medians at 0 and 1. p_least is the p_adjusted if all samples of the pair were
-        near the medians: if it is above 0.05, there are too few samples to tell.
+        to 2, with the medians at 0 and 1. p_least is the p_adjusted that would result if all
+        samples of the pair were near the medians; above 0.05, there are too few samples to tell.
     has_clusters_ : bool
         Whether any two clusters are clearly separated: an adjusted p of at most 0.05.
     search_results_ : pandas.DataFrame
@@ -271,7 +271,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Raises
         ------
         TypeError
-            If X is nothing that NumPy can read, such as an AnnData, or a parameter is of a wrong
+            If NumPy cannot read X (an AnnData, for example), or a parameter is of a wrong
             type; if `batch` is given with a sparse X.
         ValueError
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
@@ -279,7 +279,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             not one per sample; if there is one batch, or a batch of one sample; if weights are
             negative, all 0, not one per sample or combined with `trim`;
             if a parameter is out of its range, such as a single cluster, for which nothing can be
-            chosen. Everything that is refused is refused before anything is fitted.
+            chosen. All checks are made before anything is fitted.
         """
         self._check_parameters()
         X = compute(X)
@@ -353,8 +353,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Returns
         -------
         float
-            0 where the clusters say nothing about X, or one feature alone is selected; below 0
-            where they are worse than nothing.
+            0 if the clusters predict nothing about X, or only one feature is selected; below 0
+            if they predict worse than the overall mean.
 
         Raises
         ------

@@ -135,7 +135,7 @@ def test_a_sparse_matrix_that_lacks_values_is_read_as_an_array(h5ad, X, lacking)
     raw = read_matrix(h5ad(sparse.csr_matrix(X)))
     X[3, 1] = np.nan
     np.testing.assert_array_equal(raw.collect(), X)
-    assert raw.remarks[0] == "the sparse matrix lacks values, and is read as an array."
+    assert raw.remarks[0] == "the sparse matrix has missing values, so it is read as a dense array."
     # So does a number that stands for a missing value.
     X = np.where(np.arange(X.size).reshape(X.shape) % 5, 0, X)
     X[3, 1] = -999
