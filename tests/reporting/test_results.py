@@ -46,9 +46,11 @@ def test_every_method_has_its_title_and_a_look_of_its_own_the_same_in_the_simula
 
 def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, monkeypatch):
     monkeypatch.setattr(figures, "MOST_POINTS", 5)
-    figure, _ = figures.samples_figure(matrix_result)
+    # A result of its own: the places of samples are remembered.
+    result = replace(matrix_result)
+    figure, _ = figures.samples_figure(result)
     assert sum(len(points.get_offsets()) for points in figure.axes[-1].collections) == 5
-    first, again = (figures.draw_figures(matrix_result) for _ in range(2))
+    first, again = (figures.draw_figures(result) for _ in range(2))
     captions = {drawn.name: drawn.caption for drawn in first}
     assert "of the features kept, 5 drawn at random." in captions["samples"]
     # The same results give the same figures.
