@@ -132,7 +132,7 @@ def test_samples_without_counts_are_numbered_and_named():
     with pytest.raises(MatrixError, match=r"0 for 2 of 4 samples, first for sample 2\. Rem"):
         normalise(counts, "counts")
     counts.about = replace(counts.about, samples=["AAC", "AAG", "AAT", "ACA"])
-    with pytest.raises(MatrixError, match=r"them sample 2 \('AAG'\)\. .*filter_cells\(adata, min_"):
+    with pytest.raises(MatrixError, match=r"for sample 2 \('AAG'\)\. .*filter_cells\(adata, min_"):
         normalise(counts, "counts")
 
 
@@ -379,7 +379,7 @@ def test_what_was_filled_is_said(holes, offset):
     matrix = settle_missing(raw(holes + offset, offset))
     [remark] = matrix.remarks
     assert remark.startswith("4 values (4.2 %) are missing, of 3 features and 4 samples; 4 are")
-    assert "Set impute: median (or half_minimum, drop), or max_missing: 0.5 to" in remark
+    assert "set impute: median (or half_minimum, drop), or set another share in place of" in remark
     # A summary has the same shape and the same words.
     quick = settle_missing(raw(holes + offset, offset), quick=True)
     assert (quick.remarks, quick.about.features) == (matrix.remarks, matrix.about.features)

@@ -189,7 +189,7 @@ def test_clusters_that_are_batches_are_named_and_both_answers_shown(matrix_resul
     # Without a difference there is no warning, without batches no table.
     result = with_batches(np.tile(["a", "b"], len(labels) // 2), labels)
     assert not [text for text in view_answer(result)["warnings"] if "centring" in text]
-    assert "agree with 1.00" in view_batches(result).caption
+    assert "Agreement of the two: 1.00" in view_batches(result).caption
     assert view_batches(matrix_result) is None
 
 
@@ -271,7 +271,7 @@ def test_markers_name_the_fewest_that_tell_a_cluster_from_the_others_kept_or_not
     found = {"cluster_signatures": signatures, "cluster_agreements": np.array([0.987, *[0.3] * 3])}
     view = _markers_of(brain_result, centers, **found)
     assert view.heads[-1].text == "told from the others by"
-    assert "puts left-out voxels into the cluster" in view.caption
+    assert "decides which left-out voxels are in the cluster" in view.caption
     told = [texts(row)[-1] for row in view.rows]
     assert told[:2] == [f"{names[1]} −1.5, {names[0]} +0.2 (0.99)", "none (0.30)"]
 

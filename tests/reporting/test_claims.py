@@ -212,7 +212,7 @@ def test_a_batch_is_told_once_with_the_clusters_within_batches_beside_it(batches
     named = {int(j) for row in within[1:] for j in re.findall("g([0-9]+)", " ".join(row[2:]))}
     assert named
     assert max(named) < 12
-    assert "cluster_sparse_within_batches of clusters.csv" in first
+    assert "clusters.csv lists them in the column cluster_sparse_within_batches" in first
     assert batches.told.count("coincide") == 1
     assert "Within batches there are 2 clusters of 40, 40 samples" in batches.told
 

@@ -167,7 +167,7 @@ REFUSED = {
     "fractions": (write(["id", "a", "b"], PATIENTS, "1/2", "3/4"), "such as '3/4'"),
     "gaps": (
         "id        a     b\n" + "P1        1.5   2\n" * 9 + "P2              3\n",
-        "line 11 has 2 cells; it should have 3. Write NA for what is missing",
+        "line 11 has 2 cells; it should have 3. Write NA for missing values",
     ),
     "means with their deviations": (
         write(["gene", "ctrl_mean", "ctrl_sd", "ko_mean", "ko_sd"], ["TP53", "MYC", "EGFR"]),

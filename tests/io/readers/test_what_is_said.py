@@ -50,7 +50,7 @@ class TestWhatIsSaid:
         raw = read_matrix(file, "kind")
         assert raw.about.labels.tolist() == kinds
         unknown, case = raw.remarks
-        assert "[Tumor, tumor] of 'kind' differ in case" in case
+        assert "[Tumor, tumor] of 'kind' differ only in case" in case
         [settings] = follow(unknown)
         assert set(settings["missing_values"]) == {"?", "unknown", "-", "None", "null"}
         labels = read_matrix(
