@@ -40,8 +40,16 @@ IMPORTS = "import pandas, h5py, scipy.stats, sklearn.cluster, matplotlib.pyplot"
 SHAPES = ((60, 1000), (600, 200), (2000, 2000))
 # For each ratio: its two columns and how the page names it.
 RATIOS = {
-    "run": ("run_cpu", "imports_cpu", "`sparsekm run` on 150 × 500 with classes, compared with importing packages"),
-    "dry_run": ("dry_run_cpu", "imports_cpu", "dry run of config.yaml, compared with importing packages"),
+    "run": (
+        "run_cpu",
+        "imports_cpu",
+        "`sparsekm run` on 150 × 500 with classes, compared with importing packages",
+    ),
+    "dry_run": (
+        "dry_run_cpu",
+        "imports_cpu",
+        "dry run of config.yaml, compared with importing packages",
+    ),
     **{
         f"fit_{n}x{p}": (
             f"fit_{n}x{p}_cpu",
@@ -156,7 +164,11 @@ def measure_row() -> dict[str, object]:
 def table_of(rows: pd.DataFrame) -> str:
     """Write the last row as the first table of docs/performance.md."""
     row = rows.iloc[-1]
-    lines = [f"`make figures`, {row['date']}:", "", "| what was measured | CPU s | CPU s of the comparison | ratio |"]
+    lines = [
+        f"`make figures`, {row['date']}:",
+        "",
+        "| what was measured | CPU s | CPU s of the comparison | ratio |",
+    ]
     lines.append("|---|---|---|---|")
     for ours, peer, name in RATIOS.values():
         ratio = row[ours] / row[peer]
