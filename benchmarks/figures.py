@@ -40,25 +40,33 @@ IMPORTS = "import pandas, h5py, scipy.stats, sklearn.cluster, matplotlib.pyplot"
 SHAPES = ((60, 1000), (600, 200), (2000, 2000))
 # For each ratio: its two columns and how the page names it.
 RATIOS = {
-    "run": ("run_cpu", "imports_cpu", "`sparsekm run` on 150 × 500 with classes; Python's imports"),
-    "dry_run": ("dry_run_cpu", "imports_cpu", "dry run of config.yaml; Python's imports"),
+    "run": (
+        "run_cpu",
+        "imports_cpu",
+        "`sparsekm run` on 150 × 500 with classes, compared with importing packages",
+    ),
+    "dry_run": (
+        "dry_run_cpu",
+        "imports_cpu",
+        "dry run of config.yaml, compared with importing packages",
+    ),
     **{
         f"fit_{n}x{p}": (
             f"fit_{n}x{p}_cpu",
             f"kmeans_{n}x{p}_cpu",
-            f"`SparseKMeans` on {n:,} × {p:,}; `KMeans(n_init=10)`",
+            f"`SparseKMeans` on {n:,} × {p:,}, compared with `KMeans(n_init=10)`",
         )
         for n, p in SHAPES
     },
     "wide": (
         "wide_cpu",
         "kmeans_wide_cpu",
-        "`L0KMeans` on 300 × 1,048,576 with 24,000 values; `KMeans(n_init=10)`",
+        "`L0KMeans` on 300 × 1,048,576 with 24,000 values, compared with `KMeans(n_init=10)`",
     ),
 }
 OTHERS = {
     "run_wall": "seconds of `sparsekm run` on 150 × 500, two cores",
-    "job_mb": "MB of its largest job",
+    "job_mb": "MB of the largest job of this run",
     "wide_mb": "MB that `L0KMeans` adds on 300 × 1,048,576",
     "lines": "lines of source",
     "files": "files of source",
@@ -156,12 +164,16 @@ def measure_row() -> dict[str, object]:
 def table_of(rows: pd.DataFrame) -> str:
     """Write the last row as the first table of docs/performance.md."""
     row = rows.iloc[-1]
-    lines = [f"`make figures`, {row['date']}:", "", "| what; peer | CPU s | of the peer | ratio |"]
+    lines = [
+        f"`make figures`, {row['date']}:",
+        "",
+        "| what was measured | CPU s | CPU s of the comparison | ratio |",
+    ]
     lines.append("|---|---|---|---|")
     for ours, peer, name in RATIOS.values():
         ratio = row[ours] / row[peer]
         lines.append(f"| {name} | {row[ours]:.2f} | {row[peer]:.2f} | {ratio:.1f} |")
-    lines += ["", "| what | |", "|---|---|"]
+    lines += ["", "| measure | value |", "|---|---|"]
     for column, name in OTHERS.items():
         value = "not measured" if pd.isna(row[column]) else f"{row[column]:,.0f}"
         lines.append(f"| {name} | {value} |")
