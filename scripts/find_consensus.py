@@ -31,7 +31,7 @@ def main(snakemake, progress):
         found = replace(found, batch_centred=same.astype(np.int32), conclusion=said)
     CANDIDATES.write(output.candidates, found.candidates)
     SEPARATION.write(output.separation, found.separation)
-    # Of an age there are no further numbers, and these tables have no rows.
+    # An age has no further numbers, so its tables have no rows.
     counts, divisions = found.counts, found.divisions
     if is_age:
         counts, divisions = (pd.DataFrame(columns=[*of.columns]) for of in (COUNTS, DIVISIONS))

@@ -35,7 +35,7 @@ def main(snakemake, progress):
         once = replace(path, labels=path.labels[:, problem.each_once])
         limit = feature_limit(problem.tuning.X[problem.each_once], once, gap)
     chosen = select_sparsity(gap, params.rule, limit)
-    # Of two stages, the first may have found the better fit.
+    # The first of two stages may have found the better fit.
     paths = [path, *(read_path(file)[0] for file in files.first)]
     sparsity = path.sparsities[chosen]
     if problem.samples is None:

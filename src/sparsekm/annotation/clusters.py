@@ -181,7 +181,7 @@ def cover_features(
         means, first = total / np.maximum(sizes, 1)[:, None], last
         scores = sizes @ np.square(means - total.sum(axis=0) / sizes.sum())
         frequency = fit.selection_frequency
-        # What refers to features by their number is left out.
+        # Fields that refer to features by their number are left out.
         found[name] = ChosenFit(
             fit.labels,
             put(np.zeros(len(var)), fit.weights),
