@@ -45,7 +45,12 @@ def of_small(group):
     """Return a group for jobs of small data sets: the run times of a group add up."""
 
     def choose(wildcards):
-        size = sum(map(expected_megabytes, datasets_of(wildcards)))
+        # Ages share rules, so that a group holds the jobs of all of them or of none: a job between
+        # two of a group must be in the group too.
+        together = {*datasets_of(wildcards)}
+        if together & {*ATLAS["ages"]}:
+            together |= {*ATLAS["ages"]}
+        size = sum(map(expected_megabytes, together))
         return group if size <= MOST_GROUPED else None
 
     return choose
