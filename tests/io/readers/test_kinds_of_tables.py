@@ -180,7 +180,7 @@ GEO = (
 )
 
 
-@pytest.mark.parametrize("labels", [None, "tissue", "!Sample_characteristics_ch1"])
+@pytest.mark.parametrize("labels", [None, "tissue", "Sample_characteristics_ch1"])
 def test_a_series_of_geo_is_read_with_its_characteristics(put, labels):
     for content, name in ((GEO, "m.txt"), (gzip.compress(GEO.encode(), mtime=0), "m.txt.gz")):
         raw = read_matrix(put(content, name), labels)

@@ -10,14 +10,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 _LOOKED_AT = 2000
 _FEW_NAMES = 3
-_MIN_COLUMNS = 3  # with fewer columns of numbers, lines are the samples
 _FEWEST_STEPS = 8
 KNOWN = json.loads(Path(__file__).with_name("known_names.json").read_text(encoding="utf-8"))
 _WORDS = {kind: frozenset(known.split()) for kind, known in KNOWN.items() if isinstance(known, str)}
@@ -96,7 +94,7 @@ def is_doubtful(name: str, is_whole: bool, *, of_features: bool) -> bool:
         if _FORMS["sample"](name):
             return False
         known |= _WORDS["doubtful_of_features"]
-        ends |= {*words, *map("".join, pairwise(words))} & _WORDS["doubtful_of_features"]
+        ends |= {*words} & _WORDS["doubtful_of_features"]
     return bool(words) and (not ends.isdisjoint(known) or f"{words[0]}_" in known)
 
 
@@ -198,7 +196,6 @@ def find_orientation(
     signs = [{np.sign(vote) for vote, _ in some if vote} for some in (names, content)]
     total = sum(vote for vote, _ in names)
     if not signs[0]:
-        is_few = not signs[1] and 0 < len(columns) < _MIN_COLUMNS
-        return (False if signs[1] == {-1} or is_few else None), reasons
+        return (False if signs[1] == {-1} else None), reasons
     is_sure = len(signs[0]) == 1 and -np.sign(total) not in signs[1]
     return (total > 0 if is_sure or abs(total) > 1 else None), reasons

@@ -53,9 +53,9 @@ class _Table(TextTable):
         self._sort_lines()
         self._find_edge()
         if not self.numeric:
-            kind, row = "one_cell" if len(self.header) == 1 else "all_text", [*self.rows, 0][0]
+            row = [*self.rows, 0][0]
             cell = self.cells(row)[[0, *self.text][-1]].strip()
-            raise refusal(kind, names=self.header, cell=cell, line=self.numbers[row])
+            raise refusal("all_text", names=self.header, cell=cell, line=self.numbers[row])
 
     def _sort_columns(self) -> None:
         """Tell columns of text from those of numbers, and which of these may hold ids."""
@@ -67,19 +67,15 @@ class _Table(TextTable):
         is_text[1 : 1 + self.n_annotations] = True
         # What no line has a value for is empty or, with a name, all missing.
         empty = (n_text + n_numbers == 0) & [not name for name in header]
-        if empty.any():
-            self.remarks.append(say("empty_columns", n=empty.sum()))
         self.text = np.flatnonzero(is_text & ~empty).tolist()
         self.numeric = np.flatnonzero(~is_text & ~empty).tolist()
         self.ids = [at for at in self.numeric if at == 0 or axes.is_called(header[at])]
         self.text_of = self.columns({*self.text, *self.ids, 0})
 
     def _sort_lines(self) -> None:
-        """Set lines of text, such as units or classes, aside; notes with commas have few cells."""
+        """Set lines of text, such as units or classes, aside."""
         n_text = self.is_text[:, self.numeric].sum(axis=1)
-        n_numbers = np.isfinite(self.values[:, self.numeric]).sum(axis=1)
         is_aside = (n_text > 1) & (2 * n_text > len(self.numeric))
-        is_aside |= (n_text > 0) & (n_numbers <= 1) & (len(self.numeric) > 3)
         is_aside[: max(self.n_described, self._count_headers())] = True
         self.rows, self.aside = np.flatnonzero(~is_aside), np.flatnonzero(is_aside)
 
@@ -94,8 +90,6 @@ class _Table(TextTable):
             self.edge = header.index(settings.samples)
         elif self.is_gct:
             self.edge = int(0 in gone)
-        elif settings.transpose is True and not ranks:
-            self.edge = min(self.text, default=None)
         self.edges = [] if self.edge is None else self.text_of[self.edge].tolist()
         self.is_named = self.edge is not None and self.edge not in gone
         self.text = [at for at in self.text if at != self.edge]
@@ -108,12 +102,6 @@ class _Table(TextTable):
     def names(self, columns: Iterable[int]) -> list[str]:
         """Return the headings of some columns."""
         return [self.header[at] for at in columns]
-
-    def above_of(self, name: str) -> list[str] | None:
-        """Return the line above the header that a setting means: GEO's have prefixes."""
-        plain = name.strip().lstrip("!").casefold()
-        keys = {key.casefold(): values for key, values in reversed(self.above.items())}
-        return keys.get(plain) or next((keys[key] for key in keys if key.startswith(plain)), None)
 
     def lines_of_text(self) -> dict[str, list[str]]:
         """Return the lines of text below the header, by name."""
@@ -142,7 +130,7 @@ class _Table(TextTable):
         # Ages such as 22-23 and 65+ stand beside numbers.
         is_text = at in self.text or (at == 0 and self.is_text[self.rows, at].any())
         # Symbols may repeat, as may the names of samples that were measured twice.
-        is_name = size == n or (at == 0 and 2 * size > n) or size > max(2, n / 10)
+        is_name = 2 * size > n
         if size < n and not (is_text and (at == 0 or axes.heading_vote(heading) > 0)):
             return None
         if not is_text:
@@ -189,7 +177,6 @@ class _Table(TextTable):
                 continue
             counts, by_name = keys.groupby([*chosen]).size(), {*chosen} <= names
             is_dense = n_cells <= (4 if by_name else 2) * n
-            is_dense |= by_name and n_values == 1 and 5 * sizes[[*chosen]].max() <= n
             is_crossed = len(counts) == n_cells and counts.max() <= min(5, 2 * counts.min())
             if (counts.max() == 1 and is_dense) or is_crossed:
                 found[chosen] = counts.max() > 1, not is_crossed, -len(chosen)
@@ -224,7 +211,7 @@ class _Table(TextTable):
             found = n_lines > n_columns
         elif any(name in self.header for name in names):
             found = False
-        elif any(name.strip() in self.edges or self.above_of(name) for name in names):
+        elif any(name in (*self.edges, *self.above) for name in names):
             found = True
         if found is not None:
             return found, {True: [], False: []}
@@ -369,8 +356,9 @@ def _settle(table: _Table) -> bool:
     found, reasons = table.find_orientation()
     headings, columns = [*filter(None, table.header)], table.names(table.numeric)
     if found:
-        known = [*table.edges, *(name for name in table.named if table.above_of(name))]
-        check_named(settings, known, "its lines", "the name of a column", headings)
+        check_named(
+            settings, [*table.edges, *table.above], "its lines", "the name of a column", headings
+        )
     else:
         check_named(settings, headings, "its columns", "the name of a line", table.edges)
     given = asdict(settings)
@@ -402,17 +390,15 @@ def _settle(table: _Table) -> bool:
 
 def _describe_samples(table: _Table, transpose: bool) -> dict[str, list[str]]:
     """Return the texts about samples by name: columns, or lines and what stands above."""
-    asked = [*table.settings.named.values()]
+    asked = {*table.settings.named.values()}
     if not transpose:
         # The names of lines may be asked for too.
         named = enumerate(table.header)
         return {name: table.column(at) for at, name in named if at in table.text or name in asked}
-    about = table.lines_of_text()
-    for name in asked:
-        above = table.above_of(name)
-        if name not in about and above is not None:
-            about[name] = [above[at - 1] for at in table.numeric]
-    return about
+    above = {name: table.above[name] for name in asked & {*table.above}}
+    return {name: [of[at - 1] for at in table.numeric] for name, of in above.items()} | (
+        table.lines_of_text()
+    )
 
 
 def _take_values(table: _Table) -> np.ndarray:

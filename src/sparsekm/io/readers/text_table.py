@@ -112,14 +112,14 @@ def find_decimal(cells: Iterable[str], separator: str) -> list[tuple[str, str]]:
     return [(".", "")]
 
 
-def split(line: str, separator: str) -> list[str]:
-    """Split a line into cells."""
+def split(line: str, separator: str, most: int = -1) -> list[str]:
+    """Split a line into cells, or at least its first ones."""
     line = line.strip() if separator == " " else line
     if '"' in line:
         with suppress(csv.Error):
             options = {"delimiter": separator, "strict": True, "skipinitialspace": True}
             return next(csv.reader([line], **options))
-    return line.split() if separator == " " else line.split(separator)
+    return line.split(None if separator == " " else separator, most)
 
 
 class TextTable:
@@ -186,15 +186,10 @@ class TextTable:
 
     def columns(self, wanted: Collection[int]) -> dict[int, np.ndarray]:
         """Return the cells of some columns, without blanks around them."""
-        found: dict[int, list[str]] = {at: [] for at in wanted}
-        most, separator = max(wanted, default=0) + 1, self.separator
-        for number, line in enumerate(self.lines):
-            # Splitting only the beginning is fast.
-            is_plain = separator != " " and '"' not in line
-            cells = line.split(separator, most) if is_plain else self.cells(number)
-            for at, column in found.items():
-                column.append(cells[at].strip() if at < len(cells) else "")
-        return {at: np.array(column, dtype=object) for at, column in found.items()}
+        most = max(wanted) + 1
+        rows = [split(line, self.separator, most) + [""] * most for line in self.lines]
+        cells = np.array([[row[at].strip() for at in wanted] for row in rows], dtype=object)
+        return dict(zip(wanted, cells.T, strict=True))
 
     def _decode(self) -> str:
         """Return the text of the file, in the encoding that it has."""
@@ -237,11 +232,8 @@ class TextTable:
         self.header = names = [name.strip() for name in rows[at][1]]
         names[0] = names[0].lstrip("#").strip()
         below = [cells for mark, cells in rows[at + 1 :] if not mark]
-        while len(names) > width and not names[-1]:
-            names.pop()
-        has_ends = any(row[-1].strip() for row in below if len(row) == width)
         # R writes no name above those of the lines; otherwise it is the last one that lacks.
-        if width == len(names) + 1 and has_ends and not is_called(names[0]):
+        if width == len(names) + 1 and not is_called(names[0]):
             names.insert(0, "")
         if width > len(names) and any("".join(row[len(names) :]).strip() for row in below):
             raise refusal("short_header", n=len(names), width=width)
@@ -369,15 +361,9 @@ def _find_separator(lines: list[str], usual: str) -> tuple[str, int]:
     """Return the separator that splits most lines alike and into numbers, and how many cells."""
     found, parsers = {}, (CellParser("."), CellParser(","))
     for separator in _SEPARATORS:
-        # Blanks within cells that tabs separate.
-        if separator == " " and found.get("\t", (0,))[0] == 1 and all("\t" in x for x in lines):
-            continue
         rows = [split(line, separator) for line in lines]
         widths = Counter(map(len, rows))
         width, count = max(widths.items(), key=lambda item: (item[1], item[0]))
-        if width == 1:
-            # The longest lines may be the data, below many lines of notes.
-            width, count = max(widths.items())
         if width > 1:
             share = (count + (widths.get(width - 1, 0) if width > 2 else 0)) / len(lines)
             cells = [cell for row in rows[-30:] for cell in row[:200]]
