@@ -298,26 +298,29 @@ class TextTable:
         self.lines: list[str] = []
         self.numbers: list[int] = []
         odd: dict[str, list[int]] = {"short": [], "notes": []}
+        width = len(self.header)
         self.values = np.full((len(lines), len(self.header)), np.nan)
         self.is_text = np.zeros(self.values.shape, dtype=bool)
         for number, line in lines:
             cells = self._split_line(number, line)
             if not cells:
                 continue
-            at, width, numbers = len(self.lines), len(self.header), parser.numbers(cells)
-            n_filled = sum(bool(cell.strip()) for cell in cells[1:])
-            is_text = [number is None for number in numbers]
+            at, n_cells, numbers = len(self.lines), len(cells), parser.numbers(cells)
+            values = np.array(numbers, dtype=float)
+            is_blank = self.separator == " "
             # Notes explain an abbreviation (ND, not detected) or name a source.
-            is_note = at >= self.n_described and 2 * n_filled < width > 2 and self.separator != " "
-            n_numbers = np.isfinite(np.array(numbers[1:], dtype=float)).sum()
-            if is_note and n_numbers <= (len(cells) < width):
+            is_note = at >= self.n_described and width > 2 and not is_blank
+            is_note &= np.isfinite(values[1:]).sum() <= (n_cells < width)
+            if is_note and 2 * sum(bool(cell.strip()) for cell in cells[1:]) < width:
                 odd["notes"].append(number)
                 continue
-            if len(cells) < width:
-                if self.separator == " " or 2 * len(cells) <= width:
-                    raise refusal("wrong_line", line=number, n=len(cells), width=width)
+            if n_cells < width:
+                if is_blank or 2 * n_cells <= width:
+                    raise refusal("wrong_line", line=number, n=n_cells, width=width)
                 odd["short"].append(number)
-            self.values[at, : len(cells)], self.is_text[at, : len(cells)] = numbers, is_text
+            self.values[at, :n_cells] = values
+            lacking = np.flatnonzero(np.isnan(values))
+            self.is_text[at, lacking] = [numbers[k] is None for k in lacking]
             self.lines.append(line)
             self.numbers.append(number)
         n_lines, self.changed = len(self.lines), parser.changed
