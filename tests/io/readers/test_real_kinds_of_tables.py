@@ -80,7 +80,8 @@ LIMITS = lines(
     ["LOD", "", 0.1, 0.2, 0.1],
     *(["Plasma", *row] for row in numbered(CASES, 3)),
 )
-MOTHUR, *_ = samples(["label", "Group", "numOtus"], ["Otu01", "Otu02"], [0.03] * 4, MOVING, 2)
+OTUS = [f"Otu{i:02d}" for i in range(1, 25)]
+MOTHUR, *_ = samples(["label", "Group", "numOtus"], OTUS, [0.03] * 4, MOVING, 24)
 READ = {
     "featureCounts with paths": counted(
         ["Geneid", "Chr", "Start", "End", "Strand", "Length"],
@@ -158,7 +159,7 @@ READ = {
     ),
     "hashes of QIIME, and samples like proteins": genes(["#OTU ID"], MOVING, HASHES),
     "sequences of DADA2": samples([""], SEQUENCES, MOVING),
-    "OTUs of mothur": (MOTHUR, MOVING, ["numOtus", "Otu01", "Otu02"]),
+    "OTUs of mothur": (MOTHUR, MOVING, ["numOtus", *OTUS]),
     "a line of limits without a name": (LIMITS, CASES, ["C0", "C2", "C3"]),
     "answers to a survey": samples(
         ["ResponseId"], ["Q1_1", "Q1_2", "Q2_1"], [f"R_{i}xYz" for i in range(6)]

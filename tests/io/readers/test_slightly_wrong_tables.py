@@ -39,7 +39,10 @@ def test_quotation_marks_that_belong_to_a_name_stay(put):
         (TABLE.replace(",", ", "), None),
         (TABLE.replace("\n", ",\n"), None),
         (TABLE.replace(",", "|"), "cells are separated by bars."),
-        (TABLE.replace(FIRST, f",,log2,log2,log2,log2\n{FIRST}"), "1 line of text is left out"),
+        (
+            TABLE.replace(FIRST, f",,log2,log2,log2,log2\n{FIRST}"),
+            "lines [line 2] hold text and are left out",
+        ),
         (TABLE.replace("s3", "sän").encode("latin-1"), "its letters are read as Windows-1252"),
     ],
     ids=[

@@ -132,6 +132,11 @@ def _name_vote(names: Sequence[str]) -> int:
     return int(np.sign(found["feature"] - found["sample"]))
 
 
+def names_features(heading: str, names: Sequence[object]) -> bool:
+    """Tell whether a column names features by its heading, or by the forms of its names."""
+    return is_heading(heading, "feature") or _name_vote([*map(str, dict.fromkeys(names))]) > 0
+
+
 def is_scale(names: Sequence[str]) -> bool:
     """Tell whether names are the steps of a scale, such as wavelengths, and not counts or ids."""
     try:

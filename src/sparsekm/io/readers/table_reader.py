@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
-from itertools import combinations, takewhile
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,6 @@ from sparsekm.io.readers.text_table import TextTable, as_numbers
 _SPECIAL = frozenset(map(str.lower, axes.KNOWN["special_lines"]))
 _TIMES = frozenset(("date", "time", "timestamp"))
 _LOOKED_AT = 500  # lines and columns whose numbers tell what they are
-_FEWEST_NUMBERS = 5  # different ones
-_ROUNDED = 100_000  # from here on, programs that write six digits write no decimals
 _LONGEST_WORD = 100
 _MOST_WORDS = 8  # words that may stand for missing values
 _MOST_KEYS = 8  # columns that may name the samples and features of a long table
@@ -104,11 +102,12 @@ class _Table(TextTable):
         return [self.header[at] for at in columns]
 
     def lines_of_text(self) -> dict[str, list[str]]:
-        """Return the lines of text below the header, by name."""
-        found: dict[str, list[str]] = {}
-        for line in self.aside if self.edges else ():
+        """Return the lines of text above and below the header, by name."""
+        found = {name: [of[at - 1] for at in self.numeric] for name, of in self.above.items()}
+        for line in self.aside:
+            name = (self.edges[line] if self.edges else "") or f"line {self.numbers[line]}"
             cells = self.cells(line)
-            found.setdefault(self.edges[line], [cells[at].strip() for at in self.numeric])
+            found.setdefault(name, [cells[at].strip() for at in self.numeric])
         return found
 
     def _count_headers(self) -> int:
@@ -158,7 +157,7 @@ class _Table(TextTable):
         cells: dict[int, list] = {at: self.column(at) for at in sorted(texts)}
         for at in sorted(numeric)[:_MOST_KEYS]:
             values = self.values[self.rows, at]
-            if (values % 1 == 0).all() or 8 * len(np.unique(values)) <= n:
+            if (values % 1 == 0).all():
                 cells[at] = values.tolist()
         keys = pd.DataFrame({at: pd.factorize(np.array(some))[0] for at, some in cells.items()})
         sizes, found = keys.nunique(), {}
@@ -167,12 +166,12 @@ class _Table(TextTable):
         # Columns that name by text, heading or numbers from 1 on; other numbers may be measured.
         names = {at for at in keys if at in texts or axes.is_called(self.header[at])}
         names |= {at for at in keys if {*cells[at]} == {*range(1, max(10, sizes[at]) + 1)}}
-        votes = {at: axes.heading_vote(self.header[at]) for at in keys}
+        features = {at for at in keys if axes.names_features(self.header[at], cells[at])}
         left = sizes.index[(sizes > 1) & (2 * sizes <= n)][:_MOST_KEYS]
         for chosen in (some for k in (2, 3) for some in combinations(left, k)):
             n_values, n_cells = len(numeric - {*chosen}), sizes[[*chosen]].prod()
             is_few = n_values <= _MOST_VALUES and not is_named
-            is_few |= max(votes[at] for at in chosen) > 0
+            is_few |= not features.isdisjoint(chosen)
             if n < 6 or not n_values or not is_few or names.isdisjoint(chosen):
                 continue
             counts, by_name = keys.groupby([*chosen]).size(), {*chosen} <= names
@@ -182,7 +181,7 @@ class _Table(TextTable):
                 found[chosen] = counts.max() > 1, not is_crossed, -len(chosen)
         if found:
             chosen = min(found, key=found.__getitem__)
-            *index, feature = self.names(sorted(chosen, key=votes.__getitem__))
+            *index, feature = self.names(sorted(chosen, key=lambda at: at in features))
             value = self.header[max(numeric - {*chosen})]
             about = {"sample": index[0] if len(index) == 1 else index, "feature": feature}
             raise refusal("long", value=value, **about, **self.conversion("wide"))
@@ -237,16 +236,14 @@ class _Table(TextTable):
             return [Said(say("measures", names=[*filter(None, measures)]), ways)]
         doubts, names = self._doubt_words(columns, transpose), self.find_doubtful(transpose)
         edges = [self.edges[row] for row in self.rows if self.edges and not wanted]
-        # What describes samples may be a line among features, and the reverse above samples.
-        among = filter if transpose else takewhile
-        lines = among(lambda name: axes.is_doubtful(name, True, of_features=not transpose), edges)
-        lines = [name for name in dict.fromkeys(lines) if name not in said]
+        # What describes samples may be a line among features, and the reverse.
+        lines = [name for name in dict.fromkeys(edges) if name not in said]
+        lines = [one for one in lines if axes.is_doubtful(one, True, of_features=not transpose)]
         for kind, left in (("columns", names), ("lines", lines)):
             of = "features" if transpose == (kind == "columns") else "samples"
             ways = [Way({"keep": left}, f"to keep these {kind}")]
-            if kind == "lines" or len(self.numeric) - len(left) >= (
-                MIN_SAMPLES if transpose else 1
-            ):
+            n_left = len(self.numeric) - len(left) * (kind == "columns")
+            if n_left >= (MIN_SAMPLES if transpose else 1):
                 ways.insert(0, Way({"ignore": left}, f"to leave these {kind} out"))
             if left:
                 doubts.insert(0, Said(say("doubtful", kind=kind, names=left, of=of), ways))
@@ -268,11 +265,8 @@ class _Table(TextTable):
             part, n_there = Counter(parts.tolist()).most_common(1)[0]
             found |= (parts != part) & (2 * n_there > len(parts))
             found |= [axes.heading_vote(name) > 0 for name in names]
-            some = [np.unique(x[(x > 0) & (x < _ROUNDED)]) for x in X.T]
-            counts = whole & [len(x) >= _FEWEST_NUMBERS for x in some] & ~found
-            same = (len(X) > 2) & (X == X[:1]).all(axis=0) & ~found
-            n_left = len(found) - found.sum()
-            found |= (counts & (10 * counts.sum() <= n_left)) | (same & (2 * same.sum() < n_left))
+            odd = (whole | (X == X[:1]).all(axis=0)) & ~found
+            found |= odd & (10 * odd.sum() <= (~found).sum())
         elif columns:
             found |= whole & [axes.heading_vote(name) < 0 for name in names]
             for at in np.flatnonzero(whole & (np.ptp(X, axis=0) == len(X) - 1)):
@@ -319,30 +313,33 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
     gone = [row for row in table.rows if table.edges and table.edges[row] in named]
     table.rows = np.setdiff1d(table.rows, [*gone, *_special_lines(table)]).astype(int)
     table.aside = np.union1d(table.aside, gone * transpose).astype(int)
-    about, columns = _describe_samples(table, transpose), table.names(table.numeric)
+    # The names of lines may be asked for too.
+    asked = [at for at, name in enumerate(table.header) if at in table.text or name in table.named]
+    texts = {table.header[at]: table.column(at) for at in asked if at in table.text_of}
+    lines, columns = table.lines_of_text(), table.names(table.numeric)
+    about = lines if transpose else texts
     edges = None if table.edge is None else table.column(table.edge)
     X = _take_values(table)
     samples, features = edges, columns
     if transpose:
         X, samples = X.T, about.get(settings.samples or "", columns)
         features = edges or [f"feature{at + 1}" for at in range(X.shape[1])]
-        _say_text(table, dict.fromkeys(table.names(table.text), ()), "columns")
-    _say_text(table, about, "lines" if transpose else "columns")
-    if len(table.aside) and not transpose:
-        cells = table.cells(table.aside[0])[:4]
-        remarks.append(say("aside", n=len(table.aside), cells=cells))
+    for kind, some in (("columns", texts), ("lines", lines)):
+        names = [name for name in some if name not in {*table.named, *columns}]
+        few = [name for name in names if some is about and axes.few_levels(some[name])]
+        is_open = few and not settings.labels
+        cure: Any = say("may_be_labels", labels=few[0]) if is_open else ""
+        if names:
+            remarks.append(say("text", kind=kind, names=names, cure=cure))
     if samples is not None:
         samples = [name or f"sample{at + 1}" for at, name in enumerate(samples)]
     check_size(*X.shape)
     X, features = merge_features(X, features, settings.duplicates, remarks)
-    if transpose and settings.labels is None and table.above:
-        found = [name for name in table.above if not name.startswith("Sample_")] or [*table.above]
-        remarks.append(say("lines_above", names=found, labels=found[0]))
     offset = np.nan_to_num(X[0])
     X = (X - offset).astype(np.float32, order="C")
     described = Description(samples=samples, features=features)
-    lines = "features" if transpose else "samples"
-    raw = RawMatrix.of(X, offset, about=described, lines=lines, remarks=remarks)
+    hold = "features" if transpose else "samples"
+    raw = RawMatrix.of(X, offset, about=described, lines=hold, remarks=remarks)
     return assemble(raw, settings, about)
 
 
@@ -388,19 +385,6 @@ def _settle(table: _Table) -> bool:
     return bool(found)
 
 
-def _describe_samples(table: _Table, transpose: bool) -> dict[str, list[str]]:
-    """Return the texts about samples by name: columns, or lines and what stands above."""
-    asked = {*table.settings.named.values()}
-    if not transpose:
-        # The names of lines may be asked for too.
-        named = enumerate(table.header)
-        return {name: table.column(at) for at, name in named if at in table.text or name in asked}
-    above = {name: table.above[name] for name in asked & {*table.above}}
-    return {name: [of[at - 1] for at in table.numeric] for name, of in above.items()} | (
-        table.lines_of_text()
-    )
-
-
 def _take_values(table: _Table) -> np.ndarray:
     """Return the measurements, (lines, columns), NaN if missing."""
     X = table.values[np.ix_(table.rows, table.numeric)]
@@ -416,22 +400,9 @@ def _take_values(table: _Table) -> np.ndarray:
 def _special_lines(table: _Table) -> list[int]:
     """Return lines that a program writes below its values, and those that alone lack a name."""
     names = {row: table.edges[row] for row in table.rows if table.edges}
+    # Counters and limits, or probes without a gene.
     special = {row: name for row, name in names.items() if name.lower() in _SPECIAL}
-    # Lines of limits, or of probes without a gene.
-    blank = [row for row, name in names.items() if name.strip("- ") in ("", "NA", "nan")]
-    blank *= len(blank) < len(names)
-    if special:
-        table.remarks.append(say("special_lines", names=[*special.values()]))
-    if blank:
-        table.remarks.append(say("nameless", n=len(blank)))
-    return [*special, *blank]
-
-
-def _say_text(table: _Table, texts: Mapping[str, Sequence[str]], kind: str) -> None:
-    """Say which columns or lines of text are left out, and which may hold classes."""
-    names = [name for name in texts if name not in table.named]
-    few = [name for name in names if name and axes.few_levels(texts[name])]
-    is_open = few and not table.settings.labels
-    cure: Any = say("may_be_labels", labels=few[0]) if is_open else ""
-    if names:
-        table.remarks.append(say("text", kind=kind, names=names, cure=cure))
+    if not special or len(special) == len(names):
+        return []
+    table.remarks.append(say("special_lines", names=[*special.values()], n=len(special)))
+    return [*special]
