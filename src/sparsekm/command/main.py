@@ -54,14 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with stoppable():
             if not all(map(find_spec, _NEEDED)):
-                raise CommandError(
-                    'the workflow is not installed: pip install "sparsekm[workflow]"'
-                )
+                raise CommandError("no_extra")
             if sys.flags.optimize > 1:
-                level = sys.flags.optimize
-                raise CommandError(
-                    f"PYTHONOPTIMIZE={level} removes docstrings, which anndata reads: set it to 1."
-                )
+                raise CommandError("no_docstrings", level=sys.flags.optimize)
             if options.command == "predict":
                 from sparsekm.command.tables import predict_table as work
             else:

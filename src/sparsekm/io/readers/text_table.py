@@ -232,8 +232,9 @@ class TextTable:
         self.header = names = [name.strip() for name in rows[at][1]]
         names[0] = names[0].lstrip("#").strip()
         below = [cells for mark, cells in rows[at + 1 :] if not mark]
+        has_ends = any(row[-1].strip() for row in below if len(row) == width)
         # R writes no name above those of the lines; otherwise it is the last one that lacks.
-        if width == len(names) + 1 and not is_called(names[0]):
+        if width == len(names) + 1 and has_ends and not is_called(names[0]):
             names.insert(0, "")
         if width > len(names) and any("".join(row[len(names) :]).strip() for row in below):
             raise refusal("short_header", n=len(names), width=width)
