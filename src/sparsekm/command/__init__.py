@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 # Packages of the extra `workflow` without which the command cannot start. Snakemake brings others,
 # but Snakemake 8 has no loggers.
-_NEEDED = "anndata h5py matplotlib snakemake snakemake_interface_logger_plugins yaml".split()
+_NEEDED = ["anndata", "h5py", "matplotlib", "snakemake", "snakemake_interface_logger_plugins", "yaml"]
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
