@@ -8,7 +8,10 @@ from importlib.util import find_spec
 
 # Packages of the extra `workflow` without which the command cannot start. Snakemake brings others,
 # but Snakemake 8 has no loggers.
-_NEEDED = ["anndata", "h5py", "matplotlib", "snakemake", "snakemake_interface_logger_plugins", "yaml"]
+_NEEDED = (
+    *("anndata", "h5py", "matplotlib", "yaml"),
+    *("snakemake", "snakemake_interface_logger_plugins"),
+)
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
