@@ -50,8 +50,9 @@ def test_the_time_left_follows_from_the_pace_of_the_last_minute(progress, capsys
         count(done, 2000)
     told = capsys.readouterr().err.splitlines()
     assert 80 < len(told) < 110
-    # 492 grids at half a second each, rounded up.
-    assert told[50] == "P4: retrieve atlas: 1508 of 2000 grids done, about 5 min left"
+    # The first line comes after two seconds, and then one every five: 498 grids are left at half a
+    # second each, rounded up.
+    assert told[50] == "P4: retrieve atlas: 1502 of 2000 grids done, about 5 min left"
     assert told[-2].endswith("less than a minute left")
 
 
