@@ -49,14 +49,14 @@ def set_by_user(
     """Return the settings that differ from the defaults, which `check_configuration` filled in."""
     if defaults is None:
         check_configuration(defaults := {})
-    found = {}
+    changed = {}
     for key, value in config.items():
         usual = defaults.get(key)
         if isinstance(value, Mapping) and isinstance(usual, Mapping):
             value = set_by_user(value, usual) or usual
         if value != usual:
-            found[key] = value
-    return found
+            changed[key] = value
+    return changed
 
 
 def structure_errors(config: Mapping[str, Any]) -> list[str]:
@@ -248,10 +248,10 @@ def _sample_errors(
     used = (METHODS[name].tuning for name in config["methods"] if name in METHODS)
     if most is None or not {"gap", "resampling"} & set(used):
         return []
-    asked = {f"matrices.{name}.n_clusters": own.get("n_clusters") for name, own in matrices.items()}
+    own = {f"matrices.{name}.n_clusters": of.get("n_clusters") for name, of in matrices.items()}
     return [
         f"tuning.max_samples={most} should be >= {key} * min_cluster_size={count * smallest}."
-        for key, count in {"n_clusters": config["n_clusters"], **asked}.items()
+        for key, count in {"n_clusters": config["n_clusters"], **own}.items()
         if isinstance(count, int) and count * smallest > most
     ]
 
@@ -264,8 +264,8 @@ def _draw_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
         if entry.get(key) is not None
     ]
     known = EXPERIMENT_ARGUMENTS[entry["draw"]["experiment"]]
-    given = [key for key in entry["draw"] if key != "experiment"]
-    return errors + _unknown(f"matrices.{name}.draw", given, [*known])
+    settings = [key for key in entry["draw"] if key != "experiment"]
+    return errors + _unknown(f"matrices.{name}.draw", settings, [*known])
 
 
 def _name_errors(names: Sequence[str]) -> list[str]:
