@@ -75,8 +75,9 @@ class ChosenFit(Fit):
     candidates: pd.DataFrame | None = None
     counts: pd.DataFrame | None = None
     divisions: pd.DataFrame | None = None
-    # Further tables of the workflow: the gap curve, this fit and those from other seeds, and the
-    # rates of agreement with known classes.
+    # In the report, the name of the method, and its further tables: the gap curve, this fit and
+    # those from other seeds, and its row of rates of agreement with known classes.
+    name: str = ""
     gaps: pd.DataFrame | None = None
     seeds: pd.DataFrame | None = None
     rates: Mapping[str, Any] = field(default_factory=dict)
@@ -86,11 +87,6 @@ class ChosenFit(Fit):
     def of(cls, fit: Fit, **known: Any) -> ChosenFit:
         """Make a result from a fit and further fields."""
         return cls(**{**vars(fit), **known})
-
-    @property
-    def name(self) -> str:
-        """The name of the method."""
-        return self.attributes["method"]
 
     @property
     def n_kept(self) -> int:

@@ -201,7 +201,7 @@ def load_dataset_result(
     methods, expected = {}, (len(obs), len(var))
     for name, fit in fits.items():
         own = {kind: of.get(name) for kind, of in files.items() if kind not in _OF_DATASET}
-        methods[name] = _load_method(fit, own)
+        methods[name] = _load_method(name, fit, own)
         found = methods[name].labels.size, methods[name].scores.size
         if found != expected:
             raise ValueError(
@@ -224,11 +224,11 @@ def load_dataset_result(
     )
 
 
-def _load_method(fit: str | Path, files: Mapping[str, Any]) -> ChosenFit:
+def _load_method(name: str, fit: str | Path, files: Mapping[str, Any]) -> ChosenFit:
     read = {kind: form.read(files[kind]) for kind, form in _OF_METHOD.items() if files.get(kind)}
     # Of large data there is only the tuned fit.
     if len(read.get("seeds", ())) < 2:
         read["seeds"] = None
     if files.get("scores"):
         read["rates"] = SCORES.read_row(files["scores"]).dropna().to_dict()
-    return replace(read_fit(fit), **read)
+    return replace(read_fit(fit), name=name, **read)
