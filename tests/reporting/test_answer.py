@@ -30,7 +30,7 @@ def with_sparse(result, *pairs, **changes):
     """Add the recommended method, whose clusters are those of the others but for the changes."""
     table = separation(*pairs)
     known = {"signature_agreement": 0.97, "has_clusters": (table["p_adjusted"] <= 0.05).any()}
-    given = {"name": "sparse", "gap": None, "separation": table, "signature": np.array([0, 5])}
+    given = {"name": "sparse", "gaps": None, "separation": table, "signature": np.array([0, 5])}
     given |= known | {"reproducibility": np.linspace(0.8, 1, result.n_samples)}
     sparse = replace(result.methods["l0"], **given | changes)
     methods = {**result.methods, "sparse": sparse}
@@ -212,7 +212,7 @@ def seeded(matrix_result):
         table["n_nonzero_weights"] = table["n_kept_too"] = method.n_kept
         table = table.assign(agreement=[1.0, 0.75, 0.875], cer=rates, cer_chance=0.5)
         table = table.assign(ari=1 - 2 * rates, ami=1 - 3 * rates)[[*SEEDS.columns]]
-        methods[name] = replace(method, seeds=table, metrics=table.iloc[0].to_dict())
+        methods[name] = replace(method, seeds=table, rates=table.iloc[0].to_dict())
     return replace(matrix_result, methods=methods)
 
 

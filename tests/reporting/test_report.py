@@ -141,7 +141,7 @@ def test_bare_result_of_one_method_without_labels_or_tuning_is_reported(page_of,
         var=matrix_result.var.drop(columns="relevant"),
         provenance={},
         genes=matrix_result.genes.drop(columns=["relevant", "verdict"]),
-        methods={"kmeans": dataclasses.replace(kmeans, metrics={}, attributes={})},
+        methods={"kmeans": dataclasses.replace(kmeans, rates={}, attributes={})},
     )
     _, page = page_of(bare)
     assert page.rows(["method"])["k-means"] == ["the answer", "–", "6"]

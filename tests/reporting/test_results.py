@@ -60,11 +60,11 @@ def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, m
 def test_scores_and_curves_are_those_of_their_method_in_any_order(matrix_files):
     mixed = {kind: dict(reversed(matrix_files[kind].items())) for kind in ("scores", "gaps")}
     result = load_dataset_result("toy", **{**matrix_files, **mixed})
-    rates = {name: method.rate("cer") for name, method in result.methods.items()}
+    rates = {name: method.rates["cer"] for name, method in result.methods.items()}
     assert rates == {"kmeans": 0.3125, "l1": 0.0625, "l0": 0.125}
-    assert result.methods["kmeans"].gap is None
-    assert result.methods["l1"].gap["n_selected"].tolist() == [2, 5]
-    assert result.methods["l0"].gap["n_selected"].tolist() == [2, 3]
+    assert result.methods["kmeans"].gaps is None
+    assert result.methods["l1"].gaps["n_selected"].tolist() == [2, 5]
+    assert result.methods["l0"].gaps["n_selected"].tolist() == [2, 3]
 
 
 def test_samples_without_a_class_are_counted_where_there_are_any_and_grey(matrix_result):

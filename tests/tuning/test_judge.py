@@ -60,7 +60,7 @@ def court(monkeypatch):
             n_first_repeat=2,
             sparsity=None,
             repeat=repeat,
-            refine=lambda folds, labels, kept: [0] * 10,
+            refine=lambda folds, starts: [0] * 10,
             cluster_into=lambda n_clusters: folds,
             whole=SimpleNamespace(
                 settle=lambda fit: after if settled else fit, fit=lambda labels, count: after
@@ -71,6 +71,7 @@ def court(monkeypatch):
             rules, "noise_correlation", lambda *data: SimpleNamespace(is_beyond_chance=True)
         )
         monkeypatch.setattr(rules, "leading_features", lambda *known: [])
+        monkeypatch.setattr(rules, "_nearest", lambda fits, labels: fits)
         monkeypatch.setattr(Judge, "judge", judge)
         return Judge(folds, None, None), asked
 

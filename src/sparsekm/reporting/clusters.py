@@ -22,7 +22,7 @@ from sparsekm.annotation.clusters import (
 from sparsekm.cluster.batches import COINCIDE, LEAST_AGREEMENT, WITHIN, describe_association
 from sparsekm.figures.style import DROPPED, categorical_colors, shades
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
-from sparsekm.pipeline.registry import get_method
+from sparsekm.pipeline.registry import method_look
 from sparsekm.reporting.page import Cell, TableView, caption, make_table, name_some, write_text
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.tuning.separation import LEVEL, could_tell
@@ -61,7 +61,7 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
         "shares": shares[np.isfinite(shares)],
         "least": LEAST_AGREEMENT,
         "differing": [] if method.seeds is None else method.seeds[1:].query("agreement < @SAME"),
-        "maximises": get_method(method.name).maximises,
+        "look": method_look(method.name),
         **_separation_facts(method.separation),
         **_comparison_facts(result),
     }
@@ -122,7 +122,7 @@ def _comparison_facts(result: DatasetResult) -> dict[str, Any]:
         "of_batches": associated,
         "centred": centred,
         "sizes_within": sizes,
-        "others": [f"{result.methods[m].title} ({v:.2f})" for m, v in found if v < DISAGREES],
+        "others": [f"{method_look(m).title} ({v:.2f})" for m, v in found if v < DISAGREES],
         "batches": [f"{row.column} (Cramér’s V {row.effect:.2f})" for row in alike.itertuples()],
     }
 

@@ -20,6 +20,7 @@ from scipy.spatial.distance import squareform
 from sklearn.decomposition import PCA
 from sklearn.neighbors import NearestNeighbors
 
+from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.figures import style
 from sparsekm.figures.sample_heat_map import (
     MOST_COLUMNS,
@@ -37,7 +38,7 @@ from sparsekm.reporting.clusters import class_colors, cluster_colors
 from sparsekm.reporting.feature_pictures import dot_figure, shown_features
 from sparsekm.reporting.gene_tables import top_kept
 from sparsekm.reporting.page import CaptionedFigure, caption_figure, write_text
-from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.results import DatasetResult
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import one_blas_thread
 from sparsekm.tuning.partitions import coassociation
@@ -213,7 +214,7 @@ _PANEL_WIDTH = 4.4
 @style.figure_style()
 def gap_figure(result: DatasetResult) -> Figure | None:
     """Draw the gap curve of every tuned method, if any."""
-    tuned = [method for method in result.methods.values() if method.gap is not None]
+    tuned = [method for method in result.methods.values() if method.gaps is not None]
     if not tuned:
         return None
     figure = style.new_figure(_PANEL_WIDTH * max(len(tuned), 1.25), 2.9)
@@ -224,15 +225,15 @@ def gap_figure(result: DatasetResult) -> Figure | None:
     return figure
 
 
-def _draw_gap(axes: Axes, method: MethodResult, noun: str) -> None:
-    gap, look = method.gap, method_look(method.name)
+def _draw_gap(axes: Axes, method: ChosenFit, noun: str) -> None:
+    gap, look = method.gaps, method_look(method.name)
     place, tried = int(gap["chosen"].to_numpy().argmax()), gap["sparsity"].to_numpy()
     line = {"color": look.color, "marker": look.marker, "linestyle": look.linestyle}
     # The fit that is shown may keep other features than the one that was tuned.
     label = f"chosen: s = {tried[place]:.3g}, {method.n_kept:,} {noun} kept"
     style.draw_gap(axes, gap, "sparsity", chosen=place, label=label, **line)
     axes.axvline(tried[place], **style.CHOICE_LINE)
-    axes.set_title(method.title, loc="left")
+    axes.set_title(look.title, loc="left")
     axes.margins(y=0.16)
     axes.set_xlabel("sparsity s (log scale)")
     ticks = _apart(np.unique(tried), tried[place])

@@ -12,6 +12,7 @@ import pandas as pd
 import yaml
 
 from sparsekm.annotation.gene_sets import GeneSets
+from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.io.atomic import write_bytes
 from sparsekm.pipeline.bounded_process import share_among_processes
 from sparsekm.pipeline.registry import METHODS, get_method
@@ -26,7 +27,7 @@ from sparsekm.reporting import (
 )
 from sparsekm.reporting.figures import draw_figures
 from sparsekm.reporting.page import TEMPLATES, WORDS, joined, render_page, write_text
-from sparsekm.reporting.results import DatasetResult, MethodResult, load_dataset_result
+from sparsekm.reporting.results import DatasetResult, load_dataset_result
 from sparsekm.tuning.separation import LEVEL
 
 __all__ = ["load_dataset_result", "write_report"]
@@ -165,7 +166,7 @@ def distinct(values: Iterable[Any]) -> list[Any]:
     return list(dict.fromkeys(value for value in values if value is not None))
 
 
-def attribute(methods: Iterable[MethodResult], name: str) -> list[Any]:
+def attribute(methods: Iterable[ChosenFit], name: str) -> list[Any]:
     """List the distinct values of an attribute or parameter over fits."""
     return distinct(
         method.attributes.get(name, dict(method.attributes.get("parameters", {})).get(name))
@@ -185,6 +186,7 @@ def write_methods(
     enriched = [r.enrichment for r in results if r.enrichment is not None and len(r.enrichment)]
     grouped = [result.name for result in results if "group" in result.obs]
     tested = [r.name for r in results if any(m.separation is not None for m in r.methods.values())]
+    restarted = [get_method(method.name) for method in every if method.seeds is not None]
     text = write_text(
         "methods.html",
         words=WORDS,
@@ -209,9 +211,7 @@ def write_methods(
             for number in attribute(result.methods.values(), "n_tuned")
         ],
         by_region=any(_settings(result).get("fill") == "region_mean" for result in results),
-        maximising=distinct(
-            m.title for m in every if m.seeds is not None and get_method(m.name).maximises
-        ),
+        maximising=distinct(look.title for look in restarted if look.maximises),
         tested=tested,
         level=LEVEL,
         numbers=distinct(joined(r.counts["n_clusters"]) for r in results if r.counts is not None),
@@ -255,7 +255,7 @@ def _normalisations(results: Sequence[DatasetResult]) -> dict[str, list[str]]:
     return found
 
 
-def _versions(methods: Sequence[MethodResult]) -> str:
+def _versions(methods: Sequence[ChosenFit]) -> str:
     """Name the packages that made the fits with their versions, all if there are several."""
     found: dict[str, dict[str, None]] = {}
     for method in methods:
