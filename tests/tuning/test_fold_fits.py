@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from sparsekm import L0KMeans, SparseKMeans, classification_error_rate
 from sparsekm.annotation.stability import draw_half
 from sparsekm.cluster.matrices.scaled_data import ScaledData
+from sparsekm.tuning import fold_fits
 from sparsekm.tuning.candidates import first_start
 from sparsekm.tuning.fold_fits import (
     N_FOLDS,
@@ -98,6 +99,16 @@ def test_samples_that_are_left_out_have_no_part_in_a_fit(X):
     for one, other in zip(before, after, strict=True):
         np.testing.assert_array_equal(other.labels[one.drawn], one.labels[one.drawn])
         np.testing.assert_array_equal(other.kept, one.kept)
+
+
+def test_a_fold_has_its_share_of_the_guard_on_the_size_of_clusters(X, monkeypatch):
+    guards = []
+    starts = {"all": lambda samples: guards.append(samples.estimator.min_cluster_size) or []}
+    monkeypatch.setattr(fold_fits, "STARTS", starts)
+    estimator, left_out = L0KMeans(3, min_cluster_size=10, random_state=1), draw_folds(45, seed=1)
+    Folds(ScaledData.standardise(X), estimator, "all", None, np.arange(45), left_out).repeat([0])
+    # Five of the 45 are left out.
+    assert (len(left_out[0]), guards) == (5, [8])
 
 
 def test_a_start_looks_at_the_features_that_rank_first(X):

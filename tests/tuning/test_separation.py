@@ -269,6 +269,7 @@ def test_one_gaussian_that_is_cut_has_no_clusters_and_two_have():
     assert fit_of(X, 2).has_clusters
 
 
+@pytest.mark.usefixtures("one_repeat")
 def test_where_factors_are_the_optimum_the_clusters_are_found_all_the_same():
     # Two clusters in 5 % of the features, and four dense factors in all of them.
     rng = np.random.default_rng(0)
@@ -294,6 +295,7 @@ def test_where_factors_are_the_optimum_the_clusters_are_found_all_the_same():
     assert fit.get_support()[30:].mean() < 0.1
 
 
+@pytest.mark.usefixtures("one_repeat")
 def test_the_two_leukemias_are_found_where_k_means_fails(test_data):
     with np.load(test_data / "microarray" / "leukemia_72x3571.npz") as arrays:
         raw, classes = arrays["X"], arrays["y"]
