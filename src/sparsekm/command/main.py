@@ -23,16 +23,6 @@ _FORMATS = (
     "text (.csv, .tsv, .txt, GEO series, .gct, also .gz), .xlsx, .parquet, .h5ad, .zarr, .npz, "
     ".h5, a folder of 10x"
 )
-_CLUSTERING = "clustering"
-_READING = "how the table is read"  # all settings that are in no other group
-_HELP_GROUPS = {
-    _CLUSTERING: "n_clusters feature_groups trim",
-    "what the columns are": "labels groups samples ignore keep annotate weights batch",
-    _READING: "",
-    "how the values are prepared": "impute max_missing normalise n_top_features",
-}
-
-
 _EXAMPLES = """examples:
   sparsekm run tumours.csv --labels kind
   sparsekm run counts.tsv.gz --clusters 4 --batch plate --output by-plate
@@ -146,15 +136,11 @@ def _add_run(commands: Any) -> None:
     )
     table = f"{_FORMATS}; or the config.yaml of an earlier run"
     run.add_argument("table", type=Path, metavar="TABLE", help=table)
-    placed = " ".join(_HELP_GROUPS.values()).split()
-    others = [setting.name for setting in TABLE_SETTINGS if setting.name not in placed]
-    groups = {title: run.add_argument_group(title) for title in _HELP_GROUPS}
-    for title, names in _HELP_GROUPS.items():
-        add_options(groups[title], names.split() or others)
+    add_options(run, [setting.name for setting in TABLE_SETTINGS])
     known = f"of {', '.join(METHODS)} (default: {' '.join(DEFAULT_METHODS)})"
     shown = {"choices": METHODS, "metavar": "METHOD", "help": known}
-    groups[_CLUSTERING].add_argument("--methods", nargs="+", **shown)
     how = run.add_argument_group("the run")
+    how.add_argument("--methods", nargs="+", **shown)
     how.add_argument("--output", type=Path, metavar="DIR", help="default: sparsekm-TABLE")
     how.add_argument("--cores", type=_cores, metavar="N", help="default: all, or the profile's")
     profile = "a Snakemake profile, such as your cluster's: its name, or its path with a slash"
@@ -189,7 +175,7 @@ def _add_predict(commands: Any) -> None:
     new.add_argument("--output", type=Path, metavar="CSV", help="default: TABLE-clusters.csv")
     new.add_argument("--force", action="store_true", help="replace an earlier output")
     new.add_argument("--quiet", action="store_true", help="print errors only")
-    add_options(new.add_argument_group(_READING), VALUE_SETTINGS)
+    add_options(new, VALUE_SETTINGS)
 
 
 if __name__ == "__main__":

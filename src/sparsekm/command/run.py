@@ -17,7 +17,6 @@ from typing import Any
 import yaml
 
 from sparsekm.annotation.gene_table import primary_method
-from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.command import configuration, refusals
 from sparsekm.command.refusals import CommandError, short_path
 from sparsekm.command.signals import run_group
@@ -208,32 +207,13 @@ def describe_results(
     for name in settings.get("matrices") or {}:
         place = folder / "results" / name
         fit = place / "sparse" / "tuned.h5"
-        if fit.is_file() and (told := _tell(read_fit(fit))):
+        if fit.is_file() and (told := read_fit(fit).conclusion):
             lines += ["", *textwrap.wrap(f"{name}: {told}", 98, subsequent_indent="  ")]
         lines += ["", *_scores(place, name)]
         tables = ((title, place / file) for file, title in _TABLES.items())
         lines += [f"  {title:<9} {short(file)}" for title, file in tables if file.is_file()]
     report, logs = folder / "results" / "report.html", folder / "logs"
     return [*lines, "", f"Report: {short(report)}", f"Logs:   {short(logs)}"]
-
-
-def _tell(found: ChosenFit) -> str:
-    """Say what was found and, if batches are known, what was found within them."""
-    if found.batch_centred is None:
-        return found.conclusion
-    # These take a second to import.
-    import numpy as np
-    from sklearn.metrics import adjusted_rand_score
-
-    from sparsekm.cluster.batches import WITHIN
-
-    sizes = np.unique(found.batch_centred, return_counts=True)[1]
-    same = adjusted_rand_score(found.labels, found.batch_centred)
-    return (
-        f"{found.conclusion} Within batches there are {len(sizes)} clusters of "
-        f"{', '.join(map(str, sizes))} samples (adjusted Rand index {same:.2f} with those above): "
-        f"see the column cluster_sparse{WITHIN} of clusters.csv and the report."
-    )
 
 
 def _scores(folder: Path, name: str) -> list[str]:

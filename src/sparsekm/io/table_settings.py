@@ -31,6 +31,7 @@ class TableSetting:
     option: str = ""  # by default made from the name
     is_read: bool = True  # passed to the reader of the table
     word: str = ""  # what may stand in place of a number
+    group: str = "how the table is read"  # of the options in the help
 
     @property
     def flag(self) -> str:
@@ -95,13 +96,16 @@ def given_settings(options: argparse.Namespace, names: Iterable[str]) -> dict[st
     return given | lists
 
 
-def add_options(group: Any, names: Container[str]) -> None:
-    """Add an option for each of these settings to a group of options."""
+def add_options(parser: Any, names: Container[str]) -> None:
+    """Add an option for each of these settings to a parser, in groups."""
+    groups: dict[str, Any] = {}
     for setting in TABLE_SETTINGS:
         if setting.name in names:
+            if setting.group not in groups:
+                groups[setting.group] = parser.add_argument_group(setting.group)
             look = {"metavar": setting.metavar} if setting.metavar else {}
             look |= {"help": setting.meaning.replace("%", "%%"), **setting.parsing}
-            group.add_argument(setting.flag, dest=setting.name, **look)
+            groups[setting.group].add_argument(setting.flag, dest=setting.name, **look)
 
 
 def schema_properties() -> dict[str, Any]:

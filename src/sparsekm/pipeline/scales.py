@@ -249,4 +249,4 @@ def _remark_on_outlier(values: np.ma.MaskedArray, raw: RawMatrix) -> str | None:
         return None
     name, is_named = raw.sample_names[at], raw.about.samples and raw.lines
     cure = say("ignore_it", ignore=[name]) if is_named else say("delete_it")
-    return say("far_sample", name=name, distance=distance[at], second=second) + cure
+    return say("far_sample", name=name, distance=distance[at], second=second, cure=cure)

@@ -120,11 +120,11 @@ def test_a_folder_in_place_of_a_file_is_refused_and_the_reverse(tmp_path, name):
         read_matrix(file)
     if name == "m.zarr":
         file.touch()
-        problem = r"is a file; a \.zarr should be a folder"
+        refused(file, rf"{name}: not a complete \.zarr")
     else:
         file.mkdir()
         problem = r"is a folder; it should be a file, a \.zarr, or a folder of 10x \(.*\)"
-    refused(file, rf"{name}: {problem}\.$")
+        refused(file, rf"{name}: {problem}\.$")
 
 
 @pytest.mark.parametrize("lacking", [np.nan, np.inf])

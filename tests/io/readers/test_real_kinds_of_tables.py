@@ -80,7 +80,8 @@ LIMITS = lines(
     ["LOD", "", 0.1, 0.2, 0.1],
     *(["Plasma", *row] for row in numbered(CASES, 3)),
 )
-MOTHUR, *_ = samples(["label", "Group", "numOtus"], ["Otu01", "Otu02"], [0.03] * 4, MOVING, 2)
+OTUS = [f"Otu{i:02d}" for i in range(1, 25)]
+MOTHUR, *_ = samples(["label", "Group", "numOtus"], OTUS, [0.03] * 4, MOVING, 24)
 READ = {
     "featureCounts with paths": counted(
         ["Geneid", "Chr", "Start", "End", "Strand", "Length"],
@@ -124,27 +125,10 @@ READ = {
         behind=["KEGG_Pathways"],
         after=["Metabolism; Xenobiotics"],
     ),
-    "a vector of R with its names": (
-        '"","x"\n' + "".join(f'"sample{i}",{1 + i / 7:.3f}\n' for i in range(5)),
-        [f"sample{i}" for i in range(5)],
-        ["x"],
-    ),
     "counts of STAR, pasted side by side": (
         genes([""], NUMBERED, [*SPECIAL, *GENES], cells=[*ROWS[:4], *ROWS])[0],
         NUMBERED,
         GENES,
-    ),
-    "irises, of which the first descends like wavelengths": (
-        "5.1,3.5,1.4,0.2,Iris-setosa\n4.9,3,1.4,0.2,Iris-setosa\n7,3.2,4.7,1.4,Iris-versicolor\n"
-        "6.4,3.2,4.5,1.5,Iris-versicolor\n6.3,3.3,6,2.5,Iris-virginica\n5.8,2.7,5.1,1.9,x\n",
-        None,
-        ["column1", "column2", "column3", "column4"],
-    ),
-    "a name with a line break": (
-        'id,TP53,"BRCA1\n(log2)",MYC\n'
-        + "".join(f"{name},{at / 7},{at},{9 - at}\n" for at, name in enumerate(WELLS)),
-        WELLS,
-        ["TP53", "BRCA1 (log2)", "MYC"],
     ),
     "amounts of money": samples(
         ["city"], ["rent", "loss"], [*"abcd"], cells=[["$1.5", "(2.5)"], ["$3", 4.25]] * 2
@@ -175,11 +159,8 @@ READ = {
     ),
     "hashes of QIIME, and samples like proteins": genes(["#OTU ID"], MOVING, HASHES),
     "sequences of DADA2": samples([""], SEQUENCES, MOVING),
-    "OTUs of mothur": (MOTHUR, MOVING, ["numOtus", "Otu01", "Otu02"]),
+    "OTUs of mothur": (MOTHUR, MOVING, ["numOtus", *OTUS]),
     "a line of limits without a name": (LIMITS, CASES, ["C0", "C2", "C3"]),
-    "names that begin like comments": samples(
-        ["Animal"], ["Speed", "Entries"], ["#101", "#102", "#103"]
-    ),
     "answers to a survey": samples(
         ["ResponseId"], ["Q1_1", "Q1_2", "Q2_1"], [f"R_{i}xYz" for i in range(6)]
     ),
@@ -267,8 +248,9 @@ CURED = {
 ASKED = {
     *CURED,
     "OTUs of mothur",
-    "a name with a line break",
+    "hashes of QIIME, and samples like proteins",
     "coordinates next to genes",
+    "masses as names",
     "names in two halves, of SomaScan",
     "sequences of DADA2",
 }
@@ -299,7 +281,7 @@ DISTANCES = [[abs(i - j) / 9 for i in range(4)] for j in range(4)]
             lines(
                 *numbered(["N_unmapped", "N_noFeature", *(f"ENSG{i:011d}" for i in range(6))], 3)
             ),
-            "of one sample",
+            "the first line has numbers in place of names",
         ),
         ("a^b^c\n1^2^3\n4^5^6\n", "Separate cells by commas, semicolons or tabs"),
         (

@@ -1,6 +1,5 @@
 """Tables with one small thing wrong, as strangers have them: read, or refused with what to do."""
 
-import codecs
 import gzip
 from pathlib import Path
 
@@ -38,16 +37,17 @@ def test_quotation_marks_that_belong_to_a_name_stay(put):
         (b"\xef\xbb\xbf" + TABLE.replace("\n", "\r\n").encode(), None),
         (TABLE.replace("\ns5", "\n\ns5") + "\n\n", None),
         (TABLE.replace(",", ", "), None),
-        (TABLE.replace("\n", ",\n"), "1 column without a name is empty and left out."),
+        (TABLE.replace("\n", ",\n"), None),
         (TABLE.replace(",", "|"), "cells are separated by bars."),
-        (TABLE.replace(FIRST, f",,log2,log2,log2,log2\n{FIRST}"), "1 line of text is left out"),
+        (
+            TABLE.replace(FIRST, f",,log2,log2,log2,log2\n{FIRST}"),
+            "lines [line 2] hold text and are left out",
+        ),
         (TABLE.replace("s3", "sän").encode("latin-1"), "its letters are read as Windows-1252"),
-        (codecs.BOM_UTF32_LE + TABLE.encode("utf-32-le"), None),
-        (codecs.BOM_UTF32_BE + TABLE.encode("utf-32-be"), None),
     ],
     ids=[
         *("mark of Excel", "empty lines", "blanks after commas", "trailing commas", "bars"),
-        *("units", "Latin 1", "UTF-32, low first", "UTF-32, high first"),
+        *("units", "Latin 1"),
     ],
 )
 def test_what_is_no_part_of_the_table_changes_no_value(put, content, remark):
@@ -89,7 +89,6 @@ READ = {
         f"{PLAIN}ND,not detected,,\n*,below LOD,,\n",
         "2 lines with one value or none are left out (the first is line 14)",
     ),
-    "counts below an empty line": (f"{PLAIN}\n\nid,N\na,1\nb,2\n", "(the first is line 16)"),
     "sources": (f"{PLAIN}Source: our lab,2020\nby: J. Doe\n", "(the first is line 14)"),
 }
 
@@ -141,7 +140,7 @@ REFUSED = {
     ),
     "two tables": (
         f"{TABLE}\n\nid,N,M\na,1,2\nb,2,3\n",
-        "line 16: below an empty line, lines have fewer cells than the header, like those of a",
+        "line 17 has 3 cells; it should have 6",
     ),
     "one decimal comma": (
         "id;ATP;urea\nP1;1.5;2.5\nP2;1,5;3.5\nP3;2.5;4.5\n",
@@ -167,7 +166,7 @@ REFUSED = {
     "fractions": (write(["id", "a", "b"], PATIENTS, "1/2", "3/4"), "such as '3/4'"),
     "gaps": (
         "id        a     b\n" + "P1        1.5   2\n" * 9 + "P2              3\n",
-        "line 11 has 2 cells; it should have 3. Write NA for missing values",
+        "line 11 has 2 cells; it should have 3, one for each name in the header.",
     ),
     "means with their deviations": (
         write(["gene", "ctrl_mean", "ctrl_sd", "ko_mean", "ko_sd"], ["TP53", "MYC", "EGFR"]),

@@ -135,7 +135,7 @@ class TestColumnsThatAreNoFeatures:
         file = save(table.assign(Kind=KINDS))
         assert last_sentence(refusal(file, labels="kind")) == "Do you mean labels: Kind?"
         message = refusal(file, labels="Kind", ignore=["Wrad"])
-        assert "ignore=[Wrad] should be among its columns" in message
+        assert "ignore='Wrad' should be one of its columns" in message
         assert "either labels or ignore" in refusal(file, labels="Kind", ignore=["Kind"])
 
     def test_text_among_numbers_is_named(self, save, table):
@@ -149,16 +149,20 @@ class TestColumnsThatAreNoFeatures:
 
 class TestNumbersAsHeaders:
     def test_entrez_ids_are_names(self, save, table):
-        table.columns = ["7157", "672", "4609", "5460"]
+        table = table.set_axis(["7157", "672", "4609", "5460"], axis=1).rename_axis("id")
         assert_read(read_matrix(save(table), transpose=False), table)
-        assert_read(read_matrix(save(table, index=False)), table)
+        assert "these are names, begin the line with id" in refusal(save(table, index=False))
 
-    def test_numbers_in_the_range_of_those_below_are_data(self, put):
+    def test_data_in_place_of_names_is_refused_with_the_command_that_names_columns(self, put):
         plain, named = "1,2\n3,4\n5,6\n1,1\n", "s0,0.1,2\ns1,1,2\ns2,3,4\ns3,4,5\n"
-        for content in (plain, named, "1.5,2\n3,4\n5,7\n", "1,inf,2.5\n1,2,3\n4,5,6\n2,1,1\n"):
-            raw = read_matrix(put(content), transpose=False)
+        for content in (plain, named, "5.1,3.5,1.4,x\n4.9,3,1.4,x\n7,3.2,4.7,y\n6,1,2,y\n"):
+            file = put(content)
+            message = refusal(file)
+            assert "the first line has numbers in place of names" in message
+            code = message.partition('python -c "')[2].partition('", and give')[0]
+            exec(compile(code, "naming", "exec"), {})
+            raw = read_matrix(file.with_name("m_named.csv"), transpose=False)
             assert len(raw.collect()) == content.count("\n")
-            assert "the first line has numbers in place of names" in raw.remarks[0]
 
 
 class TestSeparators:
@@ -175,7 +179,7 @@ class TestSeparators:
         file = put("who\tu\tv\nann\t1,234\t2,500\nbob\t1,777\t3,125\ncyd\t1,001\t9,999\n", "m.tsv")
         message = refusal(file)
         assert "'1,234' may mean 1.234 or 1234" in message
-        assert 'decimal: "," if it is 1.234, or' in message
+        assert "decimal: ',' if it is 1.234, or" in message
         assert [raw.offset.tolist() for raw in readings(file)[1]] == [[1.234, 2.5], [1234, 2500]]
         assert read_matrix(file, decimal=",").offset.tolist() == [1.234, 2.5]
         assert read_matrix(file, decimal=".").offset.tolist() == [1234, 2500]

@@ -44,33 +44,11 @@ class TestWhatIsSaid:
         assert np.isnan(raw.collect()).sum() == 2
         assert raw.remarks == []
 
-    def test_classes_that_may_be_none_and_those_that_differ_in_case(self, put):
-        kinds = ["Tumor", "tumor", "null", "?", "unknown", "Tumor", "null", "-", "None"]
-        file = put(write(["sample", "kind", *CYTOKINES], [f"d{i}" for i in range(9)], kinds))
-        raw = read_matrix(file, "kind")
-        assert raw.about.labels.tolist() == kinds
-        unknown, case = raw.remarks
-        assert "[Tumor, tumor] of 'kind' differ only in case" in case
-        [settings] = follow(unknown)
-        assert set(settings["missing_values"]) == {"?", "unknown", "-", "None", "null"}
-        labels = read_matrix(
-            file, "kind", missing_values=["?", "unknown", "-", "None"]
-        ).about.labels
-        assert labels.tolist() == ["Tumor", "tumor", "null", "", "", "Tumor", "null", "", ""]
-
     def test_samples_that_are_the_same(self, put):
         cells = values(6, 8)
         cells[4] = cells[1]
         file = put(write(["sample", *CYTOKINES], [f"d{i}" for i in range(6)], cells=cells))
         assert "(d1 = d4)" in read_matrix(file).remarks[0]
-
-    def test_columns_that_may_be_classes(self, put):
-        kinds = [1, 2, 3] * 3
-        file = put(
-            write([*CYTOKINES, "kind"], values(9, 1).ravel(), cells=values(9, 7), after=[kinds])
-        )
-        [remark] = read_matrix(file, transpose=False).remarks
-        assert follow(remark) == [{"labels": "kind"}]
 
 
 CONTENT = json.loads(Path(messages.__file__).with_name("messages.json").read_text())

@@ -10,15 +10,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 _LOOKED_AT = 2000
 _FEW_NAMES = 3
-_MIN_COLUMNS = 3  # with fewer columns of numbers, lines are the samples
-_FEWEST_NUMBERS = 4  # different ones
 _FEWEST_STEPS = 8
 KNOWN = json.loads(Path(__file__).with_name("known_names.json").read_text(encoding="utf-8"))
 _WORDS = {kind: frozenset(known.split()) for kind, known in KNOWN.items() if isinstance(known, str)}
@@ -33,8 +30,6 @@ _FORMS = {
 
 
 _NAMED = "|".join(_WORDS["feature_words"] | _WORDS["sample_words"])
-_DESCRIBING = _WORDS["doubtful"] | _WORDS["doubtful_if_whole"]
-_DESCRIBING -= _WORDS["id_words"] | {"pvalue", "correlation", "rmse", "weight"}
 
 
 @lru_cache(2**17)
@@ -69,15 +64,12 @@ def is_date(name: str) -> bool:
     return _DATE.fullmatch(name) is not None
 
 
-def is_heading(name: str, axis: str = "") -> bool:
-    """Tell whether a heading stands above names: of the axis "feature" or "sample", or of any."""
-    words = {*words_of(name)}
-    if not axis:
-        return bool(words) and words <= _WORDS["id_words"]
-    known = _WORDS[f"{axis}_words"]
+def is_heading(name: str, axis: str) -> bool:
+    """Tell whether a heading stands above names of the axis "feature" or "sample"."""
+    words, known = {*words_of(name)}, _WORDS[f"{axis}_words"]
     named = words & known
     if axis == "feature":
-        named |= {word for word in words if word.removesuffix("s") in known}
+        named = {word for word in words if not known.isdisjoint((word, word.removesuffix("s")))}
         named |= words if words == {"id", "ref"} else set()
     return bool(named) and words <= named | _WORDS["id_words"]
 
@@ -89,9 +81,8 @@ def heading_vote(heading: str) -> int:
 
 def is_called(name: str) -> bool:
     """Tell whether a heading stands above names, of whatever axis, or numbers of lines."""
-    return name.startswith("Unnamed: 0") or any(
-        is_heading(name, axis) for axis in ("", "feature", "sample")
-    )
+    is_id = name.startswith("Unnamed: 0") or {*words_of(name)} <= _WORDS["id_words"]
+    return bool(name) and (is_id or heading_vote(name) != 0)
 
 
 def is_doubtful(name: str, is_whole: bool, *, of_features: bool) -> bool:
@@ -103,14 +94,15 @@ def is_doubtful(name: str, is_whole: bool, *, of_features: bool) -> bool:
         if _FORMS["sample"](name):
             return False
         known |= _WORDS["doubtful_of_features"]
-        ends |= {*words, *map("".join, pairwise(words))} & _WORDS["doubtful_of_features"]
+        ends |= {*words} & _WORDS["doubtful_of_features"]
     return bool(words) and (not ends.isdisjoint(known) or f"{words[0]}_" in known)
 
 
 def is_row_numbers(heading: str, names: Sequence[str]) -> bool:
     """Tell whether names are the numbers that software gives to lines, which name nothing."""
-    is_index = not heading or heading == "X" or heading.startswith("Unnamed: 0")
-    if not (is_index or is_heading(heading)) or not all(map(str.isdecimal, names)):
+    is_index = heading in ("", "X") or heading.startswith("Unnamed: 0")
+    is_index |= {*words_of(heading)} <= _WORDS["id_words"]
+    if not is_index or not all(map(str.isdecimal, names)):
         return False
     return any([*map(int, names)] == [*range(k, k + len(names))] for k in (0, 1)) and bool(names)
 
@@ -145,29 +137,17 @@ def names_features(heading: str, names: Sequence[object]) -> bool:
     return is_heading(heading, "feature") or _name_vote([*map(str, dict.fromkeys(names))]) > 0
 
 
-def _steps_of(names: Sequence[str]) -> np.ndarray:
-    """Return the steps between names that are numbers and ascend or descend; else none."""
+def is_scale(names: Sequence[str]) -> bool:
+    """Tell whether names are the steps of a scale, such as wavelengths, and not counts or ids."""
     try:
         # R writes X400 for a column called 400.
         steps = np.diff([float(name.removeprefix("X")) for name in names])
     except ValueError:
-        return np.array([])
-    is_ordered = len(steps) >= _FEWEST_STEPS and (steps.min() > 0 or steps.max() < 0)
-    return steps if is_ordered else np.array([])
-
-
-def is_scale(names: Sequence[str]) -> bool:
-    """Tell whether names are the steps of a scale, such as wavelengths, and not counts or ids."""
-    steps = _steps_of(names)
-    is_regular = len(steps) > 0 and np.ptp(steps) == 0 and abs(steps[0]) > 1
-    return bool((steps % 1).any() or is_regular)
-
-
-def is_even(names: Sequence[str]) -> bool:
-    """Tell whether names are numbers of even steps, other than 0, 1, 2 or 1, 2, 3."""
-    steps = _steps_of(names)
-    is_count = len(steps) and (steps == 1).all() and float(names[0]) in (0, 1)
-    return len(steps) > 0 and not is_count and np.ptp(steps) <= 0.02 * abs(steps[0])
+        return False
+    if len(steps) < _FEWEST_STEPS or not (steps.min() > 0 or steps.max() < 0):
+        return False
+    is_count = (steps == 1).all() and float(names[0].removeprefix("X")) in (0, 1)
+    return not is_count and bool((steps % 1).any() or np.ptp(steps) <= 0.02 * abs(steps[0]))
 
 
 def are_replicates(names: Sequence[str]) -> bool:
@@ -178,25 +158,11 @@ def are_replicates(names: Sequence[str]) -> bool:
     return n_words > 1 and 2 * size * n_words > len(names)
 
 
-def _has_kinds(X: np.ndarray) -> bool:
-    """Tell whether columns alternate between whole numbers, one decimal and more.
-
-    Annotation of another kind stands together, before or behind the samples.
-    """
-    known = np.where(np.isfinite(X), X, 0)
-    decimals = [(abs(known * 10**k - np.rint(known * 10**k)) > 1e-6).any(axis=0) for k in (0, 1)]
-    is_enough = [len(np.unique(x[x != 0])) >= _FEWEST_NUMBERS for x in known.T]
-    kinds = np.sum(decimals, axis=0)[is_enough]
-    most = [0, 0, *sorted(Counter(kinds.tolist()).values())][-2]
-    return bool((np.diff(kinds) != 0).sum() > 1 and most > 1 and most >= len(kinds) / 10)
-
-
 def find_orientation(
     heading: str,
     lines: Sequence[str],
     columns: Sequence[str],
     texts: tuple[Mapping[str, Sequence[str]], Mapping[str, Sequence[str]]],
-    values: np.ndarray,
 ) -> tuple[bool | None, dict[bool, list[str]]]:
     """Decide whether lines hold features, None if that is not certain; and list reasons for each.
 
@@ -206,11 +172,14 @@ def find_orientation(
     """
     about = {name: heading_vote(name) for name in texts[0]}
     known, is_known = {*about.values()} - {0}, not heading or is_called(heading)
-    scales = (is_known and is_scale(lines)) - is_scale(columns)
+    # Ids may count in even steps.
+    scales = (is_known and heading_vote(heading) >= 0 and is_scale(lines)) - is_scale(columns)
     first = next((name for name in about if about[name]), "")
-    describing = [name for name in columns if "".join(words_of(name)) in _DESCRIBING]
-    votes = [
-        (-1 * bool(describing), f"columns such as {[*describing, ''][0]!r}"),
+    kinds, above = (
+        next((name for name in some if not about.get(name) and few_levels(some[name])), None)
+        for some in texts
+    )
+    names = [
         (heading_vote(heading), f"the heading {heading!r}"),
         (_name_vote(lines), f"line names such as {[*lines, ''][0]!r}"),
         (-_name_vote(columns), f"column names such as {[*columns, ''][0]!r}"),
@@ -218,26 +187,20 @@ def find_orientation(
         (known.pop() if len(known) == 1 else 0, f"the column {first!r}"),
         (2 * bool(annotating([heading, *about, *columns])), "the header"),
     ]
-    kinds, above = (
-        next((name for name in some if not about.get(name) and few_levels(some[name])), None)
-        for some in texts
-    )
     content = [
         # Items of a questionnaire may be called as replicates are.
         (-1 * (not lines and not are_replicates(columns)), "lines without names"),
         (-1 * (kinds is not None), f"the classes in {kinds!r}"),
-        (-1 * _has_kinds(values), "the decimals of the numbers"),
+        # Units repeat as classes of samples do.
         (1 * (above not in (None, "unit", "units")), f"the classes in the line {above!r}"),
     ]
     reasons = {
-        turn: [reason for vote, reason in votes + content if vote * sign > 0]
+        turn: [reason for vote, reason in names + content if vote * sign > 0]
         for turn, sign in ((True, 1), (False, -1))
     }
-    total, signs = sum(vote for vote, _ in votes), {vote for vote, _ in content} - {0}
-    against, most = sorted(abs(sum(v for v, _ in votes if v * sign > 0)) for sign in (1, -1))
-    if most == 0:
-        is_few = not signs and 0 < len(columns) < _MIN_COLUMNS
-        # Units repeat as classes of samples do.
-        return (False if signs == {-1} or is_few else None), reasons
-    against += -np.sign(total) in signs
-    return (total > 0 if total and most >= 2 * against else None), reasons
+    signs = [{np.sign(vote) for vote, _ in some if vote} for some in (names, content)]
+    total = sum(vote for vote, _ in names)
+    if not signs[0]:
+        return (False if signs[1] == {-1} else None), reasons
+    is_sure = len(signs[0]) == 1 and -np.sign(total) not in signs[1]
+    return (total > 0 if is_sure or abs(total) > 1 else None), reasons

@@ -9,7 +9,7 @@ command can print the options.
 from __future__ import annotations
 
 import json
-import re
+import math
 import shlex
 import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,8 +28,7 @@ MOST_SHOWN = 10  # names in a message that only describes
 # All texts; by endings, how files of other formats are converted; by first bytes, what a file is.
 _TEXTS = json.loads(Path(__file__).with_name("messages.json").read_text(encoding="utf-8"))
 CONVERSIONS, FIRST_BYTES = _TEXTS["convert"], _TEXTS["first bytes"]
-_BARE = re.compile(r"[A-Za-z0-9_][\w .+/()%-]*(?<! )")
-_NOT_TEXT = re.compile(r"(?i:true|false|yes|no|on|off|null|y|n|0[\dxo].*|\d.*[.e_:].*)")
+_FLOW = {"default_flow_style": True, "width": math.inf, "sort_keys": False, "allow_unicode": True}
 
 
 class Way(NamedTuple):
@@ -51,10 +50,6 @@ class Said(str):
         said.ways = [*ways]
         return said
 
-    def __add__(self, other: str) -> Said:
-        """Append a text, and the settings that it names."""
-        return Said(str.__add__(self, other), [*self.ways, *getattr(other, "ways", [])])
-
 
 class MatrixError(InputError):
     """A user's matrix cannot be used; the message gives the problem, its place and the rule.
@@ -67,13 +62,6 @@ class MatrixError(InputError):
         self.ways = getattr(message, "ways", []) if ways is None else [*ways]
 
 
-def quoted(name: object) -> str:
-    """Write a name as YAML reads it back in a list: in quotation marks where it needs them."""
-    is_bare = not isinstance(name, str) or (_BARE.fullmatch(name) and not _NOT_TEXT.fullmatch(name))
-    is_plain = is_bare and not isinstance(name, bool)
-    return str(name) if is_plain else json.dumps(name, ensure_ascii=False)
-
-
 def shown(names: Sequence[object], most: int = MOST_SHOWN) -> str:
     """Write the first names of a list that is only described."""
     return f"[{', '.join(map(str, names[:most]))}{', ...' if len(names) > most else ''}]"
@@ -81,12 +69,8 @@ def shown(names: Sequence[object], most: int = MOST_SHOWN) -> str:
 
 def written(settings: Mapping[str, Any]) -> str:
     """Write settings as in a configuration, such as ``ignore: [a, b], transpose: true``."""
-    lists = {
-        key: f"[{', '.join(map(quoted, value))}]"
-        for key, value in settings.items()
-        if isinstance(value, list | tuple)
-    }
-    return ", ".join(f"{key}: {lists.get(key, quoted(value))}" for key, value in settings.items())
+    plain = {key: [*of] if isinstance(of, tuple) else of for key, of in settings.items()}
+    return yaml.safe_dump(plain, **_FLOW).strip()[1:-1]
 
 
 class _Texts(string.Formatter):
@@ -180,11 +164,7 @@ def suggest(key: str, name: str, names: Iterable[str], given: Sequence[str] = ()
 def refuse_format(file: Path, kind: str, ending: str) -> NoReturn:
     """Refuse a file of a known format with the command that converts it."""
     path, stem = shlex.quote(str(file)), file.with_name(file.name[: -len(ending)])
-    command = CONVERSIONS[kind]
-    if command.startswith("read_"):
-        read = f'pandas.{command}("{{file}}").to_csv("{{stem}}.csv")'
-        command = f"python -c 'import pandas; {read}'"
-    command = command.format(file=file, path=path, stem=stem)
+    command = CONVERSIONS[kind].format(file=file, path=path, stem=stem)
     raise refusal("format", kind=ending if kind.startswith(".") else kind, command=command)
 
 

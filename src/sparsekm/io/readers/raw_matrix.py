@@ -14,8 +14,8 @@ from scipy.sparse import csr_array, issparse, vstack
 from sparsekm.cluster.description import OF_SAMPLES, Description
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.input_error import is_storable
-from sparsekm.io.known_classes import UNKNOWN, distinct_classes
-from sparsekm.io.readers.axes import KNOWN, is_date
+from sparsekm.io.known_classes import UNKNOWN
+from sparsekm.io.readers.axes import is_date
 from sparsekm.io.readers.messages import refusal, say, suggest
 from sparsekm.io.table_settings import short
 
@@ -29,15 +29,15 @@ Change = Callable[[Block, slice], Block]
 HELD_LIMIT, STREAMED_LIMIT = 16 * 2**30, 2**40
 _SHOWN = 3  # samples and features of a preview
 _MOST_CLASSES = 8  # of a summary
+_TURNED = "--no-transpose", "samples"
 MIN_SAMPLES = 3  # the fewest that can be clustered
 MIN_LABELS = 2  # samples with a known class: the comparison needs a pair
 DUPLICATES = ("mean", "sum", "max", "first")  # how features of the same name may be merged
 _SMALLEST_COUNT = 30
 # Text that means a missing class or group, as do None and NaN.
 _MISSING_LABELS = {"", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"}
-# What stands for a missing class as often as it names one.
-_UNKNOWN = {*KNOWN["missing"], *KNOWN["unknown"]} - {"", "na", "nan", "n/a", "#n/a"}
-_SENTINELS = (-999, -9999, -99, -99999, -9, -1, 99, 999, 9999, 99999, -1e30, 1e30)
+# As the least value of a feature, these stand for a missing one.
+_SENTINELS = (-99, -999, -9999, -99999)
 
 
 @dataclass(frozen=True)
@@ -159,18 +159,16 @@ class RawMatrix:
         for what, names in (("samples", about.samples), ("features", about.features)):
             ends = "" if names is None else f"'{short(names[0])}' ... '{short(names[-1])}'"
             told.append(f"  {what}: {ends or 'without names'}")
-        if self.lines == "samples":
-            told.append("  lines hold samples (--transpose reads them as features)")
-        if self.lines == "features":
-            told.append("  lines hold features (--no-transpose reads them as samples)")
+        if self.lines is not None:
+            flag, other = ("--transpose", "features") if self.lines == "samples" else _TURNED
+            told.append(f"  lines hold {self.lines} ({flag} reads them as {other})")
         if about.labels is not None:
             counts = Counter(about.labels.tolist())
             n_unknown = counts.pop(UNKNOWN, 0)
             some = [f"{short(name)} {n}" for name, n in counts.most_common(_MOST_CLASSES)]
             some += ["..."] * (len(counts) > _MOST_CLASSES)
             unknown = f"; {n_unknown} samples without a class" if n_unknown else ""
-            noun = "class" if len(counts) == 1 else "classes"
-            told.append(f"  {len(counts)} {noun}: {', '.join(some)}{unknown}")
+            told.append(f"  {len(counts)} classes: {', '.join(some)}{unknown}")
         return told + ([] if about.groups is None else [f"  {len({*about.groups})} groups"])
 
     def preview(self) -> list[str]:
@@ -263,25 +261,21 @@ def check_named(
     others: Sequence[str] = (),
 ) -> None:
     """Refuse a setting with a name that is not among those of an axis; `others` may be ignored."""
-    for key, name in settings.named.items():
-        if name in settings.ignore:
+    lists = {"annotate": settings.annotate, "ignore": settings.ignore}
+    given = [*settings.named.items(), *(("ignore", name) for name in settings.ignore)]
+    for key, name in given:
+        is_ignored = key == "ignore"
+        if name in settings.ignore and not is_ignored:
             raise refusal("also_ignored", key=key, name=name)
-        if name in names or name in settings.inherited:
+        known = [*names, *others] if is_ignored else names
+        if name in known or name in settings.inherited:
             continue
-        of_list = settings.annotate if key.startswith("annotate") else ()
-        hint = suggest(key.partition("[")[0], name, names, of_list)
-        kind = "not_there" if len(names) else "nothing_named"
+        setting = key.partition("[")[0]
+        hint = suggest(setting, name, known, lists.get(setting, ()))
         if name in others:
-            turned = settings.transpose is not True
-            kind, hint = "not_there", say("looks_turned", other=other, transpose=turned)
+            hint = say("looks_turned", other=other, transpose=settings.transpose is not True)
+        kind = "not_there" if len(known) or name in others else "nothing_named"
         raise refusal(kind, key=key, name=name, where=where, names=names, hint=hint)
-    known = {*names, *others, *settings.inherited}
-    absent = [name for name in settings.ignore if name not in known]
-    if absent:
-        rest = [name for name in settings.ignore if name not in absent]
-        cure = suggest("ignore", absent[0], [*names, *others], settings.ignore)
-        cure = say("ignore_rest", ignore=rest) + cure if rest else cure
-        raise refusal("ignore", names=absent, where=where, known=names, cure=cure)
 
 
 def assemble(
@@ -308,7 +302,7 @@ def assemble(
         else:
             known[key] = _check_classes(key, name, texts)
     raw.about = replace(about, annotations=annotations, **known)
-    raw.remarks += _list_remarks(raw, label or "labels", settings.missing_values)
+    raw.remarks += _list_remarks(raw, settings.missing_values)
     return raw
 
 
@@ -389,57 +383,25 @@ def merge_features(
     return merged.to_numpy().T, [*counts]
 
 
-def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> list[str]:
-    """List remarks on classes, called `labels`, that may be none or too many, names and values."""
-    remarks = []
-    classes = [] if raw.about.labels is None else distinct_classes(raw.about.labels)
-    unknown = [word for word in classes if word.casefold() in _UNKNOWN]
-    if unknown:
-        remarks.append(
-            say("unknown", words=unknown, name=labels, missing_values=[*missing, *unknown])
-        )
-    folded = [" ".join(word.casefold().split()) for word in classes]
-    alike = pd.Series(classes, dtype=object).groupby(folded).agg(list)
-    alike = alike[alike.map(len) > 1]
-    remarks += [say("case", words=words, name=labels, n=len(words)) for words in alike]
+def _list_remarks(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
+    """List remarks on names that are dates, numbers for missing values, and equal samples."""
+    remarks, seen, same, low = [], {}, [], np.full(raw.shape[1], np.inf)
     dates = [name for name in raw.about.features if is_date(name)]
     if dates:
         remarks.append(say("dates", n=len(dates), example=dates[0], ignore=dates))
-    return [*remarks, *_on_values(raw, missing)]
-
-
-def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
-    """List remarks on sentinels, and on samples that are the same."""
-    p, seen, same = raw.shape[1], {}, []
-    low, high = np.full(p, np.inf), np.full(p, -np.inf)
     for rows, block in raw.blocks():
         dense = as_dense(block)
         for at, row in enumerate(dense, rows.start):
             other = seen.setdefault(hash(row.tobytes()), at)
             same += [(other, at)] * (other != at)
-        low, high = np.fmin(low, np.fmin.reduce(dense)), np.fmax(high, np.fmax.reduce(dense))
-
+        low = np.fmin(low, np.fmin.reduce(dense))
     # As in the file, up to the rounding to single precision.
-    ends = np.round(np.array([low, high]) + raw.offset, 4)
-    asked = np.flatnonzero(np.isin(ends, _SENTINELS).any(axis=0))
-    # The range of each feature without such numbers, in the first block.
-    _, block = next(raw.select(asked).blocks(max(1, CELLS_AT_ONCE // p)))
-    values = np.round(as_dense(block) + raw.offset[asked], 4)
-    values[np.isin(values, _SENTINELS)] = np.nan
-    inner_low, inner_high = np.fmin.reduce(values), np.fmax.reduce(values)
-    (low, high), remarks, found = ends[:, asked], [], {}
-    room = np.maximum(inner_high - inner_low, 1e-9)
-    for number in _SENTINELS:
-        gap = inner_low - number if number < 0 else number - inner_high
-        is_there = (low if number < 0 else high) == number
-        # A negative number among others that are not, too.
-        n_far = int((is_there & ((gap > 2 * room) | ((number < 0) & (inner_low >= 0)))).sum())
-        if n_far > 1 or (n_far and (n_far == p or abs(number) >= 999)):
-            found[int(number) if abs(number) < 1e6 else number] = n_far
+    low = np.round(low + raw.offset, 4)
+    found = {number: n for number in _SENTINELS if (n := int((low == number).sum()))}
     if found:
-        words = ", ".join(f"{number:g} (in {n_far} features)" for number, n_far in found.items())
+        words = ", ".join(f"{number} (in {n} features)" for number, n in found.items())
         remarks.append(say("sentinels", words=words, missing_values=[*missing, *found]))
-    if same and p > 1:
+    if same and len(low) > 1:
         name = raw.sample_names
         pairs = [f"{name[one]} = {name[two]}" for one, two in same[:3]] + ["..."] * (len(same) > 3)
         remarks.append(say("same_samples", n=len(same), pairs=", ".join(pairs)))

@@ -15,6 +15,7 @@ from sparsekm.io.input_error import check_file
 from sparsekm.io.readers.messages import (
     CONVERSIONS,
     MatrixError,
+    Said,
     Way,
     explain_damage,
     need,
@@ -79,8 +80,6 @@ def _read(file: Path, settings: Settings) -> RawMatrix:
     if file.is_dir() and not (mtx or name.endswith(".zarr") or (file / ".zgroup").exists()):
         raise refusal("other_folder")
     if mtx or file.is_dir() or name.endswith(_STORED):
-        if name.endswith(".zarr") and file.is_file():
-            raise refusal("file_of_zarr")
         for key in _OF_TABLES:
             value = getattr(settings, key)
             if value and value != "auto":
@@ -121,18 +120,14 @@ def _read_workbook(file: Path, settings: Settings) -> RawMatrix:
         page = book.parse(tables[0], **options).apply(_numbers_of_dates).map(str)
         _refuse_uncomputed(file, book.book[tables[0]]._worksheet_path, tables[0])
     text = page.replace({r"[\r\n]+": " ", r" 00:00:00$": ""}, regex=True)
-    if sheet is not None or len(names) == 1:
-        return read_text(file, settings, text.to_csv(header=False, index=False))
-    said, others = say("sheet", sheet=tables[0], names=names), tables[1:]
+    said = say("sheet", sheet=tables[0], names=names) if len(names) > 1 and not sheet else Said("")
+    others = [Way({"layer": other}, f"to read the sheet {other!r}") for other in tables[1:]]
     try:
         raw = read_text(file, settings, text.to_csv(header=False, index=False))
     except MatrixError as error:
         ways = [way._replace(settings={"layer": tables[0], **way.settings}) for way in error.ways]
-        ways += [Way({"layer": other}, f"to read the sheet {other!r}") for other in others]
-        raise MatrixError(f"{said} {error}", ways) from error
-    for other in others:
-        said += say("other_sheet", layer=other)
-    raw.remarks.insert(0, said)
+        raise MatrixError(f"{said} {error}".strip(), [*ways, *others]) from error
+    raw.remarks[:0] = [Said(said, others)] * bool(said)
     return raw
 
 

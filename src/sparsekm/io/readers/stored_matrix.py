@@ -98,10 +98,10 @@ def arrays_in(opened: Any, prefix: str = "") -> dict[str, Any]:
 
 @dataclass
 class _Axes:
-    """What a file says of the rows and columns of its matrix, numbered if they have no names."""
+    """What a file says of its samples and features, numbered if they have no names."""
 
-    rows: pd.DataFrame
-    columns: pd.DataFrame
+    samples: pd.DataFrame
+    features: pd.DataFrame
     label: str | None = None  # the column of known classes, if no setting names one
     turn: bool = False  # whether rows are features
     positions: np.ndarray | None = None
@@ -152,24 +152,19 @@ def _finish(axes: _Axes, settings: Settings, opened: Opened) -> RawMatrix:
     raw = check_rows(opened, axes.remarks, settings.missing_numbers)
     if axes.chosen is not None:
         raw = raw.select(axes.chosen)
-    of_samples, of_features = axes.rows, axes.columns
-    if axes.turn:
-        of_samples, of_features = of_features, of_samples
-    truth = of_features["relevant"].to_numpy() if "relevant" in of_features else None
-    if truth is not None:
-        if truth.dtype.kind not in "biuf" or not np.isin(truth, (0, 1)).all():
-            raise refusal("relevant")
-        truth = truth.astype(bool)
+    truth = axes.features["relevant"].to_numpy() if "relevant" in axes.features else None
+    if truth is not None and not np.isin(truth, (0, 1)).all():
+        raise refusal("relevant")
     raw.remarks, raw.about = (
         axes.remarks,
         Description(
-            samples=_names(of_samples),
+            samples=_names(axes.samples),
             positions=axes.positions,
-            features=_names(of_features) or [f"feature{j + 1}" for j in range(raw.shape[1])],
-            relevant=truth,
+            features=_names(axes.features) or [f"feature{j + 1}" for j in range(raw.shape[1])],
+            relevant=None if truth is None else truth.astype(bool),
         ),
     )
-    return assemble(raw, settings, of_samples, axes.label)
+    return assemble(raw, settings, axes.samples, axes.label)
 
 
 def _names(axis: pd.DataFrame) -> list[str] | None:
@@ -177,31 +172,29 @@ def _names(axis: pd.DataFrame) -> list[str] | None:
 
 
 def _of_anndata(opened: Any, layout: Layout, settings: Settings) -> _Axes:
-    axes = _Axes(*(_read_frame(opened, part) for part in ("obs", "var")))
-    obs, var, n = axes.rows, axes.columns, len(axes.rows)
-    shape, expected = layout.shape, (n, len(var))
+    obs, var = (_read_frame(opened, part) for part in ("obs", "var"))
+    shape, expected, remarks = layout.shape, (len(obs), len(var)), []
     if shape != expected:
         hint = " X looks transposed." if shape == expected[::-1] else ""
         raise refusal("obs_var", name=layout.name, shape=shape, expected=expected, hint=hint)
     headings = [one for one in var if is_heading(str(one), "feature") and var[one].is_unique]
     if headings and is_row_numbers("", _names(var) or []):
-        axes.columns = var = var.set_index(headings[0], drop=False)
-        axes.remarks.append(say("named_by_var", name=headings[0]))
-    axes.turn = settings.transpose is True
-    if axes.turn:
+        var = var.set_index(headings[0], drop=False)
+        remarks.append(say("named_by_var", name=headings[0]))
+    if settings.transpose is True:
         check_named(settings, [*var.columns], "the columns of var")
-    else:
-        others = "a column of var", [*var.columns]
-        check_named(settings, [*obs.columns], "the columns of obs", *others)
+        return _Axes(var, obs, turn=True, remarks=remarks)
+    check_named(settings, [*obs.columns], "the columns of obs", "a column of var", [*var.columns])
+    axes = _Axes(obs, var, remarks=remarks)
     # A data frame is a group.
     node = opened["obsm"].get("spatial") if hasattr(opened.get("obsm"), "keys") else None
-    if node is not None and not axes.turn:
+    if node is not None:
         found = np.asarray(node[()] if hasattr(node, "dtype") else None)
-        is_right = found.shape in [(n, width) for width in (1, 2, 3)]
+        is_right = found.shape in [(len(obs), width) for width in (1, 2, 3)]
         if is_right and found.dtype.kind in "fiu" and np.isfinite(found).all():
             axes.positions = found.astype(np.float64)
         else:
-            axes.remarks.append(say("no_positions", n=n))
+            remarks.append(say("no_positions", n=len(obs)))
     return axes
 
 
@@ -248,8 +241,7 @@ def _of_arrays(opened: Any, layout: Layout, settings: Settings) -> _Axes:
         return pd.DataFrame(found, found[names] if names else range(length), others)
 
     relevant = ["relevant"] if "relevant" in arrays else []
-    rows, columns = axis("sample", samples, about), axis("feature", features, relevant)
-    axes = _Axes(*((columns, rows) if turn else (rows, columns)), label, turn)
+    axes = _Axes(axis("sample", samples, about), axis("feature", features, relevant), label, turn)
     if turn and settings.transpose == "auto":
         axes.remarks.append(say("rows_are_features"))
     return axes

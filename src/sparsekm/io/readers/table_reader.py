@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
-from itertools import combinations, takewhile
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +30,9 @@ from sparsekm.io.readers.text_table import TextTable, as_numbers
 _SPECIAL = frozenset(map(str.lower, axes.KNOWN["special_lines"]))
 _TIMES = frozenset(("date", "time", "timestamp"))
 _LOOKED_AT = 500  # lines and columns whose numbers tell what they are
-_FEWEST_NUMBERS = 5  # different ones
-_ROUNDED = 100_000  # from here on, programs that write six digits write no decimals
 _LONGEST_WORD = 100
 _MOST_WORDS = 8  # words that may stand for missing values
 _MOST_KEYS = 8  # columns that may name the samples and features of a long table
-_MOST_LEVELS = 10
 _MOST_VALUES = 2  # columns of values of such a table
 
 
@@ -54,9 +51,9 @@ class _Table(TextTable):
         self._sort_lines()
         self._find_edge()
         if not self.numeric:
-            kind, row = "one_cell" if len(self.header) == 1 else "all_text", [*self.rows, 0][0]
+            row = [*self.rows, 0][0]
             cell = self.cells(row)[[0, *self.text][-1]].strip()
-            raise refusal(kind, names=self.header, cell=cell, line=self.numbers[row])
+            raise refusal("all_text", names=self.header, cell=cell, line=self.numbers[row])
 
     def _sort_columns(self) -> None:
         """Tell columns of text from those of numbers, and which of these may hold ids."""
@@ -68,21 +65,15 @@ class _Table(TextTable):
         is_text[1 : 1 + self.n_annotations] = True
         # What no line has a value for is empty or, with a name, all missing.
         empty = (n_text + n_numbers == 0) & [not name for name in header]
-        if empty.any():
-            self.remarks.append(say("empty_columns", n=empty.sum()))
-        is_ignored = (n_text <= n_numbers) & [name in self.settings.ignore for name in header]
-        self.ignored = np.flatnonzero(is_ignored).tolist()
         self.text = np.flatnonzero(is_text & ~empty).tolist()
         self.numeric = np.flatnonzero(~is_text & ~empty).tolist()
         self.ids = [at for at in self.numeric if at == 0 or axes.is_called(header[at])]
         self.text_of = self.columns({*self.text, *self.ids, 0})
 
     def _sort_lines(self) -> None:
-        """Set lines of text, such as units or classes, aside; notes with commas have few cells."""
+        """Set lines of text, such as units or classes, aside."""
         n_text = self.is_text[:, self.numeric].sum(axis=1)
-        n_numbers = np.isfinite(self.values[:, self.numeric]).sum(axis=1)
         is_aside = (n_text > 1) & (2 * n_text > len(self.numeric))
-        is_aside |= (n_text > 0) & (n_numbers <= 1) & (len(self.numeric) > 3)
         is_aside[: max(self.n_described, self._count_headers())] = True
         self.rows, self.aside = np.flatnonzero(~is_aside), np.flatnonzero(is_aside)
 
@@ -97,11 +88,7 @@ class _Table(TextTable):
             self.edge = header.index(settings.samples)
         elif self.is_gct:
             self.edge = int(0 in gone)
-        elif settings.transpose is True and self.has_header and not ranks:
-            self.edge = min(self.text, default=None)
         self.edges = [] if self.edge is None else self.text_of[self.edge].tolist()
-        if not self.has_header and self.edge != 0:
-            header[0] = "column1"
         self.is_named = self.edge is not None and self.edge not in gone
         self.text = [at for at in self.text if at != self.edge]
         self.numeric = [at for at in self.numeric if at not in {*gone, self.edge}]
@@ -114,18 +101,13 @@ class _Table(TextTable):
         """Return the headings of some columns."""
         return [self.header[at] for at in columns]
 
-    def above_of(self, name: str) -> list[str] | None:
-        """Return the line above the header that a setting means: GEO's have prefixes."""
-        plain = name.strip().lstrip("!").casefold()
-        keys = {key.casefold(): values for key, values in reversed(self.above.items())}
-        return keys.get(plain) or next((keys[key] for key in keys if key.startswith(plain)), None)
-
     def lines_of_text(self) -> dict[str, list[str]]:
-        """Return the lines of text below the header, by name."""
-        found: dict[str, list[str]] = {}
-        for line in self.aside if self.edges else ():
+        """Return the lines of text above and below the header, by name."""
+        found = {name: [of[at - 1] for at in self.numeric] for name, of in self.above.items()}
+        for line in self.aside:
+            name = (self.edges[line] if self.edges else "") or f"line {self.numbers[line]}"
             cells = self.cells(line)
-            found.setdefault(self.edges[line], [cells[at].strip() for at in self.numeric])
+            found.setdefault(name, [cells[at].strip() for at in self.numeric])
         return found
 
     def _count_headers(self) -> int:
@@ -147,62 +129,62 @@ class _Table(TextTable):
         # Ages such as 22-23 and 65+ stand beside numbers.
         is_text = at in self.text or (at == 0 and self.is_text[self.rows, at].any())
         # Symbols may repeat, as may the names of samples that were measured twice.
-        is_name = size == n or (at == 0 and 2 * size > n) or size > max(2, n / 10)
+        is_name = 2 * size > n
         if size < n and not (is_text and (at == 0 or axes.heading_vote(heading) > 0)):
             return None
         if not is_text:
             is_id = all(map(str.isdecimal, cells)) or axes.heading_vote(heading) >= 0
             # Wavelengths stand under any heading.
-            is_even = at == 0 and axes.is_even(cells)
-            is_name = is_blank or (self.has_header and (is_even or (is_called and is_id)))
+            is_even = at == 0 and axes.is_scale(cells)
+            is_name = is_blank or is_even or (is_called and is_id)
         is_time = not _TIMES.isdisjoint(words)
         # A sample comes before its well, plate or time.
         is_other = not is_blank and "sample" not in words
-        is_vague = not (is_blank or axes.heading_vote(heading))
-        rank = at in gone, not (is_called or is_blank), is_time, not is_text, is_vague, is_other
+        rank = at in gone, not (is_called or is_blank), is_time, is_other
         return (*rank, size < n, at) if is_name else None
 
     def refuse_long(self) -> None:
         """Refuse a table with a line for each value, whose other columns name what it is of."""
-        n, texts = len(self.rows), {*self.text, self.edge} & {*self.text_of} - {*self.ignored}
+        n, ignored = (
+            len(self.rows),
+            {at for at in self.text if self.header[at] in self.settings.ignore},
+        )
         # To ignore columns makes no table long.
-        numeric = sorted({*self.numeric, *self.ignored})
+        texts, numeric = (
+            {*self.text, self.edge} & {*self.text_of} - ignored,
+            {*self.numeric, *ignored},
+        )
         cells: dict[int, list] = {at: self.column(at) for at in sorted(texts)}
-        for at in numeric[:_MOST_KEYS]:
+        for at in sorted(numeric)[:_MOST_KEYS]:
             values = self.values[self.rows, at]
-            if (values % 1 == 0).all() or 8 * len(np.unique(values)) <= n:
+            if (values % 1 == 0).all():
                 cells[at] = values.tolist()
         keys = pd.DataFrame({at: pd.factorize(np.array(some))[0] for at, some in cells.items()})
-        sizes = keys.nunique()
-        # Columns that name by text, heading or numbers from 1 on, and those that name features.
+        sizes, found = keys.nunique(), {}
+        # Where another column names the lines, these may describe them.
+        is_named = self.edge in texts - {*self.ids} and len({*self.edges}) >= n
+        # Columns that name by text, heading or numbers from 1 on; other numbers may be measured.
         names = {at for at in keys if at in texts or axes.is_called(self.header[at])}
         names |= {at for at in keys if {*cells[at]} == {*range(1, max(10, sizes[at]) + 1)}}
         features = {at for at in keys if axes.names_features(self.header[at], cells[at])}
-        few = (sizes > 1) & (2 * sizes <= n)
-        # Where another column names the lines, these may describe them.
-        is_named = self.edge in texts - {*self.ids} and len({*self.edges}) >= n
-        left, found = sizes.index[few][:_MOST_KEYS], {}
-        for chosen in (some for k in (2, 3, 4) for some in combinations(left, k)):
-            by_name, n_values = {*chosen} <= names, len({*numeric} - {*chosen})
-            is_few = (n_values <= _MOST_VALUES and not is_named) or {*chosen} & features
+        left = sizes.index[(sizes > 1) & (2 * sizes <= n)][:_MOST_KEYS]
+        for chosen in (some for k in (2, 3) for some in combinations(left, k)):
+            n_values, n_cells = len(numeric - {*chosen}), sizes[[*chosen]].prod()
+            is_few = n_values <= _MOST_VALUES and not is_named
+            is_few |= not features.isdisjoint(chosen)
             if n < 6 or not n_values or not is_few or names.isdisjoint(chosen):
                 continue
-            most, counts = sizes[[*chosen]], keys.groupby([*chosen]).size()
-            # Numbers that are not called so may be measured.
-            is_dense = (4 if by_name else 2) * n >= most.prod()
-            is_dense &= all(5 * sizes[at] <= n for at in chosen if at not in names)
-            is_dense |= by_name and n_values == 1 and 5 * most.max() <= n
-            is_crossed = len(counts) == most.prod() and counts.max() <= min(5, 2 * counts.min())
+            counts, by_name = keys.groupby([*chosen]).size(), {*chosen} <= names
+            is_dense = n_cells <= (4 if by_name else 2) * n
+            is_crossed = len(counts) == n_cells and counts.max() <= min(5, 2 * counts.min())
             if (counts.max() == 1 and is_dense) or is_crossed:
                 found[chosen] = counts.max() > 1, not is_crossed, -len(chosen)
         if found:
             chosen = min(found, key=found.__getitem__)
             *index, feature = self.names(sorted(chosen, key=lambda at: at in features))
-            value = self.names(at for at in numeric if at not in chosen)[-1]
-            wide = self.file.with_name(f"{self.file.name.split('.')[0]}_wide.csv")
-            about = {"path": str(self.file), "wide": str(wide), "new": wide.name}
-            about |= {"separator": self.separator, "value": value, "feature": feature}
-            raise refusal("long", sample=index[0] if len(index) == 1 else index, **about)
+            value = self.header[max(numeric - {*chosen})]
+            about = {"sample": index[0] if len(index) == 1 else index, "feature": feature}
+            raise refusal("long", value=value, **about, **self.conversion("wide"))
 
     def refuse_distances(self) -> None:
         """Refuse a table whose lines have the names of columns, and the same values."""
@@ -228,16 +210,15 @@ class _Table(TextTable):
             found = n_lines > n_columns
         elif any(name in self.header for name in names):
             found = False
-        elif any(name.strip() in self.edges or self.above_of(name) for name in names):
+        elif any(name in (*self.edges, *self.above) for name in names):
             found = True
         if found is not None:
             return found, {True: [], False: []}
-        X = self.values[np.ix_(self.rows[:_LOOKED_AT], self.numeric[:_LOOKED_AT])]
         texts = {self.header[at]: self.column(at) for at in self.text}, self.lines_of_text()
-        columns = self.names(self.numeric) if self.has_header else []
+        columns = self.names(self.numeric)
         heading = "" if self.edge is None else self.header[self.edge]
         lines = self.column(self.edge) if self.is_named else []
-        return axes.find_orientation(heading, lines, columns, texts, X)
+        return axes.find_orientation(heading, lines, columns, texts)
 
     def list_doubts(self, transpose: bool) -> list[Said]:
         """List what is doubtful if lines hold features, or if they hold samples."""
@@ -255,14 +236,14 @@ class _Table(TextTable):
             return [Said(say("measures", names=[*filter(None, measures)]), ways)]
         doubts, names = self._doubt_words(columns, transpose), self.find_doubtful(transpose)
         edges = [self.edges[row] for row in self.rows if self.edges and not wanted]
-        # What describes samples may be a line among features, and the reverse above samples.
-        among = filter if transpose else takewhile
-        lines = among(lambda name: axes.is_doubtful(name, True, of_features=not transpose), edges)
-        lines = [name for name in dict.fromkeys(lines) if name not in said]
+        # What describes samples may be a line among features, and the reverse.
+        lines = [name for name in dict.fromkeys(edges) if name not in said]
+        lines = [one for one in lines if axes.is_doubtful(one, True, of_features=not transpose)]
         for kind, left in (("columns", names), ("lines", lines)):
             of = "features" if transpose == (kind == "columns") else "samples"
             ways = [Way({"keep": left}, f"to keep these {kind}")]
-            if kind == "lines" or len(left) < len(self.numeric):
+            n_left = len(self.numeric) - len(left) * (kind == "columns")
+            if n_left >= (MIN_SAMPLES if transpose else 1):
                 ways.insert(0, Way({"ignore": left}, f"to leave these {kind} out"))
             if left:
                 doubts.insert(0, Said(say("doubtful", kind=kind, names=left, of=of), ways))
@@ -284,18 +265,12 @@ class _Table(TextTable):
             part, n_there = Counter(parts.tolist()).most_common(1)[0]
             found |= (parts != part) & (2 * n_there > len(parts))
             found |= [axes.heading_vote(name) > 0 for name in names]
-            some = [np.unique(x[(x > 0) & (x < _ROUNDED)]) for x in X.T]
-            counts = whole & [len(x) >= _FEWEST_NUMBERS for x in some] & ~found
-            same = (len(X) > 2) & (X == X[:1]).all(axis=0) & ~found
-            n_left = len(found) - found.sum()
-            found |= (counts & (10 * counts.sum() <= n_left)) | (same & (2 * same.sum() < n_left))
+            odd = (whole | (X == X[:1]).all(axis=0)) & ~found
+            found |= odd & (10 * odd.sum() <= (~found).sum())
         elif columns:
             found |= whole & [axes.heading_vote(name) < 0 for name in names]
-            # Without a header, the first may hold numbers of patients.
-            is_first = np.array(columns) == (0 if not self.has_header else -1)
-            for at in np.flatnonzero(whole & (is_first | (np.ptp(X, axis=0) == len(X) - 1))):
-                n_left = len(X) - len(np.unique(X[:, at]))
-                found[at] |= 10 * n_left < len(X) if is_first[at] else n_left == 0
+            for at in np.flatnonzero(whole & (np.ptp(X, axis=0) == len(X) - 1)):
+                found[at] |= len(X) == len(np.unique(X[:, at]))
         return [name for name, is_one in zip(names, found, strict=True) if is_one]
 
     def _doubt_words(self, columns: list[int], transpose: bool) -> list[Said]:
@@ -306,15 +281,10 @@ class _Table(TextTable):
         cells = {row: self.cells(self.rows[row]) for row in {*rows.tolist()}}
         odd = [cells[row][columns[j]].strip() for row, j in zip(rows, at, strict=True)]
         words = [word for word, _ in Counter(odd).most_common()]
-        line, other = self.numbers[self.rows[rows[0]]], "." if self.settings.decimal == "," else ","
+        line, other = self.numbers[self.rows[rows[0]]], "." if self.decimal == "," else ","
         for word in words:
             if other in word and np.isfinite(as_numbers([word])[0]):
-                raise refusal("both_marks", line=line, cell=word)
-        # Without these words, columns of text may be columns of numbers with other words.
-        more = [at for at in self.text if self._is_numeric(at, words)]
-        if more:
-            self.numeric, self.text = sorted([*self.numeric, *more]), [*{*self.text} - {*more}]
-            return self._doubt_words(sorted([*columns, *more]), transpose)
+                raise refusal("both_marks", cell=word)
         wrong = self.names(columns[j] for j in np.unique(at))
         is_short = max(map(len, words)) <= _LONGEST_WORD
         ways = [Way({"missing_values": words}, "if they mean missing values")] * is_short
@@ -325,22 +295,6 @@ class _Table(TextTable):
         if not ways:
             raise MatrixError(said)
         return [Said(said, ways[:: -1 if len(words) > _MOST_WORDS else 1])]
-
-    def _is_numeric(self, at: int, words: Sequence[str]) -> bool:
-        """Tell whether a column of text would hold numbers if these words were missing values."""
-        n_numbers = np.isfinite(self.values[self.rows, at]).sum()
-        texts = self.text_of[at][self.rows][self.is_text[self.rows, at]]
-        is_other = self.header[at] not in self.named and n_numbers > 0
-        return is_other and len(texts) - np.isin(texts, words).sum() <= n_numbers
-
-    def has_samples_in_columns(self) -> bool:
-        """Tell whether enough columns may hold samples."""
-        # STAR writes the counts of one sample without a header.
-        if not self.has_header and not _SPECIAL.isdisjoint(map(str.lower, self.edges)):
-            return False
-        measures = axes.find_measures(self.names(self.numeric))
-        doubtful = [] if measures else self.find_doubtful(True)
-        return len(self.numeric) - len(doubtful) >= MIN_SAMPLES
 
     def preview(self, transpose: bool) -> list[str]:
         """Show the first samples and features of a reading."""
@@ -359,36 +313,33 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
     gone = [row for row in table.rows if table.edges and table.edges[row] in named]
     table.rows = np.setdiff1d(table.rows, [*gone, *_special_lines(table)]).astype(int)
     table.aside = np.union1d(table.aside, gone * transpose).astype(int)
-    about, columns = _describe_samples(table, transpose), table.names(table.numeric)
+    # The names of lines may be asked for too.
+    asked = [at for at, name in enumerate(table.header) if at in table.text or name in table.named]
+    texts = {table.header[at]: table.column(at) for at in asked if at in table.text_of}
+    lines, columns = table.lines_of_text(), table.names(table.numeric)
+    about = lines if transpose else texts
     edges = None if table.edge is None else table.column(table.edge)
     X = _take_values(table)
     samples, features = edges, columns
     if transpose:
         X, samples = X.T, about.get(settings.samples or "", columns)
         features = edges or [f"feature{at + 1}" for at in range(X.shape[1])]
-        _say_text(table, dict.fromkeys(table.names(table.text), ()), "columns")
-    _say_text(table, about, "lines" if transpose else "columns")
-    if len(table.aside) and not transpose:
-        cells = table.cells(table.aside[0])[:4]
-        remarks.append(say("aside", n=len(table.aside), cells=cells))
-    # A few whole numbers, each often, at one end of other numbers.
-    for at in (0, -1) if not transpose and settings.labels is None else ():
-        levels, counts = np.unique(X[:, at], return_counts=True)
-        is_whole = not (X[:, at] % 1).any() and np.isfinite(levels).all()
-        if is_whole and 1 < len(levels) <= _MOST_LEVELS and counts.min() > 1 and (X % 1).any():
-            remarks.append(say("may_be_classes", labels=columns[at]))
+    for kind, some in (("columns", texts), ("lines", lines)):
+        names = [name for name in some if name not in {*table.named, *columns}]
+        few = [name for name in names if some is about and axes.few_levels(some[name])]
+        is_open = few and not settings.labels
+        cure: Any = say("may_be_labels", labels=few[0]) if is_open else ""
+        if names:
+            remarks.append(say("text", kind=kind, names=names, cure=cure))
     if samples is not None:
         samples = [name or f"sample{at + 1}" for at, name in enumerate(samples)]
     check_size(*X.shape)
     X, features = merge_features(X, features, settings.duplicates, remarks)
-    if transpose and settings.labels is None and table.above:
-        found = [name for name in table.above if not name.startswith("Sample_")] or [*table.above]
-        remarks.append(say("lines_above", names=found, labels=found[0]))
     offset = np.nan_to_num(X[0])
     X = (X - offset).astype(np.float32, order="C")
     described = Description(samples=samples, features=features)
-    lines = "features" if transpose else "samples"
-    raw = RawMatrix.of(X, offset, about=described, lines=lines, remarks=remarks)
+    hold = "features" if transpose else "samples"
+    raw = RawMatrix.of(X, offset, about=described, lines=hold, remarks=remarks)
     return assemble(raw, settings, about)
 
 
@@ -400,24 +351,23 @@ def _settle(table: _Table) -> bool:
     if settings.transpose == "auto":
         table.refuse_distances()
     found, reasons = table.find_orientation()
-    headings = [*filter(None, table.header)]
+    headings, columns = [*filter(None, table.header)], table.names(table.numeric)
     if found:
-        known = [*table.edges, *(name for name in table.named if table.above_of(name))]
-        check_named(settings, known, "its lines", "the name of a column", headings)
+        check_named(
+            settings, [*table.edges, *table.above], "its lines", "the name of a column", headings
+        )
     else:
         check_named(settings, headings, "its columns", "the name of a line", table.edges)
     given = asdict(settings)
-    if found is not False and not table.has_samples_in_columns():
-        if found:
-            check_size(n_columns, n_lines)
-            ways = [Way({"transpose": False}, "if lines hold samples")]
-            doubts = [Said("", ways), *table.list_doubts(False)]
-            raise MatrixError(
-                say("no_samples", names=table.names(table.numeric)), combine(doubts, given)
-            )
-        found = False
-    if not found:
-        check_size(n_lines, n_columns)
+    if found is not False and settings.transpose == "auto":
+        n_doubtful = len(table.find_doubtful(True)) * (not axes.find_measures(columns))
+        if n_columns - n_doubtful < MIN_SAMPLES:
+            if found:
+                said = say("no_samples", names=columns)
+                way = Way({"transpose": False}, "if lines hold samples")
+                ask([Said(said, [way]), *table.list_doubts(False)], given)
+            found = False
+    check_size(*((n_columns, n_lines) if found else (n_lines, n_columns)))
     if found is None:
         ways = []
         for turned, n, p in ((False, n_lines, n_columns), (True, n_columns, n_lines)):
@@ -435,21 +385,6 @@ def _settle(table: _Table) -> bool:
     return bool(found)
 
 
-def _describe_samples(table: _Table, transpose: bool) -> dict[str, list[str]]:
-    """Return the texts about samples by name: columns, or lines and what stands above."""
-    asked = [*table.settings.named.values()]
-    if not transpose:
-        # The names of lines may be asked for too.
-        named = enumerate(table.header)
-        return {name: table.column(at) for at, name in named if at in table.text or name in asked}
-    about = table.lines_of_text()
-    for name in asked:
-        above = table.above_of(name)
-        if name not in about and above is not None:
-            about[name] = [above[at - 1] for at in table.numeric]
-    return about
-
-
 def _take_values(table: _Table) -> np.ndarray:
     """Return the measurements, (lines, columns), NaN if missing."""
     X = table.values[np.ix_(table.rows, table.numeric)]
@@ -465,23 +400,9 @@ def _take_values(table: _Table) -> np.ndarray:
 def _special_lines(table: _Table) -> list[int]:
     """Return lines that a program writes below its values, and those that alone lack a name."""
     names = {row: table.edges[row] for row in table.rows if table.edges}
+    # Counters and limits, or probes without a gene.
     special = {row: name for row, name in names.items() if name.lower() in _SPECIAL}
-    # Lines of limits, or of probes without a gene.
-    blank = [row for row, name in names.items() if name.strip("- ") in ("", "NA", "nan")]
-    blank *= len(blank) < len(names)
-    if special:
-        table.remarks.append(say("special_lines", names=[*special.values()]))
-    if blank:
-        table.remarks.append(say("nameless", n=len(blank)))
-    return [*special, *blank]
-
-
-def _say_text(table: _Table, texts: Mapping[str, Sequence[str]], kind: str) -> None:
-    """Say which columns or lines of text are left out, and what they may be."""
-    names = [name for name in texts if name not in table.named]
-    few = [name for name in names if name and axes.few_levels(texts[name])]
-    cure: Any = say("may_annotate", annotate=few[:20]) if few else ""
-    if few and not table.settings.labels:
-        cure = say("may_be_labels", labels=few[0]) + cure
-    if names:
-        table.remarks.append(say("text", kind=kind, names=names, cure=cure))
+    if not special or len(special) == len(names):
+        return []
+    table.remarks.append(say("special_lines", names=[*special.values()], n=len(special)))
+    return [*special]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import gzip
 import re
@@ -46,7 +45,7 @@ class CellParser:
         self.decimal = decimal
         self._missing = {*KNOWN["missing"], *(str(word).strip().casefold() for word in missing)}
         self.changed: dict[str, str] = {}  # an example of each unusual way of writing
-        self.grouped: set[str] = set()  # numbers such as 1,234
+        self.grouped = ""  # an example of numbers such as 1,234
         mark = "," if decimal == "." else "."
         self._groups = re.compile(rf"([+-]?\d{{1,3}}(?:[{mark}' ]\d{{3}})+)([.,]\d*)?")
         self._odd = lru_cache(100_000)(self._read)
@@ -82,8 +81,8 @@ class CellParser:
         if group and (group[2] or self.decimal)[0] == self.decimal:
             plain = re.sub(r"[.,' ]", "", group[1]) + (group[2] or "")
             changed["thousands in groups"] = text
-            if not group[2]:
-                self.grouped.add(text)
+            # This means different numbers in English and in German.
+            self.grouped = self.grouped or text * bool(re.fullmatch(r"\D?\d+[.,]\d{3}", group[0]))
         if self.decimal == ",":
             plain = plain.replace(".", "\0").replace(",", ".")
         if not _PLAIN.fullmatch(plain):
@@ -100,36 +99,27 @@ def as_numbers(cells: Iterable[str]) -> np.ndarray:
 def find_decimal(cells: Iterable[str], separator: str) -> list[tuple[str, str]]:
     """Return the decimal separator of some cells with an example, or both if either may be."""
     plain = [re.sub("[−–‐‑]", "-", cell.translate(_BLANKS)).strip("% ") for cell in cells]
-    found, sure, grouped = {}, {}, {}
     for mark, other in ((".", ","), (",", ".")):
-        form = rf"[+-]?(\d*\{mark}\d+([eE][+-]?\d+)?|\d{{1,3}}(\{other}\d{{3}})+\{mark}\d*)"
-        found[mark] = [cell for cell in plain if re.fullmatch(form, cell)]
-        # 1,234 means different numbers in English and in German.
-        thousands = rf"[+-]?[1-9]\d{{0,2}}(\{mark}\d{{3}})"
-        sure[mark] = [one for one in found[mark] if not re.fullmatch(f"{thousands}+", one)]
-        grouped[other] = [one for one in plain if re.fullmatch(f"{thousands}{{2,}}", one)]
-    for mark, examples in ((".", sure), (",", sure), (",", grouped), (".", grouped)):
-        if examples[mark]:
-            return [(mark, examples[mark][0])]
-    unsure = found[","] or (found["."] if separator == ";" else [])
-    if unsure and not (found[","] and found["."]):
-        marks = (",", ".") if found[","] else (".", ",")
-        return [(mark, unsure[0]) for mark in marks]
+        groups = rf"\d{{1,3}}(\{other}\d{{3}})"
+        sure = rf"\d*\{mark}(?!\d{{3}}$)\d+([eE][+-]?\d+)?|0*\{mark}\d+"
+        form = re.compile(rf"[+-]?({sure}|{groups}+\{mark}\d*|{groups}{{2,}})")
+        if example := next(filter(form.fullmatch, plain), ""):
+            return [(mark, example)]
+    for mark, other in ((",", "."), (".", ","))[: 1 + (separator == ";")]:
+        form = re.compile(rf"[+-]?\d{{1,3}}\{mark}\d{{3}}")
+        if example := next(filter(form.fullmatch, plain), ""):
+            return [(mark, example), (other, example)]
     return [(".", "")]
 
 
-def split(line: str, separator: str) -> tuple[list[str], bool]:
-    """Split a line into cells, and tell whether a quotation mark has no second one."""
+def split(line: str, separator: str, most: int = -1) -> list[str]:
+    """Split a line into cells, or at least its first ones."""
     line = line.strip() if separator == " " else line
     if '"' in line:
-        try:
+        with suppress(csv.Error):
             options = {"delimiter": separator, "strict": True, "skipinitialspace": True}
-            return next(csv.reader([line], **options)), False
-        except csv.Error:
-            pass
-    cells = line.split() if separator == " " else line.split(separator)
-    cells = [re.sub(r'^\s*"(.*)"\s*$', r"\1", cell) for cell in cells] if '"' in line else cells
-    return cells, line.count('"') % 2 == 1
+            return next(csv.reader([line], **options))
+    return line.split(None if separator == " " else separator, most)
 
 
 class TextTable:
@@ -142,7 +132,7 @@ class TextTable:
     def __init__(
         self, file: Path, text: str | None, decimal: str, missing: Sequence[object]
     ) -> None:
-        self.file, self.has_header, self.is_gct = file, True, False
+        self.file, self.is_gct = file, False
         self.remarks: list[str] = []
         self.doubts: list[Said] = []
         self.above: dict[str, list[str]] = {}
@@ -156,16 +146,21 @@ class TextTable:
             raise refusal("most_columns", n=width, most=_MOST_COLUMNS)
         if self.separator != usual:
             self.remarks.append(say("separator", kind=_SEPARATORS[self.separator]))
-        if decimal == "auto":
+        is_sure = decimal != "auto"
+        if not is_sure:
             head = lines[self.n_described : max(10, min(200, _HEAD_CELLS // width))]
             decimal = self._choose_decimal(head)
-        self._parse(lines, CellParser(decimal, missing))
+        self.decimal = decimal
+        self._parse(lines, parser := CellParser(decimal, missing))
+        if parser.grouped and not (is_sure or self.doubts):
+            way = Way({"decimal": decimal}, "if it has a thousands separator")
+            self.doubts.append(Said(say("both_marks", cell=parser.grouped), [way]))
         if not self.lines:
             raise refusal("few_lines", n=1)
 
     def _choose_decimal(self, lines: Lines) -> str:
         """Return the decimal separator of some lines, and doubt it if it may be another."""
-        rows = (split(line, self.separator)[0][:500] for _, line in lines)
+        rows = (split(line, self.separator)[:500] for _, line in lines)
         (decimal, example), *others = find_decimal(chain.from_iterable(rows), self.separator)
         if others:
             read = {decimal: re.sub("[.,]", ".", example)}
@@ -178,22 +173,23 @@ class TextTable:
             self.remarks.append(say("decimal_comma", example=example, read=read))
         return decimal
 
+    def conversion(self, what: str) -> dict[str, str]:
+        """Return what the command that makes another table of this one has to name."""
+        new = self.file.with_name(f"{self.file.name.split('.')[0]}_{what}.csv")
+        separator = r"\s+" if self.separator == " " else self.separator
+        return {"path": str(self.file), "separator": separator, "file": str(new), "new": new.name}
+
     def cells(self, line: int) -> list[str]:
         """Return the cells of a line."""
-        cells, width = split(self.lines[line], self.separator)[0], len(self.header)
+        cells, width = split(self.lines[line], self.separator), len(self.header)
         return (cells + [""] * (width - len(cells)))[:width]
 
     def columns(self, wanted: Collection[int]) -> dict[int, np.ndarray]:
         """Return the cells of some columns, without blanks around them."""
-        found: dict[int, list[str]] = {at: [] for at in wanted}
-        most, separator = max(wanted, default=0) + 1, self.separator
-        for number, line in enumerate(self.lines):
-            # Splitting only the beginning is fast.
-            is_plain = separator != " " and '"' not in line
-            cells = line.split(separator, most) if is_plain else self.cells(number)
-            for at, column in found.items():
-                column.append(cells[at].strip() if at < len(cells) else "")
-        return {at: np.array(column, dtype=object) for at, column in found.items()}
+        most = max(wanted) + 1
+        rows = [split(line, self.separator, most) + [""] * most for line in self.lines]
+        cells = np.array([[row[at].strip() for at in wanted] for row in rows], dtype=object)
+        return dict(zip(wanted, cells.T, strict=True))
 
     def _decode(self) -> str:
         """Return the text of the file, in the encoding that it has."""
@@ -205,8 +201,6 @@ class TextTable:
                 if content.startswith(first.encode("latin-1")):
                     raise refusal("other_bytes", what=what)
             # Not every program writes the mark at the beginning.
-            if content[:4] in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
-                return content.decode("utf-32")
             if content[:2] in (b"\xff\xfe", b"\xfe\xff") or content[1:4:2] == b"\0\0":
                 return content.decode("utf-16")
             if b"\0" in content:
@@ -225,14 +219,12 @@ class TextTable:
         n_above = sum(1 for _ in takewhile(lambda line: line[1][0] in "#!", lines))
         is_wide = sum(len(line) for _, line in lines[: n_above + 10]) > _WIDE_HEAD
         head = [line for _, line in lines[: n_above + (10 if is_wide else _LINES_LOOKED_AT)]]
-        # Names such as #101 may follow the header.
-        marks = "#!" if any(line[0] not in "#!" for line in head[n_above + 1 :]) else "!"
-        plain = [line for line in head if line[0] not in marks]
+        plain = [line for line in head if line[0] not in "#!"]
         if len(plain) < 2:
             raise refusal("marked_lines", n=len(plain))
         self.separator, width = _find_separator(plain, usual)
         rows = [
-            (line[0] if line[0] in marks else "", split(line.lstrip("#"), self.separator)[0])
+            (line[0] if line[0] in "#!" else "", split(line.lstrip("#"), self.separator))
             for line in head
         ]
         self.is_gct = head[0].startswith(("#1.2", "#1.3"))
@@ -240,11 +232,8 @@ class TextTable:
         self.header = names = [name.strip() for name in rows[at][1]]
         names[0] = names[0].lstrip("#").strip()
         below = [cells for mark, cells in rows[at + 1 :] if not mark]
-        while len(names) > width and not names[-1]:
-            names.pop()
-        has_ends = any(row[-1].strip() for row in below if len(row) == width)
         # R writes no name above those of the lines; otherwise it is the last one that lacks.
-        if width == len(names) + 1 and has_ends and not is_called(names[0]):
+        if width == len(names) + 1 and not is_called(names[0]):
             names.insert(0, "")
         if width > len(names) and any("".join(row[len(names) :]).strip() for row in below):
             raise refusal("short_header", n=len(names), width=width)
@@ -255,13 +244,9 @@ class TextTable:
         n_joined = self._join_headers([row for mark, row in rows[:at] if not mark], below)
         at, below = at + n_joined, below[n_joined:]
         self._keep_above(rows[:at])
-        if not _is_data(self.header, below):
-            return at + 1
-        self.has_header = False
-        first = "" if CellParser().numbers(names[:1]) == [None] else "column1"
-        self.header = [first, *(f"column{k}" for k in range(2, len(names) + 1))]
-        self.remarks.append(say("no_header", n=len(names)))
-        return at
+        if _are_values(self.header):
+            raise refusal("no_header", names=self.header, **self.conversion("named"))
+        return at + 1
 
     def _keep_above(self, rows: Rows) -> None:
         """Keep lines on samples, such as ``!Sample_characteristics_ch1`` of GEO; name others."""
@@ -312,99 +297,62 @@ class TextTable:
         """Read the cells of all lines of data."""
         self.lines: list[str] = []
         self.numbers: list[int] = []
-        self._odd: dict[str, list[int]] = {kind: [] for kind in ("quotes", "short", "notes")}
-        self._gaps: list[int] = []  # short lines below one that is empty
+        odd: dict[str, list[int]] = {"short": [], "notes": []}
+        width = len(self.header)
         self.values = np.full((len(lines), len(self.header)), np.nan)
         self.is_text = np.zeros(self.values.shape, dtype=bool)
         for number, line in lines:
             cells = self._split_line(number, line)
             if not cells:
                 continue
-            at, numbers = len(self.lines), parser.numbers(cells)
-            self.values[at] = numbers
-            lacking = np.flatnonzero(np.isnan(self.values[at]))
+            at, n_cells, numbers = len(self.lines), len(cells), parser.numbers(cells)
+            values = np.array(numbers, dtype=float)
+            is_blank = self.separator == " "
+            # Notes explain an abbreviation (ND, not detected) or name a source.
+            is_note = at >= self.n_described and width > 2 and not is_blank
+            is_note &= np.isfinite(values[1:]).sum() <= (n_cells < width)
+            if is_note and 2 * sum(bool(cell.strip()) for cell in cells[1:]) < width:
+                odd["notes"].append(number)
+                continue
+            if n_cells < width:
+                if is_blank or 2 * n_cells <= width:
+                    raise refusal("wrong_line", line=number, n=n_cells, width=width)
+                odd["short"].append(number)
+            self.values[at, :n_cells] = values
+            lacking = np.flatnonzero(np.isnan(values))
             self.is_text[at, lacking] = [numbers[k] is None for k in lacking]
             self.lines.append(line)
             self.numbers.append(number)
-        while self._ends_with_note():
-            self.lines.pop()
-            self._odd["notes"].append(self.numbers.pop())
-        self._refuse_second_table()
         n_lines, self.changed = len(self.lines), parser.changed
         self.values, self.is_text = self.values[:n_lines], self.is_text[:n_lines]
         infinite = np.isinf(self.values)
         if infinite.any():
             self.remarks.append(say("infinite", n=infinite.sum()))
             self.values[infinite] = np.nan
-        self._refuse_both_marks(parser.grouped)
-        for kind, found in self._odd.items():
+        for kind, found in odd.items():
             if found:
                 self.remarks.append(say(kind, n=len(found), first=min(found)))
 
     def _split_line(self, number: int, line: str) -> list[str]:
-        """Return a cell for each column, and note an unusual line; nothing of one without data."""
-        width, separator = len(self.header), self.separator
-        cells, stray = split(line, separator)
-        n_cells = len(cells)
+        """Return the cells of a line, none of a comment."""
+        width = len(self.header)
+        cells = split(line, self.separator)
         # A blank separator leaves empty cells at the end.
-        if n_cells > width and not "".join(cells[width:]).strip():
-            cells = cells[:width]
-        elif line[0] == "!" or (line[0] == "#" and (n_cells != width or line.startswith("#!{"))):
+        if len(cells) > width and not "".join(cells[width:]).strip():
+            return cells[:width]
+        if line[0] == "!" or (line[0] == "#" and (len(cells) != width or line.startswith("#!{"))):
             return []
         if line.count('"') % 2:
-            quotes = self._odd["quotes"]
-            ends = not stray and quotes[-1:] == [number - 1]
-            if n_cells != width or ends:
-                raise refusal("open_quote", line=number - ends)
-            quotes.append(number)
+            raise refusal("open_quote", line=number)
         if len(cells) > width:
-            raise refusal("long_line", line=number, n=n_cells, width=width)
-        if width > 2 and not "".join(cells[1:]).strip():
-            self._odd["notes"].append(number)
-            return []
-        if len(cells) < width:
-            if separator == " ":
-                raise refusal("short_blank", line=number, n=n_cells, width=width)
-            if n_cells < width - 1 and self.numbers and number - self.numbers[-1] > 1:
-                self._gaps.append(number)
-            self._odd["short"].append(number)
-        return cells + [""] * (width - len(cells))
-
-    def _refuse_second_table(self) -> None:
-        """Refuse lines that all lack cells, to the end of the table, below a line without any."""
-        short = [number for number in self._odd["short"] if number not in self._odd["notes"]]
-        self._odd["short"] = short
-        gaps = self._gaps[:1]
-        if gaps and len(short) > 1 and gaps[0] in short == self.numbers[-len(short) :]:
-            raise refusal("second_table", line=gaps[0])
-
-    def _refuse_both_marks(self, grouped: set[str]) -> None:
-        """Refuse a column with numbers such as 1,234 next to others such as 1.234."""
-        fractions = np.nan_to_num(self.values) % 1 if grouped else 0
-        mixed = np.flatnonzero(np.any(fractions, axis=0))
-        for at in range(len(self.lines)) if len(mixed) else ():
-            odd = grouped & {cell.strip() for cell in np.array(self.cells(at))[mixed]}
-            if odd:
-                raise refusal("both_marks", line=self.numbers[at], cell=min(odd))
-
-    def _ends_with_note(self) -> bool:
-        """Tell whether the last line explains an abbreviation (ND, not detected) or a source."""
-        n, width = len(self.lines), len(self.header)
-        cells = split(self.lines[-1], self.separator)[0] if n and width > 2 else [""] * width
-        n_filled = sum(bool(cell.strip()) for cell in cells[1:])
-        n_numbers = np.isfinite(self.values[n - 1, 1:]).sum()
-        is_value = n_filled == n_numbers == 1 and len(cells) < width
-        return n > 0 and width > 2 and (is_value or (not n_numbers and 2 * n_filled < width))
+            raise refusal("wrong_line", line=number, n=len(cells), width=width)
+        return cells
 
 
 def _split_lines(file: Path, text: str) -> Lines:
     """Return the lines that are not empty, and their numbers from 1."""
     text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
     lines = [one for one in enumerate(text.split("\n"), 1) if one[1].strip(' ,;\t"')]
-    while len(lines) > 1 and lines[0][1].count('"') % 2 and lines[1][0] < _LINES_LOOKED_AT:
-        # A name with a line break, as Excel writes it.
-        (number, line), (_, more) = lines[:2]
-        lines[:2] = [(number, f"{line.strip()} {more}")]
     if lines and re.match(r"\^(DATABASE|SERIES|PLATFORM|SAMPLE) *=", lines[0][1]):
         refuse_format(file, "SOFT of GEO", "".join(file.suffixes[-2:]))
     if len(lines) < 2:
@@ -416,15 +364,9 @@ def _find_separator(lines: list[str], usual: str) -> tuple[str, int]:
     """Return the separator that splits most lines alike and into numbers, and how many cells."""
     found, parsers = {}, (CellParser("."), CellParser(","))
     for separator in _SEPARATORS:
-        # Blanks within cells that tabs separate.
-        if separator == " " and found.get("\t", (0,))[0] == 1 and all("\t" in x for x in lines):
-            continue
-        rows = [split(line, separator)[0] for line in lines]
+        rows = [split(line, separator) for line in lines]
         widths = Counter(map(len, rows))
         width, count = max(widths.items(), key=lambda item: (item[1], item[0]))
-        if width == 1:
-            # The longest lines may be the data, below many lines of notes.
-            width, count = max(widths.items())
         if width > 1:
             share = (count + (widths.get(width - 1, 0) if width > 2 else 0)) / len(lines)
             cells = [cell for row in rows[-30:] for cell in row[:200]]
@@ -439,8 +381,6 @@ def _find_header(rows: Rows, width: int) -> int:
     """Return the index of the line with the names: the first that is as wide as the data."""
     for at, (mark, cells) in enumerate(rows):
         filled = sum(bool(cell.strip()) for cell in cells)
-        # R writes a vector with its names under a blank one.
-        filled += width == len(cells) == 2 and cells[0] == "" and at == 0
         is_narrow = len(cells) < min(width - 1, 2) or filled < min(2, width)
         if mark == "!" or is_narrow or (filled < (width - 1) / 2 and len(rows) - at > 3):
             continue
@@ -454,30 +394,14 @@ def _find_header(rows: Rows, width: int) -> int:
     return next(at for at, (mark, _) in enumerate(rows) if not mark)
 
 
-def _is_data(names: list[str], below: list[list[str]]) -> bool:
-    """Tell whether the first line is data, not names: numbers in the range of those below it."""
+def _are_values(names: list[str]) -> bool:
+    """Tell whether the first line may hold numbers in place of names: most, in no order."""
     numbers = as_numbers(names)
-    X = np.array([as_numbers(row) for row in below if len(row) == len(names)])
-    at = np.flatnonzero(np.isfinite(numbers))
-    is_first = 0 in at
-    if 2 * len(at) <= len(names) - (len(names) > 1 and not is_first) or not len(X):
+    numbers, is_first = numbers[np.isfinite(numbers)], np.isfinite(numbers[0])
+    if is_called(names[0]) or not names[0] or 2 * len(numbers) <= len(names) - (not is_first):
         return False
-    # A word above numbers is a heading, as are whole numbers above decimals.
-    X[np.isinf(X)] = np.nan
-    is_heading = not is_first and 2 * np.isfinite(X[:, 0]).sum() > len(X)
-    X, numbers = X[:, at], numbers[at]
-    n_decimal = (np.nan_to_num(X) % 1 != 0).any(axis=0).sum()
-    if is_called(names[0]) or is_heading or (2 * n_decimal > len(at) and not (numbers % 1).any()):
-        return False
-    steps = np.diff(numbers)
-    is_ordered = len(steps) > 2 and (steps.min() > 0 or steps.max() < 0)
-    is_even = is_ordered and np.ptp(steps) <= 0.02 * abs(steps[0])
-    forms = [re.sub(r"\d+", "#", row[0]) for row in ([names[0]], *below) if row]
     # Wavelengths, years or masses.
-    is_alike = not is_first and forms[0].strip("#") and forms[0] in forms[1:]
-    if (is_even or (is_ordered and len(steps) > _FEW_STEPS)) and not is_alike:
-        return False
-    low, high = np.nan_to_num([np.fmin.reduce(X), np.fmax.reduce(X)])
-    room = (high - low) / 2 + 1e-9
-    n_inside = ((low - room <= numbers) & (numbers <= high + room)).sum()
-    return 2 * n_inside > len(at) or 2 * (numbers % 1 != 0).sum() >= len(at)
+    steps = np.diff(numbers)
+    is_even = len(steps) > 2 and np.ptp(steps) <= 0.02 * abs(steps[0])
+    is_ordered = len(steps) > 2 and (steps.min() > 0 or steps.max() < 0)
+    return not (is_ordered and (is_even or len(steps) > _FEW_STEPS))

@@ -72,7 +72,7 @@ def open_stored(file: Path) -> Iterator[Any]:
                 yield {one: NpzArray(archive, one) for one in sorted(archive)}
         else:
             with h5py.File(file, "r") as opened:
-                _check_links(opened)
+                _check_links(opened, set())
                 yield opened
 
 
@@ -105,30 +105,24 @@ def _codecs(metadata: str) -> set[str]:
     return found
 
 
-def _check_links(opened: h5py.File) -> None:
+def _check_links(group: h5py.Group, seen: set[Any], depth: int = 0) -> None:
     """Refuse what the digest of the file would not cover, and groups within too many others.
 
     HDF5's own walk takes minutes where groups are nested some thousand times.
     """
-    level, seen = [opened["/"]], set()
-    for _ in range(MOST_NESTED):
-        inside = []
-        for group in level:
-            for name in group:
-                link = group.get(name, getlink=True)
-                if isinstance(link, h5py.ExternalLink):
-                    what = f"{group.name}/{name} is a link to the file {link.filename!r}"
-                    raise refusal("way_out", what=what)
-                node = group[name] if isinstance(link, h5py.HardLink) else None
-                if isinstance(node, h5py.Dataset) and (node.is_virtual or node.external):
-                    raise refusal("way_out", what=f"the values of {node.name} are in other files")
-                if isinstance(node, h5py.Group) and node.id not in seen:
-                    seen.add(node.id)
-                    inside.append(node)
-        level = inside
-        if not level:
-            return
-    raise refusal("nested", most=MOST_NESTED)
+    if depth == MOST_NESTED:
+        raise refusal("nested", most=MOST_NESTED)
+    for name in group:
+        link = group.get(name, getlink=True)
+        if isinstance(link, h5py.ExternalLink):
+            what = f"{group.name}/{name} is a link to the file {link.filename!r}"
+            raise refusal("way_out", what=what)
+        node = group[name] if isinstance(link, h5py.HardLink) else None
+        if isinstance(node, h5py.Dataset) and (node.is_virtual or node.external):
+            raise refusal("way_out", what=f"the values of {node.name} are in other files")
+        if isinstance(node, h5py.Group) and node.id not in seen:
+            seen.add(node.id)
+            _check_links(node, seen, depth + 1)
 
 
 def check_rows(opened: Opened, remarks: list[str], missing: list[float]) -> RawMatrix:
