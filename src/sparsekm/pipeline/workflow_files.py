@@ -35,8 +35,8 @@ _COMPOSED = (
 _CONSTRAINTS = {
     "id": r"\d+",
     "source": "allen|phantom",
-    "figure": "slices|answer|samples|count|divisions|dots|consensus|gap|scores|expression"
-    "|kept_by_age"
+    "figure": "slices|answer|samples|components|count|divisions|dots|consensus|gap|scores"
+    "|expression|kept_by_age"
     "|experiment_[1-4]_(?:overview|cer)",
     "kind": "svg|png|pdf",
 }

@@ -90,7 +90,6 @@ def write_report(
     content = {
         "title": title,
         "all_simulated": all(result.is_simulated for result in results),
-        "sources": name_sources(results),
         "configuration": configuration
         and yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True),
         "statistics": comparison_tables.view_statistics(results),
@@ -122,12 +121,11 @@ def _view_dataset(
         "markers": clusters.view_markers(result),
         "candidates": cluster_numbers.view_candidates(result),
         "each_cluster": each_cluster.view_each_cluster(result),
-        "batches": clusters.view_batches(result),
+        "neighbours": each_cluster.view_neighbours(result),
         "meanings": clusters.view_meanings(result),
         "samples": gene_tables.view_samples(result),
         "comparison": comparison_tables.compare_methods([result]),
         "choices": comparison_tables.view_choices(result),
-        "anatomy": clusters.view_anatomy(result),
         "map": sample_map.view_map(result),
         "special": sample_map.view_special(result),
         "genes": genes,
@@ -262,13 +260,3 @@ def _versions(methods: Sequence[ChosenFit]) -> str:
         for name, number in method.attributes.get("versions", {}).items():
             found.setdefault(name, {})[number] = None
     return ", ".join(f"{name} {joined(numbers)}" for name, numbers in found.items())
-
-
-def name_sources(results: Sequence[DatasetResult]) -> dict[str, str]:
-    """Name the data sets of each source: an atlas, a file of the user, a simulation."""
-    sources: dict[str, list[str]] = {}
-    for result in results:
-        file = Path(str(result.provenance.get("file", ""))).name
-        own = "simulated matrix" if result.is_simulated else f"your file {file}".rstrip()
-        sources.setdefault(WORDS["atlases"].get(result.source, own), []).append(result.name)
-    return {source: ", ".join(names) for source, names in sources.items()}

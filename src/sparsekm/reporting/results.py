@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
-from sparsekm.annotation.clusters import OVERLAP, majority_classes
+from sparsekm.annotation.clusters import majority_classes
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
 from sparsekm.cluster.sparsity_path import ChosenFit
@@ -58,7 +58,6 @@ class DatasetResult:
     regions: pd.DataFrame | None = None
     spatial: np.ndarray | None = None
     enrichment: pd.DataFrame | None = None
-    contingency: pd.DataFrame | None = None
     counts: pd.DataFrame | None = None
     choices: pd.DataFrame | None = None
     # Of a matrix: the numbers of clusters compared, the clusters of each, and the candidates.
@@ -120,14 +119,6 @@ class DatasetResult:
         return self.methods[primary_method(self.methods, is_atlas=self.is_atlas)]
 
     @property
-    def overlap(self) -> pd.DataFrame | None:
-        """Its clusters against the known classes, as in `contingency`; None without any."""
-        table = self.contingency
-        if table is None or table.empty:
-            return None
-        return table[table["method"] == self.primary.name]
-
-    @property
     def majorities(self) -> dict[int, str]:
         """The classes that name clusters of the answer, see `majority_classes`."""
         return {} if self.labels is None else majority_classes(self.primary.labels, self.labels)
@@ -175,7 +166,6 @@ class DatasetResult:
 _OF_DATASET = {
     "genes": GENE_TABLE,
     "enrichment": ENRICHMENT,
-    "contingency": OVERLAP,
     "counts": COUNTS,
     "choices": CHOICES,
     "numbers": COUNTS,
