@@ -27,14 +27,14 @@ SHARED = (
 
 def find_snakemakes(folder: Path) -> list[int]:
     """List the processes in a folder that run Snakemake itself, not what they start."""
-    found = {}
+    parents = {}
     for process in psutil.process_iter(["pid", "ppid", "cmdline", "cwd"]):
         words = [Path(word).name for word in process.info["cmdline"] or []]
         # Called by its name, or as python -m snakemake. The folder of another user's is not known.
         if "snakemake" in words[:4] and process.info["cwd"] in (str(folder), None):
-            found[process.info["pid"]] = process.info["ppid"]
+            parents[process.info["pid"]] = process.info["ppid"]
     # A child has its parent's words until it becomes another program.
-    return [pid for pid, parent in found.items() if parent not in found]
+    return [pid for pid, parent in parents.items() if parent not in parents]
 
 
 def file_system(folder: Path) -> str:

@@ -18,10 +18,10 @@ def main(snakemake, progress):
     if not snakemake.input.get("fit"):
         count = progress.counting("numbers of clusters")
         problem = read_problem(snakemake)
-        found = find_clusters(problem.auto, problem.whole, progress=count)
-        COUNTS.write(snakemake.output.counts, found.counts)
-        DIVISIONS.write(snakemake.output.tried, found.divisions)
-        logging.info("%s", found.conclusion)
+        result = find_clusters(problem.auto, problem.whole, progress=count)
+        COUNTS.write(snakemake.output.counts, result.counts)
+        DIVISIONS.write(snakemake.output.tried, result.divisions)
+        logging.info("%s", result.conclusion)
         return
     fit = read_fit(snakemake.input.fit)
     problem = read_problem(snakemake, n_clusters=len(fit.centers))

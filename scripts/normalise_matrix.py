@@ -37,8 +37,8 @@ def main(snakemake, progress):
         if lines := settle_doubts(tables):
             tell_user("\n".join(["Add to the settings of these matrices:", "matrices:", *lines]))
         raise
-    told = raw.summary(len(matrix.dropped))
-    logging.info("%s: %s", source, "; ".join(map(str.strip, told)))
+    summary = raw.summary(len(matrix.dropped))
+    logging.info("%s: %s", source, "; ".join(map(str.strip, summary)))
     for remark in raw.remarks:
         logging.warning("%s: %s", source, remark)
     n_samples, n_features = matrix.shape

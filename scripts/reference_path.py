@@ -24,10 +24,12 @@ def main(snakemake, progress):
     if params.reference != "permutation":
         # The others are never sparse.
         X = as_dense(X)
-    asked, objectives = {"reference": params.reference, "positions": positions}, []
+    shared = {"seed": problem.seed, "reference": params.reference, "positions": positions}
+    objectives = []
     for index in params.indices:
-        given = problem.estimator, X, problem.sparsities
-        objectives.append(reference_objectives(*given, index=index, seed=problem.seed, **asked))
+        objectives.append(
+            reference_objectives(problem.estimator, X, problem.sparsities, index=index, **shared)
+        )
         progress(len(objectives), len(params.indices), "references")
     arrays = {"indices": params.indices, "sparsities": problem.sparsities}
     arrays["objectives"] = objectives

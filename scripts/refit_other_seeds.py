@@ -1,6 +1,6 @@
 """Fit the chosen model again from other seeds, score every fit, and select the one to show."""
 
-from rule_problem import read_number, read_problem
+from rule_problem import read_problem
 from workflow_job import job
 
 
@@ -19,17 +19,14 @@ def main(snakemake, progress):
     from sparsekm.pipeline.registry import get_method
 
     files, params = snakemake.input, snakemake.params
-    fits, classes = (
-        [read_fit(files.fit)],
-        read_normalised(files.normalised, values=False).about.labels,
-    )
+    fits = [read_fit(files.fit)]
+    classes = read_normalised(files.normalised, values=False).about.labels
     method, most = get_method(snakemake.wildcards.method), params.problem["max_samples"]
     if params.n_seeds > 1 and (most is None or len(fits[0].labels) <= most):
         grid = {"sparsities": [fits[0].sparsity]}
         problem = read_problem(snakemake, n_clusters=fits[0].attributes["n_clusters"], grid=grid)
-        chosen = read_number(snakemake)
         for number in range(1, params.n_seeds):
-            fits.append(refit(problem, fits[0], number, chosen))
+            fits.append(refit(problem, fits[0], number))
             progress(number, params.n_seeds - 1, "seeds")
     seeds = order_fits(fits, method.maximises)
     shown = fits[seeds[0]]

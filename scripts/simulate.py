@@ -18,8 +18,8 @@ def main(snakemake, progress):
     parameters |= {"effort": params.effort, "code": params.code}
     effort, n = params.effort, params.draws["replicates"]
     store = paper_runs.RepetitionStore(params.store, parameters)
-    given, count = (setting, row, effort), progress.counting("repetitions")
-    found = paper_runs.run_repetitions(*given, root=root, replicates=n, store=store, progress=count)
+    own = {"root": root, "store": store, "progress": progress.counting("repetitions")}
+    repetitions = paper_runs.run_repetitions(setting, row, effort, replicates=n, **own)
     data = paper_runs.draw_data(setting, root=root, replicate=0, standardise=True)
-    for name, table in paper_runs.tabulate(setting, row, data, found).items():
+    for name, table in paper_runs.tabulate(setting, row, data, repetitions).items():
         write_table(table, output[name])

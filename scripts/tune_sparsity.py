@@ -39,13 +39,13 @@ def main(snakemake, progress):
     paths = [path, *(read_path(file)[0] for file in files.first)]
     sparsity = path.sparsities[chosen]
     if problem.samples is None:
-        found = SparsityPath.best_at(paths, sparsity)
+        best = SparsityPath.best_at(paths, sparsity)
     else:
-        found = problem.estimator.path(in_blocks(problem.data.X), [sparsity])
+        best = problem.estimator.path(in_blocks(problem.data.X), [sparsity])
     if limit is not None:
         attributes["limited"] = limit.decides(gap, chosen)
     GAP.write(output.gap, gap, chosen)
-    fit = describe_fit(problem, found.fit_at(0), attributes, attributes["n_clusters"])
+    fit = describe_fit(problem, best.fit_at(0), attributes, attributes["n_clusters"])
     if limit is not None:
         fit = replace(fit, conclusion=limit.sentence(gap, chosen))
     write_fit(output.fit, fit)

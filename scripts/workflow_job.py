@@ -31,6 +31,7 @@ from sparsekm.runtime.unread_settings import leave_unread
 
 leave_unread()
 
+_SECONDS_BEFORE_A_LINE = 2
 _SECONDS_BETWEEN_LINES = 5
 _SECONDS_OF_PACE = 60
 
@@ -55,8 +56,9 @@ class Progress:
     def __init__(self, job: str, clock=time.monotonic) -> None:
         self.job = job
         self._clock = clock
-        self._last = clock()
-        self._marks = deque([(self._last, 0)])
+        start = clock()
+        self._next = start + _SECONDS_BEFORE_A_LINE
+        self._marks = deque([(start, 0)])
 
     def __call__(self, done: int, total: int, what: str = "steps") -> None:
         """Report that `done` of `total` steps are done."""
@@ -66,8 +68,8 @@ class Progress:
         while len(self._marks) > 2 and now - self._marks[1][0] >= _SECONDS_OF_PACE:
             self._marks.popleft()
         # The only step is the job itself, whose end is told anyway.
-        if total > 1 and now - self._last >= _SECONDS_BETWEEN_LINES:
-            self._last = now
+        if total > 1 and now >= self._next:
+            self._next = now + _SECONDS_BETWEEN_LINES
             tell_user(
                 f"{self.job}: {done} of {total} {what} done{self._time_left(total)}", stays=False
             )

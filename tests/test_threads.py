@@ -59,7 +59,9 @@ import json
 import numpy as np
 
 from sparsekm import GapSearch, L0KMeans, PCAKMeans, SparseKMeans
+from sparsekm.tuning import chosen_fit, fold_fits
 
+chosen_fit.N_REPEATS = fold_fits.N_REPEATS = 1
 estimator = L0KMeans(4, n_init=1)
 references = {"n_references": 2, "sparsities": [20, 200]}
 large = {

@@ -10,7 +10,7 @@ import copy
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -26,36 +26,9 @@ from sparsekm.pipeline.registry import METHODS
 from sparsekm.studies import EXPERIMENT_ARGUMENTS, METHOD_ROWS, RIVALS, select_settings
 
 SCHEMA_FILE = Path(__file__).parent / "schemas" / "config.schema.yaml"
+EARLIER_FILE = SCHEMA_FILE.with_name("earlier_settings.yaml")
 MOST_CHARACTERS = 400
 """Maximum length of a message, since it may quote a long value."""
-
-_GMT = "use source: gmt with a GMT file, whose sets include the genes of all descendants of a term"
-REMOVED = {
-    "annotation.gene_sets.ontology": _GMT,
-    "annotation.gene_sets.source=gaf": _GMT,
-    "annotation.gene_sets.source=gene2go": _GMT,
-    "annotation.terms_per_gene": "the table of genes lists five terms of each",
-    "atlas.allen.http": "atlas.allen.contact is the contact; `--resources downloads=2` the pace",
-    "simulation.preview": "`snakemake paper` runs the experiments, a default run none",
-    "theory": "the settings of `snakemake theory` are constants of its code",
-    "tuning.counts": "n_clusters: auto tries numbers up to a seventh of the samples, at most 12",
-    "tuning.criterion": "the gap chooses the sparsity of l0 and l1, the judge that of sparse",
-    "tuning.evidence_references": "separation.csv of the method sparse is the test for clusters",
-    "tuning.evidence_samples": "separation.csv of the method sparse is the test for clusters",
-    "tuning.references_per_job": "a job fits five references",
-    "tuning.resamplings": "the method sparse fits five repeats of ten folds",
-    "tuning.splits": "the method sparse fits five repeats of ten folds",
-    "tuning.stability_rule": "tuning.rule is the rule that reads the gap curve",
-    "tuning_study": "in a checkout, `python -m benchmarks tuning_rules` makes its table",
-}
-"""Settings of earlier versions, as ``key`` or ``key=value``, and what replaces them."""
-RENAMED = {
-    "simulation.other_replicates": "simulation.other_repetitions",
-    "simulation.replicates": "simulation.repetitions",
-    "yardstick.gap": "yardstick.n_sparsities and yardstick.references",
-    "yardstick.seeds": "yardstick.n_seeds",
-}
-"""Settings of earlier versions that have another name today."""
 
 
 def check_configuration(config: dict[str, Any]) -> list[str]:
@@ -76,14 +49,14 @@ def set_by_user(
     """Return the settings that differ from the defaults, which `check_configuration` filled in."""
     if defaults is None:
         check_configuration(defaults := {})
-    found = {}
+    changed = {}
     for key, value in config.items():
         usual = defaults.get(key)
         if isinstance(value, Mapping) and isinstance(usual, Mapping):
             value = set_by_user(value, usual) or usual
         if value != usual:
-            found[key] = value
-    return found
+            changed[key] = value
+    return changed
 
 
 def structure_errors(config: Mapping[str, Any]) -> list[str]:
@@ -108,13 +81,18 @@ def structure_errors(config: Mapping[str, Any]) -> list[str]:
 
 
 @cache
+def _read_yaml(file: Path) -> dict[str, Any]:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(file.read_text(encoding="utf-8"), loader)
+
+
+@cache
 def read_schema() -> dict[str, Any]:
     """Return the schema of the configuration, with the settings of tables and the penalties' grids.
 
     Sections, which know all their keys, are mappings that are empty by default.
     """
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    schema = yaml.load(SCHEMA_FILE.read_text(encoding="utf-8"), loader)
+    schema = _read_yaml(SCHEMA_FILE)
     matrix = schema["properties"]["matrices"]["additionalProperties"]
     matrix["properties"].update(schema_properties())
     grids = schema["properties"]["tuning"]["properties"]["sparsities"]["properties"]
@@ -159,20 +137,16 @@ def _fill_in(validator: Any, properties: dict[str, Any], value: Any, schema: Any
 
 def explain(error: jsonschema.ValidationError) -> list[str]:
     """Describe a violation of the schema: a line for each removed setting, and one for the rest."""
-    place = ".".join(map(str, error.absolute_path))
+    place, earlier = ".".join(map(str, error.absolute_path)), _read_yaml(EARLIER_FILE)
+    told = {name: f"{name} was removed: {how}." for name, how in earlier["removed"].items()}
+    told |= {name: f"{name} is now {other}." for name, other in earlier["renamed"].items()}
     if error.validator != "additionalProperties" or not isinstance(error.validator_value, bool):
-        return _say_removed([f"{place}={error.instance}"]) or [_explain_value(error)]
+        return [told.get(f"{place}={error.instance}") or _explain_value(error)]
     known = list(error.schema.get("properties", {}))
     names = {key: f"{place}.{key}".lstrip(".") for key in sorted(set(error.instance) - set(known))}
-    unknown = [key for key, name in names.items() if name not in REMOVED | RENAMED]
+    unknown = [key for key, name in names.items() if name not in told]
     rest = f"{place or 'configuration'}: unknown keys {unknown}; known ones are {known}."
-    return [*_say_removed(names.values()), *([rest] if unknown else [])]
-
-
-def _say_removed(names: Iterable[str]) -> list[str]:
-    names = list(names)
-    removed = [f"{name} was removed: {REMOVED[name]}." for name in names if name in REMOVED]
-    return removed + [f"{name} is now {RENAMED[name]}." for name in names if name in RENAMED]
+    return [*(told[name] for name in names.values() if name in told), *([rest] if unknown else [])]
 
 
 def _explain_value(error: jsonschema.ValidationError) -> str:
@@ -188,6 +162,8 @@ def _explain_value(error: jsonschema.ValidationError) -> str:
                 f"{place}: {error.instance!r} should match {error.schema['pattern']}"
                 " and not be the name of an age or a reserved name."
             )
+        case "not" | "oneOf":
+            return f"{place} {error.schema['description']}."
         case "anyOf":
             rules = "; or ".join(
                 str(case.get("const", " ".join(case.get("type", "").split())))
@@ -205,8 +181,12 @@ def meaning_errors(config: Mapping[str, Any]) -> list[str]:
     known = sorted([*METHODS, *RIVALS])
     errors += _unknown("yardstick.methods", config["yardstick"]["methods"], known)
     matrices = {name: entry for name, entry in config["matrices"].items() if entry is not None}
+    tunings = [METHODS[method].tuning for method in config["methods"] if method in METHODS]
+    resamples = "resampling" in tunings
     for name, entry in matrices.items():
-        errors += [*_matrix_errors(name, entry), *_combination_errors(name, entry, config)]
+        errors += _matrix_errors(name, entry)
+        if entry.get("batch") and not resamples:
+            errors.append(f"matrices.{name}: batch requires sparse among the methods.")
     errors += _name_errors([*matrices])
     errors += _sample_errors(config, matrices)
     errors += _path_errors(config)
@@ -221,8 +201,6 @@ def meaning_errors(config: Mapping[str, Any]) -> list[str]:
 
 def _matrix_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
     """List errors in the source of a matrix."""
-    if ("path" in entry) == ("draw" in entry):
-        return [f"matrices.{name} should have either path or draw."]
     if "draw" in entry:
         return _draw_errors(name, entry)
     path = entry["path"]
@@ -243,19 +221,6 @@ def _is_other_folder(path: Path) -> bool:
     marks = (path / ".zgroup", *path.glob("*.mtx"), *path.glob("*.mtx.gz"))
     is_known = path.name.lower().endswith(".zarr") or any(mark.exists() for mark in marks)
     return path.is_dir() and not is_known
-
-
-def _combination_errors(
-    name: str, entry: Mapping[str, Any], config: Mapping[str, Any]
-) -> list[str]:
-    """List settings of a matrix that do not go with each other or with the methods."""
-    tunings = [METHODS[method].tuning for method in config["methods"] if method in METHODS]
-    resamples = "resampling" in tunings
-    rules = {
-        "weights should be left out with trim": bool(entry.get("weights") and entry.get("trim")),
-        "batch requires sparse among the methods": bool(entry.get("batch") and not resamples),
-    }
-    return [f"matrices.{name}: {rule}." for rule, broken in rules.items() if broken]
 
 
 def _path_errors(config: Mapping[str, Any]) -> list[str]:
@@ -283,10 +248,10 @@ def _sample_errors(
     used = (METHODS[name].tuning for name in config["methods"] if name in METHODS)
     if most is None or not {"gap", "resampling"} & set(used):
         return []
-    asked = {f"matrices.{name}.n_clusters": own.get("n_clusters") for name, own in matrices.items()}
+    own = {f"matrices.{name}.n_clusters": of.get("n_clusters") for name, of in matrices.items()}
     return [
         f"tuning.max_samples={most} should be >= {key} * min_cluster_size={count * smallest}."
-        for key, count in {"n_clusters": config["n_clusters"], **asked}.items()
+        for key, count in {"n_clusters": config["n_clusters"], **own}.items()
         if isinstance(count, int) and count * smallest > most
     ]
 
@@ -299,8 +264,8 @@ def _draw_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
         if entry.get(key) is not None
     ]
     known = EXPERIMENT_ARGUMENTS[entry["draw"]["experiment"]]
-    given = [key for key in entry["draw"] if key != "experiment"]
-    return errors + _unknown(f"matrices.{name}.draw", given, [*known])
+    settings = [key for key in entry["draw"] if key != "experiment"]
+    return errors + _unknown(f"matrices.{name}.draw", settings, [*known])
 
 
 def _name_errors(names: Sequence[str]) -> list[str]:
@@ -326,8 +291,6 @@ def _gene_set_errors(annotation: Mapping[str, Any]) -> list[str]:
     """List missing or contradictory settings of gene sets."""
     chosen, (smallest, largest) = annotation["gene_sets"], annotation["term_size"]
     errors = []
-    if chosen["source"] == "gmt" and not chosen["path"]:
-        errors.append("annotation.gene_sets: source='gmt' requires path.")
     # Not quoted: where a password ends is not known of such an address.
     if is_address(chosen["path"] or "") and not re.fullmatch(r"https://[^\s'\"]+", chosen["path"]):
         rule = "should begin with https:// and have neither blanks nor quotation marks"

@@ -68,6 +68,8 @@ class LogHandler(LogHandlerBase):
                 self.running[record.jobid] = record.rule_name, about, self.clock()
                 if self.rewrites:
                     self._draw_bar()
+                elif not self.n_done and len(self.running) == 1:
+                    self._tell(f"{self._count()}{self._what_runs()}")
             case LogEvent.JOB_FINISHED if record.job_id in self.running:
                 self._tell_end(*self.running.pop(record.job_id))
             case LogEvent.JOB_ERROR if record.jobid in self.running:
@@ -94,8 +96,11 @@ class LogHandler(LogHandlerBase):
         if self.rewrites:
             self._draw_bar()
             return
-        line = f"{self.n_done:3d} of {sum(self.planned.values())}  {about}: done in "
-        self._tell(f"{line}{_duration(seconds)}{self._what_runs()}{self._time_left()}")
+        line = f"{self._count()}  {about}: done in {_duration(seconds)}"
+        self._tell(f"{line}{self._what_runs()}{self._time_left()}")
+
+    def _count(self) -> str:
+        return f"{self.n_done:3d} of {sum(self.planned.values())}"
 
     def _draw_bar(self) -> None:
         """Write the line of a terminal over: how much is done, the time left, what runs now."""

@@ -97,9 +97,9 @@ class Downloader:
                 wait = max(pause, error.retry_after)
                 if attempt == self._tries or wait > deadline - self._clock():
                     times = "attempt" if attempt == 1 else "attempts"
-                    asked = f"; asked to wait {wait:g} s" if error.retry_after else ""
+                    pause_asked = f"; asked to wait {wait:g} s" if error.retry_after else ""
                     raise UnavailableError(
-                        f"{url}: failed after {attempt} {times} ({error}{asked})."
+                        f"{url}: failed after {attempt} {times} ({error}{pause_asked})."
                     ) from error
             self._sleep(wait)
             pause = min(2 * pause, _LONGEST_PAUSE)

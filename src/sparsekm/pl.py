@@ -108,17 +108,17 @@ def scores(
     """
     ranked, score, selected = _read_genes(adata, key)
     ranked = ranked[: check_count("n_features", n_features)]
-    found, kept, places = score[ranked], selected[ranked], np.arange(len(ranked))
+    largest, kept, places = score[ranked], selected[ranked], np.arange(len(ranked))
     with figure_style():
-        ax = _axes(ax, 4.4, 0.8 + 0.16 * len(found))
+        ax = _axes(ax, 4.4, 0.8 + 0.16 * len(largest))
         for is_kept, color, label in ((True, BLUE, "kept"), (False, DROPPED, "dropped")):
             if (chosen := kept == is_kept).any():
                 label = f"{label} ({np.count_nonzero(selected == is_kept):,})"
-                ax.plot(found[chosen], places[chosen], "o", color=color, label=label)
+                ax.plot(largest[chosen], places[chosen], "o", color=color, label=label)
         ax.set_yticks(places, [*map(short_name, adata.var_names[ranked])], parse_math=False)
         # With room for the largest dot.
-        ax.set_xlim(0, 1.03 * found.max())
-        ax.set_ylim(len(found) - 0.5, -0.5)
+        ax.set_xlim(0, 1.03 * largest.max())
+        ax.set_ylim(len(largest) - 0.5, -0.5)
         ax.set_xlabel("between-cluster sum of squares")
         ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2)
     return _finish(ax, "scores", show, save, return_fig)

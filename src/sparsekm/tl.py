@@ -172,8 +172,8 @@ def sparse_kmeans(
                 f"{argument}={column!r} would be overwritten, with key_added={key_added!r}: give "
                 "another key_added."
             )
-    asked: Any = "auto" if n_clusters is None else n_clusters
-    estimator = SparseKMeans(asked, random_state=random_state, **parameters)
+    number: Any = "auto" if n_clusters is None else n_clusters
+    estimator = SparseKMeans(number, random_state=random_state, **parameters)
     # Before values are read, which of a backed AnnData can take long.
     clone(estimator).make_estimator()
     cell_groups = _read_column(groups, "groups", adata.obs, "obs")
@@ -276,14 +276,14 @@ def predict_clusters(
     from sparsekm.annotation.new_samples import KnownClusters, predict_samples, read_samples
 
     known = KnownClusters.read(run, dataset, method)
-    table, said = predict_samples(read_samples(samples, known, reading), known, scaling)
-    table.attrs["said"] = said
+    table, remarks = predict_samples(read_samples(samples, known, reading), known, scaling)
+    table.attrs["said"] = remarks
     return table
 
 
-def _categories(found: SparseKMeans) -> pd.Categorical:
-    labels = [str(label) for label in range(found.n_clusters_)]
-    return pd.Categorical.from_codes(found.labels_, labels)
+def _categories(estimator: SparseKMeans) -> pd.Categorical:
+    labels = [str(label) for label in range(estimator.n_clusters_)]
+    return pd.Categorical.from_codes(estimator.labels_, labels)
 
 
 def check_anndata(adata: Any) -> None:
@@ -326,18 +326,18 @@ def check_name(argument: str, value: object, known: Container[str], rule: str) -
         raise ValueError(f"{argument}={value!r} should be {rule}.")
 
 
-def _read_column(given: Any, argument: str, table: pd.DataFrame, where: str) -> Any:
+def _read_column(column: Any, argument: str, table: pd.DataFrame, where: str) -> Any:
     """Return a column of obs or var by its name, or what is given in its place."""
-    if isinstance(given, str):
-        check_name(argument, given, table, f"a column of {where}: {list(table)}")
-        return table[given]
-    if isinstance(given, pd.Series) and not given.index.equals(table.index):
+    if isinstance(column, str):
+        check_name(argument, column, table, f"a column of {where}: {list(table)}")
+        return table[column]
+    if isinstance(column, pd.Series) and not column.index.equals(table.index):
         names = f"adata.{where}_names"
         raise ValueError(
             f"{argument}: the index should be {names}; give {argument}.to_numpy() if they are in "
             f"the order of adata, or {argument}.reindex({names})."
         )
-    return given
+    return column
 
 
 def _read_mask(adata: AnnData, mask_var: Any) -> np.ndarray | None:
@@ -355,23 +355,24 @@ def _read_mask(adata: AnnData, mask_var: Any) -> np.ndarray | None:
     return np.flatnonzero(mask)
 
 
-def _describe_fit(found: SparseKMeans, names: pd.Index) -> dict[str, Any]:
+def _describe_fit(estimator: SparseKMeans, names: pd.Index) -> dict[str, Any]:
     """Return the verdict as .h5ad files can hold it; `names` are those of the clustered genes."""
 
     def named(features):
         return names[[] if features is None else features].to_numpy(object)
 
-    said = {name: getattr(found, f"{name}_") for name in VERDICT}
+    facts = {name: getattr(estimator, f"{name}_") for name in VERDICT}
     for name in TABLES:
-        table = getattr(found, f"{name}_")
+        table = getattr(estimator, f"{name}_")
         if table is not None:
             # Such files need names of rows.
-            said[name] = table.rename(index=str)
-    if hasattr(found, "batch_shares_"):
-        said["batch_agreement"] = found.batch_agreement_
-        said["batch_shares"] = found.batch_shares_.rename(index=str, columns=str)
-    of_clusters = {str(k): named(features) for k, features in enumerate(found.cluster_signatures_)}
-    return said | {"signature": named(found.signature_), "cluster_signatures": of_clusters}
+            facts[name] = table.rename(index=str)
+    if hasattr(estimator, "batch_shares_"):
+        facts["batch_agreement"] = estimator.batch_agreement_
+        facts["batch_shares"] = estimator.batch_shares_.rename(index=str, columns=str)
+    signatures = enumerate(estimator.cluster_signatures_)
+    of_clusters = {str(k): named(features) for k, features in signatures}
+    return facts | {"signature": named(estimator.signature_), "cluster_signatures": of_clusters}
 
 
 def _rank_genes(adata: AnnData, key: str, values, genes) -> dict[str, np.recarray]:
@@ -388,15 +389,15 @@ def _rank_genes(adata: AnnData, key: str, values, genes) -> dict[str, np.recarra
     for code, cluster in enumerate(clusters.categories):
         own = (clusters.codes == code).to_numpy()
         inside, outside = feature_means(values[own]), feature_means(values[~own])
-        found = np.full((2, adata.n_vars), np.nan, np.float32)
+        measured = np.full((2, adata.n_vars), np.nan, np.float32)
         # Constant genes have no score. Fold changes need logarithms of 1 + x.
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            found[0, genes] = (inside - outside) / spreads
+            measured[0, genes] = (inside - outside) / spreads
             ratio = (np.expm1(inside * scale) + 1e-9) / (np.expm1(outside * scale) + 1e-9)
-            found[1, genes] = np.log2(ratio)
-        order = np.lexsort([-found[0], np.where(kept, -np.sign(found[0]), 0)])
+            measured[1, genes] = np.log2(ratio)
+        order = np.lexsort([-measured[0], np.where(kept, -np.sign(measured[0]), 0)])
         columns["names"][cluster] = names[order]
-        columns["scores"][cluster], columns["logfoldchanges"][cluster] = found[:, order]
+        columns["scores"][cluster], columns["logfoldchanges"][cluster] = measured[:, order]
         for name in ("pvals", "pvals_adj"):
             columns[name][cluster] = np.full(adata.n_vars, np.nan)
     return {name: pd.DataFrame(of).to_records(index=False) for name, of in columns.items()}

@@ -261,6 +261,19 @@ def test_an_outlier_is_hardly_ever_a_centre_that_trimmed_k_means_starts_from():
     assert np.mean([found == [*range(36)] for found in kept]) > 0.8
 
 
+def test_of_the_samples_that_trimmed_k_means_starts_on_as_large_a_share_is_set_aside():
+    # As many of the 2,048 as of all would be the outliers and the second cluster.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 3))
+    truth = np.repeat([0, 1, 2], [2430, 120, 450])
+    X[truth == 1] += 9
+    X[truth == 2] += 1e3 * rng.standard_normal((450, 3))
+    given = CentredMatrix(X), KMeansPartition(2), 500, 3
+    labels, kept, _ = start_trimmed(*given, np.random.SeedSequence(0), np.ones(3))
+    assert len(kept) == 2500
+    assert classification_error_rate(truth[kept], labels[kept]) == 0
+
+
 def test_those_farthest_from_their_centres_by_the_weights_are_not_kept_worked_by_hand():
     X = CentredMatrix(np.array([[0.0, 5], [1, 0], [9, 0], [10, 9], [5, 0], [8, 1]]) + 7)
     centers = np.array([[0.0, 0], [9, 0]]) + 7

@@ -32,7 +32,7 @@ def tell(capsys):
 
 def begin(tell, now, jobid, rule, **wildcards):
     event = {"event": LogEvent.JOB_INFO, "jobid": jobid, "rule_name": rule, "wildcards": wildcards}
-    assert tell(now, **event) == []
+    return tell(now, **event)
 
 
 def end(tell, now, jobid):
@@ -42,8 +42,10 @@ def end(tell, now, jobid):
 def test_a_line_tells_what_ended_what_goes_on_and_how_long_it_still_takes(tell):
     stats = {"cluster_path": 2, "reference_path": 2, "results": 1, "total": 5}
     assert tell(event=LogEvent.RUN_INFO, stats=stats) == []
-    begin(tell, 0, 1, "cluster_path", dataset="tumours", method="l0")
-    begin(tell, 0, 2, "reference_path", dataset="tumours", method="l1", batch="0")
+    # The first job is named when it begins, others when another ends.
+    first = begin(tell, 0, 1, "cluster_path", dataset="tumours", method="l0")
+    assert first == ["  0 of 4; now tumours, l0: cluster path"]
+    assert begin(tell, 0, 2, "reference_path", dataset="tumours", method="l1", batch="0") == []
     # How long most of the others take is not known yet.
     assert end(tell, 20, 1) == [
         "  1 of 4  tumours, l0: cluster path: done in 20 s; now tumours, l1: reference path 1"
@@ -51,7 +53,7 @@ def test_a_line_tells_what_ended_what_goes_on_and_how_long_it_still_takes(tell):
     assert end(tell, 300, 2) == [
         "  2 of 4  tumours, l1: reference path 1: done in 5 min; about 5 min left"
     ]
-    begin(tell, 300, 3, "cluster_path", dataset="tumours", method="l1")
+    assert begin(tell, 300, 3, "cluster_path", dataset="tumours", method="l1") == []
     begin(tell, 300, 4, "reference_path", dataset="tumours", method="l1", batch="1")
     end(tell, 310, 3)
     assert end(tell, 320, 4) == ["  4 of 4  tumours, l1: reference path 2: done in 20 s"]

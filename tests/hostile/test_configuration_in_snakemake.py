@@ -43,7 +43,10 @@ GENE_SETS = [
     ("source: gmt, path: 'http://a.org/a.gmt'", "path: an address should begin with https:// and"),
     ("source: gmt, path: 'https://me:se cret@a.org/a.gmt'", "path: an address should begin with"),
     ("source: gaf", "source=gaf was removed: use source: gmt with a GMT file"),
-    ("source: gmt, ontology: go.obo", "ontology was removed: use source: gmt with a GMT file"),
+    (
+        "source: gmt, path: a.gmt, ontology: b",
+        "ontology was removed: use source: gmt with a GMT file",
+    ),
 ]
 for sets, told in GENE_SETS:
     text = f"matrices: {{a: {{path: a.csv}}}}\nannotation: {{gene_sets: {{{sets}}}}}\n"

@@ -16,7 +16,7 @@ from sparsekm.cluster.description import Description
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.pipeline.problem import define_problem
 from sparsekm.pipeline.provenance import derive_seed
-from sparsekm.tuning.chosen_fit import ChosenNumber, find_clusters
+from sparsekm.tuning.chosen_fit import find_clusters
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
 N, P = 90, 40
@@ -62,17 +62,15 @@ def find_in_workflow(tmp_path):
         obs = {name: value for name, value in obs.items() if value is not None}
         file = save_matrix(tmp_path / "normalised.h5ad", Z, obs, var, {"source": "matrix"})
 
-        def pose(k):
-            asked = {"n_clusters": k, "search": search, "grid": {}, "seed": 1}
+        def pose(k, counts=None):
+            asked = {"n_clusters": k, "search": search, "grid": {}, "seed": 1, "counts": counts}
             most = search.get("max_samples")
             return define_problem(file, "own", "sparse", **asked, max_samples=most, code_digest="")
 
         if n_clusters != "auto":
-            problem = pose(n_clusters)
-            return find_clusters(problem.settings, problem.whole)
+            return pose(n_clusters).find()
         problem = pose(2)
-        number = ChosenNumber.of(find_clusters(problem.auto, problem.whole).counts)
-        return find_clusters(problem.auto, problem.whole, number=number)
+        return pose("auto", find_clusters(problem.auto, problem.whole).counts).find()
 
     return find
 

@@ -15,6 +15,7 @@ from sparsekm.tuning.chosen_fit import find_clusters
 from sparsekm.tuning.feature_ranking import moments_as_they_came
 from sparsekm.tuning.fold_fits import blocks_of
 
+pytestmark = pytest.mark.usefixtures("one_repeat")
 N_SAMPLES = 3000
 
 

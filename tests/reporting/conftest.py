@@ -9,7 +9,6 @@ import pytest
 from html_page import Page
 from written_files import save_fit
 
-from sparsekm.annotation.clusters import OVERLAP, tabulate_overlap
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.store import read_fit
@@ -138,11 +137,7 @@ def write_brain(folder, genes, acronyms):
     files = write_files(folder, "E11.5", X, labels.astype(np.int32), kept, rates)
     fits = {method: read_fit(file) for method, file in files["fits"].items()}
     GENE_TABLE.write(folder / "genes.csv", gene_table(var, fits, is_atlas=True))
-    names = "normalised.h5ad", "genes.csv", "contingency.csv"
-    normalised, files["genes"], files["contingency"] = (folder / name for name in names)
-    clusters = dict.fromkeys(METHODS, labels)
-    OVERLAP.write(files["contingency"], tabulate_overlap(clusters, regions, uns["regions"]))
-    return {"normalised": normalised, **files}
+    return {"normalised": folder / "normalised.h5ad", **files, "genes": folder / "genes.csv"}
 
 
 @pytest.fixture(scope="session")

@@ -95,20 +95,20 @@ async function examine() {
     figure.querySelector("figcaption").textContent,
     ...[...figure.querySelectorAll(".median")].map((line) => Number(line.dataset.value)),
   ]);
-  found.maps = [...document.querySelectorAll(".map")].map((map) => {
-    const [, column] = map.querySelectorAll("select");
-    const fills = () => [...map.querySelectorAll("circle")].map((dot) => dot.getAttribute("fill"));
+  found.maps = [...document.querySelectorAll(".picture")].map((picture) => {
+    const column = picture.parentElement.querySelector("select");
+    const fills = () => [...picture.querySelectorAll("use:has(title)")].map((dot) => dot.style.fill);
     return Object.fromEntries([...column.options].map((option) => {
       column.value = option.value;
       column.dispatchEvent(new Event("change"));
       return [option.text, fills()];
     }));
   });
-  const wanted = document.querySelector(".map title")?.textContent ?? "";
+  const wanted = document.querySelector(".picture use title")?.textContent ?? "";
   document.querySelector(".find input").value = wanted;
   document.querySelector(".find input").dispatchEvent(new Event("input"));
   found.highlighted = [wanted, document.querySelector(".find output").textContent,
-    document.querySelectorAll(".map .found").length, document.querySelectorAll(".picture .found").length,
+    document.querySelectorAll(".picture .found").length,
     [...document.querySelectorAll("tr.found")].map((line) => line.cells[0].textContent)];
   found.width = document.documentElement.scrollWidth;
   found.wideTables = [...document.querySelectorAll("table.genes")]

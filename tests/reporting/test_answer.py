@@ -9,13 +9,11 @@ import pytest
 
 from sparsekm.annotation.gene_table import gene_table
 from sparsekm.io.tables import SEEDS, SEPARATION
-from sparsekm.reporting.clusters import view_answer, view_batches, view_markers, view_meanings
+from sparsekm.reporting.clusters import view_answer, view_markers, view_meanings
 from sparsekm.reporting.comparison_tables import compare_datasets, view_choices
-from sparsekm.reporting.figures import (
-    answer_figure,
-    consensus_figure,
-    project_samples,
-)
+from sparsekm.reporting.each_cluster import view_each_cluster
+from sparsekm.reporting.figures import answer_figure, consensus_figure
+from sparsekm.reporting.sample_map import project_samples
 
 TOUCH = "noise, a gradient or overlapping groups can look like this"
 
@@ -30,7 +28,7 @@ def with_sparse(result, *pairs, **changes):
     """Add the recommended method, whose clusters are those of the others but for the changes."""
     table = separation(*pairs)
     known = {"signature_agreement": 0.97, "has_clusters": (table["p_adjusted"] <= 0.05).any()}
-    given = {"name": "sparse", "gap": None, "separation": table, "signature": np.array([0, 5])}
+    given = {"name": "sparse", "gaps": None, "separation": table, "signature": np.array([0, 5])}
     given |= known | {"reproducibility": np.linspace(0.8, 1, result.n_samples)}
     sparse = replace(result.methods["l0"], **given | changes)
     methods = {**result.methods, "sparse": sparse}
@@ -183,14 +181,16 @@ def test_clusters_that_are_batches_are_named_and_both_answers_shown(matrix_resul
     told = [text for text in view_answer(result)["warnings"] if "centring moves" in text]
     assert len(told) == 1
     assert "Clusters and batches coincide and cannot be told apart" in told[0]
-    table = view_batches(result)
-    assert [head.text for head in table.heads].count("first") == 2
-    assert [cell.text for cell in table.rows[0]][:4] == ["0", "4", "0%", "100%"]
+    rows = {row[0].text: texts(row)[1:] for row in view_each_cluster(result).rows}
+    assert rows["batch first"] == ["4", "", ""]
+    assert rows["batch second"] == ["", "4", "4"]
+    # Of the rolled clusters, each has two samples of this one and two of the next.
+    assert rows["centred batch first"] == ["2", "", "2"]
     # Without a difference there is no warning, without batches no table.
     result = with_batches(np.tile(["a", "b"], len(labels) // 2), labels)
     assert not [text for text in view_answer(result)["warnings"] if "centring" in text]
-    assert "Agreement of the two: 1.00" in view_batches(result).caption
-    assert view_batches(matrix_result) is None
+    assert "their agreement with the clusters shown is 1.00" in view_each_cluster(result).caption
+    assert "batch " not in " ".join(row[0].text for row in view_each_cluster(matrix_result).rows)
 
 
 def test_samples_that_were_set_aside_are_named(matrix_result):
@@ -212,7 +212,7 @@ def seeded(matrix_result):
         table["n_nonzero_weights"] = table["n_kept_too"] = method.n_kept
         table = table.assign(agreement=[1.0, 0.75, 0.875], cer=rates, cer_chance=0.5)
         table = table.assign(ari=1 - 2 * rates, ami=1 - 3 * rates)[[*SEEDS.columns]]
-        methods[name] = replace(method, seeds=table, metrics=table.iloc[0].to_dict())
+        methods[name] = replace(method, seeds=table, rates=table.iloc[0].to_dict())
     return replace(matrix_result, methods=methods)
 
 
@@ -298,7 +298,7 @@ def test_a_batch_that_is_nearly_the_clusters_stands_on_the_first_screen(annotate
 def test_every_column_has_a_bar_and_a_line_of_the_table(annotated, matrix_result, page_of):
     bars = [
         label.get_text()
-        for axes in answer_figure(annotated)[0].axes
+        for axes in answer_figure(annotated).axes
         for label in axes.get_yticklabels()
     ]
     assert bars[:5] == ["cluster", "class", "batch <x>", "age", "sex"]
@@ -331,7 +331,7 @@ def test_the_consensus_matrix_is_in_blocks_of_the_clusters(matrix_result):
     partitions = np.array([l0.labels] * 3 + [np.roll(l0.labels, 1)]).astype(np.int16)
     methods = {"l0": replace(l0, partitions=partitions)}
     figure = consensus_figure(replace(matrix_result, methods=methods))
-    cells = np.asarray(figure.axes[2].images[0].get_array())
+    cells = np.asarray(figure.axes[1].images[0].get_array())
     assert cells.shape == (12, 12)
     np.testing.assert_allclose(cells, cells.T)
     for first in range(0, 12, 4):
@@ -360,7 +360,7 @@ def test_few_samples_are_drawn_by_their_components():
 def test_many_samples_are_drawn_as_a_umap_where_there_is_one():
     pytest.importorskip("umap")
     many, labels = three_groups(600)
-    points, names = project_samples(many, np.arange(600))
+    points, names = project_samples(many, np.arange(600), is_umap=True)
     assert names == ("UMAP 1", "UMAP 2")
     centers = np.array([points[labels == k].mean(axis=0) for k in range(3)])
     nearest = np.linalg.norm(points[:, None] - centers, axis=2).argmin(axis=1)

@@ -12,7 +12,7 @@ from written_files import save_fit, save_matrix
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.io.tables import CANDIDATES, COUNTS, DIVISIONS, SEPARATION
 from sparsekm.reporting.cluster_numbers import count_figure, divisions_figure, view_candidates
-from sparsekm.reporting.each_cluster import view_each_cluster
+from sparsekm.reporting.each_cluster import view_each_cluster, view_neighbours
 from sparsekm.reporting.report import load_dataset_result, write_report
 from sparsekm.tuning.chosen_fit import find_clusters
 from sparsekm.tuning.sparse_kmeans import SparseKMeans
@@ -48,6 +48,11 @@ def made(tmp_path_factory):
     return found, result, folder
 
 
+def numbers_of(result):
+    rows = view_each_cluster(result).rows
+    return {row[0].text: [cell.text for cell in row[1:]] for row in rows}
+
+
 def rows_of(table):
     heads = [head.text for head in table.heads]
     return [dict(zip(heads, row, strict=True)) for row in table.rows]
@@ -55,58 +60,60 @@ def rows_of(table):
 
 def test_the_overlap_of_a_cluster_is_its_mean_jaccard_score_with_the_best_match(made):
     found, result, _ = made
-    rows = rows_of(view_each_cluster(result)["clusters"])
-    for number, row in enumerate(rows):
+    rows = numbers_of(result)
+    for number in range(3):
         own = found.labels == number
         best = [
             max(jaccard_score(own, other == k) for k in np.unique(other))
             for other in found.partitions
         ]
-        assert row["overlap"].text == f"{np.mean(best):.2f}"
-        assert row["samples"].text == str(own.sum())
-    assert rows[found.labels[0]]["overlap"].text == "1.00"
+        assert rows["overlap"][number] == f"{np.mean(best):.2f}"
+        assert rows["samples"][number] == str(own.sum())
+    assert rows["overlap"][found.labels[0]] == "1.00"
 
 
 def test_the_bars_on_an_axis_are_the_samples_that_the_test_counts(made):
     found, result, folder = made
-    shown = view_each_cluster(result)
-    pairs = found.separation.sort_values("distance")
-    assert [row["distance"].text for row in rows_of(shown["pairs"])] == [
+    table, pairs = view_neighbours(result), found.separation.sort_values("distance")
+    assert [row["distance"].text for row in rows_of(table)] == [
         f"{distance:.1f}" for distance in pairs["distance"]
     ]
-    for row, pair in zip(rows_of(shown["pairs"]), pairs.itertuples(), strict=True):
-        counts = row["on the axis"].bars.counts
-        thirds = [sum(counts[at : at + 4]) for at in (10, 16, 22)]
+    for row, pair in zip(rows_of(table), pairs.itertuples(), strict=True):
+        bars = row["on the axis"].bars
+        assert bars.title == f"from cluster {pair.cluster_a} to cluster {pair.cluster_b}"
+        thirds = [sum(bars.counts[at : at + 4]) for at in (10, 16, 22)]
         assert thirds == [pair.n_a, pair.n_middle, pair.n_b]
-    for row in rows_of(shown["clusters"]):
-        number, other = int(row["cluster"].text), int(row["nearest"].text)
-        (pair,) = pairs.query("cluster_a == @number | cluster_b == @number").head(1).itertuples()
-        assert other == pair.cluster_a + pair.cluster_b - number
-        counts = list(map(int, pair.histogram.split("-")))
-        own = row["on the axis to it"].bars
-        assert own.counts == (counts if number == pair.cluster_a else counts[::-1])
-        assert own.title == f"from cluster {number} to cluster {other}"
+    for number, nearest in enumerate(numbers_of(result)["nearest (distance)"]):
+        pair = pairs.query("cluster_a == @number | cluster_b == @number").iloc[0]
+        other = pair["cluster_a"] + pair["cluster_b"] - number
+        assert nearest == f"{other:.0f} ({pair['distance']:.1f})"
     html = (folder / "report.html").read_text("utf-8")
-    assert html.count('<svg class="bars"') == len(found.centers) + len(pairs)
+    assert html.count('<svg class="bars"') == len(pairs)
 
 
 def test_batches_and_donors_are_counted(made):
     found, result, _ = made
-    rows = rows_of(view_each_cluster(result)["origins"])
-    assert [row[""].text for row in rows] == [
-        "batch b0",
-        "batch b1",
-        *map("donor {}".format, range(3)),
-    ]
+    rows = numbers_of(result)
+    batches, donors = ["batch b0", "batch b1"], [f"donor {number}" for number in range(3)]
+    assert list(rows)[3:] == [*donors, *batches]
+    counts = {
+        name: np.array([int(number or 0) for number in rows[name]]) for name in (*batches, *donors)
+    }
     batch = result.obs["batch"].to_numpy()
-    for number in np.unique(found.labels):
-        of_cluster = pd.Series([row[f"cluster {number}"].text for row in rows]).astype(int)
-        assert of_cluster[0] == np.count_nonzero((batch == "b0") & (found.labels == number))
-        assert of_cluster[:2].sum() == of_cluster[2:].sum() == (found.labels == number).sum()
+    for number in range(3):
+        expected = np.count_nonzero((batch == "b0") & (found.labels == number))
+        assert counts["batch b0"][number] == expected
+    sizes = np.bincount(found.labels).tolist()
+    for names in (batches, donors):
+        assert sum(counts[name] for name in names).tolist() == sizes
 
 
 def test_a_fit_without_folds_has_no_such_section(matrix_result):
-    assert view_each_cluster(matrix_result) is None
+    assert [row[0].text for row in view_each_cluster(matrix_result).rows] == [
+        "samples",
+        *(f"class class {number}" for number in range(3)),
+    ]
+    assert view_neighbours(matrix_result) is None
     assert count_figure(matrix_result) is None
     assert divisions_figure(matrix_result) is None
     assert view_candidates(matrix_result) is None
@@ -159,5 +166,5 @@ def test_the_candidates_with_as_many_groups_are_counted(made):
     table, most = view_candidates(result), found.candidates.query("chosen")["n_groups"].item()
     others = (found.candidates["n_groups"] >= most).sum() - 1
     assert f"{len(found.candidates)} candidates" in table.caption
-    assert f"{others or 'none'} of the others" in table.caption
+    assert f"{others} of the {len(found.candidates) - 1} others reach" in table.caption
     assert [row[0].text for row in table.rows] == found.candidates["start"].tolist()

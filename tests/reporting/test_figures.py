@@ -1,6 +1,7 @@
 """Pictures of the report: heat maps, slices of a brain, colours, texts."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,8 +23,8 @@ from sparsekm.figures.style import (
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.reporting.brain_figures import boundary_lines, richest_slice, slice_figure
 from sparsekm.reporting.clusters import class_colors, color_clusters
-from sparsekm.reporting.figures import principal_plane, samples_figure
 from sparsekm.reporting.gene_tables import LOOKS
+from sparsekm.reporting.sample_map import project_samples, samples_figure
 from sparsekm.reporting.simulation_page import row_look
 from sparsekm.studies import METHOD_ROWS
 
@@ -111,7 +112,7 @@ def test_every_text_of_a_figure_is_cut_wherever_it_stands():
 def test_the_legend_has_every_cluster_whatever_its_majority_class(matrix_result):
     names = {"class 0": "_x", "class 1": "$\\frac$", "class 2": LONG}
     obs = matrix_result.obs.assign(label=[names[label] for label in matrix_result.labels])
-    figure, _ = samples_figure(dataclasses.replace(matrix_result, obs=obs))
+    figure = samples_figure(dataclasses.replace(matrix_result, obs=obs))
     (legend,) = figure.legends
     shown = {text.get_text() for text in legend.get_texts()}
     assert shown == {"cluster 0: _x", "cluster 1: $\\frac$", short_name(f"cluster 2: {LONG}")}
@@ -171,13 +172,20 @@ def test_slice_figure_has_a_panel_for_atlas_and_methods_and_a_scale_bar(brain_re
 @pytest.mark.parametrize("shape", [(30, 5), (5, 30), (10, 1)])
 def test_components_are_those_of_a_singular_value_decomposition(shape):
     X = np.random.default_rng(0).normal(size=shape)
-    components, explained = principal_plane(X)
+    method = SimpleNamespace(weights=np.ones(shape[1]), scores=np.ones(shape[1]))
+    read = {"read_features": lambda kept, rows: X[np.ix_(rows, kept)]}
+    result = SimpleNamespace(primary=method, **read)
+    components, names = project_samples(result, np.arange(shape[0]))
     left, values, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
     n, expected = min(2, shape[1]), np.abs(left * values)
     np.testing.assert_allclose(np.abs(components[:, :n]), expected[:, :n], atol=1e-6)
-    np.testing.assert_allclose(explained[:n], values[:n] ** 2 / np.sum(values**2), atol=1e-8)
+    shares = [*values[:n] ** 2 / np.sum(values**2), 0.0][:2]
+    assert list(names) == [
+        f"component {number} ({share:.0%} of variance)" for number, share in enumerate(shares, 1)
+    ]
     assert components.shape == (shape[0], 2)
-    np.testing.assert_array_equal(components, principal_plane(X.copy())[0])
+    backwards, _ = project_samples(result, np.arange(shape[0])[::-1])
+    np.testing.assert_array_equal(components, backwards[::-1])
 
 
 ATLAS_COLORS = {region: f"#{UPPER[region][2]}" for region in REGIONS}

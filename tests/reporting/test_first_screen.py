@@ -1,5 +1,8 @@
 """The first screen of a fitted data set shows what the files of its fit say."""
 
+import json
+import re
+
 import numpy as np
 import pytest
 from sound_files import ATTRIBUTES
@@ -56,10 +59,14 @@ def test_the_first_screen_shows_what_the_files_say(written, examine_page, width,
 def test_every_sample_stands_on_the_page_with_its_cluster(written):
     html = (written / "report.html").read_text(encoding="utf-8")
     labels = read_fit(written / "sparse.h5").labels
+    drawn = json.loads(re.findall(r'class="samples">(.*?)</script>', html)[0])
+    clusters = drawn["columns"][0]
     for number, label in enumerate(labels):
-        # In the heat map and in the scatter.
-        assert html.count(f"<title>s{number}, cluster {label}</title>") == 2
+        # In the table of samples and on their map.
         assert f'["s{number}",{label},' in html
+        place = drawn["names"].index(f"s{number}")
+        assert clusters["codes"][place] == label
+    assert len(drawn["names"]) == len(clusters["codes"]) == len(labels)
 
 
 def test_500_samples_of_20_000_features_make_a_page_of_at_most_3_mb(tmp_path):

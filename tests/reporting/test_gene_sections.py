@@ -13,7 +13,7 @@ from sparsekm.annotation.gene_sets import build_gene_sets
 from sparsekm.annotation.gene_table import tabulate_ages, tabulate_changes
 from sparsekm.pipeline.workflow_files import FIGURES, match_any
 from sparsekm.reporting.brain_figures import expression_figure
-from sparsekm.reporting.clusters import view_anatomy
+from sparsekm.reporting.each_cluster import view_each_cluster
 from sparsekm.reporting.gene_tables import (
     MOST_TERMS,
     age_figure,
@@ -121,14 +121,15 @@ def test_terms_found_are_shown_to_a_number_and_those_not_found_are_told(brain):
 
 
 def test_clusters_are_counted_in_regions_of_their_colours(brain):
-    view = view_anatomy(brain)
-    heads = [(head.text, head.color) for head in view["contingency"].heads[1:]]
-    assert ("RSP", "#a84d10") in heads
-    assert {label for label, _ in heads} == {"RSP", "CSP", "r1"}
-    assert view["sentence"].startswith("100% of the voxels belong to the majority region")
-    whole = sum(int(cell.text or 0) for _, *cells in view["contingency"].rows for cell in cells)
-    assert whole == brain.n_samples
-    assert view_anatomy(dataclasses.replace(brain, contingency=None)) is None
+    table = view_each_cluster(brain)
+    named = {row[0].text: (row[0].color, [cell.text for cell in row[1:]]) for row in table.rows}
+    assert named.pop("voxels") == ("", ["40", "40", "24", "16"])
+    assert named == {
+        "region RSP": ("#a84d10", ["40", "", "", ""]),
+        "region CSP": ("#ed985c", ["", "40", "", ""]),
+        "region r1": ("#ee5dff", ["", "", "24", "16"]),
+    }
+    assert [cell.shade for cell in table.rows[-1][1:]] == [0, 0, 100, 100]
 
 
 def test_changes_between_ages_are_counted_and_named(ages, brain):
@@ -165,7 +166,7 @@ def test_every_section_stands_on_the_page_and_its_figures_in_the_folder(tmp_path
     asked = {"genes_of_interest": ["Inv2", "Scn4b"], "gene_sets": sets}
     write_report([brain], page, figures=figures, ages=lambda: ages, **asked)
     html = page.read_text(encoding="utf-8")
-    said = ("Over-represented terms", "Clusters against regions", "contain 1 terms and 1 genes.")
+    said = ("Over-represented terms", "Each cluster in numbers", "contain 1 terms and 1 genes.")
     for words in (*said, 'id="ages"', 'href="#ages"', "Benjamini"):
         assert words in html
     names = {file.name for file in figures.iterdir()}

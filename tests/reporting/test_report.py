@@ -27,7 +27,7 @@ def page(html):
 
 def test_every_section_is_present_and_every_link_inside_leads_somewhere(page):
     identifiers = {attrs["id"] for _, attrs in page.tags if "id" in attrs}
-    sections = {"run", "results", "methods", "references"}
+    sections = {"run", "results", "methods"}
     assert identifiers >= sections | {"dataset-E11.5", "dataset-toy"}
     targets = {attrs["href"] for tag, attrs in page.tags if tag == "a"}
     inside = {target.removeprefix("#") for target in targets if target.startswith("#")}
@@ -112,9 +112,9 @@ def test_the_run_is_described_and_simulated_data_are_called_so_and_others_not(pa
 
 def test_figures_are_on_the_page_and_in_the_folder(page, report):
     images = [attrs["src"] for tag, attrs in page.tags if tag == "img"]
-    # Those of the answer are elements of the page.
-    assert len(images) == 4
-    assert sum(tag == "svg" for tag, _ in page.tags) == 3
+    # That of samples is an element of the page.
+    assert len(images) == 6
+    assert sum(tag == "svg" for tag, _ in page.tags) == 1
     assert all(source.startswith("data:image/svg+xml;base64,") for source in images)
     drawn = {
         "E11.5": ("answer", "expression", "gap", "slices"),
@@ -141,7 +141,7 @@ def test_bare_result_of_one_method_without_labels_or_tuning_is_reported(page_of,
         var=matrix_result.var.drop(columns="relevant"),
         provenance={},
         genes=matrix_result.genes.drop(columns=["relevant", "verdict"]),
-        methods={"kmeans": dataclasses.replace(kmeans, metrics={}, attributes={})},
+        methods={"kmeans": dataclasses.replace(kmeans, rates={}, attributes={})},
     )
     _, page = page_of(bare)
     assert page.rows(["method"])["k-means"] == ["the answer", "–", "6"]
@@ -154,11 +154,10 @@ def found(examine_page, report):
 
 
 def test_every_section_is_rendered_and_every_figure_has_loaded(found):
-    names = ["results", "dataset-E11.5", "dataset-toy", "run", "methods", "references"]
-    names.append("reading")
+    names = ["results", "dataset-E11.5", "dataset-toy", "run", "methods", "reading"]
     assert [name for name, *_ in found["sections"]] == names
     assert all(height > 40 and letters > 20 for _, height, letters in found["sections"])
-    assert (len(found["images"]), len(found["pictures"])) == (4, 3)
+    assert (len(found["images"]), len(found["pictures"])) == (6, 1)
     assert all(shown > 100 for shown in found["pictures"])
     assert all(natural > 100 and shown > 100 for _, natural, shown in found["images"])
 

@@ -9,20 +9,20 @@ import pytest
 import yaml
 from benchmarks.report_memory import RULES, benchmark
 
-from sparsekm.annotation.clusters import tabulate_overlap
 from sparsekm.figures.style import DROPPED
 from sparsekm.io.known_classes import UNKNOWN
 from sparsekm.io.tables import SEPARATION
 from sparsekm.pipeline.normalisation import NORMALISATIONS
 from sparsekm.pipeline.registry import METHODS
-from sparsekm.reporting import figures
-from sparsekm.reporting.clusters import class_colors, cluster_colors, view_anatomy, view_answer
+from sparsekm.reporting import figures, sample_map
+from sparsekm.reporting.clusters import class_colors, cluster_colors, view_answer
 from sparsekm.reporting.comparison_tables import (
     compare_methods,
     compare_with_paper,
     read_paper_tables,
     statistics_table,
 )
+from sparsekm.reporting.each_cluster import view_each_cluster
 from sparsekm.reporting.report import WORDS, Citations, load_dataset_result, write_methods
 from sparsekm.reporting.simulation_page import row_look
 from sparsekm.studies import METHOD_ROWS
@@ -45,12 +45,11 @@ def test_every_method_has_its_title_and_a_look_of_its_own_the_same_in_the_simula
 
 
 def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, monkeypatch):
-    monkeypatch.setattr(figures, "MOST_POINTS", 5)
-    # A result of its own: the places of samples are remembered.
-    result = replace(matrix_result)
-    figure, _ = figures.samples_figure(result)
+    for module in (figures, sample_map):
+        monkeypatch.setattr(module, "MOST_POINTS", 5)
+    figure = figures.samples_figure(matrix_result)
     assert sum(len(points.get_offsets()) for points in figure.axes[-1].collections) == 5
-    first, again = (figures.draw_figures(result) for _ in range(2))
+    first, again = (figures.draw_figures(matrix_result) for _ in range(2))
     captions = {drawn.name: drawn.caption for drawn in first}
     assert "of the features kept, 5 drawn at random." in captions["samples"]
     # The same results give the same figures.
@@ -60,11 +59,11 @@ def test_of_many_samples_some_are_shown_and_the_caption_says_so(matrix_result, m
 def test_scores_and_curves_are_those_of_their_method_in_any_order(matrix_files):
     mixed = {kind: dict(reversed(matrix_files[kind].items())) for kind in ("scores", "gaps")}
     result = load_dataset_result("toy", **{**matrix_files, **mixed})
-    rates = {name: method.rate("cer") for name, method in result.methods.items()}
+    rates = {name: method.rates["cer"] for name, method in result.methods.items()}
     assert rates == {"kmeans": 0.3125, "l1": 0.0625, "l0": 0.125}
-    assert result.methods["kmeans"].gap is None
-    assert result.methods["l1"].gap["n_selected"].tolist() == [2, 5]
-    assert result.methods["l0"].gap["n_selected"].tolist() == [2, 3]
+    assert result.methods["kmeans"].gaps is None
+    assert result.methods["l1"].gaps["n_selected"].tolist() == [2, 5]
+    assert result.methods["l0"].gaps["n_selected"].tolist() == [2, 3]
 
 
 def test_samples_without_a_class_are_counted_where_there_are_any_and_grey(matrix_result):
@@ -73,13 +72,12 @@ def test_samples_without_a_class_are_counted_where_there_are_any_and_grey(matrix
     codes[0] = -1
     obs = matrix_result.obs.assign(label=pd.Categorical.from_codes(codes, ["class 0", "class 1"]))
     partly = replace(matrix_result, obs=obs)
-    clusters = {name: method.labels for name, method in partly.methods.items()}
-    partly = replace(partly, contingency=tabulate_overlap(clusters, partly.labels))
     assert "samples without a known label" not in statistics_table([matrix_result]).index
     table = statistics_table([partly])["toy"]
     assert table["number of classes"] == 2
     assert table["samples without a known label"] == 5
-    assert "These counts, CER and ARI leave out 5 samples" in view_anatomy(partly)["sentence"]
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in view_each_cluster(partly).rows}
+    assert rows["class not known"] == ["1", "", "4"]
     # They are grey, but a cluster of nothing else has a colour of its own.
     assert class_colors(partly)[UNKNOWN] == DROPPED
     assert not {cluster_colors(partly)[2]} & set(class_colors(partly).values())

@@ -3,34 +3,36 @@
 from dataclasses import replace
 
 import numpy as np
+from matplotlib.colors import to_hex, to_rgb
 from sklearn.decomposition import PCA
 
+from sparsekm.figures.sample_heat_map import UNKNOWN
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.pipeline.normalisation import settle_missing
 from sparsekm.reporting.clusters import cluster_colors
-from sparsekm.reporting.figures import sample_bars
-from sparsekm.reporting.sample_map import view_map, view_special
+from sparsekm.reporting.sample_map import sample_bars, samples_figure, view_map, view_special
 
 
 def test_samples_lie_on_the_map_as_principal_components_place_them(matrix_result):
-    (plane,) = view_map(matrix_result)["planes"]
+    axes = samples_figure(matrix_result).axes[0]
+    points = np.concatenate([dots.get_offsets() for dots in axes.collections])
     method = matrix_result.primary
     kept = np.flatnonzero(method.weights)
     X = matrix_result.read_features(kept) * np.sqrt(method.weights[kept])
-    expected, points = PCA(2).fit_transform(X), np.array(plane["points"], float)
+    names = matrix_result.obs.index.get_indexer(view_map(matrix_result)["names"])
+    expected = PCA(2).fit_transform(X)[names]
     for axis in range(2):
         assert abs(np.corrcoef(expected[:, axis], points[:, axis])[0, 1]) > 0.999
-    assert points.min() == 0
-    assert points.max() == 1000
 
 
-def test_numbers_are_shades_and_missing_values_grey(matrix_result):
+def test_numbers_are_greys_and_missing_values_pale(matrix_result):
     ages = np.r_[np.linspace(20, 80, 11), np.nan]
     result = replace(matrix_result, obs=matrix_result.obs.assign(**{"annotation age": ages}))
     column = next(c for c in view_map(result)["columns"] if c["name"] == "age")
-    expected = [*np.rint(8 * (ages[:-1] - 20) / 60).astype(int), 9]
-    assert column["codes"] == expected
-    assert [label for label, _ in column["legend"]] == ["20", "80"]
+    shown = np.array(column["palette"])[column["codes"]]
+    greys = 1 - (ages[:-1] - 20) / 60
+    assert shown.tolist() == [*(to_hex((grey,) * 3) for grey in greys), UNKNOWN]
+    assert column["legend"] == [("20", "white"), ("80", "black")]
 
 
 def test_colours_are_chosen_and_a_name_is_highlighted_everywhere(
@@ -42,13 +44,12 @@ def test_colours_are_chosen_and_a_name_is_highlighted_everywhere(
     assert page["errors"] == []
     (fills,) = page["maps"]
     own = cluster_colors(matrix_result)
-    assert fills["cluster"] == [own[k] for k in matrix_result.primary.labels.tolist()]
+    parts = [np.rint(255 * np.array(to_rgb(own[k]))).astype(int) for k in [0, 1, 2]]
+    colors = ["rgb({}, {}, {})".format(*of_cluster) for of_cluster in parts]
+    assert fills["cluster"] == np.repeat(colors, 4).tolist()
     assert list(fills) == list(sample_bars(matrix_result))
-    name, count, on_map, in_pictures, lines = page["highlighted"]
-    assert name == "s0"
-    # Once on the map, in the heat map and in its scatter, and in the table of samples; not s10.
-    assert (on_map, in_pictures, lines) == (1, 2, ["s0"])
-    assert count == "4"
+    # Once on the map and in the table of samples; not s10.
+    assert page["highlighted"] == ["s0", "2", 1, ["s0"]]
 
 
 def test_samples_that_are_left_out_filled_in_or_set_aside_are_listed(matrix_result):

@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from sparsekm import SparseKMeans
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.tuning import chosen_fit
-from sparsekm.tuning.chosen_fit import ChosenNumber, most_clusters
+from sparsekm.tuning.chosen_fit import ChosenNumber, find_clusters, most_clusters
 from sparsekm.tuning.conclusion import describe_leading, describe_separation
 from sparsekm.tuning.judge import Judge, Trial
 from sparsekm.tuning.separation import LEVEL, Leading
@@ -162,6 +162,12 @@ def test_beyond_three_more_clusters_than_groups_the_leader_alone_is_tried():
     assert found.cluster_counts_["n_groups"].tolist() == [1] * 5
     n_tried = found.search_results_.groupby("n_clusters").size()
     assert (n_tried == 1).tolist() == [False, False, False, True, True]
+
+
+def test_beside_a_number_none_is_tried_that_exceeds_the_distinct_samples():
+    data = ScaledData.standardise(np.repeat(noise(0, 3, 6), 10, axis=0))
+    found = find_clusters(SparseKMeans(3, random_state=0), data, beside=True)
+    assert found.counts["n_clusters"].tolist() == [2, 3]
 
 
 @pytest.fixture(scope="module")

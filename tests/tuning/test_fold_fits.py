@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from sparsekm import L0KMeans, SparseKMeans, classification_error_rate
 from sparsekm.annotation.stability import draw_half
 from sparsekm.cluster.matrices.scaled_data import ScaledData
+from sparsekm.tuning import fold_fits
 from sparsekm.tuning.candidates import first_start
 from sparsekm.tuning.fold_fits import (
     N_FOLDS,
@@ -74,10 +75,10 @@ def test_fits_do_not_depend_on_jobs_and_find_clear_clusters(X, container):
             np.testing.assert_array_equal(fold.labels, second[name].labels)
             np.testing.assert_array_equal(fold.kept, second[name].kept)
             assert sorted([*fold.drawn, *fold.left_out]) == list(range(45))
-            assert fold.labels.shape == (1, 45)
+            assert fold.labels.shape == (45,)
             if name.n_features >= 50:
-                assert set(range(24)) <= set(fold.kept[0])
-                assert classification_error_rate(TRUTH, fold.labels[0]) == 0
+                assert set(range(24)) <= set(fold.kept)
+                assert classification_error_rate(TRUTH, fold.labels) == 0
         # Those that are asked for alone are the same.
         few = folds_of(data).repeat([0], {"marginals": {("marginals", 2, False)}})[0]
         ((name, fold),) = few.items()
@@ -87,7 +88,7 @@ def test_fits_do_not_depend_on_jobs_and_find_clear_clusters(X, container):
 def test_samples_that_are_left_out_have_no_part_in_a_fit(X):
     def fit(data):
         folds = folds_of(data)
-        return [*folds.repeat([0])[0].values(), folds.repeat_optima()[0]]
+        return [*folds.repeat([0])[0].values(), *folds.repeat_optima()[0]]
 
     # The other half of a fit, its z-scores, is that of all samples.
     data = ScaledData.standardise(X)
@@ -96,8 +97,18 @@ def test_samples_that_are_left_out_have_no_part_in_a_fit(X):
     values[left_out] = np.random.default_rng(1).normal(scale=9, size=(len(left_out), 130))
     after = fit(ScaledData(values, data.location, data.scale))
     for one, other in zip(before, after, strict=True):
-        np.testing.assert_array_equal(other.labels[:, one.drawn], one.labels[:, one.drawn])
-        assert all(np.array_equal(*pair) for pair in zip(other.kept, one.kept, strict=True))
+        np.testing.assert_array_equal(other.labels[one.drawn], one.labels[one.drawn])
+        np.testing.assert_array_equal(other.kept, one.kept)
+
+
+def test_a_fold_has_its_share_of_the_guard_on_the_size_of_clusters(X, monkeypatch):
+    guards = []
+    starts = {"all": lambda samples: guards.append(samples.estimator.min_cluster_size) or []}
+    monkeypatch.setattr(fold_fits, "STARTS", starts)
+    estimator, left_out = L0KMeans(3, min_cluster_size=10, random_state=1), draw_folds(45, seed=1)
+    Folds(ScaledData.standardise(X), estimator, "all", None, np.arange(45), left_out).repeat([0])
+    # Five of the 45 are left out.
+    assert (len(left_out[0]), guards) == (5, [8])
 
 
 def test_a_start_looks_at_the_features_that_rank_first(X):

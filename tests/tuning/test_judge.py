@@ -32,12 +32,13 @@ def court(monkeypatch):
     """Give the function that makes a judge of known candidates, and what it asks of the folds.
 
     `known` has a candidate's groups, agreement and p, on all folds and maybe, before, on the first
-    two of ten; `settled` has what the winner has once it has settled.
+    two of ten; `settled` has what the winner has once it has settled. Candidates with the same one
+    of `numbers` have the same partition.
     """
 
-    def make(known, settled=None):
+    def make(known, settled=None, numbers=range(8)):
         known = dict(zip([LEADER, *OTHERS], known, strict=False))
-        fits = {name: fit_of(number) for number, name in enumerate(known)}
+        fits = {name: fit_of(number) for name, number in zip(known, numbers, strict=False)}
         after, asked = fit_of(99), []
 
         def repeat(indices, wanted=None, progress=None):
@@ -60,7 +61,7 @@ def court(monkeypatch):
             n_first_repeat=2,
             sparsity=None,
             repeat=repeat,
-            refine=lambda folds, labels, kept: [0] * 10,
+            refine=lambda folds, starts: [0] * 10,
             cluster_into=lambda n_clusters: folds,
             whole=SimpleNamespace(
                 settle=lambda fit: after if settled else fit, fit=lambda labels, count: after
@@ -71,6 +72,7 @@ def court(monkeypatch):
             rules, "noise_correlation", lambda *data: SimpleNamespace(is_beyond_chance=True)
         )
         monkeypatch.setattr(rules, "leading_features", lambda *known: [])
+        monkeypatch.setattr(rules, "_nearest", lambda fits, labels: fits)
         monkeypatch.setattr(Judge, "judge", judge)
         return Judge(folds, None, None), asked
 
@@ -149,6 +151,12 @@ def test_the_best_of_those_that_win_on_all_folds_is_chosen(court, others, best):
     assert trials.factor == pytest.approx(1.25 if best is None else 15)
     assert trials.tabulate(1)["chosen"].sum() == 1
     assert len(trials.best.folds) == 10
+
+
+def test_a_partition_that_several_candidates_have_counts_once(court):
+    judge, _ = court([(2, 0.6), (2, 0.5), (2, 0.5), (1, 0.5)], numbers=[0, 1, 1, 0])
+    # One alone is not the leader's: it has a fifth of the level.
+    assert [factor for _, factor in judge.choose(4, 1).judged] == pytest.approx([1.25, 5, 5, 5])
 
 
 def test_only_the_four_that_come_closest_are_fitted_to_all_folds(court):

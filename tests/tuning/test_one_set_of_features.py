@@ -1,6 +1,7 @@
 """Labels, weights, centres and predictions are of one set of features: a fit that has settled."""
 
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,14 +62,14 @@ def fitted(request):
 
     def count(self, values):
         placed = place(self, values)
-        moved.append(int((placed != self.labels_).sum()))
+        moved.append(int((placed != self.result_.labels).sum()))
         return placed
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SparseKMeans, "_label", count)
         patch.setattr(chosen_fit, "MOST_CLUSTERS", 5)
         fit = SparseKMeans(**{"n_clusters": 3, "random_state": 0, **parameters}).fit(X)
-    assert (len(fit._fitted_centers) > fit.n_clusters_) == (request.param == "joined clusters")
+    assert (len(fit.result_.placing[0]) > fit.n_clusters_) == (request.param == "joined clusters")
     return X, fit, moved
 
 
@@ -86,8 +87,8 @@ def test_the_result_is_a_fixed_point_of_algorithm_1_at_its_sparsity(fitted):
     means = [dense[fit.labels_ == k].mean(axis=0) for k in range(fit.n_clusters_)]
     np.testing.assert_allclose(fit.cluster_centers_, means, rtol=1e-5, atol=1e-6)
     # Where clusters were joined, those that were fitted.
-    fitted, n_clusters = copy(fit), len(fit._fitted_centers)
-    fitted._cluster_of = np.arange(n_clusters)
+    fitted, n_clusters = copy(fit), len(fit.result_.placing[0])
+    fitted.result_ = replace(fit.result_, cluster_of=np.arange(n_clusters))
     labels = fitted.predict(X)
     z = (dense - dense.mean(axis=0)) / dense.std(axis=0, ddof=1)
     own = {"sparsity": fit.sparsity_, "feature_groups": fit.feature_groups, "init": labels}

@@ -8,13 +8,12 @@ from sklearn.metrics import adjusted_rand_score, jaccard_score
 
 from sparsekm.metrics import classification_error_rate
 from sparsekm.tuning.partitions import (
-    MatchedFold,
+    FoldFit,
     agreement,
     cluster_overlaps,
     coassociation,
     consensus_partition,
     match_clusters,
-    match_folds,
     place_left_out,
     sample_reproducibility,
 )
@@ -112,24 +111,25 @@ def test_a_fold_is_matched_and_completed_worked_by_hand():
     partitions = np.array([[0, 0, 1, 0, 1, 1, 1, 0, 0, 1], [1, 0, 0, 0, 1, 1, 2, 1, 1, 0]])
     on_drawn, on_all = (agreement(labels[of], partitions[:, of]) for of in (drawn, slice(None)))
     assert (on_drawn.argmax(), on_all.argmax()) == (1, 0)
-    fit = drawn, left_out, partitions, [np.array([3]), np.array([0])], np.array([0, 3])
-    (fold,) = match_folds(labels, [fit])
+    fits = [FoldFit(drawn, left_out, own, np.array([0]), np.arange(2)) for own in partitions]
+    assert [fit.agreement(labels) for fit in fits] == on_drawn.tolist()
+    fold = fits[1].name_after(labels)
     assert fold.labels.tolist() == [-1, 0, 0, 0, -1, -1, -1, -1, -1, 0]
-    assert (fold.kept.tolist(), fold.own.tolist()) == ([0], partitions[1].tolist())
     # The samples without a match join the nearest mean in the kept feature alone, of those drawn.
     named = np.array([1, 0, 0, 1, 1, -1, -1])
     X = np.array([[99, 0], [0, 9], [2, 9], [10, 0], [12, 0], [3, 0], [8, 9]], float)
     fold = fold._replace(labels=named)
-    assert fold.complete(X).tolist() == [0, 0, 1, 1, 0, 1]
-    assert fold._replace(labels=labels).complete(X).tolist() == labels[drawn].tolist()
+    assert fold.complete(X).labels[drawn].tolist() == [0, 0, 1, 1, 0, 1]
+    assert fold._replace(labels=labels).complete(X).labels.tolist() == labels.tolist()
 
 
 def test_a_left_out_sample_is_placed_where_most_folds_put_it():
     everyone = np.arange(4)
     put = [[0, 0, 1, -1], [0, 1, 1, -1], [1, 1, -1, -1]]
-    folds = [MatchedFold(everyone, everyone, np.array(own), everyone) for own in put]
+    folds = [FoldFit(everyone, everyone, np.array(own), everyone, everyone) for own in put]
     # What a fold says of the samples that it fitted does not count.
-    folds.append(MatchedFold(everyone[1:], everyone[:1], np.array([1, 0, 0, 0]), everyone))
+    labels = np.array([1, 0, 0, 0])
+    folds.append(FoldFit(everyone[1:], everyone[:1], labels, everyone, everyone))
     assert place_left_out(folds, 4, 2).tolist() == [0, 1, 1, -1]
 
 

@@ -10,7 +10,7 @@ from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 from sparsekm.tuning.feature_ranking import count_differing
 from sparsekm.tuning.fold_fits import N_REPEATS, draw_folds
-from sparsekm.tuning.partitions import MatchedFold, agreement
+from sparsekm.tuning.partitions import FoldFit, agreement
 from sparsekm.tuning.signatures import LEAST_AGREEMENT, STEP, find_signatures
 
 TRUTH = np.repeat([0, 1, 2], 20)
@@ -26,7 +26,7 @@ def matched(labels, folds):
     """Return folds whose samples drawn have the clusters of all."""
     drawn = [np.setdiff1d(np.arange(len(labels)), left_out) for left_out in folds]
     parts = zip(drawn, folds, strict=True)
-    return [MatchedFold(*of, labels, np.arange(1), labels) for of in parts]
+    return [FoldFit(*of, labels, np.arange(1), np.arange(1)) for of in parts]
 
 
 def signatures_of(X, labels):

@@ -50,8 +50,9 @@ def test_the_time_left_follows_from_the_pace_of_the_last_minute(progress, capsys
         count(done, 2000)
     told = capsys.readouterr().err.splitlines()
     assert 80 < len(told) < 110
-    # 492 grids at half a second each, rounded up.
-    assert told[50] == "P4: retrieve atlas: 1508 of 2000 grids done, about 5 min left"
+    # The first line comes after two seconds, and then one every five: 498 grids are left at half a
+    # second each, rounded up.
+    assert told[50] == "P4: retrieve atlas: 1502 of 2000 grids done, about 5 min left"
     assert told[-2].endswith("less than a minute left")
 
 
@@ -228,12 +229,15 @@ def test_a_fork_sees_what_snakemake_gives_it_and_finds_all_imported_by_one_threa
     shutil.copy(Path(__file__).with_name("three_jobs.smk"), root / "Snakefile")
     for name, text in SCRIPTS.items():
         (root / name).write_text(text)
+    # Of a Snakemake that was killed while it wrote it.
+    (root / ".77.partial.told.tsv").touch()
     options = ["--executor", "sparsekm", "--cores", "2", "--keep-going", "--directory", str(root)]
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile"), *options]
     done = run_command(command, root.parent)
     expected = ["as it is", "tell", "1", "beside the script", "tell.py", str(root), "True", "1"]
     assert (root / "told.txt").read_text().split("|") == expected
     assert pd.read_csv(root / "told.tsv", sep="\t").loc[0, "s"] > 0
+    assert not [*root.glob(".*.partial.*")]
     # One that fails says why, and one that is killed is named.
     assert done.returncode == 1
     assert done.stdout.count("ERROR: why") == 1

@@ -76,9 +76,9 @@ def targets():
     return [
         "results/report.html",
         *expand(
-            "results/{dataset}/clusters.{kind}",
+            "results/{dataset}/{table}",
             dataset=DATASETS,
-            kind=["csv", "h5ad", "xlsx"],
+            table=["clusters.csv", "clusters.h5ad", "clusters.xlsx", "contingency.csv"],
         ),
     ]
 

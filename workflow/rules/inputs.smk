@@ -94,7 +94,6 @@ def files_by_dataset():
             "gaps": by_method("gap.csv", TUNED),
             "separation": by_method("separation.csv", RESAMPLED),
             "genes": f"results/{dataset}/genes.csv",
-            "contingency": f"results/{dataset}/contingency.csv",
         }
         if config["n_seeds"] > 1:
             files[dataset]["seeds"] = by_method("seeds.csv", config["methods"])

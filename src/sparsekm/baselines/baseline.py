@@ -96,9 +96,9 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
         TypeError, ValueError
             If `fit` would.
         """
-        found = clone(self).fit(X)
-        weights, scores = found.feature_weights_, found.feature_scores_
-        fit = Fit(found.labels_, weights, scores, found.objective_, found.n_iter_)
+        fitted = clone(self).fit(X)
+        weights, scores = fitted.feature_weights_, fitted.feature_scores_
+        fit = Fit(fitted.labels_, weights, scores, fitted.objective_, fitted.n_iter_)
         if progress is not None:
             progress(1, 1)
         return SparsityPath.from_fits(np.array([np.count_nonzero(weights)]), [fit], self._search)

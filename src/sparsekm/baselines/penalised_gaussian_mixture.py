@@ -344,7 +344,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         max_iter = check_count("max_iter", self.max_iter)
         effort = {"max_iter": max_iter, "tol": check_nonnegative("tol", self.tol)}
         n_penalties = check_count("n_penalties", self.n_penalties)
-        given = None if self.penalty is None else check_nonnegative("penalty", self.penalty)
+        penalty = None if self.penalty is None else check_nonnegative("penalty", self.penalty)
         varying = np.flatnonzero(self._scales)
         divisors = np.where(self._scales > 0, self._scales, 1.0)
         if isinstance(matrix, SparseMatrix):
@@ -358,7 +358,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         data = StandardisedData.from_columns(clustered.block, n_threads)
         starts = self._draw_starts(clustered, n_clusters, n_init)
         grid = penalty_grid(data, n_clusters, n_penalties)
-        penalties = grid if given is None else np.array([given])
+        penalties = grid if penalty is None else np.array([penalty])
         fits = fit_penalties(data, penalties, starts, self._print_progress, **effort)
         self.penalties_ = penalties
         self.bics_ = np.array([modified_bic(fit, matrix.n_samples) for fit in fits])

@@ -108,9 +108,9 @@ def _improve(X, partition, weight_step, fit, rng):
     for candidate in candidates:
         if np.array_equal(candidate, labels):
             continue
-        found = partition.scores(X, candidate)
-        if _objective(fit.weights, found) > value:
-            labels, scores, value = candidate, found, _objective(fit.weights, found)
+        own = partition.scores(X, candidate)
+        if _objective(fit.weights, own) > value:
+            labels, scores, value = candidate, own, _objective(fit.weights, own)
     return weigh_scores(weight_step, labels, scores)
 
 

@@ -95,31 +95,29 @@ def count_batches(labels: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 def conclude(conclusion: str, counts: np.ndarray) -> str:
     """Return a conclusion that begins with the clusters that coincide with batches."""
-    said = describe_association(counts)
-    return f"{said[0].upper()}{said[1:]}. {conclusion}" if said else conclusion
+    warning = describe_association(counts)
+    return f"{warning[0].upper()}{warning[1:]}. {conclusion}" if warning else conclusion
 
 
-def compare_batches(estimator: Any, X: Any, batch: ArrayLike, **given: Any) -> np.ndarray:
+def compare_batches(estimator: Any, X: Any, batch: ArrayLike, **options: Any) -> None:
     """Fit a copy of a fitted estimator to X centred within batches; set and say what differs.
 
     The attributes are described in `SparseKMeans`. `given` are the other arguments of `fit`.
-    Returned are the samples of each cluster in each batch.
     """
     codes, names = check_batch(batch, X)
     centred: Any = centre_within(read_data(estimator, X), codes)
     if isinstance(X, pd.DataFrame):
         centred = pd.DataFrame(centred, X.index, X.columns)
-    estimator.batch_centred_ = clone(estimator).fit(centred, **given)
+    estimator.batch_centred_ = clone(estimator).fit(centred, **options)
     labels, others = np.asarray(estimator.labels_), estimator.batch_centred_.labels_
     counts, both = count_batches(labels, codes), (labels >= 0) & (others >= 0)
     estimator.batch_agreement_ = float(adjusted_rand_score(labels[both], others[both]))
     shares = pd.DataFrame(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1), columns=names)
     shares = shares.rename_axis(index="cluster", columns="batch")
     estimator.batch_shares_ = shares.sort_index(axis=1, key=lambda batches: batches.astype(str))
-    said = describe_batches(counts, estimator.batch_agreement_)
-    if said:
-        warnings.warn(said, UserWarning, stacklevel=3)
-    return counts
+    warning = describe_batches(counts, estimator.batch_agreement_)
+    if warning:
+        warnings.warn(warning, UserWarning, stacklevel=3)
 
 
 def association(counts: np.ndarray) -> float:
@@ -154,23 +152,25 @@ def clusters_of_batches(counts: np.ndarray) -> list[int]:
     rest = counts.sum(axis=0) - counts
     alone = [association(np.array(both)) >= COINCIDE for both in zip(counts, rest, strict=True)]
     few = np.minimum(counts.sum(axis=1), rest.sum(axis=1)) < FEWEST
-    found = np.flatnonzero(alone & ~few)
-    if not len(found) and association(counts) >= COINCIDE:
-        found = np.flatnonzero(counts.any(axis=1))
-    return found.tolist()
+    coinciding = np.flatnonzero(alone & ~few)
+    if not len(coinciding) and association(counts) >= COINCIDE:
+        coinciding = np.flatnonzero(counts.any(axis=1))
+    return coinciding.tolist()
 
 
 def describe_association(counts: np.ndarray) -> str:
     """Say which clusters coincide with batches, as part of a sentence; empty if none does."""
-    found, n_clusters = clusters_of_batches(counts), np.count_nonzero(counts.any(axis=1))
-    if not found:
+    coinciding, n_clusters = clusters_of_batches(counts), np.count_nonzero(counts.any(axis=1))
+    if not coinciding:
         return ""
     strength = f"(bias-corrected Cramér's V {association(counts):.2f})"
-    if len(found) == n_clusters:
+    if len(coinciding) == n_clusters:
         return f"clusters and batches coincide and cannot be told apart {strength}"
-    which = f"cluster {found[0]}" if len(found) == 1 else f"clusters {', '.join(map(str, found))}"
-    verb = "coincides" if len(found) == 1 else "coincide"
-    return f"{which} {verb} with batches and cannot be told from them {strength}"
+    numbers = ", ".join(map(str, coinciding))
+    which = f"clusters {numbers} coincide"
+    if len(coinciding) == 1:
+        which = f"cluster {numbers} coincides"
+    return f"{which} with batches and cannot be told from them {strength}"
 
 
 def describe_batches(counts: np.ndarray, agreement: float) -> str:

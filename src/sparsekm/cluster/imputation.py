@@ -78,9 +78,9 @@ def _fill_low_rank(
         change, sums, squares = 0.0, np.zeros(p), 0.0
         for rows in _blocks(X):
             Z, holes = centred(rows) + means, lacking[rows]
-            found = (scores[rows] @ directions + means)[holes]
-            change += np.square(found - Z[holes]).sum() / n_lacking
-            Z[holes] = found
+            predicted = (scores[rows] @ directions + means)[holes]
+            change += np.square(predicted - Z[holes]).sum() / n_lacking
+            Z[holes] = predicted
             sums += Z.sum(axis=0)
             squares += np.square(Z).sum()
             X[rows] = np.where(holes, Z * scale + mean, X[rows])

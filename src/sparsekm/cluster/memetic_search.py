@@ -369,8 +369,9 @@ def search_path(
 
     def search_among(features, weight_step, labels):
         narrow = dense_if_few(sample.select(features))
-        found, _ = evolve(narrow, own, [weight_step], [labels[chosen]], lambda steps: None)
-        return found.best[0], weight_step.weigh(own.scores(narrow, found.best[0]))
+        search_of_few, _ = evolve(narrow, own, [weight_step], [labels[chosen]], lambda steps: None)
+        best = search_of_few.best[0]
+        return best, weight_step.weigh(own.scores(narrow, best))
 
     fits = _go_on_with_all(
         X,

@@ -298,7 +298,7 @@ def propose_starts(
             weights[scores == 0] = 0
         # Every sparsity draws the same.
         generators = [np.random.default_rng(seed) for seed in own_seeds]
-        found = [partition.start(X, weights, rng) for rng in generators]
-        objectives = [partition.scores(X, labels) @ weights for labels in found]
-        starts.append([found[int(np.argmax(objectives))]])
+        partitions = [partition.start(X, weights, rng) for rng in generators]
+        objectives = [partition.scores(X, labels) @ weights for labels in partitions]
+        starts.append([partitions[int(np.argmax(objectives))]])
     return starts

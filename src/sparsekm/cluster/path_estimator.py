@@ -256,13 +256,13 @@ def _never_back(progress: Progress) -> Progress:
     """Tell of progress only as far as it is new: where trimmed, the same steps are done twice."""
     most = 0
 
-    def tell(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         nonlocal most
         if done > most:
             most = done
             progress(done, total)
 
-    return tell
+    return report
 
 
 def _put_back(fit: Fit, weight_step: WeightStep, features: VaryingFeatures) -> Fit:
@@ -364,10 +364,10 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         return None if init is None or isinstance(init, str) else np.asarray(init)
 
     def _read(self, X) -> tuple[FeatureMatrix, VaryingFeatures, KMeansPartition]:
-        given: Any = X if isinstance(X, FeatureMatrix) else as_matrix(read_data(self, X))
-        features = VaryingFeatures.of_matrix(given)
-        matrix = dense_if_few(features.select(given))
-        matrix.sample_weight = given.sample_weight
+        whole: Any = X if isinstance(X, FeatureMatrix) else as_matrix(read_data(self, X))
+        features = VaryingFeatures.of_matrix(whole)
+        matrix = dense_if_few(features.select(whole))
+        matrix.sample_weight = whole.sample_weight
         n_clusters = check_count("n_clusters", self.n_clusters)
         min_size = check_count("min_cluster_size", self.min_cluster_size)
         check_matrix(matrix, n_clusters, min_size)

@@ -94,9 +94,9 @@ def _are_met(sample_weight, counts, unit) -> bool:
 def repeat_samples(weights: ArrayLike, n_samples: int) -> np.ndarray:
     """Return the samples, ascending, each as often as its weight says, about."""
     sample_weight = check_sample_weight(weights, n_samples)
-    given = np.flatnonzero(sample_weight)
-    counts, _ = repeat_counts(sample_weight[given], n_samples)
-    return np.repeat(given, counts)
+    samples = np.flatnonzero(sample_weight)
+    counts, _ = repeat_counts(sample_weight[samples], n_samples)
+    return np.repeat(samples, counts)
 
 
 def fit_weighted(
@@ -109,7 +109,7 @@ def fit_weighted(
     if not (counts == 1).all():
         sample = sample.take(rows)
     fits, first = fit_some(sample, rows)
-    given, places = np.unique(rows, return_index=True)
+    samples, places = np.unique(rows, return_index=True)
     if _are_met(X.sample_weight, counts, unit):
         found = []
         for fit in fits:
@@ -119,7 +119,7 @@ def fit_weighted(
     found, exact = [], WeightedPartition(partition.n_clusters, partition.n_threads)
     for weight_step, fit in zip(weight_steps, fits, strict=False):
         labels = partition.extend(X, fit.weights, sample, fit.labels)
-        labels[given] = fit.labels[places]
+        labels[samples] = fit.labels[places]
         start = weigh_partition(X, exact, weight_step, partition.admit(X, labels), fit.n_iter)
         refined = refine_until_fixed_point(X, exact, weight_step, start)
         found.append(replace(refined, converged=refined.converged and fit.converged))

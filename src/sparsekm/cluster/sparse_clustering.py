@@ -88,10 +88,10 @@ class ClustererPartition:
             )
         # Numbered by first appearance.
         codes = label_codes(labels, "labels").astype(np.int32)
-        found = int(codes.max()) + 1
-        if found > self.n_clusters:
+        n_found = int(codes.max()) + 1
+        if n_found > self.n_clusters:
             raise ValueError(
-                f"{self.clusterer!r} found {found} clusters; should be <= {self.n_clusters}."
+                f"{self.clusterer!r} found {n_found} clusters; should be <= {self.n_clusters}."
             )
         return codes
 

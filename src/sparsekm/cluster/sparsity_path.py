@@ -34,8 +34,9 @@ class Fit:
 class ChosenFit(Fit):
     """The result of a method: a fit, and further knowledge about its clusters.
 
-    Centres are on the scale of the data that were clustered. A sample that was set aside has the
-    label of the nearest cluster. Only `SparseKMeans` sets all fields; other methods set the fit.
+    `SparseKMeans` has it as `result_`, and the workflow's files ``tuned.h5`` store it. Centres are
+    on the scale of the data that were clustered. A sample that was set aside has the label of the
+    nearest cluster. Only `SparseKMeans` sets all fields; other methods set the fit.
     """
 
     # Where clusters were joined and samples are placed by the centres before: those centres,
@@ -74,12 +75,39 @@ class ChosenFit(Fit):
     candidates: pd.DataFrame | None = None
     counts: pd.DataFrame | None = None
     divisions: pd.DataFrame | None = None
+    # In the report, the name of the method, and its further tables: the gap curve, this fit and
+    # those from other seeds, and its row of rates of agreement with known classes.
+    name: str = ""
+    gaps: pd.DataFrame | None = None
+    seeds: pd.DataFrame | None = None
+    rates: Mapping[str, Any] = field(default_factory=dict)
     attributes: Mapping[str, Any] = field(default_factory=dict)  # of the file, see `io.store`
 
     @classmethod
     def of(cls, fit: Fit, **known: Any) -> ChosenFit:
         """Make a result from a fit and further fields."""
         return cls(**{**vars(fit), **known})
+
+    @property
+    def n_kept(self) -> int:
+        """Number of features with nonzero weight (NW)."""
+        return int(np.count_nonzero(self.weights))
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the method selects features."""
+        is_tuned = self.gaps is not None or self.separation is not None
+        return is_tuned or self.n_kept < self.weights.size
+
+    @property
+    def is_division(self) -> bool:
+        """Whether its clusters were tested, and none is clearly separated from another."""
+        return self.separation is not None and not self.has_clusters
+
+    @property
+    def measured_centers(self) -> np.ndarray:
+        """The means of the clusters, (K, p), of left-out samples if there are any."""
+        return self.centers if self.left_out_centers is None else self.left_out_centers
 
     @property
     def clustered(self) -> np.ndarray:

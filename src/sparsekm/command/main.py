@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,6 @@ from sparsekm.io.readers.messages import Way
 from sparsekm.io.table_settings import TABLE_SETTINGS, VALUE_SETTINGS, add_options, options_of
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 from sparsekm.runtime.unread_settings import leave_unread
-
-# Packages of the extra `workflow` without which a run cannot start. Snakemake brings others, but
-# Snakemake 8 has no loggers.
-_NEEDED = ("anndata", "h5py", "matplotlib", "snakemake", "snakemake_interface_logger_plugins")
 
 _FORMATS = (
     "text (.csv, .tsv, .txt, GEO series, .gct, also .gz), .xlsx, .parquet, .h5ad, .zarr, .npz, "
@@ -53,8 +48,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         with stoppable():
-            if not all(map(find_spec, _NEEDED)):
-                raise CommandError("no_extra")
             if sys.flags.optimize > 1:
                 raise CommandError("no_docstrings", level=sys.flags.optimize)
             if options.command == "predict":

@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.collections import PatchCollection
 from matplotlib.colors import to_rgb
-from matplotlib.patches import Rectangle
 
 from sparsekm.figures.style import DROPPED, categorical_colors, remove_frame, short_name
 
@@ -99,16 +97,6 @@ def draw_field(axes: Axes, field: OrderedField, names: Sequence[str]) -> None:
     bar.outline.set_linewidth(0.4)
 
 
-def cover_columns(axes: Axes, field: OrderedField) -> None:
-    """Lay an invisible patch over each column: the elements ``columns`` of an SVG take titles."""
-    n_features, n_columns = field.values.shape
-    patches = [Rectangle((at - 0.5, -0.5), 1, n_features) for at in range(n_columns)]
-    axes.add_collection(
-        PatchCollection(patches, facecolors=[(1, 1, 1, 0.004)], linewidths=0, gid="columns"),
-        autolim=False,
-    )
-
-
 class Bar(NamedTuple):
     """What is known of samples: codes of categories with their colours, or shares from 0 to 1."""
 
@@ -144,18 +132,21 @@ def color_column(
     return Bar(found.codes, {-1: UNKNOWN, **rare, **hues}, legend)
 
 
+def sample_colors(bar: Bar) -> np.ndarray:
+    """Return the colour of every sample, (n, 3)."""
+    if bar.colors is not None:
+        return np.array([to_rgb(bar.colors[value]) for value in bar.values])
+    greys = 1 - np.clip(np.asarray(bar.values, float), 0, 1)[:, None]
+    return np.where(np.isfinite(greys), greys, to_rgb(UNKNOWN))
+
+
 def draw_bar(axes: Axes, field: OrderedField, name: str, bar: Bar) -> None:
     """Draw a bar; a column of several samples has the most frequent colour, or the mean."""
-    pixels = []
+    colors, pixels = sample_colors(bar), []
     for those in field.columns:
-        values = bar.values[those]
-        if bar.colors is not None:
-            found, counts = np.unique(values, return_counts=True)
-            pixels.append(to_rgb(bar.colors[found[counts.argmax()]]))
-            continue
-        known = values[np.isfinite(values)]
-        grey = str(1 - np.clip(known.mean(), 0, 1)) if len(known) else UNKNOWN
-        pixels.append(to_rgb(grey))
+        found, counts = np.unique(colors[those], axis=0, return_counts=True)
+        is_mean = bar.colors is None
+        pixels.append(colors[those].mean(axis=0) if is_mean else found[counts.argmax()])
     axes.imshow([pixels], aspect="auto", interpolation="none")
     axes.set_xticks([])
     axes.set_yticks([0], [name], fontsize=6.5, parse_math=False)

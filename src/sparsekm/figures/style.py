@@ -14,9 +14,8 @@ from __future__ import annotations
 import colorsys
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter
 
@@ -46,6 +46,7 @@ MOST_LETTERS = 40
 # Of any text, also the figures' own.
 _MOST_OF_A_LINE = 72
 _MOST_LINES = 3
+_LETTERS = 11  # of a legend in an inch
 
 
 def short_name(name: object, most: int = MOST_LETTERS) -> str:
@@ -61,6 +62,18 @@ def name_legend(figure: Figure, handles: Sequence[tuple[str, Artist]], **look: A
     )
     for text, (name, _) in zip(legend.get_texts(), handles, strict=True):
         text.set_text(short_name(name))
+
+
+def add_legend(figure: Figure, entries: Sequence[tuple[str, str, str]]) -> None:
+    """Add a legend of names, markers and colours, if there are any."""
+    handles = [
+        (name, Line2D([], [], linestyle="none", marker=marker, color=color))
+        for name, marker, color in entries
+    ]
+    if handles:
+        longest = max(len(short_name(name)) for name, _ in handles) + 6
+        columns = int(_LETTERS * figure.get_figwidth() / longest)
+        name_legend(figure, handles, ncols=max(1, min(len(handles), columns)), handletextpad=0.2)
 
 
 def tame_texts(figure: Figure) -> None:
@@ -93,7 +106,6 @@ def _shorten_labels(formatter: Formatter) -> FuncFormatter:
 
 _PLACES = re.compile(r' d="[^"]*"|translate\([^)]*\)')
 _INDENTATION = re.compile(r"\n\s+")
-_ELEMENTS = re.compile(r"<(use|path)([^>]*?)/>")
 _DECIMALS = re.compile(r"(\.\d\d)\d+")
 _KINSHIP = 0.3  # penalty for a shade far from its colour
 _STYLE = Path(__file__).with_name("sparsekm.mplstyle")
@@ -179,35 +191,14 @@ def render_figure(figure: Figure, kind: str) -> bytes:
     return stream.getvalue()
 
 
-def figure_svg(figure: Figure, titles: Mapping[str, Sequence[str]] | None = None) -> str:
+def figure_svg(figure: Figure) -> str:
     """Render a figure as SVG text, with equal bytes for equal figures.
 
-    `titles` has, for the ``gid`` of a collection of markers or patches, the texts that a pointer on
-    each shows. Places are rounded to a hundredth of a point: more would be a third of the file.
+    Places are rounded to a hundredth of a point: more would be a third of the file.
     """
     text = render_figure(figure, "svg").decode()
     text = _PLACES.sub(lambda place: _DECIMALS.sub(r"\1", place[0]), text)
-    text = _INDENTATION.sub("\n", text)
-    for gid, names in (titles or {}).items():
-        # A group of few samples may have none of those that are drawn.
-        text = _add_titles(text, gid, names) if names else text
-    return text
-
-
-def _add_titles(svg: str, gid: str, names: Sequence[str]) -> str:
-    """Put a title into each element of a group; there are as many as names."""
-    before, mark, rest = svg.partition(f'<g id="{gid}">')
-    # What markers and patches look like stands before them.
-    definitions, end, drawn = (
-        rest.partition("</defs>") if rest.startswith("\n<defs>") else ("", "", rest)
-    )
-    texts = iter([escape(escape_unprintable(str(name))) for name in names])
-
-    def add(found: re.Match) -> str:
-        return f"<{found[1]}{found[2]}><title>{next(texts)}</title></{found[1]}>"
-
-    drawn = _ELEMENTS.sub(add, drawn, count=len(names))
-    return before + mark + definitions + end + drawn
+    return _INDENTATION.sub("\n", text)
 
 
 def categorical_colors(n_colors: int, avoid: Sequence[str] = ()) -> list[str]:

@@ -24,8 +24,8 @@ def measured(file: str | Path, layer: str | None) -> Declared:
     """
     from sparsekm.io.readers.reader import measure_matrix
 
-    found = measure_matrix(file, layer)
-    return Declared(found.matrix / 2**20, found.memory / 2**20, found.n_samples)
+    size = measure_matrix(file, layer)
+    return Declared(size.matrix / 2**20, size.memory / 2**20, size.n_samples)
 
 
 def bytes_of(path: Path) -> int:

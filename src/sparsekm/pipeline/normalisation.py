@@ -204,7 +204,7 @@ def settle_missing(
         return raw
     check_size(n, p)
     lack = {"p": np.count_nonzero(by_feature), "of": np.count_nonzero(by_sample)}
-    said = [say("missing", n=total, percent=100 * total / (n * p), **lack)]
+    remarks = [say("missing", n=total, percent=100 * total / (n * p), **lack)]
     columns = np.flatnonzero((by_feature <= limit * n) & (by_feature < n))
     X = raw.collect()[:, columns]
     rows = np.flatnonzero(np.isnan(X).sum(axis=1) <= limit * max(1, len(columns)))
@@ -212,31 +212,31 @@ def settle_missing(
     for kind, all_of, kept in names:
         gone = [all_of[at] for at in np.setdiff1d(np.arange(len(all_of)), kept)]
         if gone:
-            percent = 100 * limit
-            said.append(say("lack_too_much", n=len(gone), kind=kind, percent=percent, names=gone))
+            lack = {"kind": kind, "percent": 100 * limit, "names": gone}
+            remarks.append(say("lack_too_much", n=len(gone), **lack))
     X = X[rows]
     lacking = np.isnan(X)
     # What was left of a feature may all have been in samples that were dropped.
     some = ~(lacking.any(axis=0) if impute == "drop" else lacking.all(axis=0))
     if impute == "drop":
-        said.append(say("lack_any", n=np.count_nonzero(~some)))
+        remarks.append(say("lack_any", n=np.count_nonzero(~some)))
     # In rows, as sums over samples depend on it by rounding.
     X = np.ascontiguousarray(X[:, some])
     columns, lacking = columns[some], lacking[:, some]
     if len(rows) < 3 or not len(columns):
-        asked, left = {"impute": impute, "limit": limit}, {"n": len(rows), "p": len(columns)}
-        raise refusal("little_left", missing=said[0], **asked, **left)
+        settings, left = {"impute": impute, "limit": limit}, {"n": len(rows), "p": len(columns)}
+        raise refusal("little_left", missing=remarks[0], **settings, **left)
     offset = raw.offset[columns]
     names = np.array(raw.sample_names, dtype=object)
     n_filled = lacking.sum(axis=1)
     filled = [f"{names[rows[at]]} ({n_filled[at]})" for at in np.flatnonzero(n_filled)]
     if lacking.any():
-        said.append(say("imputed", n=int(lacking.sum()), how=IMPUTATIONS[impute]))
+        remarks.append(say("imputed", n=int(lacking.sum()), how=IMPUTATIONS[impute]))
         way = "median" if quick and impute == "low_rank" else impute
         _fill(X, offset, lacking, way, on_logs=on_logs)
     first, *others = (name for name in IMPUTATIONS if name != impute)
     cure = say("cure_of_missing", impute=first, others=", ".join(others), max_missing=limit)
-    raw.remarks.append(say("joined", text="; ".join(said), cure=cure))
+    raw.remarks.append(say("joined", text="; ".join(remarks), cure=cure))
     excluded = np.delete(names, rows).tolist()
     return replace(raw.take(X, rows, columns), excluded=excluded, filled=filled)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
@@ -47,20 +48,26 @@ class ClusteringProblem:
     settings: Any  # the `SparseKMeans` that made the estimator, or None
     # (m,), ascending; None for a method without a grid
     sparsities: np.ndarray | None
+    number: ChosenNumber | None  # how the data determined the number of clusters, if they did
     seed: int  # of the data set, the same for every method
     attributes: dict[str, Any]  # of the files of this problem
 
     @cached_property
     def tuning(self) -> ScaledData:
         """The samples on which the sparsity is tuned, dense if the method reads no sparse ones."""
-        found = self.data if self.samples is None else self.data.take(self.samples)
-        is_ready = get_tags(self.estimator).input_tags.sparse or isinstance(found.X, np.ndarray)
-        return found if is_ready else replace(found, X=as_dense(found.X))
+        tuned = self.data if self.samples is None else self.data.take(self.samples)
+        is_ready = get_tags(self.estimator).input_tags.sparse or isinstance(tuned.X, np.ndarray)
+        return tuned if is_ready else replace(tuned, X=as_dense(tuned.X))
 
     @property
     def auto(self) -> Any:
         """The settings of `SparseKMeans` where the number of clusters is, or was, chosen."""
         return clone(self.settings).set_params(n_clusters="auto")
+
+    def find(self, data: ScaledData | None = None, **options: Any) -> ChosenFit:
+        """Find the clusters as `SparseKMeans` does, also of other values of the samples."""
+        settings = self.settings if self.number is None else self.auto
+        return find_clusters(settings, data or self.whole, number=self.number, **options)
 
     def kept_by(self, fit: ChosenFit) -> tuple[ScaledData, np.ndarray]:
         """Return the samples to tune on, without those that a fit set aside, and their labels."""
@@ -96,13 +103,13 @@ def describe_fit(
     and get the nearest cluster.
     """
     whole, inside = problem.whole, fit.labels >= 0
-    given, labels = problem.rows[inside], fit.labels[inside]
+    samples, labels = problem.rows[inside], fit.labels[inside]
     everyone = np.full(whole.X.shape[0], -1, np.int32)
-    everyone[given] = labels
+    everyone[samples] = labels
     out = everyone < 0
-    own = whole if problem.data is whole and not out.any() else whole.take(given)
+    own = whole if problem.data is whole and not out.any() else whole.take(samples)
     is_trimmed = problem.attributes["parameters"].get("trim") and out.any()
-    found = ChosenFit.of(
+    result = ChosenFit.of(
         fit,
         labels=everyone,
         centers=cluster_means(own, labels, n_clusters),
@@ -110,8 +117,8 @@ def describe_fit(
         attributes=attributes,
     )
     if out.any():
-        everyone[out] = place_samples(found, whole.take(np.flatnonzero(out)))
-    return found
+        everyone[out] = place_samples(result, whole.take(np.flatnonzero(out)))
+    return result
 
 
 def define_problem(
@@ -125,6 +132,7 @@ def define_problem(
     grid: Mapping[str, Any],
     max_samples: int | None = None,
     most_bytes: int | None = None,
+    counts: pd.DataFrame | None = None,
     code_digest: str,
 ) -> ClusteringProblem:
     """Read the ``normalised.h5ad`` of a data set and define its clustering problem.
@@ -133,24 +141,27 @@ def define_problem(
     ignored. `grid` has ``sparsities``, "auto" or a list, and ``n_sparsities``, the length of an
     "auto" grid; it is empty for a method without a sparsity, or with its own grid. Of more samples
     than `max_samples`, so many are drawn to tune the sparsity. A dense X is read into memory if it
-    takes no more than `most_bytes`; no result depends on that.
+    takes no more than `most_bytes`; no result depends on that. `counts` is the table of the numbers
+    of clusters that were tried, where the data determine it.
     """
     data = read_normalised(file, most_bytes)
     entry = get_method(method)
     n_samples, n_features = data.X.shape
+    number = None if counts is None else ChosenNumber.of(counts)
+    n_clusters = number.n_shown if number else n_clusters
     k = count_clusters(dataset, n_clusters, data.about.labels, n_samples)
     own_seed = derive_seed(seed, dataset)
     is_resampled = entry.tuning == "resampling"
     settings, estimator = None, entry.estimator(n_clusters=k, random_state=own_seed)
-    asked = {**search, "max_samples": max_samples}
+    parameters = {**search, "max_samples": max_samples}
     if is_resampled:
-        asked["max_samples"] = min(max_samples or MOST_SAMPLES, MOST_SAMPLES)
+        parameters["max_samples"] = min(max_samples or MOST_SAMPLES, MOST_SAMPLES)
     if data.about.feature_groups is not None:
-        asked["feature_groups"] = data.about.feature_groups
+        parameters["feature_groups"] = data.about.feature_groups
         n_features = len(np.unique(data.about.feature_groups))
     accepted = estimator.get_params()
-    _refuse_unknown(dataset, entry, asked, accepted)
-    estimator.set_params(**{name: asked[name] for name in asked if name in accepted})
+    _refuse_unknown(dataset, entry, parameters, accepted)
+    estimator.set_params(**{name: parameters[name] for name in parameters if name in accepted})
     described = estimator.get_params()
     for hidden in ("n_jobs", "feature_groups"):
         described.pop(hidden, None)
@@ -163,7 +174,7 @@ def define_problem(
         if data.about.groups is None and len(np.unique(rows)) < len(rows):
             # Copies of a sample are left out together.
             clustered = replace(clustered, about=replace(clustered.about, groups=rows))
-    most = asked["max_samples"]
+    most = parameters["max_samples"]
     seed_of_sample = own_seed if settings is None else estimator.random_state
     samples = fold_fits.tuning_sample(clustered.X.shape[0], most, seed_of_sample, estimator)
     return ClusteringProblem(
@@ -174,6 +185,7 @@ def define_problem(
         estimator=estimator,
         settings=settings,
         sparsities=_sparsities(entry, n_features, **grid),
+        number=number,
         seed=own_seed,
         attributes={
             "method": method,
@@ -192,7 +204,7 @@ def define_problem(
 
 def _refuse_unknown(dataset: str, entry: Method, settings: Mapping, accepted: Mapping) -> None:
     """Refuse what a user asked for and a method cannot do."""
-    asked = {
+    unsupported = {
         "trim": ("set samples aside", settings.get("trim")),
         # k-means, of all features or components, chooses none.
         "feature_groups": (
@@ -200,7 +212,7 @@ def _refuse_unknown(dataset: str, entry: Method, settings: Mapping, accepted: Ma
             "feature_groups" in settings and entry.name not in ("kmeans", "pca"),
         ),
     }
-    for name, (verb, is_asked) in asked.items():
+    for name, (verb, is_asked) in unsupported.items():
         if is_asked and name not in accepted:
             raise ValueError(
                 f"matrices.{dataset}.{name}: {entry.name} cannot {verb}. Leave it out of methods, "
@@ -223,21 +235,14 @@ def _sparsities(
     return np.unique(resolved).astype(np.float64)
 
 
-def refit(
-    problem: ClusteringProblem, fit: ChosenFit, number: int, chosen: ChosenNumber | None = None
-) -> ChosenFit:
-    """Fit a problem again as its chosen fit, from the seed of this number.
-
-    `chosen` is how the number of clusters was chosen, if it was.
-    """
+def refit(problem: ClusteringProblem, fit: ChosenFit, number: int) -> ChosenFit:
+    """Fit a problem again as its chosen fit, from the seed of this number."""
     seed = derive_seed(problem.seed, "refit", number)
     if problem.settings is not None:
-        settings = problem.settings if chosen is None else problem.auto
-        found = find_clusters(settings, problem.whole, number=chosen, seed=seed)
-        return replace(found, attributes=fit.attributes)
+        return replace(problem.find(seed=seed), attributes=fit.attributes)
     estimator = clone(problem.estimator).set_params(random_state=seed)
-    found = estimator.path(in_blocks(problem.tuning.X), [fit.sparsity]).fit_at(0)
-    return describe_fit(problem, found, fit.attributes, int(found.labels.max()) + 1)
+    again = estimator.path(in_blocks(problem.tuning.X), [fit.sparsity]).fit_at(0)
+    return describe_fit(problem, again, fit.attributes, int(again.labels.max()) + 1)
 
 
 def order_fits(fits: Sequence[ChosenFit], maximises: bool) -> list[int]:

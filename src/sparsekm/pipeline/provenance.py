@@ -64,8 +64,8 @@ _COMPUTING = ("numpy", "scipy", "numba", "scikit-learn")
 def computing_versions() -> str:
     """Return major and minor version of the packages that compute: patches change no result."""
     known = package_versions()
-    found = [f"{name} {known[name]}" for name in _COMPUTING if name in known]
-    return ", ".join(re.sub(r"( \d+\.\d+).*", r"\1", each) for each in found)
+    versions = [f"{name} {known[name]}" for name in _COMPUTING if name in known]
+    return ", ".join(re.sub(r"( \d+\.\d+).*", r"\1", each) for each in versions)
 
 
 def file_digest(file: str | Path) -> str:
@@ -147,12 +147,12 @@ def source_files(
     `__init__` file, which only re-exports, never counts.
     """
     package_folder = Path(package_folder).resolve()
-    found: set[Path] = set()
+    files: set[Path] = set()
     waiting = {Path(script).resolve()}.union(*(_locate(name, package_folder) for name in modules))
     while waiting:
-        found |= waiting
-        waiting = set().union(*(_used_files(file, package_folder) for file in waiting)) - found
-    return sorted(found)
+        files |= waiting
+        waiting = set().union(*(_used_files(file, package_folder) for file in waiting)) - files
+    return sorted(files)
 
 
 def _locate(module: str, package_folder: Path) -> set[Path]:
@@ -172,26 +172,26 @@ def _used_files(file: Path, package_folder: Path) -> frozenset[Path]:
     if file.suffix != ".py":
         return frozenset()
     top, is_ours = package_folder.name, file.is_relative_to(package_folder)
-    found = {*_data_in(file.parent)[file]} if is_ours else set()
+    files = {*_data_in(file.parent)[file]} if is_ours else set()
     for source, *given, modules in _IMPORT.findall(file.read_text("utf-8")):
         names = re.findall(r"(\w+)(?: +as +\w+)?", re.sub("#.*", "", "".join(given)))
         for module in (*modules.split(), source, *(f"{source}.{name}" for name in names)):
             located = _locate(module.strip(","), package_folder)
-            found |= located
+            files |= located
             is_whole = (module == top and not names) or (source == top and not located)
             if is_whole and module not in (source, f"{top}.__version__"):
-                found |= {*package_folder.rglob("*.py")} - {package_folder / "__init__.py"}
+                files |= {*package_folder.rglob("*.py")} - {package_folder / "__init__.py"}
         # Scripts import their neighbours as Python would.
         if not is_ours:
-            found.add(file.with_name(f"{(source or modules).split('.')[0].strip()}.py"))
-    return frozenset(each for each in found if each.exists())
+            files.add(file.with_name(f"{(source or modules).split('.')[0].strip()}.py"))
+    return frozenset(each for each in files if each.exists())
 
 
 @cache
 def _data_in(folder: Path) -> dict[Path, set[Path]]:
     """Return the data that each module of a folder reads: what it names, or what none names."""
     texts = {module: module.read_text("utf-8") for module in folder.glob("*.py")}
-    found: dict[Path, set[Path]] = {module: set() for module in texts}
+    read: dict[Path, set[Path]] = {module: set() for module in texts}
     for data in folder.rglob("*"):
         home = next(place for place in data.parents if any(place.glob("*.py")))
         if data.suffix in _DATA_SUFFIXES and home == folder:
@@ -199,8 +199,8 @@ def _data_in(folder: Path) -> dict[Path, set[Path]]:
             named = [m for m, text in texts.items() if any(word in text for word in words)]
             named += [module for module in texts if module.stem == data.stem]
             for module in named or texts:
-                found[module].add(data)
-    return found
+                read[module].add(data)
+    return read
 
 
 @cache

@@ -43,13 +43,13 @@ class Method:
 
 def _read_methods() -> dict[str, Method]:
     text = Path(__file__).with_name("methods.toml").read_text(encoding="utf-8")
-    found = {}
+    methods = {}
     for name, fields in tomllib.loads(text).items():
         line = fields.pop("linestyle")
         fields["linestyle"] = line if isinstance(line, str) else (line[0], tuple(line[1]))
         module, _, kind = fields.pop("estimator").rpartition(".")
-        found[name] = Method(name=name, module=module, class_name=kind, **fields)
-    return found
+        methods[name] = Method(name=name, module=module, class_name=kind, **fields)
+    return methods
 
 
 METHODS = _read_methods()

@@ -1,6 +1,7 @@
-"""Import what the scripts of the workflow import, for the process that jobs are forked from."""
+"""Import and compile what the workflow uses, for the process that jobs are forked from."""
 
 import contextlib
+import os
 import pkgutil
 from importlib import import_module
 from pathlib import Path
@@ -10,21 +11,41 @@ import numpy as np
 from sparsekm.runtime.unread_settings import leave_unread
 
 
-def fit_once() -> None:
+def fit_once(*estimators) -> None:
     """Load the compiled functions, which happens when they are first called."""
-    from sparsekm.cluster.estimators import L1KMeans
-    from sparsekm.tuning.sparse_kmeans import SparseKMeans
-
     X = np.random.default_rng(0).standard_normal((24, 12), dtype=np.float32)
     X[:12, :4] += 4
-    for estimator in (SparseKMeans(2, n_jobs=1), L1KMeans(2, sparsity=2, n_jobs=1)):
+    for estimator in estimators:
         with contextlib.suppress(Exception):
             estimator.fit(X)
 
 
+def warm_up() -> None:
+    """Import every module and load every kernel.
+
+    What is not compiled yet is compiled in two processes: each waits for what the other compiles.
+    """
+    from sparsekm.baselines.spectral import PCAKMeans
+    from sparsekm.cluster.estimators import L1KMeans
+    from sparsekm.tuning.sparse_kmeans import SparseKMeans
+
+    l1 = L1KMeans(2, sparsity=2, n_jobs=1)
+    child = os.fork()
+    if child == 0:
+        try:
+            # The other says that it compiles.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            fit_once(l1, PCAKMeans(2, n_components=2))
+        finally:
+            # Also where it is interrupted, it does nothing else.
+            os._exit(0)
+    for module in pkgutil.walk_packages([str(Path(__file__).parents[1])], "sparsekm."):
+        # A module may need an extra that is not there; the job that needs it will say so.
+        with contextlib.suppress(Exception):
+            import_module(module.name)
+    fit_once(SparseKMeans(2, n_jobs=1), l1)
+    os.waitpid(child, 0)
+
+
 leave_unread()
-for module in pkgutil.walk_packages([str(Path(__file__).parents[1])], "sparsekm."):
-    # A module may need an extra that is not there; the job that needs it will say so.
-    with contextlib.suppress(Exception):
-        import_module(module.name)
-fit_once()
+warm_up()

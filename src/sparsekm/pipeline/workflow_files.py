@@ -35,8 +35,8 @@ _COMPOSED = (
 _CONSTRAINTS = {
     "id": r"\d+",
     "source": "allen|phantom",
-    "figure": "slices|answer|samples|count|divisions|dots|consensus|gap|scores|expression"
-    "|kept_by_age"
+    "figure": "slices|answer|samples|components|count|divisions|dots|consensus|gap|scores"
+    "|expression|kept_by_age"
     "|experiment_[1-4]_(?:overview|cer)",
     "kind": "svg|png|pdf",
 }
@@ -107,12 +107,12 @@ def recorded_files(folder: Path) -> set[str]:
 
     Snakemake writes the benchmark ``results/benchmarks/x.tsv`` of the job with ``logs/x.log``.
     """
-    records, found = folder / _RECORDS, set()
+    records, files = folder / _RECORDS, set()
     for record in filter(Path.is_file, records.rglob("*.log")):
         log = record.relative_to(records)
         benchmark = Path("results/benchmarks", *log.parts[1:]).with_suffix(".tsv")
-        found |= {log.as_posix(), benchmark.as_posix(), *_read(record)}
-    return found
+        files |= {log.as_posix(), benchmark.as_posix(), *_read(record)}
+    return files
 
 
 def left_behind(made: set[str]) -> list[str]:
@@ -122,13 +122,13 @@ def left_behind(made: set[str]) -> list[str]:
     figures, which the report keeps up to date, do not count.
     """
     others = r"results/(?!(?:benchmarks|figures|simulation|theory|yardstick)/)"
-    kept, found = {place for file in made for place in Path(file).parents}, set()
+    kept, left = {place for file in made for place in Path(file).parents}, set()
     for file in recorded_files(Path()) - made:
         if re.match(others, file) and Path(file).exists():
             # From the data set's folder on.
             places = (*list(Path(file).parents)[-3::-1], Path(file))
-            found.add(next(place.as_posix() for place in places if place not in kept))
-    return sorted(found)
+            left.add(next(place.as_posix() for place in places if place not in kept))
+    return sorted(left)
 
 
 def _read(record: Path) -> set[str]:

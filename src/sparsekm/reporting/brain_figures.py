@@ -22,6 +22,7 @@ from scipy.ndimage import distance_transform_edt
 
 from sparsekm.annotation.clusters import majority_classes
 from sparsekm.figures import style
+from sparsekm.pipeline.registry import method_look
 from sparsekm.reporting.clusters import class_colors, color_clusters
 from sparsekm.reporting.results import DatasetResult
 
@@ -169,12 +170,12 @@ def slice_figure(result: DatasetResult) -> Figure:
     codes = pd.Index(colors).get_indexer(regions)
     # Of each column the title, and the codes of the voxels with their colours and names.
     columns = [("atlas regions", codes, list(colors.values()), list(colors))]
-    for method in result.methods.values():
+    for name, method in result.methods.items():
         shades = color_clusters(method.labels, regions, colors)
         best = majority_classes(method.labels, regions)
         names = [best.get(cluster, "") for cluster in shades]
         own = np.searchsorted(list(shades), method.labels)
-        columns.append((method.title, own, list(shades.values()), names))
+        columns.append((method_look(name).title, own, list(shades.values()), names))
     legend = 0.22 * (1 + (len(colors) - 1) // _LEGEND_COLUMNS)
     room = (0.4, 0.25 + legend)
     figure, grid, slices, inches = _lay_out(result, codes, len(columns), _PANEL_WIDTH, room)

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from sparsekm.figures import style
 from sparsekm.reporting.clusters import cluster_colors
-from sparsekm.reporting.page import TableView, make_table, write_text
+from sparsekm.reporting.page import TableView, caption, make_table
 from sparsekm.reporting.results import DatasetResult
 
 _CURVES = {
@@ -110,8 +110,8 @@ def view_candidates(result: DatasetResult) -> TableView | None:
         return None
     most = int(table.loc[table["chosen"], "n_groups"].iloc[0])
     others = int((table["n_groups"] >= most).sum()) - 1
-    facts = {"n": len(table), "most": most, "others": others, "words": result.words}
-    text = write_text("numbers_text.html", name="candidates", **facts)
+    facts = {"n": len(table), "n_others": len(table) - 1, "most": most, "others": others}
+    text = caption("candidates", words=result.words, **facts)
     shown = table.assign(chosen=np.where(table["chosen"], "yes", ""))
     heads = ["start", f"{result.words.features} kept", "clusters", "groups", "p", "agreement"]
     shown.columns = [*heads, "fits", "chosen"]

@@ -22,7 +22,7 @@ from sparsekm.annotation.clusters import (
 from sparsekm.cluster.batches import COINCIDE, LEAST_AGREEMENT, WITHIN, describe_association
 from sparsekm.figures.style import DROPPED, categorical_colors, shades
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
-from sparsekm.pipeline.registry import get_method
+from sparsekm.pipeline.registry import method_look
 from sparsekm.reporting.page import Cell, TableView, caption, make_table, name_some, write_text
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.tuning.separation import LEVEL, could_tell
@@ -61,7 +61,7 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
         "shares": shares[np.isfinite(shares)],
         "least": LEAST_AGREEMENT,
         "differing": [] if method.seeds is None else method.seeds[1:].query("agreement < @SAME"),
-        "maximises": get_method(method.name).maximises,
+        "look": method_look(method.name),
         **_separation_facts(method.separation),
         **_comparison_facts(result),
     }
@@ -122,7 +122,7 @@ def _comparison_facts(result: DatasetResult) -> dict[str, Any]:
         "of_batches": associated,
         "centred": centred,
         "sizes_within": sizes,
-        "others": [f"{result.methods[m].title} ({v:.2f})" for m, v in found if v < DISAGREES],
+        "others": [f"{method_look(m).title} ({v:.2f})" for m, v in found if v < DISAGREES],
         "batches": [f"{row.column} (Cramér’s V {row.effect:.2f})" for row in alike.itertuples()],
     }
 
@@ -170,47 +170,6 @@ def _command(settings: Mapping[str, Any], output: str) -> str:
         else:
             words += [option, *map(str, value if isinstance(value, list | tuple) else [value])]
     return shlex.join([*words, "--output", output])
-
-
-def view_anatomy(result: DatasetResult) -> dict[str, Any] | None:
-    """Compare the clusters of the answer with known classes, if any: a sentence and the counts."""
-    table, words = result.overlap, result.words
-    if table is None:
-        return None
-    colors = class_colors(result) if result.is_atlas else {}
-    present = set(table["label"])
-    order = [label for label in colors if label in present]
-    order += sorted(present - set(order))
-    best = table[table["is_best"]]
-    unmatched = ", ".join(label for label in order if label not in set(best["label"]))
-    text = caption(
-        "anatomy",
-        share=best["n_shared"].sum() / table["n_shared"].sum(),
-        words=words,
-        n_matched=best["label"].nunique(),
-        n_labels=len(order),
-        unmatched=f" (not {unmatched})" if unmatched else "",
-    )
-    if result.n_unlabelled:
-        text += " " + caption("unlabelled", n=result.n_unlabelled, words=words)
-    counts = table.pivot_table("n_shared", "cluster", "label", "sum", fill_value=0)[order]
-    cells = pd.DataFrame({"cluster": counts.index})
-    for label, of_label in counts.items():
-        shares = of_label / counts.sum(axis=1)
-        texts = (f"{n:,}" if n else "" for n in of_label)
-        head = Cell(str(label), color=colors.get(label, ""))
-        cells[head] = [*map(_shaded, texts, shares)]
-    contingency = make_table(
-        caption("contingency", samples=words.samples.capitalize(), words=words),
-        cells,
-        simulated=result.is_simulated,
-        kind="numbers contingency",
-    )
-    return {"sentence": text, "contingency": contingency}
-
-
-def _shaded(text: str, share: float) -> Cell:
-    return Cell(text, shade=round(100 * share))
 
 
 _SHOWN, _MOST_CLASSES = 5, 8
@@ -301,31 +260,6 @@ def _leads(names: np.ndarray, leads: np.ndarray, those: np.ndarray) -> list[str]
     """Write the leads of those features, by index, the farthest first."""
     ranked = those[np.argsort(-np.abs(leads[those]), kind="stable")]
     return [f"{names[at]} {'−' if leads[at] < 0 else '+'}{abs(leads[at]):.1f}" for at in ranked]
-
-
-_MOST_BATCHES = 8
-
-
-def view_batches(result: DatasetResult) -> TableView | None:
-    """Show the share of each batch in each cluster, as given and after centring within batches."""
-    if result.batches is None:
-        return None
-    both, agreement = result.batches
-    largest = both[0].sum().nlargest(_MOST_BATCHES).index
-    clusters = both[0].index.union(both[1].index)
-    parts = [pd.Series(["none" if cluster < 0 else cluster for cluster in clusters], clusters)]
-    for counts in both:
-        own = counts.reindex(clusters, fill_value=0)
-        sizes = own.sum(axis=1)
-        shares = own[largest].div(sizes.clip(lower=1), axis=0)
-        parts += [sizes, shares.map(lambda share: _shaded(f"{share:.0%}", share))]
-    answers, samples = ("as given", "centred"), result.words.samples
-    heads = ["cluster"]
-    for answer in answers:
-        heads += [f"{samples}, {answer}", *map(str, largest)]
-    table, text = pd.concat(parts, axis=1), caption("batches", agreement=agreement)
-    table.columns = heads
-    return make_table(text, table, {}, result.is_simulated, kind="numbers contingency")
 
 
 def view_meanings(result: DatasetResult) -> TableView | None:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.pipeline.registry import method_look
 from sparsekm.reporting.clusters import agreements
 from sparsekm.reporting.page import COUNT, RATE, Cell, TableView, caption, make_table, write_range
-from sparsekm.reporting.results import DatasetResult, MethodResult
+from sparsekm.reporting.results import DatasetResult
 from sparsekm.tuning.separation import LEVEL, could_tell
 
 _RATES = {"CER": "cer", "chance": "cer_chance", "ARI": "ari", "AMI": "ami"}
@@ -35,7 +36,7 @@ def _all_simulated(results: Sequence[DatasetResult]) -> bool:
     return all(result.is_simulated for result in results)
 
 
-def _seed_range(method: MethodResult) -> str | None:
+def _seed_range(method: ChosenFit) -> str | None:
     return None if method.seeds is None else write_range(method.seeds["agreement"].iloc[1:])
 
 
@@ -45,7 +46,7 @@ def compare_datasets(results: Sequence[DatasetResult]) -> TableView | None:
         return None
     table = pd.DataFrame(map(_summarise, results)).dropna(axis=1, how="all")
     table.insert(0, "data set", _names(results))
-    titles = dict.fromkeys(result.primary.title for result in results)
+    titles = dict.fromkeys(method_look(result.primary.name).title for result in results)
     explained = [head for head in ("separated", "reproducible", "restarts", "CER") if head in table]
     text = ". ".join(filter(None, [f"The clusters of {' and '.join(titles)}", caption(*explained)]))
     return make_table(text, table, _KINDS, _all_simulated(results), kind="numbers overview")
@@ -67,22 +68,22 @@ def _summarise(result: DatasetResult) -> dict[str, Any]:
         "restarts": _seed_range(method),
         "smallest set": none if method.signature is None else f"{len(method.signature):,}",
         "differ": f"{method.n_kept:,} of {result.n_features:,}" if method.is_sparse else None,
-        "CER": method.rate("cer"),
-        "ARI": method.rate("ari"),
+        "CER": method.rates.get("cer"),
+        "ARI": method.rates.get("ari"),
     }
 
 
 def method_table(result: DatasetResult) -> pd.DataFrame:
     """Make a row for each method, the answer first; rates that are not known have no column."""
     answer, others = result.primary, agreements(result)
-    known = {title: name for title, name in _RATES.items() if answer.rate(name) is not None}
+    known = {title: name for title, name in _RATES.items() if name in answer.rates}
     return pd.DataFrame(
         {
-            "method": method.title,
+            "method": method_look(method.name).title,
             "agreement with the answer": others.get(method.name, "the answer"),
             "agreement over seeds": _seed_range(method),
             "kept": method.n_kept,
-            **{title: method.rate(name) for title, name in known.items()},
+            **{title: method.rates.get(name) for title, name in known.items()},
         }
         for method in (result.methods[name] for name in (answer.name, *others))
     )
@@ -187,9 +188,9 @@ def compare_with_paper(
     for age in ages:
         sizes = (age.n_features, age.n_samples, age.n_classes)
         ours[age.name] = dict(zip(_STATISTICS.values(), sizes, strict=True))
-        methods = age.methods.values()
-        ours[age.name] |= {f"CER of {method.title}": method.rate("cer") for method in methods}
-        ours[age.name] |= {f"NW of {method.title}": method.n_kept for method in methods}
+        fits = {method_look(name).title: fit for name, fit in age.methods.items()}
+        ours[age.name] |= {f"CER of {title}": fit.rates.get("cer") for title, fit in fits.items()}
+        ours[age.name] |= {f"NW of {title}": fit.n_kept for title, fit in fits.items()}
     table = pd.DataFrame(ours).T.astype(float)
     theirs = paper.pivot(index="age", columns="of", values="value").reindex(table.index)
     both = {"ours": table, "the paper’s": theirs}

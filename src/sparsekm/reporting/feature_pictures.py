@@ -12,15 +12,13 @@ from matplotlib.figure import Figure
 from sparsekm.figures import style
 from sparsekm.reporting.clusters import cluster_colors
 from sparsekm.reporting.results import DatasetResult
-from sparsekm.runtime.random_state import draw_samples
+from sparsekm.reporting.sample_map import drawn_samples
 
 MOST_FEATURES = 30  # rows of the heat map whose names can be read, if there are few clusters
 _FEWEST_EACH = 2
 _MOST_DOTS = 30
-_MOST_DRAWN = 2000  # samples whose values are read
-# Numbers on the page, a byte each: the values themselves, or else quantiles.
-_MOST_VALUES, _MOST_QUANTILES = 300_000, 400_000
-_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_MOST_NUMBERS = 400_000  # on the page, a byte each: all values of the clusters, or else quantiles
+_N_QUANTILES = 21  # every twentieth part
 _STEP = 0.05  # of a byte, in standard deviations
 
 
@@ -80,36 +78,34 @@ def dot_figure(result: DatasetResult) -> Figure | None:
 
 
 def view_distributions(result: DatasetResult, names: Sequence[str]) -> dict[str, Any] | None:
-    """Prepare the distributions by cluster of listed features, in bytes: values or quantiles.
+    """Prepare the distributions by cluster of listed features: quantiles in bytes.
 
     They are whole multiples of `_STEP` standard deviations, from -127 to 127. `columns` are the
-    number of values in a row of each cluster, sorted; rows come in the order of `names`.
+    numbers in a row of each cluster, ascending: all of its values, or `_N_QUANTILES`. Rows come in
+    the order of `names`.
     """
     if result.is_atlas:
         return None
-    labels = result.primary.labels
-    drawn = np.arange(len(labels))
-    if len(drawn) > _MOST_DRAWN:
-        drawn = draw_samples(len(drawn), _MOST_DRAWN, np.random.default_rng(0))
+    labels, drawn = result.primary.labels, np.sort(drawn_samples(result))
+    numbers, columns = np.unique(labels[drawn], return_counts=True)
+    if columns.sum() * len(names) > _MOST_NUMBERS:
+        columns = np.full(len(numbers), _N_QUANTILES)
+        names = names[: _MOST_NUMBERS // columns.sum()]
     places = {name: place for place, name in enumerate(result.all_features)}
-    numbers, are_values = np.unique(labels[drawn]), len(drawn) * len(names) <= _MOST_VALUES
-    if not are_values:
-        names = names[: _MOST_QUANTILES // (len(numbers) * len(_QUANTILES))]
     features = np.array([places[name] for name in names], dtype=int)
     ascending, order = np.unique(features, return_inverse=True)
     values = result.read_features(ascending, drawn, whole=True)
-    parts = []
-    for number in numbers:
-        own = values[labels[drawn] == number]
-        parts.append(np.sort(own, axis=0) if are_values else np.quantile(own, _QUANTILES, axis=0))
+    parts = [
+        np.quantile(values[labels[drawn] == number], np.linspace(0, 1, n), axis=0)
+        for number, n in zip(numbers, columns, strict=True)
+    ]
     steps = np.concatenate(parts).T[order] / _STEP
     code = np.rint(steps.clip(-127, 127)).astype(np.int8).tobytes()
     colors = cluster_colors(result)
     return {
         "clusters": numbers.tolist(),
         "colors": [colors[int(number)] for number in numbers],
-        "columns": [len(part) for part in parts],
-        "values": are_values,
+        "columns": columns.tolist(),
         "step": _STEP,
         "code": b64encode(code).decode(),
     }

@@ -63,39 +63,32 @@ def top_kept(result: DatasetResult, n_genes: int, without: Sequence[int] = ()) -
 MOST_FEATURES = 4000
 """Rows of features on the page, the highest ranks; the file has all."""
 MOST_SAMPLES = 20_000
-_TITLES = {
-    "entrez_id": "Entrez id",
-    "relevant": "planted",
-    "highest_cluster": "highest in cluster",
-    "effect_cluster": "effect in cluster",
-    "lead_cluster": "lead in cluster",
-}
 _WIDE = ("name", "terms")
-_SYMBOLS = (("_l0", " ℓ₀"), ("_l1", " ℓ₁"), ("_kmeans", " k-means"), ("_", " "))
+_SYMBOLS = {"l0": "ℓ₀", "l1": "ℓ₁", "kmeans": "k-means"}
 
 
 def _browse(
     table: pd.DataFrame,
-    titles: Mapping[str, str],
+    about: Mapping[str, tuple[str, str]],
     file: str,
     title: str,
     hint: str,
 ) -> dict[str, Any]:
     """Prepare a table that the script of the page sorts and searches; `file` has all of it.
 
-    Columns that have no title are searched and downloaded, but not shown.
+    `about` has the title of each column that is shown, and a sentence about it. Other columns are
+    searched and downloaded.
     """
     fields = list(table)
     data = {
-        "columns": [titles.get(name, name) for name in fields],
+        "columns": [about[name][0] if name in about else name for name in fields],
         "fields": fields,
         "rows": [[_plain(value) for value in row] for row in table.itertuples(index=False)],
-        "shown": [fields.index(name) for name in titles],
-        "wide": [fields.index(name) for name in titles if name in _WIDE],
+        "shown": [fields.index(name) for name in about],
+        "wide": [fields.index(name) for name in about if name in _WIDE],
     }
-    about = {title: _explain(name) for name, title in titles.items()}
     title = f"{title}: search and sort"
-    return {"title": title, "hint": hint, "file": file, "about": about, "data": data}
+    return {"title": title, "hint": hint, "file": file, "about": dict(about.values()), "data": data}
 
 
 def view_genes(result: DatasetResult, chosen: Sequence[int]) -> dict[str, Any]:
@@ -105,9 +98,9 @@ def view_genes(result: DatasetResult, chosen: Sequence[int]) -> dict[str, Any]:
     if len(genes) > MOST_FEATURES:
         title = f"The {MOST_FEATURES:,} highest-ranked of {len(genes):,} {noun}"
     rows = [*chosen, *genes.index.difference(chosen, sort=False)][:MOST_FEATURES]
-    titles = {name: _title(name, result) for name in _shown(result)}
+    about = {name: _describe(name, result) for name in _shown(result)}
     file, hint = f"{result.name}/genes.csv", "name, term or cluster"
-    return _browse(genes.loc[rows], titles, file, title, hint)
+    return _browse(genes.loc[rows], about, file, title, hint)
 
 
 def view_samples(result: DatasetResult) -> dict[str, Any] | None:
@@ -126,7 +119,9 @@ def view_samples(result: DatasetResult) -> dict[str, Any] | None:
     }
     table = pd.DataFrame({name: of for name, of in columns.items() if of is not None}, dtype=object)
     title, file = f"All {len(table):,} samples with their clusters", f"{result.name}/clusters.csv"
-    return _browse(table, {name: name for name in table}, file, title, "sample, cluster or class")
+    told = WORDS["columns_of_samples"]
+    about = {name: (name, told.get(name, "a column of your table")) for name in table}
+    return _browse(table, about, file, title, "sample, cluster or class")
 
 
 def _shown(result: DatasetResult) -> list[str]:
@@ -145,27 +140,14 @@ def _shown(result: DatasetResult) -> list[str]:
     ]
 
 
-def _title(column: str, result: DatasetResult) -> str:
-    """Write "score_l0" as "score ℓ₀"."""
-    own = {"symbol": "gene" if result.is_atlas else "feature"}
-    own |= {f"{what}_label": f"{what} in {result.words.label}" for what in ("highest", "effect")}
-    if column in own:
-        return own[column]
-    if not result.is_atlas:
-        column = column.removesuffix(f"_{result.primary.name}")
-    if column in _TITLES:
-        return _TITLES[column]
-    for name, symbol in _SYMBOLS:
-        column = column.replace(name, symbol)
-    return column
-
-
-def _explain(column: str) -> str:
-    """Return the sentence about a column of features or samples; annotations are the user's."""
-    for name, text in WORDS["columns"].items():
+def _describe(column: str, result: DatasetResult) -> tuple[str, str]:
+    """Return the title of a column, such as "score ℓ₀" of an atlas, and a sentence about it."""
+    for name, (title, text) in WORDS["columns"].items():
         if column == name or (name.endswith("_") and column.startswith(name)):
-            return text
-    return "a column of your table"
+            method = column.removeprefix(name) if result.is_atlas else ""
+            title = title.format(words=result.words, feature=result.words.features[:-1])
+            return f"{title} {_SYMBOLS.get(method, method)}".strip(), text
+    raise KeyError(f"column={column!r} should be one of {', '.join(WORDS['columns'])}.")
 
 
 def _plain(value: Any) -> str | float | int | None:

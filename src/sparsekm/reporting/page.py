@@ -39,7 +39,8 @@ def _environment(autoescape: bool) -> Environment:
     )
     # Tables of genes are most of the page, so their values are not separated by blanks.
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    environment.globals |= {"joined": joined, "name_some": name_some, "write_range": write_range}
+    own = (caption, joined, name_some, write_range)
+    environment.globals |= {function.__name__: function for function in own}
     environment.filters["count"] = "{:,}".format
     # Adding 0 leaves no -0.00.
     environment.filters["rate"] = lambda value: f"{round(value, 2) + 0.0:.2f}"
@@ -152,6 +153,13 @@ def _cell(value: Any, form: str) -> Cell | list[Cell]:
     return Cell(MISSING if pd.isna(value) else format(value, form))
 
 
+_PLACES = {
+    **dict.fromkeys(("slices", "answer", "samples"), "answer"),
+    **dict.fromkeys(("count", "divisions"), "number"),
+    "dots": "features",
+}
+
+
 @dataclass(frozen=True)
 class CaptionedFigure:
     """A figure as SVG text for the page, as PNG and as PDF; `name` is part of its files' names."""
@@ -164,18 +172,13 @@ class CaptionedFigure:
     pdf: bytes
 
     @property
-    def is_answer(self) -> bool:
-        """Whether the figure shows the answer itself, and is not folded away."""
-        return self.name in ("answer", "samples", "slices")
-
-    @property
-    def is_folded(self) -> bool:
-        """Whether the figure is folded away, among others at the end."""
-        return not self.is_answer and self.name not in ("count", "divisions", "dots")
+    def place(self) -> str:
+        """The part of a data set's section where the figure stands, or "end", folded away."""
+        return _PLACES.get(self.name, "end")
 
     @property
     def inline(self) -> str:
-        """The figure as an element of the page, in which a pointer shows the titles of samples."""
+        """The figure as an element of the page."""
         return re.sub(r"^.*?(?=<svg)|<metadata>.*?</metadata>", "", self.svg, flags=re.DOTALL)
 
     @property
@@ -189,14 +192,8 @@ class CaptionedFigure:
         return {Path(folder) / f"{prefix}{self.name}.{kind}": c for kind, c in formats.items()}
 
 
-def caption_figure(
-    name: str,
-    title: str,
-    caption: str,
-    figure: Figure,
-    titles: Mapping[str, Sequence[str]] | None = None,
-) -> CaptionedFigure:
-    """Render a figure in all formats; for `titles` see `sparsekm.figures.style.figure_svg`."""
-    caption, svg = re.sub("[ \n]+", " ", caption), figure_svg(figure, titles or {})
+def caption_figure(name: str, title: str, caption: str, figure: Figure) -> CaptionedFigure:
+    """Render a figure in all formats."""
+    caption, svg = re.sub("[ \n]+", " ", caption), figure_svg(figure)
     png, pdf = (render_figure(figure, kind) for kind in ("png", "pdf"))
     return CaptionedFigure(name, title, caption, svg, png, pdf)

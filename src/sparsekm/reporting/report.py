@@ -12,6 +12,7 @@ import pandas as pd
 import yaml
 
 from sparsekm.annotation.gene_sets import GeneSets
+from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.io.atomic import write_bytes
 from sparsekm.pipeline.bounded_process import share_among_processes
 from sparsekm.pipeline.registry import METHODS, get_method
@@ -26,7 +27,7 @@ from sparsekm.reporting import (
 )
 from sparsekm.reporting.figures import draw_figures
 from sparsekm.reporting.page import TEMPLATES, WORDS, joined, render_page, write_text
-from sparsekm.reporting.results import DatasetResult, MethodResult, load_dataset_result
+from sparsekm.reporting.results import DatasetResult, load_dataset_result
 from sparsekm.tuning.separation import LEVEL
 
 __all__ = ["load_dataset_result", "write_report"]
@@ -89,7 +90,6 @@ def write_report(
     content = {
         "title": title,
         "all_simulated": all(result.is_simulated for result in results),
-        "sources": name_sources(results),
         "configuration": configuration
         and yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True),
         "statistics": comparison_tables.view_statistics(results),
@@ -121,12 +121,11 @@ def _view_dataset(
         "markers": clusters.view_markers(result),
         "candidates": cluster_numbers.view_candidates(result),
         "each_cluster": each_cluster.view_each_cluster(result),
-        "batches": clusters.view_batches(result),
+        "neighbours": each_cluster.view_neighbours(result),
         "meanings": clusters.view_meanings(result),
         "samples": gene_tables.view_samples(result),
         "comparison": comparison_tables.compare_methods([result]),
         "choices": comparison_tables.view_choices(result),
-        "anatomy": clusters.view_anatomy(result),
         "map": sample_map.view_map(result),
         "special": sample_map.view_special(result),
         "genes": genes,
@@ -165,7 +164,7 @@ def distinct(values: Iterable[Any]) -> list[Any]:
     return list(dict.fromkeys(value for value in values if value is not None))
 
 
-def attribute(methods: Iterable[MethodResult], name: str) -> list[Any]:
+def attribute(methods: Iterable[ChosenFit], name: str) -> list[Any]:
     """List the distinct values of an attribute or parameter over fits."""
     return distinct(
         method.attributes.get(name, dict(method.attributes.get("parameters", {})).get(name))
@@ -185,6 +184,7 @@ def write_methods(
     enriched = [r.enrichment for r in results if r.enrichment is not None and len(r.enrichment)]
     grouped = [result.name for result in results if "group" in result.obs]
     tested = [r.name for r in results if any(m.separation is not None for m in r.methods.values())]
+    restarted = [get_method(method.name) for method in every if method.seeds is not None]
     text = write_text(
         "methods.html",
         words=WORDS,
@@ -209,9 +209,7 @@ def write_methods(
             for number in attribute(result.methods.values(), "n_tuned")
         ],
         by_region=any(_settings(result).get("fill") == "region_mean" for result in results),
-        maximising=distinct(
-            m.title for m in every if m.seeds is not None and get_method(m.name).maximises
-        ),
+        maximising=distinct(look.title for look in restarted if look.maximises),
         tested=tested,
         level=LEVEL,
         numbers=distinct(joined(r.counts["n_clusters"]) for r in results if r.counts is not None),
@@ -255,20 +253,10 @@ def _normalisations(results: Sequence[DatasetResult]) -> dict[str, list[str]]:
     return found
 
 
-def _versions(methods: Sequence[MethodResult]) -> str:
+def _versions(methods: Sequence[ChosenFit]) -> str:
     """Name the packages that made the fits with their versions, all if there are several."""
     found: dict[str, dict[str, None]] = {}
     for method in methods:
         for name, number in method.attributes.get("versions", {}).items():
             found.setdefault(name, {})[number] = None
     return ", ".join(f"{name} {joined(numbers)}" for name, numbers in found.items())
-
-
-def name_sources(results: Sequence[DatasetResult]) -> dict[str, str]:
-    """Name the data sets of each source: an atlas, a file of the user, a simulation."""
-    sources: dict[str, list[str]] = {}
-    for result in results:
-        file = Path(str(result.provenance.get("file", ""))).name
-        own = "simulated matrix" if result.is_simulated else f"your file {file}".rstrip()
-        sources.setdefault(WORDS["atlases"].get(result.source, own), []).append(result.name)
-    return {source: ", ".join(names) for source, names in sources.items()}

@@ -6,7 +6,7 @@ Of the matrix X only the columns that a figure needs are read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
-from sparsekm.annotation.clusters import OVERLAP, majority_classes
+from sparsekm.annotation.clusters import majority_classes
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE, gene_table, primary_method
 from sparsekm.cluster.sparsity_path import ChosenFit
@@ -33,7 +33,6 @@ from sparsekm.io.tables import (
     SEEDS,
     SEPARATION,
 )
-from sparsekm.pipeline.registry import method_look
 
 
 class Nouns(NamedTuple):
@@ -45,48 +44,6 @@ class Nouns(NamedTuple):
     label: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class MethodResult(ChosenFit):
-    """The tuned fit of one method, and its tuning."""
-
-    name: str
-    gap: pd.DataFrame | None = None
-    metrics: Mapping[str, Any] = field(default_factory=dict)
-    # As in ``seeds.csv``: this fit, then those from other seeds; None without any.
-    seeds: pd.DataFrame | None = None
-
-    @property
-    def title(self) -> str:
-        """The name of the method for readers."""
-        return method_look(self.name).title
-
-    @property
-    def n_kept(self) -> int:
-        """Number of features with nonzero weight (NW)."""
-        return int(np.count_nonzero(self.weights))
-
-    @property
-    def measured_centers(self) -> np.ndarray:
-        """The means of the clusters, (K, p), of left-out samples if there are any."""
-        return self.centers if self.left_out_centers is None else self.left_out_centers
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the method selects features."""
-        is_tuned = self.gap is not None or self.separation is not None
-        return is_tuned or self.n_kept < self.weights.size
-
-    @property
-    def is_division(self) -> bool:
-        """Whether its clusters were tested, and none is clearly separated from another."""
-        return self.separation is not None and not self.has_clusters
-
-    def rate(self, name: str) -> float | None:
-        """One of "cer", "cer_chance", "ari" and "ami" against the labels, None if not known."""
-        value = self.metrics.get(name)
-        return None if pd.isna(value) else float(value)
-
-
 @dataclass(frozen=True, eq=False)
 class DatasetResult:
     """All results for one data set in the report."""
@@ -95,13 +52,12 @@ class DatasetResult:
     obs: pd.DataFrame
     var: pd.DataFrame
     provenance: Mapping[str, Any]
-    methods: Mapping[str, MethodResult]
+    methods: Mapping[str, ChosenFit]
     genes: pd.DataFrame
     normalised: Path
     regions: pd.DataFrame | None = None
     spatial: np.ndarray | None = None
     enrichment: pd.DataFrame | None = None
-    contingency: pd.DataFrame | None = None
     counts: pd.DataFrame | None = None
     choices: pd.DataFrame | None = None
     # Of a matrix: the numbers of clusters compared, the clusters of each, and the candidates.
@@ -158,17 +114,9 @@ class DatasetResult:
         return 0 if self.labels is None else int((~is_known(self.labels)).sum())
 
     @property
-    def primary(self) -> MethodResult:
+    def primary(self) -> ChosenFit:
         """The method whose clusters and features are the answer."""
         return self.methods[primary_method(self.methods, is_atlas=self.is_atlas)]
-
-    @property
-    def overlap(self) -> pd.DataFrame | None:
-        """Its clusters against the known classes, as in `contingency`; None without any."""
-        table = self.contingency
-        if table is None or table.empty:
-            return None
-        return table[table["method"] == self.primary.name]
 
     @property
     def majorities(self) -> dict[int, str]:
@@ -218,7 +166,6 @@ class DatasetResult:
 _OF_DATASET = {
     "genes": GENE_TABLE,
     "enrichment": ENRICHMENT,
-    "contingency": OVERLAP,
     "counts": COUNTS,
     "choices": CHOICES,
     "numbers": COUNTS,
@@ -267,14 +214,11 @@ def load_dataset_result(
     )
 
 
-def _load_method(name: str, fit: str | Path, files: Mapping[str, Any]) -> MethodResult:
+def _load_method(name: str, fit: str | Path, files: Mapping[str, Any]) -> ChosenFit:
     read = {kind: form.read(files[kind]) for kind, form in _OF_METHOD.items() if files.get(kind)}
-    seeds, scores = read.get("seeds"), files.get("scores")
-    return MethodResult(
-        **{**vars(read_fit(fit)), "separation": read.get("separation")},
-        name=name,
-        gap=read.get("gaps"),
-        metrics={} if scores is None else SCORES.read_row(scores).to_dict(),
-        # Of large data there is only the tuned fit.
-        seeds=seeds if seeds is not None and len(seeds) > 1 else None,
-    )
+    # Of large data there is only the tuned fit.
+    if len(read.get("seeds", ())) < 2:
+        read["seeds"] = None
+    if files.get("scores"):
+        read["rates"] = SCORES.read_row(files["scores"]).dropna().to_dict()
+    return replace(read_fit(fit), name=name, **read)

@@ -103,8 +103,8 @@ def stand_ins(rows: Iterable[str]) -> dict[str, str]:
 
     It is the first in the order of the tables: of l0-k-means Algorithm 1 as it is printed.
     """
-    ran, found = set(rows), {}
+    ran, judged = set(rows), {}
     for name, row in METHOD_ROWS.items():
         if name in ran and not row.is_variant and row.features == "all":
-            found.setdefault(row.method, name)
-    return found
+            judged.setdefault(row.method, name)
+    return judged

@@ -126,8 +126,8 @@ class RepetitionStore:
             # NumPy does not close a damaged file that it opened itself.
             file = self.folder / f"{replicate}.npz"
             with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
-                found = Repetition(*(archive[name] for name in Repetition._fields))
-                return found if str(archive["digest"]) == self.digest else None
+                repetition = Repetition(*(archive[name] for name in Repetition._fields))
+                return repetition if str(archive["digest"]) == self.digest else None
         # A damaged file can fail anywhere inside zipfile or NumPy, with almost any error.
         except Exception:
             return None

@@ -163,14 +163,14 @@ class _Study:
 
     def runs(self, setting: Setting, method: str, metric: str) -> dict[str, pd.Series]:
         """Return the values of a method's runs, the judged one first; none if that is too short."""
-        judged, found = self.judged.get(method, method), {}
+        judged, runs = self.judged.get(method, method), {}
         rows = [r.name for r in METHOD_ROWS.values() if r.method == method and r.features == "all"]
         for name in (judged, *rows):
             cell = self._cells.get((setting.experiment, setting.name, name))
             values = [] if cell is None else cell[metric].dropna()
             if len(values) >= FEWEST:
-                found[name] = values
-        return found if judged in found else {}
+                runs[name] = values
+        return runs if judged in runs else {}
 
 
 def judge_claims(
@@ -190,22 +190,22 @@ def judge_claims(
     lines = [*_judge_numbers(comparison, study)]
     for claim in claims:
         sides = ", ".join(filter(None, [claim.left, claim.right]))
-        told = claim._asdict() | {"claim": claim.name, "method": sides}
+        row = claim._asdict() | {"claim": claim.name, "method": sides}
         match claim.kind:
             case "order" | "level":
                 for setting in claim.settings:
                     keys = {"experiment": setting.experiment, "setting": setting.name}
-                    lines.append(told | keys | _judge_runs(claim, setting, study))
+                    lines.append(row | keys | _judge_runs(claim, setting, study))
             case "repeat":
-                lines.append(told | _judge_repeat(claim, study))
+                lines.append(row | _judge_repeat(claim, study))
             case "atlas":
-                lines.append(told | {"verdict": CANNOT_BE_TESTED})
+                lines.append(row | {"verdict": CANNOT_BE_TESTED})
             case _:
                 holds = {"holds": claim.relation == "holds"}
                 found = computed.loc[claim.metric].to_dict() if claim.metric else holds
                 # The remark tells what is wrong with a statement.
                 verdict = _decide(found["holds"], False, claim.remark)
-                lines.append(told | found | verdict | {"reason": ""})
+                lines.append(row | found | verdict | {"reason": ""})
     table = pd.DataFrame(lines, columns=list(CLAIM_COLUMNS))
     return table.fillna({"verdict": NOT_JUDGED, "reason": "", "remark": ""})
 
@@ -226,20 +226,20 @@ def _judge_numbers(comparison: pd.DataFrame, study: _Study) -> Iterator[dict]:
         written = _EXPERIMENT_4 if line.experiment == "experiment_4" else ""
         noun = f"{line.metric.upper()} of {METHOD_ROWS[line.row].title}"
         claim = f"table_{line.table}_{line.metric}_{line.method}"
-        told = line._asdict() | {"where": f"Table {line.table}"}
-        told |= {"claim": claim, "kind": MEAN, "statement": f"Mean {noun}"}
+        row = line._asdict() | {"where": f"Table {line.table}"}
+        row |= {"claim": claim, "kind": MEAN, "statement": f"Mean {noun}"}
         reason = _find_runs(runs, lambda mean, paper=line.paper: abs(mean - paper), line.n_paper)
         decided = _decide(abs(line.units) <= ERRORS, False, reason or written)
-        yield told | {"ours": line.mean, "theirs": line.paper} | decided
+        yield row | {"ours": line.mean, "theirs": line.paper} | decided
         if not line.paper_bracket > 0:
             continue
         units, as_variance = (_spread_units(line, power) for power in (1.0, 0.5))
         if abs(as_variance) <= ERRORS:
             written = f"As a variance the bracket agrees: ours is {line.sd**2:.4f}."
-        told |= {"claim": f"{claim}_bracket", "kind": SPREAD, "theirs": line.paper_bracket}
-        told |= {"statement": f"Standard deviation of the {noun}"}
-        told |= {"ours": line.sd, "se": line.sd_se, "units": units}
-        yield told | _decide(abs(units) <= ERRORS, False, written)
+        row |= {"claim": f"{claim}_bracket", "kind": SPREAD, "theirs": line.paper_bracket}
+        row |= {"statement": f"Standard deviation of the {noun}"}
+        row |= {"ours": line.sd, "se": line.sd_se, "units": units}
+        yield row | _decide(abs(units) <= ERRORS, False, written)
 
 
 def _spread_units(line, power: float) -> float:
@@ -260,12 +260,12 @@ def _judge_runs(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
     """
     sides = [side for side in (claim.left, claim.right) if side]
     printed = [study.printed(setting, side, claim.metric) for side in sides]
-    found = [study.runs(setting, side, claim.metric) for side in sides]
+    each = [study.runs(setting, side, claim.metric) for side in sides]
     if claim.kind == "order":
-        theirs, runs, miss, most = float(np.subtract(*printed)), _pair(*found), float, -ERRORS
+        theirs, runs, miss, most = float(np.subtract(*printed)), _pair(*each), float, -ERRORS
         table = "The paper's own table says otherwise." if theirs >= 0 else ""
     else:
-        (theirs,), (runs,), miss, most = printed, found, claim.excess, 0.0
+        (theirs,), (runs,), miss, most = printed, each, claim.excess, 0.0
         broken = not np.isnan(theirs) and claim.excess(theirs) > 0
         table = f"The paper's own number is not {claim.relation} {claim.bound:g}." if broken else ""
     if not runs:
@@ -294,15 +294,15 @@ def _find_runs(runs: Mapping[str, pd.Series], miss: Callable, n_paper: float = n
     errors away on the same data.
     """
     own, *_ = runs.values()
-    found = []
+    better = []
     for name, values in runs.items():
         mean, error, moved = values.mean(), _error(values), (values - own).dropna()
         units = in_errors(miss(mean), error * np.sqrt(1 + len(values) / n_paper))
         is_apart = abs(in_errors(moved.mean(), _error(moved))) > ERRORS
         if units <= ERRORS and miss(mean) < miss(own.mean()) and is_apart:
             title = " less ".join(METHOD_ROWS[row].title for row in name.split(" less "))
-            found.append((units, f"{title} ({mean:.4g} ± {error:.2g})"))
-    return f"Met by {'; '.join(text for _, text in sorted(found)[:3])}." if found else ""
+            better.append((units, f"{title} ({mean:.4g} ± {error:.2g})"))
+    return f"Met by {'; '.join(text for _, text in sorted(better)[:3])}." if better else ""
 
 
 def _error(values: pd.Series) -> float:

@@ -135,11 +135,11 @@ def draw_sets(
 
 def partition_errors(setting: Mapping[str, Any], seeds: Seeds) -> np.ndarray:
     """Return the ECR of k-means on all features, the best of ten starts, in every data set."""
-    found = []
+    errors = []
     for data, start in draw_sets(setting, seeds):
         fitted = KMeans(3, random_state=np.random.default_rng(start)).fit(data.X)
-        found.append(error_clustering_rate(data.labels, fitted.labels_))
-    return np.array(found)
+        errors.append(error_clustering_rate(data.labels, fitted.labels_))
+    return np.array(errors)
 
 
 def mislabel(labels: np.ndarray, n_moved: int, rng: np.random.Generator) -> np.ndarray:
@@ -169,14 +169,14 @@ def simulate_scores(
     rows = []
     for (distribution, draw), share in track([*product(DISTRIBUTIONS.items(), shares)]):
         key = {"distribution": distribution, "share": share, "levels": levels}
-        found = []
+        averages = []
         for rng in map(np.random.default_rng, _seeds(root, "theory_scores", repetitions, key)):
             labels = mislabel(truth, round(share * len(truth)), rng).astype(np.int32)
             X = draw(rng, (len(truth), 2 * n_features))
             X[:, :n_features] += levels[truth][:, None]
             scores = feature_scores(CentredMatrix(X), labels, 3).reshape(2, n_features)
-            found.append([*scores.mean(axis=1), expected_score(levels[truth], labels, 3), 2.0])
-        means, errors = np.mean(found, axis=0), sem(found, axis=0)
+            averages.append([*scores.mean(axis=1), expected_score(levels[truth], labels, 3), 2.0])
+        means, errors = np.mean(averages, axis=0), sem(averages, axis=0)
         for place, feature in enumerate(("relevant", "noise")):
             numbers = means[place], errors[place], means[2 + place], repetitions
             rows.append([distribution, feature, share, *numbers])
@@ -235,11 +235,11 @@ def simulate_recovery(
         seeds = _seeds(root, "theory_support", repetitions, setting)
         n_samples = setting.pop("n_samples")
         sets = draw_sets({**setting, "cluster_size": n_samples // 3}, seeds)
-        found = [
+        recovered = [
             [_recovers(fit, data, np.random.default_rng(start), n_init) for fit in FITS]
             for data, start in sets
         ]
-        for fit, share in zip(FITS, np.mean(found, axis=0), strict=True):
+        for fit, share in zip(FITS, np.mean(recovered, axis=0), strict=True):
             rows.append({**cell, "fit": fit, "recovered": share, "repetitions": repetitions})
     return pd.DataFrame(rows)
 
@@ -270,9 +270,9 @@ def _mean(values: Sequence[float] | np.ndarray) -> dict:
     return {"ours": float(np.mean(values)), "se": float(sem(values))}
 
 
-def _share(found: Sequence[bool] | np.ndarray, wanted: float = np.nan) -> dict:
-    share = float(np.mean(found))
-    low, high = map(float, binomtest(int(np.sum(found)), len(found)).proportion_ci())
+def _share(holds: Sequence[bool] | np.ndarray, wanted: float = np.nan) -> dict:
+    share = float(np.mean(holds))
+    low, high = map(float, binomtest(int(np.sum(holds)), len(holds)).proportion_ci())
     return {"holds": share == wanted, "ours": share, "low": low, "high": high, "theirs": wanted}
 
 
@@ -289,11 +289,11 @@ def _check_bounds(root: int) -> Found:
     rng, p = np.random.default_rng(*_seeds(root, "theory_checks", 1, {"check": "ball"})), 5
     points = rng.standard_normal((100_000, p))
     points *= (rng.random(100_000) ** (1 / p) / np.linalg.norm(points, axis=1))[:, None]
-    found = _mean(np.abs(points[:, 0]))
+    row = _mean(np.abs(points[:, 0]))
     ratio = np.exp(gammaln(p / 2 + 1) - gammaln((p + 1) / 2) - gammaln(0.5))
     theirs = 2 / (p + 1) * ratio
-    holds = abs(found["ours"] - theirs) < 3 * found["se"]
-    yield "ball", found | {"holds": bool(holds), "theirs": theirs}
+    holds = abs(row["ours"] - theirs) < 3 * row["se"]
+    yield "ball", row | {"holds": bool(holds), "theirs": theirs}
 
     setting = {"mu": 3.0, "n_relevant": 40, "cluster_size": 20, "n_features": 160}
     rates = partition_errors(setting, _check_seeds(root, "partition_bound", setting))
@@ -322,8 +322,8 @@ def _check_partitions(root: int) -> Found:
     means = [rate.mean() for rate in limit]
     holds = bool(np.all(np.diff(means) <= 0) and means[-1] < 0.01)
     yield "partition_limit", {"holds": holds, **_mean(limit[-1]), "theirs": 0.0}
-    found = _mean(rates("more_relevant", 0.6, 2, 600, 2))
-    yield "more_relevant", {"holds": found["ours"] > 0.1, **found}
+    row = _mean(rates("more_relevant", 0.6, 2, 600, 2))
+    yield "more_relevant", {"holds": row["ours"] > 0.1, **row}
     shares = [
         _share(rates("fewer_features", 0.6, 1, size, (3 * size) ** 3) > 0.1) for size in (2, 4, 8)
     ]
@@ -365,9 +365,9 @@ def _check_selection(root: int) -> Found:
     growing = {"cluster_size": 20, "n_relevant": 100, "n_features": 1000}
     yield "growing_relevant", share("growing_relevant", selects, **growing)
     yield "subgaussian", share("subgaussian", selects_uniform)
-    found = share("l1_selection", some_bound_selects)
+    row = share("l1_selection", some_bound_selects)
     # The paper says that l1 does not.
-    yield "l1_selection", found | {"holds": found["ours"] == 0, "theirs": np.nan}
+    yield "l1_selection", row | {"holds": row["ours"] == 0, "theirs": np.nan}
     yield "any_clusterer", share("any_clusterer", agglomeration_selects)
 
 

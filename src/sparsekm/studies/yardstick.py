@@ -94,9 +94,9 @@ def score_method(
     the share of these in their class.
     """
     start = time.perf_counter()
-    found, n_kept = fit_method(X, int(classes.max()) + 1, method, effort, seed)
-    seconds, labels = time.perf_counter() - start, found.labels_
-    again = getattr(found, "sample_reproducibility_", np.full(len(labels), np.nan))
+    model, n_kept = fit_method(X, int(classes.max()) + 1, method, effort, seed)
+    seconds, labels = time.perf_counter() - start, model.labels_
+    again = getattr(model, "sample_reproducibility_", np.full(len(labels), np.nan))
     sure = again >= REPRODUCIBLE
     right = match_clusters(classes, labels, np.arange(len(labels))) == classes
     return {
@@ -119,7 +119,7 @@ def fit_method(
     have the largest variances for their mean. Spectral clustering is of ten nearest neighbours.
     """
     scaled = ScaledData.standardise(data)
-    X, found = scaled.X, KMeans(n_clusters, random_state=seed)
+    X, model = scaled.X, KMeans(n_clusters, random_state=seed)
     match method:
         case "centred":
             X = data - data.mean(axis=0)
@@ -128,22 +128,22 @@ def fit_method(
         case "variable200":
             X = X[:, rank_features(scaled, "trend")[:200]]
         case "ward":
-            found = AgglomerativeClustering(n_clusters)
+            model = AgglomerativeClustering(n_clusters)
         case "spectral":
-            found = SpectralClustering(n_clusters, affinity="nearest_neighbors", random_state=seed)
+            model = SpectralClustering(n_clusters, affinity="nearest_neighbors", random_state=seed)
         case _:
             known = get_method(method)
             X = data if known.tuning == "resampling" else X
-            found = known.estimator(n_clusters, random_state=seed)
+            model = known.estimator(n_clusters, random_state=seed)
             if known.tuning == "gap":
                 grid = default_sparsities(str(known.penalty), X.shape[1], effort["n_sparsities"])
                 shared: Any = {"n_references": effort["n_references"], "random_state": seed}
-                found = GapSearch(found, sparsities=grid, rule="auto", **shared)
+                model = GapSearch(model, sparsities=grid, rule="auto", **shared)
     with warnings.catch_warnings():
         # Classes far apart have no edge between them.
         warnings.filterwarnings("ignore", "Graph is not fully connected", UserWarning)
-        found.fit(X)
-    return found, int(np.count_nonzero(getattr(found, "feature_weights_", np.ones(X.shape[1]))))
+        model.fit(X)
+    return model, int(np.count_nonzero(getattr(model, "feature_weights_", np.ones(X.shape[1]))))
 
 
 _MEASURES = ["error", "cer", "ari", "n_kept", "reproducible", "right"]

@@ -52,17 +52,17 @@ def compare_choices(
     is_independent = not noise_correlation(
         data.X, labels, weights, data.unit_numbers
     ).is_beyond_chance
-    asked = list(_choices(data, labels, kept, rng))
+    choices = list(_choices(data, labels, kept, rng))
     rows, n_clusters = [], len(np.unique(labels))
-    for done, (name, value, samples, n_screened) in enumerate(asked, start=1):
+    for done, (name, value, samples, n_screened) in enumerate(choices, start=1):
         part, own = data.take(samples), clone(estimator).set_params(n_clusters=n_clusters)
         own.set_params(feature_groups=data.unit_numbers)
-        found = _fit(own, part, screening, n_screened, is_independent, seed)
-        same = float(agreement(labels[samples], found[None])[0])
+        refitted = _fit(own, part, screening, n_screened, is_independent, seed)
+        same = float(agreement(labels[samples], refitted[None])[0])
         n_features = n_screened or data.n_units
-        rows.append((name, value, len(found), n_features, n_clusters, same))
+        rows.append((name, value, len(refitted), n_features, n_clusters, same))
         if progress is not None:
-            progress(done, len(asked))
+            progress(done, len(choices))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

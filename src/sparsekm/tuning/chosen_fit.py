@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.metrics import silhouette_samples
 
+from sparsekm.cluster.batches import conclude, count_batches
 from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.scaled_data import ScaledData
@@ -39,7 +40,7 @@ from sparsekm.tuning.fold_fits import (
 )
 from sparsekm.tuning.judge import Judge, Trial, Trials
 from sparsekm.tuning.partitions import (
-    MatchedFold,
+    FoldFit,
     ambiguous_share,
     cluster_overlaps,
     match_clusters,
@@ -92,6 +93,12 @@ class ChosenNumber(NamedTuple):
         price = float(n_numbers) if agree < 2 else max(1.0, n_numbers / 2)
         most = n_groups.iloc[:place].max() if place else 1
         return cls(n_clusters, n_numbers, price, n_clusters > most + PATIENCE, counts)
+
+    @property
+    def n_shown(self) -> int:
+        """The separated groups or, if there are none, the clusters of a number that was chosen."""
+        chosen = self.counts[self.counts["chosen"]].iloc[0]
+        return int(chosen["n_groups"] if chosen["n_groups"] > 1 else chosen["n_clusters"])
 
 
 def most_clusters(n_samples: int, min_cluster_size: int = 1) -> int:
@@ -154,15 +161,15 @@ def find_clusters(
         n_clusters = most_clusters(n_samples) if is_auto else estimator.n_clusters
         n_trimmed = count_trimmed(settings.trim, n_samples, n_clusters, smallest)
         rows = first_kept(data.matrix, n_clusters, n_trimmed, seed=estimator.random_state)
-        found = find(rows)
-        centers, _ = found.placing
+        result = find(rows)
+        centers, _ = result.placing
         centers = centers if data.center is None else centers + data.center
-        nearest = keep_nearest(data.matrix, centers, found.distance_weights, n_trimmed)
+        nearest = keep_nearest(data.matrix, centers, result.distance_weights, n_trimmed)
         if not np.array_equal(nearest, rows):
-            rows, found = nearest, find(nearest)
+            rows, result = nearest, find(nearest)
     aside = np.ones(n_samples, np.int8)
     aside[rows] = 0
-    return replace(found, trimmed=aside, left_out=np.where(aside, -1, found.left_out))
+    return replace(result, trimmed=aside, left_out=np.where(aside, -1, result.left_out))
 
 
 class _Search:
@@ -230,10 +237,10 @@ class _Search:
                 tried = self._try_beside(trials)
                 counts = self._tabulate(tried, half)
                 counts["chosen"] = [one is trials for one in tried]
-        found = replace(self._describe(trials, number), candidates=table, counts=counts)
+        result = replace(self._describe(trials, number), candidates=table, counts=counts)
         if not beside and number.counts is None:
-            return found
-        return replace(found, divisions=self._list_divisions(tried, found))
+            return result
+        return replace(result, divisions=self._list_divisions(tried, result))
 
     def _try_numbers(self, progress: Any) -> list[Trials]:
         """Judge the candidates for each number of clusters."""
@@ -270,11 +277,10 @@ class _Search:
             best, n_groups = trials.best, trials.n_groups(half)
             group = best.group(half * trials.factor)
             shown = group if n_groups > 1 else np.arange(len(group))
-            partitions = np.concatenate([fold.labels[:, fitted] for fold in best.folds])
             row = {"n_clusters": len(group), "n_groups": n_groups}
             row["reproducibility"] = best.reproducibility(shown)
             row["silhouette"] = self._silhouettes(best.labels[fitted], best.fit.weights).mean()
-            row["ambiguous"] = ambiguous_share(partitions)
+            row["ambiguous"] = ambiguous_share(best.partitions[:, fitted])
             rows.append({**row, "groups": "-".join(map(str, group))})
         return pd.DataFrame(rows)
 
@@ -287,14 +293,14 @@ class _Search:
         values = as_dense(folds.data.X[:, kept])[folds.fitted] * np.sqrt(weights[kept])
         return silhouette_samples(values, labels)
 
-    def _list_divisions(self, tried: Sequence[Trials], found: ChosenFit) -> pd.DataFrame:
+    def _list_divisions(self, tried: Sequence[Trials], result: ChosenFit) -> pd.DataFrame:
         """Tabulate the silhouette of each sample, and its cluster for each number tried.
 
         Of samples that were not fitted there is none: NaN and -1.
         """
-        table = pd.DataFrame({"silhouette": np.full(len(found.labels), np.nan)})
-        weights = found.weights[self.features.varies]
-        own = self._silhouettes(found.labels[self.tuned], weights)
+        table = pd.DataFrame({"silhouette": np.full(len(result.labels), np.nan)})
+        weights = result.weights[self.features.varies]
+        own = self._silhouettes(result.labels[self.tuned], weights)
         table.loc[self.tuned, "silhouette"] = own
         for trials in tried:
             labels = trials.best.labels
@@ -325,13 +331,12 @@ class _Search:
         pairs = join_pairs(pay_for(trial.pairs, factor), group)
         leading = leading_features(judge.values, labels, trial.kept, pairs)
         sole = needs_one_feature(judge.values, leading, matched, judge.blocks, aside=judge.aside)
-        partitions = np.concatenate([fold.labels[:, fitted] for fold in trial.folds])
-        again = partitions
+        again = partitions = trial.partitions[:, fitted]
         if n_clusters < len(group):
             again = np.array([fold.labels[fitted] for fold in matched])
         reproducibility = sample_reproducibility(labels[fitted], again)
         left_out = place_left_out(matched, len(labels), n_clusters)[fitted]
-        all_kept = np.concatenate([features for fold in trial.folds for features in fold.kept])
+        all_kept = np.concatenate([fit.kept for fits in trial.folds for fit in fits])
         frequency = np.bincount(all_kept, minlength=part.X.shape[1]) / len(partitions)
         where = describe_leading(part, labels, leading, sole)
         counted = ""
@@ -344,14 +349,14 @@ class _Search:
             f"{describe_features(signatures[0], trial.fit.weights)}. On average, samples keep "
             f"their cluster in {reproducibility.mean():.0%} of refits to 90% of the data."
         )
-        found = self._place(trial.fit, group)
-        everyone = np.full(len(found.labels), np.nan)
+        result = self._place(trial.fit, group)
+        everyone = np.full(len(result.labels), np.nan)
         everyone[self.tuned] = reproducibility
-        found.left_out[self.tuned] = left_out
-        is_whole = len(self.tuned) == len(found.labels)
+        result.left_out[self.tuned] = left_out
+        is_whole = len(self.tuned) == len(result.labels)
         return replace(
-            found,
-            left_out_centers=self._average_left_out(found.left_out, n_clusters),
+            result,
+            left_out_centers=self._average_left_out(result.left_out, n_clusters),
             **self._name_signatures(signatures),
             screening=folds.screening,
             has_clusters=any_separated(pairs),
@@ -388,12 +393,12 @@ class _Search:
             matrix = with_weights(as_matrix(X), weights[rows])
             fit = self._fit_again(matrix, fit.labels, fit.sparsity, len(group))
         clusters, n_clusters = group[fit.labels].astype(np.int32), int(group.max()) + 1
-        given = data.X if is_whole else data.X[rows]
+        values = data.X if is_whole else data.X[rows]
 
         def average(labels, count):
-            means = cluster_centers(given, labels, count)
+            means = cluster_centers(values, labels, count)
             if weights is not None:
-                matrix = with_weights(as_matrix(given), weights[rows])
+                matrix = with_weights(as_matrix(values), weights[rows])
                 means = describe_weighted(matrix, labels, count)[0].T + matrix.means
             return means if data.center is None else means - data.center
 
@@ -402,7 +407,7 @@ class _Search:
         relative = self.features.put_back(self.scaled.scale) if not is_whole else None
         if relative is not None:
             relative = np.where(self.features.varies, relative / data.scale, 1.0)
-        found = ChosenFit.of(
+        result = ChosenFit.of(
             fit,
             labels=np.empty(n_samples, np.int32),
             weights=self.features.put_back(fit.weights),
@@ -414,10 +419,10 @@ class _Search:
             left_out=np.empty(n_samples, np.int32),
         )
         if not is_whole:
-            found.labels[:] = place_samples(found, data)
-        found.left_out[:] = found.labels
-        found.labels[rows], found.left_out[rows] = clusters, group[start]
-        return found
+            result.labels[:] = place_samples(result, data)
+        result.left_out[:] = result.labels
+        result.labels[rows], result.left_out[rows] = clusters, group[start]
+        return result
 
     def _fit_again(self, X: Any, start: np.ndarray, sparsity: float, n_clusters: int) -> Fit:
         """Run Algorithm 1 from labels; its clusters keep the numbers that they have there."""
@@ -445,10 +450,17 @@ class _Search:
         }
 
 
-def place_samples(found: ChosenFit, data: ScaledData) -> np.ndarray:
+def add_centred(result: ChosenFit, centred: ChosenFit, codes: np.ndarray) -> ChosenFit:
+    """Add the clusters of values centred within batches, and whether clusters are batches."""
+    matched = match_clusters(result.labels, centred.labels, np.arange(len(result.labels)))
+    conclusion = conclude(result.conclusion, count_batches(result.clustered, codes))
+    return replace(result, batch_centred=matched.astype(np.int32), conclusion=conclusion)
+
+
+def place_samples(result: ChosenFit, data: ScaledData) -> np.ndarray:
     """Return the cluster of the nearest centre of each sample, (n,), int32."""
-    centers, cluster_of = found.placing
-    weights = found.distance_weights
+    centers, cluster_of = result.placing
+    weights = result.distance_weights
     support = np.flatnonzero(weights)
     kept = centers[:, support] if data.center is None else (centers + data.center)[:, support]
     shift = kept.mean(axis=0)
@@ -475,6 +487,6 @@ def _choose_number(table: pd.DataFrame, tried: Sequence[Trials]) -> pd.DataFrame
     return table.assign(chosen=table.index == int(again.argmax()))
 
 
-def _take_groups(trial: Trial, group: np.ndarray) -> tuple[np.ndarray, list[MatchedFold]]:
+def _take_groups(trial: Trial, group: np.ndarray) -> tuple[np.ndarray, list[FoldFit]]:
     """Return the labels of all samples and the folds, with each cluster renamed after its group."""
     return group[trial.labels].astype(np.int32), [fold.join(group) for fold in trial.matched]

@@ -29,11 +29,11 @@ def describe_separation(pairs: pd.DataFrame, n_clusters: int, where: str = "") -
             f"this. The clusters are a division into {n_clusters} parts{few}"
         )
     verb = "is" if apart == 1 else "are"
-    found = f"{apart} of {len(pairs)} pairs of neighbouring clusters {verb} clearly separated"
+    text = f"{apart} of {len(pairs)} pairs of neighbouring clusters {verb} clearly separated"
     if apart == len(pairs):
-        found = "Both" if n_clusters == 2 else f"All {n_clusters}"
-        found = f"{found} clusters are clearly separated"
-    return found + where + few
+        text = "Both" if n_clusters == 2 else f"All {n_clusters}"
+        text = f"{text} clusters are clearly separated"
+    return text + where + few
 
 
 def describe_leading(

@@ -232,5 +232,5 @@ def count_differing(
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = (between / between_df) / (within / within_df)
     p_values = fisher.sf(np.nan_to_num(ratio, nan=0.0, posinf=np.inf), between_df, within_df)
-    found = false_discovery_control(p_values) <= FALSE_DISCOVERIES
-    return max(1, int(np.count_nonzero(found & (between >= MEDIUM_EFFECT * total))))
+    differs = false_discovery_control(p_values) <= FALSE_DISCOVERIES
+    return max(1, int(np.count_nonzero(differs & (between >= MEDIUM_EFFECT * total))))

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +44,7 @@ from sparsekm.tuning.feature_ranking import (
     number_units,
     rank_features,
 )
+from sparsekm.tuning.partitions import FoldFit
 
 N_REPEATS = 5
 N_FOLDS = 10
@@ -51,16 +52,9 @@ N_FOLDS = 10
 N_INIT = 5
 # The optimum is searched among at most this number of features.
 N_SEARCHED = 2000
-
-
-class FoldFit(NamedTuple):
-    """The fits of a candidate to one fold: c partitions of all n samples."""
-
-    drawn: np.ndarray  # (n_drawn,): samples that were fitted, ascending
-    left_out: np.ndarray  # (n_left_out,)
-    labels: np.ndarray  # (c, n), int16
-    kept: list[np.ndarray]  # c times (n_kept,): features of non-zero weight
-    screened: np.ndarray  # features that ranked first, among which they were chosen
+# Folds of less data are mostly Python, of which one thread runs at a time: side by side they take
+# up to half more CPU time and no less wall time.
+BYTES_WORTH_THREADS = 2**20
 
 
 def draw_folds(n_samples: int, *, seed: int, blocks: np.ndarray | None = None) -> list[np.ndarray]:
@@ -126,62 +120,61 @@ class Folds:
         progress: Callable[[], None] | None = None,
     ) -> list[dict[Candidate, FoldFit]]:
         """Fit some folds: a dictionary each. `wanted` are candidates by start, None is all."""
-        wanted = dict.fromkeys(STARTS) if wanted is None else wanted
-        work = partial(self._repeat, wanted)
+        starts = dict.fromkeys(STARTS) if wanted is None else wanted
+
+        def work(index):
+            drawn, screened, samples = self._draw(index, N_SCREENED)
+            fits: dict[Candidate, FoldFit] = {}
+            for start, names in starts.items():
+                for candidate, fit in STARTS[start](samples):
+                    if names is None or candidate in names:
+                        fits[candidate] = self._extend(index, drawn, screened, fit)
+                    # Those that were asked for come soon.
+                    if names is not None and names <= fits.keys():
+                        break
+            return fits
+
         return self._run(work, list(indices), N_SCREENED, progress)
 
-    def repeat_optima(self, progress: Callable[[], None] | None = None) -> list[FoldFit]:
+    def repeat_optima(self, progress: Callable[[], None] | None = None) -> list[list[FoldFit]]:
         """Find in every fold the optima at three numbers of features."""
 
         def work(index):
             drawn, screened, samples = self._draw(index, N_SEARCHED)
-            return self._describe(index, drawn, screened, list(fit_optima(samples)))
+            return [self._extend(index, drawn, screened, fit) for fit in fit_optima(samples)]
 
         return self._run(work, range(len(self.left_out)), N_SEARCHED, progress)
 
     def refine(
-        self, folds: Sequence[FoldFit], labels: Sequence[np.ndarray], kept: Sequence[np.ndarray]
-    ) -> list[FoldFit]:
-        """Run Algorithm 1 in each fold from labels of its samples, and settle it.
+        self, folds: Sequence[list[FoldFit]], starts: Sequence[FoldFit]
+    ) -> list[list[FoldFit]]:
+        """Run Algorithm 1 in each fold from the labels of a fit, and settle it.
 
-        It begins at the number of the features `kept`. Folds that lack a cluster stay.
+        It begins at the number of features that the fit keeps. Folds that lack a cluster stay.
         """
 
         def work(index):
-            fold, own = folds[index], labels[index].astype(np.int32)
-            if len(np.unique(own)) < self.estimator.n_clusters:
-                return fold
-            samples = self._take(index, fold.drawn, fold.screened)
-            start = samples.fit(own, count_units(kept[index], self.data.unit_numbers))
-            return self._describe(index, fold.drawn, fold.screened, [samples.settle(start)])
+            drawn, screened = starts[index].drawn, starts[index].screened
+            labels = starts[index].labels[drawn].astype(np.int32)
+            if len(np.unique(labels)) < self.estimator.n_clusters:
+                return folds[index]
+            samples = self._take(index, drawn, screened)
+            count = count_units(starts[index].kept, self.data.unit_numbers)
+            fit = samples.settle(samples.fit(labels, count))
+            return [self._extend(index, drawn, screened, fit)]
 
         return self._run(work, range(len(folds)), N_SCREENED)
 
     def _run(self, work, indices, n_features, progress=None) -> list:
         _ = self.data.matrix  # Made here, not by every thread.
         size = self.data.X.shape[0] * min(n_features, self.data.X.shape[1]) * 8
-        found = []
-        for one in run_side_by_side(work, indices, self.estimator.n_jobs, size):
-            found.append(one)
+        n_jobs = self.estimator.n_jobs if size >= BYTES_WORTH_THREADS else 1
+        results = []
+        for one in run_side_by_side(work, indices, n_jobs, size):
+            results.append(one)
             if progress is not None:
                 progress()
-        return found
-
-    def _repeat(self, wanted, index) -> dict[Candidate, FoldFit]:
-        drawn, screened, samples = self._draw(index, N_SCREENED)
-        found = {}
-        for start, names in wanted.items():
-            left = None if names is None else set(names)
-            for candidate, fit in STARTS[start](samples):
-                if left is not None:
-                    if candidate not in left:
-                        continue
-                    left.remove(candidate)
-                found[candidate] = self._describe(index, drawn, screened, [fit])
-                # Those that were asked for come soon.
-                if left is not None and not left:
-                    break
-        return found
+        return results
 
     def _draw(self, index: int, n_features: int) -> tuple[np.ndarray, np.ndarray, Samples]:
         """Return the samples of a fold, and the features that they rank first."""
@@ -225,16 +218,12 @@ class Folds:
             data.ranked[key] = first_features(ranked, N_SEARCHED, data.unit_numbers)
         return first_features(data.ranked[key], most, data.unit_numbers)
 
-    def _describe(self, index, drawn, screened, fits: Sequence[Fit]) -> FoldFit:
-        labels, kept = [], []
-        for fit in fits:
-            places = np.flatnonzero(fit.weights)
-            values = as_dense(self.data.X[:, screened[places]])
-            part, weights = values[drawn], fit.weights[places]
-            labels.append(extend_labels(values, part, fit.labels, weights))
-            kept.append(screened[places])
+    def _extend(self, index, drawn, screened, fit: Fit) -> FoldFit:
+        places = np.flatnonzero(fit.weights)
+        values, kept = as_dense(self.data.X[:, screened[places]]), screened[places]
+        labels = extend_labels(values, values[drawn], fit.labels, fit.weights[places])
         left_out = np.setdiff1d(self.left_out[index], drawn)
-        return FoldFit(drawn, left_out, np.array(labels, np.int16), kept, screened)
+        return FoldFit(drawn, left_out, labels.astype(np.int16), kept, screened)
 
 
 def take_features(data: ScaledData, features: np.ndarray, samples: np.ndarray) -> CentredMatrix:
@@ -320,8 +309,8 @@ def tuning_sample(
     """
     if max_samples is None or n_samples <= check_count("max_samples", max_samples):
         return None
-    asked = {} if estimator is None else estimator.get_params()
-    fewest = asked.get("n_clusters", 1) * asked.get("min_cluster_size", 1)
+    parameters = {} if estimator is None else estimator.get_params()
+    fewest = parameters.get("n_clusters", 1) * parameters.get("min_cluster_size", 1)
     if max_samples < fewest:
         raise ValueError(
             f"max_samples={max_samples} should be >= n_clusters * min_cluster_size={fewest}."

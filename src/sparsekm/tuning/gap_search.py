@@ -202,8 +202,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         places = self._check_positions(positions, values.shape[0])
         self._fit(*take_rows(rows, values, places, holes), rows)
         remember_features(self, X)
-        labels, (given, first) = self.predict(values), np.unique(rows, return_index=True)
-        labels[given] = self.labels_[first]
+        labels, (samples, first) = self.predict(values), np.unique(rows, return_index=True)
+        labels[samples] = self.labels_[first]
         self.labels_ = self.best_estimator_.labels_ = labels
 
     def _fit(self, X, positions, holes, rows: np.ndarray | None = None) -> None:
@@ -286,13 +286,13 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
                 print(f"GapSearch: {what} done", flush=True)  # noqa: T201 (asked for by `verbose`)
 
         def search(index: int) -> np.ndarray:
-            found = reference_objectives(estimator, X, sparsities, index=index, **shared)
+            objectives = reference_objectives(estimator, X, sparsities, index=index, **shared)
             say(f"reference {index + 1} of {self.n_references}")
-            return found
+            return objectives
 
         numbers = range(self.n_references)
-        found = run_side_by_side(search, numbers, self.n_jobs, copy_bytes=stored_bytes(X))
-        references = np.array(list(found))
+        searched = run_side_by_side(search, numbers, self.n_jobs, copy_bytes=stored_bytes(X))
+        references = np.array(list(searched))
         with grant_threads(self.n_jobs):
             path = estimator.path(X, sparsities)
         say("data")

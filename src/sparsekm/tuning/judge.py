@@ -17,12 +17,11 @@ import pandas as pd
 from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.tuning.candidates import STARTS, Candidate
 from sparsekm.tuning.feature_ranking import count_units, noise_correlation
-from sparsekm.tuning.fold_fits import FoldFit, Folds, extend_labels
+from sparsekm.tuning.fold_fits import Folds, extend_labels
 from sparsekm.tuning.partitions import (
-    MatchedFold,
+    FoldFit,
     agreement,
     consensus_partition,
-    match_folds,
 )
 from sparsekm.tuning.separation import (
     SpreadValues,
@@ -59,8 +58,8 @@ class Trial:
     candidate: Candidate
     fit: Fit
     labels: np.ndarray  # (n_samples,): also of samples that are set aside
-    folds: list[FoldFit]
-    matched: list[MatchedFold]
+    folds: list[list[FoldFit]]  # of each fold one fit, or the three of `Folds.repeat_optima`
+    matched: list[FoldFit]  # of each fold the nearest, with the clusters named as in `labels`
     pairs: pd.DataFrame  # see `separation`: p of this candidate alone
     agreement: float  # mean adjusted Rand index of the clusters with those of the folds
 
@@ -68,6 +67,11 @@ class Trial:
     def kept(self) -> np.ndarray:
         """The features of non-zero weight."""
         return np.flatnonzero(self.fit.weights)
+
+    @property
+    def partitions(self) -> np.ndarray:
+        """The partitions that the folds found, (n_fits, n_samples)."""
+        return np.array([fit.labels for fits in self.folds for fit in fits])
 
     def group(self, factor: float) -> np.ndarray:
         """Join the clusters that are not separated at p-values times a factor."""
@@ -164,9 +168,9 @@ class Judge:
         noise = noise_correlation(X, fit.labels, fit.weights, data.unit_numbers)
         if noise.is_beyond_chance:
             repeated = folds.repeat(everyone, {leader.start: {leader}}, count)
-            return self.judge(leader, fit, [fold[leader] for fold in repeated])
+            return self.judge(leader, fit, [[fold[leader]] for fold in repeated])
         optima, whole = folds.repeat_optima(count), folds.whole
-        votes = np.concatenate([fold.labels[:, folds.fitted] for fold in optima])
+        votes = np.array([fit.labels[folds.fitted] for fits in optima for fit in fits])
         start = consensus_partition(
             votes,
             whole.n_clusters,
@@ -190,7 +194,7 @@ class Judge:
         def rank(trial):
             return trial.n_groups(price * own), trial.agreement
 
-        tried = {name: self.judge(name, fits[name], [f[name] for f in few]) for name in others}
+        tried = {name: self.judge(name, fits[name], [[f[name]] for f in few]) for name in others}
         close = [t for t in tried.values() if _wins(t, first, FIRST_FACTOR, price * own, MARGIN)]
         names = [t.candidate for t in sorted(close, key=rank, reverse=True)[:MOST_CLOSE]]
         wanted: dict[str, set[Candidate]] = {}
@@ -200,7 +204,7 @@ class Judge:
         able = []
         for name in names:
             if all(name in fold for fold in rest):
-                repeated = [fold[name] for fold in (*few, *rest)]
+                repeated = [[fold[name]] for fold in (*few, *rest)]
                 tried[name] = self.judge(name, fits[name], repeated)
                 if self._takes_over(tried[name], first, price * own, price * factor):
                     able.append(tried[name])
@@ -231,7 +235,8 @@ class Judge:
         fit = folds.whole.settle(trial.fit)
         if fit is trial.fit:
             return trial
-        settled = self._refine(folds, trial, fit, [f.own[f.drawn] for f in trial.matched])
+        starts = [_nearest(fits, trial.labels) for fits in trial.folds]
+        settled = self.judge(trial.candidate, fit, folds.refine(trial.folds, starts))
         loses = settled.n_groups(factor) < trial.n_groups(factor)
         return trial if loses or settled.agreement < trial.agreement - SETTLING_LOSS else settled
 
@@ -245,17 +250,12 @@ class Judge:
         start = group[trial.fit.labels].astype(np.int32)
         count = count_units(trial.kept, folds.data.unit_numbers)
         fit = folds.whole.settle(folds.whole.fit(start, count))
-        labels = [fold.join(group).complete(folds.data.X) for fold in trial.matched]
-        joined = self._refine(folds, trial, fit, labels)
+        starts = [fold.join(group).complete(folds.data.X) for fold in trial.matched]
+        joined = self.judge(trial.candidate, fit, folds.refine(trial.folds, starts))
         is_kept = joined.n_groups(factor) == n_joined
         return (joined, np.arange(n_joined)) if is_kept else (trial, group)
 
-    def _refine(self, folds: Folds, trial: Trial, fit: Fit, labels: Sequence[np.ndarray]) -> Trial:
-        """Judge a fit that went on from that of a trial, as its folds do from their labels."""
-        kept = [fold.kept for fold in trial.matched]
-        return self.judge(trial.candidate, fit, folds.refine(trial.folds, labels, kept))
-
-    def judge(self, candidate: Candidate, fit: Fit, folds: list[FoldFit]) -> Trial:
+    def judge(self, candidate: Candidate, fit: Fit, folds: list[list[FoldFit]]) -> Trial:
         """Test the clusters of a fit on the samples that its folds leave out."""
         X, fitted = self.folds.data.X, self.folds.fitted
         labels, weights = fit.labels, fit.weights
@@ -263,9 +263,10 @@ class Judge:
             everyone = extend_labels(X, X[fitted], labels, weights)
             everyone[fitted] = labels
             labels = everyone
-        matched, kept = match_folds(labels, folds), np.flatnonzero(weights)
+        matched = [_nearest(fits, labels).name_after(labels) for fits in folds]
+        kept = np.flatnonzero(weights)
         pairs = separation(self.values, labels, kept, matched, self.blocks, aside=self.aside)
-        agrees = [agreement(labels[f.drawn], f.labels[:, f.drawn]).mean() for f in folds]
+        agrees = [np.mean([fit.agreement(labels) for fit in fits]) for fits in folds]
         return Trial(candidate, fit, labels, folds, matched, pairs, float(np.mean(agrees)))
 
 
@@ -279,6 +280,11 @@ def _wins(trial: Trial, first: Trial, factor: float, own: float, slack: float = 
     if ours == 1 and first.agreement < REPRODUCED:
         least = BELIEVED
     return theirs > ours and agrees >= least
+
+
+def _nearest(fits: list[FoldFit], labels: np.ndarray) -> FoldFit:
+    """Return the fit that agrees most with a partition, the first of equals."""
+    return max(fits, key=lambda fit: fit.agreement(labels))
 
 
 def _count_distinct(partitions: Sequence[np.ndarray]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -13,9 +13,6 @@ from sparsekm.cluster.estimators import KMeans
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.runtime.threads import one_blas_thread
-
-if TYPE_CHECKING:
-    from sparsekm.tuning.fold_fits import FoldFit
 
 
 @one_blas_thread
@@ -106,11 +103,11 @@ def cluster_overlaps(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
     [0.75, 0.667]
     """
     everyone, numbers = np.arange(len(labels)), np.arange(int(labels.max()) + 1)[:, None]
-    found = []
+    overlaps = []
     for other in others:
         own, theirs = labels == numbers, match_clusters(labels, other, everyone) == numbers
-        found.append((own & theirs).sum(axis=1) / (own | theirs).sum(axis=1))
-    return np.mean(found, axis=0)
+        overlaps.append((own & theirs).sum(axis=1) / (own | theirs).sum(axis=1))
+    return np.mean(overlaps, axis=0)
 
 
 def match_clusters(
@@ -134,45 +131,45 @@ def match_clusters(
     return match[other]
 
 
-class MatchedFold(NamedTuple):
-    """A partition found without some samples, its clusters named as those of the result."""
+class FoldFit(NamedTuple):
+    """A partition of all samples, found without those that a fold leaves out.
 
-    drawn: np.ndarray
-    left_out: np.ndarray
-    labels: np.ndarray  # (n,): those of the result; -1 where a cluster has no match
+    It is not a `Fit`, whose labels, weights and scores belong to the same samples.
+    """
+
+    drawn: np.ndarray  # (n_drawn,): samples that were fitted, ascending
+    left_out: np.ndarray  # (n_left_out,)
+    labels: np.ndarray  # (n,): the nearest cluster; once clusters are named, -1 for one of no match
     kept: np.ndarray  # (n_kept,): features of non-zero weight
-    own: np.ndarray | None = None  # (n,): the labels before they were named
+    screened: np.ndarray  # features among which they were chosen
 
-    def join(self, group: np.ndarray) -> MatchedFold:
-        """Return the fold with each cluster renamed after its group."""
+    def agreement(self, labels: np.ndarray) -> float:
+        """Compute the adjusted Rand index with another partition on the samples drawn."""
+        return float(agreement(labels[self.drawn], self.labels[None, self.drawn])[0])
+
+    def name_after(self, labels: np.ndarray) -> FoldFit:
+        """Name the clusters after those of a result with which they share most of the drawn."""
+        named = match_clusters(labels, self.labels, self.drawn, mostly=True)
+        return self._replace(labels=named)
+
+    def join(self, group: np.ndarray) -> FoldFit:
+        """Return the fit with each cluster renamed after its group."""
         return self._replace(labels=np.where(self.labels < 0, -1, group[self.labels]))
 
-    def complete(self, X: np.ndarray | csr_array) -> np.ndarray:
-        """Return the clusters of the samples drawn; the nearest if a cluster has no match."""
-        own = self.labels[self.drawn]
+    def complete(self, X: np.ndarray | csr_array) -> FoldFit:
+        """Put samples drawn whose cluster has no match to the nearest cluster that has one."""
+        labels, own = self.labels.copy(), self.labels[self.drawn]
         known = own >= 0
-        if known.all() or not known.any():
-            return own
-        part = as_dense(X[:, self.kept])[self.drawn]
-        centers = cluster_centers(part[known], own[known], int(own.max()) + 1)
-        distances = np.square(part[:, None] - centers).sum(axis=2)
-        return np.where(known, own, np.nan_to_num(distances, nan=np.inf).argmin(axis=1))
+        if known.any():
+            part = as_dense(X[:, self.kept])[self.drawn]
+            centers = cluster_centers(part[known], own[known], int(own.max()) + 1)
+            distances = np.square(part[~known, None] - centers).sum(axis=2)
+            nearest = np.nan_to_num(distances, nan=np.inf).argmin(axis=1)
+            labels[self.drawn[~known]] = nearest
+        return self._replace(labels=labels)
 
 
-def match_folds(labels: np.ndarray, folds: Sequence[FoldFit]) -> list[MatchedFold]:
-    """Take of each fold the partition that agrees most with `labels` on the samples it fitted.
-
-    A cluster that shares no more than half of its samples with one of the result is none of them.
-    """
-    matched = []
-    for drawn, left_out, partitions, kept, _ in folds:
-        best = int(agreement(labels[drawn], partitions[:, drawn]).argmax())
-        own = match_clusters(labels, partitions[best], drawn, mostly=True)
-        matched.append(MatchedFold(drawn, left_out, own, kept[best], partitions[best]))
-    return matched
-
-
-def place_left_out(folds: Sequence[MatchedFold], n_samples: int, n_clusters: int) -> np.ndarray:
+def place_left_out(folds: Sequence[FoldFit], n_samples: int, n_clusters: int) -> np.ndarray:
     """Return the cluster that each sample is in most often where it is left out, -1 if in none."""
     counts = np.zeros((n_samples, n_clusters), np.int64)
     for fold in folds:

@@ -22,7 +22,7 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.runtime.threads import one_blas_thread
-from sparsekm.tuning.partitions import MatchedFold, match_clusters
+from sparsekm.tuning.partitions import FoldFit
 
 # The largest probability that clusters without a valley between them are called separated.
 LEVEL = 0.05
@@ -46,14 +46,15 @@ def refit_folds(
     labels: np.ndarray,
     fitted: np.ndarray,
     folds: Sequence[np.ndarray],
-) -> list[MatchedFold]:
+) -> list[FoldFit]:
     """Fit the samples that were fitted again without those of each fold, and match the clusters."""
     matched = []
     for left_out in folds:
         drawn = np.setdiff1d(fitted, left_out)
         again = clone(estimator).fit(X[drawn])
-        named = match_clusters(labels, again.predict(X), drawn, mostly=True)
-        matched.append(MatchedFold(drawn, left_out, named, again.get_support(indices=True)))
+        kept, everything = again.get_support(indices=True), np.arange(X.shape[1])
+        fit = FoldFit(drawn, left_out, again.predict(X), kept, everything)
+        matched.append(fit.name_after(labels))
     return matched
 
 
@@ -95,7 +96,7 @@ def separation(
     values: SpreadValues,
     labels: np.ndarray,
     kept: np.ndarray,
-    folds: Sequence[MatchedFold],
+    folds: Sequence[FoldFit],
     blocks: np.ndarray | None = None,
     *,
     aside: np.ndarray | None = None,
@@ -129,12 +130,12 @@ def _least_p(table: pd.DataFrame, labels: np.ndarray, blocks: np.ndarray | None)
     """Return the adjusted p of each pair if nothing were in its middle, others as they are."""
     own = np.arange(len(labels)) if blocks is None else blocks
     sizes = [len(np.unique(own[labels == k])) for k in range(int(labels.max()) + 1)]
-    found = []
+    least = []
     for row in table.itertuples():
         p_values = table["p"].to_numpy(copy=True)
         p_values[row.Index] = one_mode_p(0, sizes[row.cluster_a], sizes[row.cluster_b])
-        found.append(float(_adjust(p_values)[row.Index]))
-    return found
+        least.append(float(_adjust(p_values)[row.Index]))
+    return least
 
 
 def pay_for(table: pd.DataFrame, factor: float) -> pd.DataFrame:
@@ -160,20 +161,20 @@ def leading_features(
     within = X - centers[labels]
     # A feature that is constant within the clusters has the least spread, not none.
     norms = np.maximum(np.linalg.norm(within, axis=0), 1e-9 * np.linalg.norm(X, axis=0))
-    found = []
+    leading = []
     for row in table[table["p_adjusted"] <= LEVEL].itertuples():
         a, b = row.cluster_a, row.cluster_b
         first = int((np.abs(centers[a] - centers[b]) / norms).argmax())
         alike = np.abs(within.T @ within[:, first]) >= ALIKE * norms * norms[first]
         alike[first] = True
-        found.append(Leading((a, b), int(kept[first]), kept[alike]))
-    return found
+        leading.append(Leading((a, b), int(kept[first]), kept[alike]))
+    return leading
 
 
 def needs_one_feature(
     values: SpreadValues,
     leading: Sequence[Leading],
-    folds: Sequence[MatchedFold],
+    folds: Sequence[FoldFit],
     blocks: np.ndarray | None = None,
     *,
     aside: np.ndarray | None = None,
@@ -275,7 +276,7 @@ def _project(values, pairs, n_clusters, folds, aside) -> list[np.ndarray]:
     for samples in left_out:
         times[samples] += 1
     shape = int(times.max(initial=1)), len(times)
-    found: list[list[tuple[np.ndarray, ...]]] = [[] for _ in pairs]
+    placed: list[list[tuple[np.ndarray, ...]]] = [[] for _ in pairs]
     for fold, samples in zip(folds, left_out, strict=True):
         times[samples] -= 1
         part = X[:, np.searchsorted(features, fold.kept)]
@@ -303,18 +304,18 @@ def _project(values, pairs, n_clusters, folds, aside) -> list[np.ndarray]:
             # The fold may lack one of the two.
             if length > 0 and len(near):
                 positions = (part[near] - centers[a]) @ axes[row] / length
-                found[row].append((times[near], near, positions))
-    return [_take_medians(each, shape) for each in found]
+                placed[row].append((times[near], near, positions))
+    return [_take_medians(each, shape) for each in placed]
 
 
 def _add(samples: np.ndarray, others: np.ndarray | None) -> np.ndarray:
     return samples if others is None else np.append(samples, others)
 
 
-def _take_medians(found, shape) -> np.ndarray:
+def _take_medians(placed, shape) -> np.ndarray:
     """Return the median of what was found of each sample, (n,), NaN if nothing was."""
     values = np.full(shape, np.nan)
-    for time, samples, positions in found:
+    for time, samples, positions in placed:
         values[time, samples] = positions
     # NaN comes last.
     values.sort(axis=0)

@@ -18,7 +18,7 @@ from sparsekm.tuning.feature_ranking import (
     number_units,
     order_features,
 )
-from sparsekm.tuning.partitions import MatchedFold, agreement
+from sparsekm.tuning.partitions import FoldFit, agreement
 
 # The smallest set that does nearly as well as the best is taken: within this difference.
 AS_GOOD = 0.05
@@ -43,7 +43,7 @@ class Signature(NamedTuple):
 def find_signatures(
     X: np.ndarray | csr_array,
     labels: np.ndarray,
-    folds: Sequence[MatchedFold],
+    folds: Sequence[FoldFit],
     n_repeats: int,
     groups: np.ndarray | None = None,
 ) -> list[Signature]:
@@ -77,11 +77,11 @@ def find_signatures(
     if 0 < len(judged) < n_samples:
         X, labels, placed = X[judged], labels[judged], placed[..., judged]
     orders = _orders(X, labels, cluster_centers(X, labels, n_clusters), groups)
-    found = [_smallest(labels, placed[0], sizes, next(orders), groups)]
+    signatures = [_smallest(labels, placed[0], sizes, next(orders), groups)]
     for cluster, order in enumerate(orders):
         is_own, is_put = labels == cluster, placed[1 + cluster] == cluster
-        found.append(_smallest(is_own.astype(int), is_put.astype(int), sizes, order, groups))
-    return found
+        signatures.append(_smallest(is_own.astype(int), is_put.astype(int), sizes, order, groups))
+    return signatures
 
 
 def _smallest(labels, placed, sizes, order, groups) -> Signature:
@@ -91,11 +91,11 @@ def _smallest(labels, placed, sizes, order, groups) -> Signature:
     if best < LEAST_AGREEMENT:
         return Signature(None, float(best))
     smallest = int((agreements >= best - AS_GOOD).argmax())
-    found = float(agreements[smallest])
+    reached = float(agreements[smallest])
     features = np.sort(first_features(order, sizes[smallest], groups))
     nearly = int((agreements >= best - NEARLY_AS_GOOD).argmax())
     few = int(sizes[nearly]), float(agreements[nearly])
-    return Signature(features if found >= LEAST_AGREEMENT else None, found, *few)
+    return Signature(features if reached >= LEAST_AGREEMENT else None, reached, *few)
 
 
 def _orders(X, labels, centers, groups) -> Iterator[np.ndarray]:

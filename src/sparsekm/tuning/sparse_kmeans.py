@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sparsekm.cluster.batches import check_batch, compare_batches, conclude
+from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.description import Description
 from sparsekm.cluster.estimator_input import (
     MISSING,
@@ -37,7 +37,7 @@ from sparsekm.cluster.validation import check_choice, check_count, check_searcha
 from sparsekm.cluster.weight_step import PENALTIES, FeatureGroups, check_sparsity
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads
-from sparsekm.tuning.chosen_fit import MOST_SAMPLES, find_clusters
+from sparsekm.tuning.chosen_fit import MOST_SAMPLES, add_centred, find_clusters
 from sparsekm.tuning.feature_ranking import SCREENINGS
 from sparsekm.tuning.fold_fits import check_groups, tuning_sample
 from sparsekm.tuning.partitions import coassociation
@@ -184,6 +184,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         With `batch` in `fit`: the adjusted Rand index of the labels of the two fits.
     batch_shares_ : pandas.DataFrame of shape (n_clusters, n_batches)
         With `batch` in `fit`: the share of each batch in each cluster.
+    result_ : ChosenFit
+        All of this in one object, like the workflow's file ``tuned.h5``; centres are on X's scale.
     n_features_in_ : int
         Number of features in `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -302,8 +304,11 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         self._fit(values, features, about)
         remember_features(self, X)
         if batch is not None:
-            counts = compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
-            self.conclusion_: str = conclude(self.conclusion_, counts)
+            compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
+            centred = self.batch_centred_.result_
+            codes, _ = check_batch(batch, X)
+            self.result_: ChosenFit = add_centred(self.result_, centred, codes)
+            self.conclusion_ = self.result_.conclusion
         return self
 
     def feature_table(self) -> pd.DataFrame:
@@ -366,8 +371,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         values = as_dense(read_new(self, X)[:, kept]).astype(np.float64)
         if len(kept) == 1:
             return 0.0
-        weights = self.feature_weights_[kept] / self._scale[kept] ** 2
-        fitted, means = self._fitted_centers[:, kept], self.cluster_centers_[:, kept]
+        weights = self.result_.distance_weights[kept]
+        (fitted, cluster_of), means = self.result_.placing, self.cluster_centers_[:, kept]
+        fitted = fitted[:, kept]
         sizes = np.bincount(self.labels_[self.labels_ >= 0], minlength=len(means))
         middle = sizes @ means / sizes.sum()
 
@@ -377,7 +383,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
 
         distances, explained = sum(map(squares, range(len(kept)))), 0.0
         for j, weight in enumerate(weights):
-            clusters = self._cluster_of[(distances - squares(j)).argmin(axis=1)]
+            clusters = cluster_of[(distances - squares(j)).argmin(axis=1)]
             near, far = values[:, j] - means[clusters, j], values[:, j] - middle[j]
             explained += weight * np.nansum(far**2 - near**2)
         return explained / len(values)
@@ -400,12 +406,13 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         (drawn,) = take_rows(tuning_sample(X.shape[0], most, seed, estimator), X)
         check_matrix(as_matrix(drawn), estimator.n_clusters, estimator.min_cluster_size)
         data = replace(ScaledData.standardise(X), about=about)
-        asked = {"sparsity": sparsity, "seed": seed, "progress": self._print_progress}
-        found = find_clusters(self, data, **asked)
-        self._learn(found, data, features)
+        settings = {"sparsity": sparsity, "seed": seed, "progress": self._print_progress}
+        result = find_clusters(self, data, **settings)
+        self.result_ = _extend_result(result, data, features)
         if about.weights is None and not self.trim and self.min_cluster_size == 1:
             # Samples between two centres are placed as `predict` rounds.
-            self.labels_ = self._label(values)
+            self.result_ = replace(self.result_, labels=self._label(values))
+        self._learn(self.result_)
 
     def _check_parameters(self) -> None:
         if isinstance(self.n_clusters, str) and self.n_clusters != "auto":
@@ -426,12 +433,12 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
 
     def _label(self, values) -> np.ndarray:
         # Distances between z-scores are distances on X's own scale with these weights.
-        weights = self.feature_weights_ / self._scale**2
-        centers = self._fitted_centers[:, weights > 0]
+        weights, (centers, cluster_of) = self.result_.distance_weights, self.result_.placing
+        centers = centers[:, weights > 0]
         shift = centers.mean(axis=0)
         label = label_observed if imputes(self) else label_samples
         fitted = label(values, weights, shift, (centers - shift).T)
-        return self._cluster_of[fitted].astype(np.int32)
+        return cluster_of[fitted].astype(np.int32)
 
     def make_estimator(self) -> L0KMeans | L1KMeans:
         """Make the estimator that is fitted to all samples and to folds.
@@ -455,38 +462,54 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             feature_groups=self.feature_groups,
         )
 
-    def _learn(self, found: ChosenFit, data: ScaledData, features: VaryingFeatures) -> None:
-        """Set what was found in the features that vary, whose z-scores `data` holds."""
+    def _learn(self, result: ChosenFit) -> None:
+        """Set the attributes from the result for all features, on their scale."""
+        self.labels_, self.left_out_labels_ = result.clustered, result.left_out
+        self.feature_weights_, self.feature_scores_ = result.weights, result.scores
+        self.objective_, self.n_iter_ = result.objective, result.n_iter
+        self.search_, self.screening_ = "alternate", result.screening
+        self.cluster_centers_, self.n_clusters_ = result.centers, len(result.centers)
         counts_features = PENALTIES[self.penalty].counts_features
-        varying = np.flatnonzero(features.varies)
+        self.sparsity_ = int(result.sparsity) if counts_features else result.sparsity
+        self.signature_ = result.signature
+        self.signature_agreement_ = result.signature_agreement
+        self.cluster_signatures_ = result.cluster_signatures
+        self.cluster_signature_agreements_ = result.cluster_agreements
+        self.separation_, self.has_clusters_ = result.separation, result.has_clusters
+        self.search_results_, self.cluster_counts_ = result.candidates, result.counts
+        self.conclusion_, self.cluster_overlaps_ = result.conclusion, result.overlaps
+        self.sample_reproducibility_ = result.reproducibility
+        self.selection_frequency_ = result.selection_frequency
+        together = result.partitions
+        self.coassociation_ = None if together is None else coassociation(together)
 
-        def on_own_scale(centers: np.ndarray) -> np.ndarray:
-            centers = centers * data.scale + data.location
-            return features.put_back(centers.astype(data.X.dtype), features.constants)
 
-        def in_all(signature: np.ndarray | None) -> np.ndarray | None:
-            return None if signature is None else varying[signature]
+def _extend_result(result: ChosenFit, data: ScaledData, features: VaryingFeatures) -> ChosenFit:
+    """Return the result for all features on X's own scale; `data` has z-scores of those that vary.
 
-        self.labels_, self.left_out_labels_ = found.clustered, found.left_out
-        self.feature_weights_ = features.put_back(found.weights)
-        self.feature_scores_ = features.put_back(found.scores)
-        self.objective_, self.n_iter_ = found.objective, found.n_iter
-        self.search_, self.screening_ = "alternate", found.screening
-        self.n_clusters_ = len(found.centers)
-        self.sparsity_ = int(found.sparsity) if counts_features else found.sparsity
-        self.signature_ = in_all(found.signature)
-        self.signature_agreement_ = found.signature_agreement
-        self.cluster_signatures_ = [in_all(one) for one in found.cluster_signatures]
-        self.cluster_signature_agreements_ = found.cluster_agreements
-        self.separation_, self.has_clusters_ = found.separation, found.has_clusters
-        self.search_results_, self.cluster_counts_ = found.candidates, found.counts
-        self.conclusion_, self.cluster_overlaps_ = found.conclusion, found.overlaps
-        self.sample_reproducibility_ = found.reproducibility
-        self.selection_frequency_ = features.put_back(found.selection_frequency)
-        self.coassociation_ = None if found.partitions is None else coassociation(found.partitions)
-        self.cluster_centers_ = on_own_scale(found.centers)
-        centers, self._cluster_of = found.placing
-        self._fitted_centers = on_own_scale(centers)
-        scale = data.scale if found.scale is None else data.scale * found.scale
-        # Each feature on its own scale; constant features have no weight.
-        self._scale = features.put_back(scale, 1.0)
+    Constant features have no weight.
+    """
+    varying = np.flatnonzero(features.varies)
+
+    def own_scale(centers: np.ndarray | None) -> np.ndarray | None:
+        if centers is None:
+            return None
+        centers = (centers * data.scale + data.location).astype(data.X.dtype)
+        return features.put_back(centers, features.constants)
+
+    def in_all(signature: np.ndarray | None) -> np.ndarray | None:
+        return None if signature is None else varying[signature]
+
+    scale = data.scale if result.scale is None else data.scale * result.scale
+    return replace(
+        result,
+        weights=features.put_back(result.weights),
+        scores=features.put_back(result.scores),
+        centers=own_scale(result.centers),
+        fitted_centers=own_scale(result.fitted_centers),
+        left_out_centers=own_scale(result.left_out_centers),
+        scale=features.put_back(scale, 1.0),
+        selection_frequency=features.put_back(result.selection_frequency),
+        signature=in_all(result.signature),
+        cluster_signatures=[in_all(one) for one in result.cluster_signatures],
+    )

@@ -163,8 +163,8 @@ def _places_of(flags):
 
 def _measure_array(rows, first, last, centers, distances, unknown):
     # Four samples and two centres at once: every value that is loaded counts several times.
-    asked = _places_of(unknown)
-    pairs = asked.shape[0] - asked.shape[0] % 2
+    columns = _places_of(unknown)
+    pairs = columns.shape[0] - columns.shape[0] % 2
     whole = last - (last - first) % 4
     # Of the dtype of the data: several values are then added at once.
     zero = rows.dtype.type(0)
@@ -173,7 +173,7 @@ def _measure_array(rows, first, last, centers, distances, unknown):
         row = i - first
         d0, d1, d2, d3 = distances[row], distances[row + 1], distances[row + 2], distances[row + 3]
         for at in range(0, pairs, 2):
-            k, m = asked[at], asked[at + 1]
+            k, m = columns[at], columns[at + 1]
             one, other = centers[k], centers[m]
             a = b = c = d = e = f = g = h = zero
             for q in range(one.shape[0]):
@@ -188,7 +188,7 @@ def _measure_array(rows, first, last, centers, distances, unknown):
                 h += (x3[q] - v) * (x3[q] - v)
             d0[k], d1[k], d2[k], d3[k] = a, b, c, d
             d0[m], d1[m], d2[m], d3[m] = e, f, g, h
-        for k in asked[pairs:]:
+        for k in columns[pairs:]:
             one = centers[k]
             a = b = c = d = zero
             for q in range(one.shape[0]):
@@ -199,7 +199,7 @@ def _measure_array(rows, first, last, centers, distances, unknown):
                 d += (x3[q] - u) * (x3[q] - u)
             d0[k], d1[k], d2[k], d3[k] = a, b, c, d
     for i in range(whole, last):
-        for k in asked:
+        for k in columns:
             distances[i - first, k] = distance(rows, i, centers, k)
 
 
