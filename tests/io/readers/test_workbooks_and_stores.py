@@ -56,6 +56,14 @@ class TestWorkbooks:
         raw = read_matrix(tmp_path / "m.xlsx")
         assert "1 feature name is a date, such as '2023-09-02'" in raw.remarks[0]
 
+    def test_a_long_table_is_converted_from_the_workbook(self, tmp_path):
+        rows = [(f"s{i}", f"IL{j}", i * j + 0.5) for i in range(9) for j in range(4)]
+        long = pd.DataFrame(rows, columns=["sample", "gene", "level"])
+        long.to_excel(tmp_path / "m.xlsx", index=False)
+        code = refusal(tmp_path / "m.xlsx").partition('python -c "')[2].partition('", and give')[0]
+        exec(compile(code, "pivot", "exec"), {})
+        assert read_matrix(tmp_path / "m_wide.csv").shape == (9, 4)
+
     def test_what_is_no_workbook_is_refused(self, tmp_path):
         file = tmp_path / "m.xlsx"
         file.write_bytes(b"no workbook")

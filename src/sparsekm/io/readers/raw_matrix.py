@@ -214,13 +214,8 @@ class SparseRows:
             raise ValueError(f"{self._name}: indices and indptr should be integers")
         self.indptr, self.nnz = starts[:].astype(np.int64), int(self.data.shape[0])
         n_starts, lengths = shape[0] + 1, {self.data.shape, self.indices.shape}
-        steps = np.diff(self.indptr, prepend=0)
-        if (
-            len(steps) != n_starts
-            or steps[0]
-            or (steps < 0).any()
-            or lengths != {(self.indptr[-1],)}
-        ):
+        steps, ends = np.diff(self.indptr, prepend=0), {(*self.indptr[-1:],)}
+        if len(steps) != n_starts or steps[0] or (steps < 0).any() or lengths != ends:
             rule = f"ascend from 0 to the number of values and indices in {n_starts} values"
             raise ValueError(f"{self._name}: indptr should {rule}")
 

@@ -145,15 +145,11 @@ class _Table(TextTable):
 
     def refuse_long(self) -> None:
         """Refuse a table with a line for each value, whose other columns name what it is of."""
-        n, ignored = (
-            len(self.rows),
-            {at for at in self.text if self.header[at] in self.settings.ignore},
-        )
+        n, ignore = len(self.rows), self.settings.ignore
         # To ignore columns makes no table long.
-        texts, numeric = (
-            {*self.text, self.edge} & {*self.text_of} - ignored,
-            {*self.numeric, *ignored},
-        )
+        ignored = {at for at in self.text if self.header[at] in ignore}
+        numeric = ignored | {*self.numeric}
+        texts = {*self.text, self.edge} & {*self.text_of} - ignored
         cells: dict[int, list] = {at: self.column(at) for at in sorted(texts)}
         for at in sorted(numeric)[:_MOST_KEYS]:
             values = self.values[self.rows, at]

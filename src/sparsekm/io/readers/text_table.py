@@ -128,7 +128,7 @@ class TextTable:
     def __init__(
         self, file: Path, text: str | None, decimal: str, missing: Sequence[object]
     ) -> None:
-        self.file, self.is_gct = file, False
+        self.file, self.is_gct, self.is_of_text = file, False, text is None
         self.remarks: list[str] = []
         self.doubts: list[Said] = []
         self.above: dict[str, list[str]] = {}
@@ -173,7 +173,11 @@ class TextTable:
         """Return what the command that makes another table of this one has to name."""
         new = self.file.with_name(f"{self.file.name.split('.')[0]}_{what}.csv")
         separator = r"\s+" if self.separator == " " else self.separator
-        return {"path": str(self.file), "separator": separator, "file": str(new), "new": new.name}
+        read = f"read_csv({str(self.file)!r}, sep={separator!r}"
+        if not self.is_of_text:
+            kind = "excel" if self.file.suffix.lower().startswith(".xls") else "parquet"
+            read = f"read_{kind}({str(self.file)!r}"
+        return {"read": read, "file": str(new), "new": new.name}
 
     def cells(self, line: int) -> list[str]:
         """Return the cells of a line."""
