@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
-from itertools import combinations
+from itertools import combinations, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -232,9 +232,10 @@ class _Table(TextTable):
             return [Said(say("measures", names=[*filter(None, measures)]), ways)]
         doubts, names = self._doubt_words(columns, transpose), self.find_doubtful(transpose)
         edges = [self.edges[row] for row in self.rows if self.edges and not wanted]
-        # What describes samples may be a line among features, and the reverse.
-        lines = [name for name in dict.fromkeys(edges) if name not in said]
-        lines = [one for one in lines if axes.is_doubtful(one, True, of_features=not transpose)]
+        # What describes samples may be a line among features, and the reverse above samples.
+        among = filter if transpose else takewhile
+        lines = among(lambda name: axes.is_doubtful(name, True, of_features=not transpose), edges)
+        lines = [name for name in dict.fromkeys(lines) if name not in said]
         for kind, left in (("columns", names), ("lines", lines)):
             of = "features" if transpose == (kind == "columns") else "samples"
             ways = [Way({"keep": left}, f"to keep these {kind}")]
