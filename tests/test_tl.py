@@ -81,7 +81,7 @@ def test_a_mask_clusters_its_genes_and_no_others():
     [
         ("other", r"mask_var='other' should be a column of var: \['name'\]"),
         (np.ones(29, bool), r"mask_var should be 30 booleans, .* got bool of shape \(29,\)"),
-        (np.zeros(30, bool), "mask_var should mark at least one gene, marks none"),
+        (np.zeros(30, bool), "mask_var should mark at least one gene; it marks none"),
         (pd.Series(np.ones(30, bool)), "mask_var: the index should be adata.var_names"),
     ],
 )

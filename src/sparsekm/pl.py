@@ -56,14 +56,15 @@ MOST_GROUPS = 100
 
 _Figure = TypeVar("_Figure", bound=Callable)
 _SHARED = """ax : matplotlib.axes.Axes, optional
-    Where to draw; None is a new figure.
+    Where to draw. By default a new figure is made.
 show : bool, optional
-    Whether to show the figure and return nothing; None is what scanpy is set to, or True.
+    Whether to show the figure and return nothing; None uses the setting of scanpy, or True if
+    scanpy is not imported.
 save : bool, str or path, optional
     A path with a folder is the file to save to. As in scanpy, other text is appended to the name
     ``figures/sparse_kmeans_{name}``, and True saves a PDF under this name.
 return_fig : bool, default=False
-    Whether to return the figure, and not to show it.
+    Whether to return the figure instead of showing it.
 
 Returns
 -------
@@ -89,14 +90,14 @@ def scores(
     save: bool | str | os.PathLike | None = None,
     return_fig: bool = False,
 ) -> Axes | Figure | None:
-    """Draw the largest scores: of genes that are kept, and of those that are not.
+    """Draw the largest scores of the genes that are kept and of those that are dropped.
 
     Parameters
     ----------
     adata : AnnData
         Clustered by `sparsekm.tl.sparse_kmeans`.
     key : str, default="sparse_kmeans"
-        Its `key_added`.
+        The `key_added` of that call.
     n_features : int, default=30
         How many genes are drawn.
     {shared}
@@ -104,7 +105,7 @@ def scores(
     Raises
     ------
     TypeError, ValueError
-        If `adata` is not an AnnData, `key` is not a `key_added`, or `n_features` below 1.
+        If `adata` is not an AnnData, `key` is not a `key_added`, or `n_features` is below 1.
     """
     ranked, score, selected = _read_genes(adata, key)
     ranked = ranked[: check_count("n_features", n_features)]
@@ -133,12 +134,12 @@ def gap_curve(
     save: bool | str | os.PathLike | None = None,
     return_fig: bool = False,
 ) -> Axes | Figure | None:
-    """Draw the gap of a fitted search: the band is one standard error, the dot the choice.
+    """Draw the gap curve with a band of one standard error, and a dot at the chosen sparsity.
 
     Parameters
     ----------
     search : GapSearch
-        Fitted.
+        A fitted search.
     {shared}
 
     Raises
@@ -174,29 +175,31 @@ def heatmap(
 ) -> Axes | Figure | None:
     """Draw the kept genes in every cell, in standard deviations from their mean.
 
-    Cells are in columns, by group and within it along the direction in which they differ most;
-    genes are in rows, by the group that they mark. Bars on top show the groups, the clusters and
-    their reproducibility. Above 600 cells a column is the mean of several cells of one group.
+    Columns are cells, in the order of the groups; within a group they follow the direction in which
+    its cells differ most. Rows are genes, in the order of the groups that they mark. Bars on top
+    show the groups, the clusters and their reproducibility. Above 600 cells a column is the mean of
+    several cells of one group.
 
     Parameters
     ----------
     adata : AnnData
         Clustered by `sparsekm.tl.sparse_kmeans`.
     key : str, default="sparse_kmeans"
-        Its `key_added`.
+        The `key_added` of that call.
     groupby : str or sequence of str, optional
-        Columns of obs: the first groups the cells, and cells without a value in it are left out;
-        others are bars. None is the clusters.
+        Columns of obs. The first one groups the cells; cells without a value in it are left out.
+        The others are shown as bars. By default the clusters are the groups.
     n_features : int, default=30
-        How many of the kept genes are drawn: those of largest score.
+        How many of the kept genes are drawn, those with the largest scores.
     layer : str, optional
-        Where the values are; None is the layer that was clustered.
+        The layer to draw. By default it is the layer that was clustered.
     {shared}
 
     Raises
     ------
     TypeError, ValueError
-        As `scores`; if there is no such layer or column, or it has more than 100 groups.
+        If `adata` is not an AnnData, `key` is not a `key_added`, or `n_features` is below 1; if
+        there is no such layer or column, or the column has more than 100 groups.
     """
     ranked, _, selected = _read_genes(adata, key)
     layer = adata.uns[key]["params"].get("layer") if layer is None else layer

@@ -143,7 +143,7 @@ class Experiment:
         """Draw the design by `gaussian_clusters`, with other arguments where given."""
         unknown = sorted(set(arguments) - set(self.defaults))
         if unknown:
-            raise TypeError(f"{self.name}: arguments {unknown} should be of {[*self.defaults]}.")
+            raise TypeError(f"{self.name}: arguments {unknown} should be among {[*self.defaults]}.")
         chosen = {**self.defaults, **arguments}
         if self.data_sets:
             if chosen["n_features"] not in self.data_sets:

@@ -66,10 +66,10 @@ def sparse_kmeans(
 ) -> AnnData | None:
     """Cluster the cells of an AnnData, and keep the few genes that make the clusters.
 
-    Give normalised, logarithmic values and do not scale them (no ``scanpy.pp.scale``):
-    `SparseKMeans` considers first the genes that vary more than others of the same mean. Raw counts
-    and scaled values are clustered with a warning. Sparse values stay sparse, and a backed AnnData
-    stays backed.
+    Give normalised, log-transformed values and do not scale them (no ``scanpy.pp.scale``):
+    `SparseKMeans` first considers the genes that are more variable than others with the same mean.
+    Raw counts and scaled values are clustered with a warning. Sparse values stay sparse, and a
+    backed AnnData stays backed.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def sparse_kmeans(
     random_state : None, int, RandomState or Generator, default=0
         Controls the randomness.
     key_added : str, default="sparse_kmeans"
-        The beginning of the names of all results.
+        Prefix of the names of all results.
     copy : bool, default=False
         Whether to return a copy with the results, and leave `adata` as it is.
     **parameters
@@ -103,20 +103,20 @@ def sparse_kmeans(
         None, unless `copy`. These are written:
 
         ``obs[key_added]``
-            The cluster of every cell, categorical: "0", "1", ...; missing for those that `trim`
+            The cluster of every cell, categorical: "0", "1", ...; missing for cells that `trim`
             sets aside.
         ``obs[key_added + "_reproducibility"]``
             Share of the refits, each to 90 % of the cells, in which the cell keeps its cluster. If
             there are more than `max_samples` cells (2,000 by default), NaN for those not drawn.
         ``obs[key_added + "_batch_centred"]``
-            With `batch_key`, the cluster of every cell after centring within batches; without, the
-            column of an earlier call is removed.
+            With `batch_key`, the cluster of every cell after centring within batches. Without it,
+            the column of an earlier call is removed.
         ``var[key_added + "_weight"]``, ``var[key_added + "_score"]``
             The weight of every gene, 0 where it is dropped, and its between-cluster sum of squares.
         ``var[key_added + "_selected"]``
             Whether a gene is kept.
         ``var[key_added + "_selection_frequency"]``
-            Share of these refits that keep the gene.
+            Share of the refits that keep the gene.
         ``uns[key_added]``
             ``params`` and ``version`` of sparsekm, and the attributes of `SparseKMeans` by their
             names: ``conclusion`` and so on, and with `batch_key` ``batch_agreement`` and
@@ -227,20 +227,22 @@ def predict_clusters(
 ) -> pd.DataFrame:
     """Assign new samples to the nearest of the clusters that a run found, or to none of them.
 
-    ``sparsekm predict`` does the same. Features are matched by name. If those in the table have at
-    least 95 % of the weight, they are used as in `SparseKMeans.predict`; otherwise the signature is
-    used, if all of its features are there. Values are transformed as in the run.
-    Needs the extra ``workflow``.
+    ``sparsekm predict`` does the same. Features are matched by name. If the features in the table
+    have at least 95 % of the weight, they are used as in `SparseKMeans.predict`; otherwise the
+    signature is used, if all of its features are there. Values are transformed as in the run. Needs
+    the extra ``workflow``.
 
     Parameters
     ----------
     run : str or Path
         The folder of a run of ``sparsekm run`` or of the workflow.
     samples : str, Path or DataFrame
-        A table in any format that the workflow reads, or samples × features; values as the run's
-        table had them. Missing values, and features that it lacks, are left out of distances.
+        A table in any format that the workflow reads, or a data frame (samples × features). Its
+        values should be in the units of the run's table. Missing values, and features that it
+        lacks, are left out of distances.
     dataset, method : str, optional
-        The table, if there were several, and the method, by default that of the report's answer.
+        The name of the table, if the run has several, and the method, by default the one that the
+        report shows first.
     scaling : {"run", "own"}, default="run"
         Whose means and standard deviations are used for z-scores: those of the run's samples, or
         of `samples`. The latter helps if the platform differs, but needs a similar cluster mix.
@@ -260,8 +262,8 @@ def predict_clusters(
         ``distance``
             Root of the weighted mean square difference from the centre of the cluster.
         ``margin``
-            1 less the ratio of this distance to that from the second-nearest centre: 0 if both
-            are equally near.
+            1 minus the ratio of this distance to the distance from the second-nearest centre; 0 if
+            both are equally near.
         ``none_of_them``
             Whether it is farther from the centre than 99 % of the run's samples in the cluster. For
             a small cluster, a gamma distribution of squared distances gives the limit.
@@ -351,7 +353,7 @@ def _read_mask(adata: AnnData, mask_var: Any) -> np.ndarray | None:
             f"column of var; got {mask.dtype} of shape {mask.shape}."
         )
     if not mask.any():
-        raise ValueError("mask_var should mark at least one gene, marks none.")
+        raise ValueError("mask_var should mark at least one gene; it marks none.")
     return np.flatnonzero(mask)
 
 

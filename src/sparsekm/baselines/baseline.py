@@ -48,7 +48,7 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data are rescaled only where the method standardises features.
+            Data are rescaled only if the method standardises features.
         y : None
             Ignored.
 

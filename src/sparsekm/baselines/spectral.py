@@ -314,9 +314,10 @@ class SCFS(ProjectedKMeans):
     r"""Spectral clustering with feature selection (Liu et al. 2023, doi:10.1111/biom.13665).
 
     Samples are first clustered by k-means on the K leading left singular vectors of all
-    standardised features. A feature is kept if a share :math:`R_j^2` above about 0.1 of its
-    variation lies between these clusters (:math:`(n - 1) (1 - R_j^2) < 0.9 \, n`). The kept
-    features are then clustered in the same way. This is the method SC-FS1 of the authors' program.
+    standardised features. A feature is kept if these clusters explain more than about a tenth of
+    its variation (:math:`(n - 1) (1 - R_j^2) < 0.9 \, n`, where :math:`R_j^2` is the share that
+    they explain). The kept features are then clustered in the same way. This is the method SC-FS1
+    of the authors' program.
 
     Parameters
     ----------

@@ -41,8 +41,8 @@ def check_batch(batch: ArrayLike, X: Any) -> tuple[np.ndarray, pd.Index]:
     """Check the batch of each sample; return its number, (n_samples,), and the batches' names."""
     if issparse(X) or isinstance(X, FeatureMatrix):
         raise TypeError(
-            f"batch: X is of type {type(X).__name__}, and centring within batches would fill it: "
-            "give X as a NumPy array or a pandas DataFrame."
+            f"batch: X is of type {type(X).__name__}, and centring within batches would make it "
+            "dense. Give X as a NumPy array or a pandas DataFrame."
         )
     n_samples = np.shape(X)[0]
     if np.shape(batch) != (n_samples,):

@@ -79,7 +79,7 @@ class LabelPredictor:
     def predict(self, X: Data) -> np.ndarray:
         """Label samples by their nearest centre under the feature weights.
 
-        A mixture labels them by the likeliest component.
+        A mixture labels them by the most likely component.
 
         Parameters
         ----------
@@ -89,9 +89,9 @@ class LabelPredictor:
         Returns
         -------
         ndarray of shape (n_samples,), int32
-            On the training data these are `labels_`, except where `fit` warns of a difference,
-            where ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the
-            nearest, for samples that `trim` sets aside, and for some with missing values.
+            On the training data these are `labels_`, except for samples that `trim` sets aside, for
+            some samples with missing values, with ``min_cluster_size > 1``, which can keep samples
+            in a cluster whose centre is not the nearest, and if `fit` warns of a difference.
 
         Raises
         ------

@@ -148,9 +148,9 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         return SparsityPath.from_fits(values, fits, search, first)
 
     def search_objectives(self, X: Data, sparsities: ArrayLike) -> np.ndarray:
-        """Return the `first_objectives` of `path`, which compare data with references.
+        """Return the `first_objectives` of `path`, to compare data with references.
 
-        They cost less than the path, because its fits are also refined.
+        This is faster than `path`, because the fits are not refined.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
             CSR and CSC matrices are not made dense; float32 stays float32; arrays of dask are
-            computed. Data are never rescaled: standardise first where units differ.
+            computed. Data are never rescaled: standardise first if units differ.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -316,10 +316,10 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         TypeError, ValueError
             If NumPy cannot read X (an AnnData, for example); if X contains NaN or infinity, has
             indices outside its shape, fewer distinct samples than clusters, or only constant
-            features; if a parameter is out of its range; if weights are negative, all 0, not one
-            per sample, or combined with a StreamedMatrix, `trim` or ``min_cluster_size > 1``; if
-            `batch` is not one per sample or has a batch of one sample, or is combined with a
-            sparse X or a StreamedMatrix.
+            features; if a parameter is out of its range; if there is not one weight per sample, or
+            weights are negative, all 0, or combined with a StreamedMatrix, `trim` or
+            ``min_cluster_size > 1``; if there is not one batch per sample, a batch has only one
+            sample, or batches are combined with a sparse X or a StreamedMatrix.
         """
         X = compute(X)
         if batch is not None:

@@ -127,13 +127,15 @@ def measure_distances(columns, distances):
 def marginal_p_values(scores: np.ndarray, n_samples: int) -> np.ndarray:
     """Turn marginal scores into p-values with Efron's empirical null.
 
-    On real data, most scores are not distributed as for Gaussian features. As in IF-PCA, the scores
-    are first shifted and scaled to the mean and standard deviation of the null distribution.
+    On real data, most scores do not have the distribution that they have for Gaussian features. As
+    in IF-PCA, the scores are first shifted and scaled to the mean and standard deviation of the
+    null distribution.
 
     Parameters
     ----------
     scores : ndarray of shape (n_features,)
-        From `marginal_scores`, finite. Constant features (score 0) have no part in the moments.
+        From `marginal_scores`, finite. Constant features (score 0) are left out of the mean and the
+        standard deviation.
     n_samples : int
         Number of samples behind the scores.
 

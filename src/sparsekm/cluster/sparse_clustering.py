@@ -139,7 +139,7 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
     Parameters
     ----------
     clusterer : estimator or partition step
-        A scikit-learn clusterer with a fixed number of clusters that puts every sample into a
+        A scikit-learn clusterer with a fixed number of clusters that assigns every sample to a
         cluster. It is fitted to the kept columns of X, each multiplied by the square root of its
         weight; the largest weight is 1. Alternatively an object with the methods `start`, `refine`
         and `scores` of `sparsekm.cluster.partition_step.PartitionStep`: a clustering whose own
@@ -152,11 +152,11 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         With "l1", the bound s >= 1 on the l1 norm of the weights. None keeps all features.
     n_init : int, default=10
         Number of runs of the whole algorithm that start from clusters by all features. A clusterer
-        without `random_state` runs once. ``n_init - 1`` runs from clusters by few features follow.
-        The best result is kept.
+        without `random_state` runs once. A further ``n_init - 1`` runs start from clusters that are
+        based on few features. The best result is kept.
     max_iter : int, default=20
         Largest number of rounds of one run. If the `refine` of a partition step still moves samples
-        after them, there is a ConvergenceWarning.
+        in the last round, there is a ConvergenceWarning.
     tol : float, default=1e-4
         A run stops when the weights change by less than this share.
     random_state : None, int, RandomState or Generator, default=None
@@ -224,11 +224,12 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            As in `L0KMeans.fit`.
+            Data to cluster. They are never rescaled: standardise first if units differ.
         y : None
             Ignored.
         batch : array-like of shape (n_samples,), default=None
-            As in `L0KMeans.fit`.
+            The batch of each sample. The attributes describe the fit to X as given; a second fit to
+            X centred within batches is stored as `batch_centred_`, see `SparseKMeans.fit`.
 
         Returns
         -------
@@ -237,8 +238,11 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         Raises
         ------
         TypeError, ValueError
-            As in `L0KMeans.fit`; if `clusterer` is not a clusterer, has no fixed
-            number of clusters, or does not return a partition into that many.
+            If NumPy cannot read X (an AnnData, for example); if X contains NaN or infinity, has
+            indices outside its shape, fewer distinct samples than clusters, or only constant
+            features; if a parameter is out of its range; if there is not one batch per sample, a
+            batch has only one sample, or batches are combined with a sparse X; if `clusterer` is
+            not a clusterer, has no fixed number of clusters, or does not return this number.
         """
         X = compute(X)
         if batch is not None:

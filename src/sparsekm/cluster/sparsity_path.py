@@ -202,7 +202,7 @@ class SparsityPath:
         Returns
         -------
         Fit
-            The fit as it was found.
+            The fit at this position.
         """
         return Fit(
             self.labels[index],

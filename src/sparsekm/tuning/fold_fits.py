@@ -271,7 +271,7 @@ def check_groups(groups: ArrayLike | None, n_samples: int) -> np.ndarray | None:
         raise ValueError(f"groups: shape={np.shape(groups)} should be ({n_samples},).")
     numbers = label_codes(groups, "groups")
     if not numbers.any():
-        raise ValueError(f"groups={np.asarray(groups)[:1].tolist()} should be at least two.")
+        raise ValueError(f"groups={np.asarray(groups)[:1].tolist()} should be at least two groups.")
     return numbers
 
 

@@ -59,11 +59,11 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     estimator : estimator with `sparsity` and `path`
         For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used. References are treated like
         the data: they are trimmed, have the same number of missing values, and columns of one group
-        are permuted together. If labels are given as `init`, references start from them too, so
-        the gap also contains the information in these labels.
+        are permuted together. If `init` holds labels, references start from the same labels, so the
+        gap is larger if the labels fit the data.
     sparsities : None or array-like, default=None
-        The grid. None stands for `sparsekm.tuning.gap.default_sparsities`. Constant features are
-        left out of the search.
+        The grid. None uses the grid of `sparsekm.tuning.gap.default_sparsities`. Constant features
+        are left out of the search.
     n_references : int, default=10
         Number of reference data sets, at least 2.
     reference : {"permutation", "gaussian", "shrunk", "spatial"}, default="permutation"
@@ -342,7 +342,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         Raises
         ------
         sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or `groups` are not one per sample.
+            Before `fit`; if X is not as in `fit`, or `groups` does not have one value per sample.
         """
         check_is_fitted(self)
         X, best = read_new(self, X), self.best_estimator_

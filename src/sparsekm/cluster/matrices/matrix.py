@@ -67,7 +67,7 @@ class FeatureMatrix:
         Returns
         -------
         FeatureMatrix
-            The matrix in this unit; a sparse matrix as it is.
+            The matrix in this unit; a sparse matrix is returned unchanged.
         """
         return self
 
