@@ -16,9 +16,9 @@ def main(snakemake, progress):
     positions = problem.tuning.about.positions
     if params.reference == SPATIAL and positions is None:
         raise ValueError(
-            "tuning.reference: spatial needs positions in space, which "
-            f"{snakemake.wildcards.dataset} does not have; ages of the atlas do, and AnnData files "
-            'with obsm["spatial"]. Set tuning.reference: permutation.'
+            "tuning.reference: spatial needs positions in space, but "
+            f"{snakemake.wildcards.dataset} has none. Ages of the atlas have positions, and so do "
+            'AnnData files with obsm["spatial"]. Set tuning.reference: permutation.'
         )
     X = problem.tuning.X
     if params.reference != "permutation":

@@ -46,7 +46,7 @@ def main() -> None:
     if others:
         shown = ", ".join(sorted(others)[:_MOST_NAMED])
         more = ", ..." if len(others) > _MOST_NAMED else ""
-        print(f"Kept, not recorded as made by the workflow: {shown}{more}")
+        print(f"Kept, because there is no record that the workflow made them: {shown}{more}")
 
 
 if __name__ == "__main__":

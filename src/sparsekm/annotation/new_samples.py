@@ -141,7 +141,7 @@ class KnownClusters:
         if data.provenance.get("source") != "matrix":
             raise InputError(f"dataset={dataset!r} should be a table, not an age of the atlas.")
         if data.X.shape != (len(fit.labels), len(fit.weights)):
-            raise InputError(f"{file}: results/{dataset} was made of another one: run again.")
+            raise InputError(f"{file} has changed since results/{dataset} was made. Run again.")
         return cls(fit, data, file)
 
     @property

@@ -160,11 +160,11 @@ def _add_run(commands: Any) -> None:
     groups = {title: run.add_argument_group(title) for title in _HELP_GROUPS}
     for title, names in _HELP_GROUPS.items():
         add_options(groups[title], names.split() or others)
-    known = f"of {', '.join(METHODS)} (default: {' '.join(DEFAULT_METHODS)})"
+    known = f"one or more of {', '.join(METHODS)} (default: {' '.join(DEFAULT_METHODS)})"
     shown = {"choices": METHODS, "metavar": "METHOD", "help": known}
     groups[_CLUSTERING].add_argument("--methods", nargs="+", **shown)
     how = run.add_argument_group("the run")
-    how.add_argument("--output", type=Path, metavar="DIR", help="default: sparsekm-TABLE")
+    how.add_argument("--output", type=Path, metavar="DIR", help="a folder; default: sparsekm-TABLE")
     how.add_argument("--cores", type=_cores, metavar="N", help="default: all, or the profile's")
     profile = "a Snakemake profile, such as your cluster's: its name, or its path with a slash"
     how.add_argument("--profile", type=_profile, metavar="P", help=profile)

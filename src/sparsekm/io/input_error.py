@@ -71,8 +71,8 @@ def check_file(file: str | Path, *, or_folder: bool = False) -> None:
         raise FileNotFoundError(f"{file}: no such file.")
     if not (path.is_file() or (or_folder and path.is_dir())):
         raise InputError(
-            f"{file}: should be a file, and is a folder, a pipe, a socket or a device. What a "
-            "program writes to a pipe can be read only once: let it write to a file."
+            f"{file}: should be a file; it is a folder, a pipe, a socket or a device. A pipe can "
+            "be read only once, so let the program write to a file."
         )
 
 

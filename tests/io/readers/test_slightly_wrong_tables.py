@@ -41,7 +41,7 @@ def test_quotation_marks_that_belong_to_a_name_stay(put):
         (TABLE.replace("\n", ",\n"), "1 column without a name is empty and left out."),
         (TABLE.replace(",", "|"), "cells are separated by bars."),
         (TABLE.replace(FIRST, f",,log2,log2,log2,log2\n{FIRST}"), "1 line of text is left out"),
-        (TABLE.replace("s3", "sän").encode("latin-1"), "its letters are read as Windows-1252"),
+        (TABLE.replace("s3", "sän").encode("latin-1"), "so it is read as Windows-1252"),
         (codecs.BOM_UTF32_LE + TABLE.encode("utf-32-le"), None),
         (codecs.BOM_UTF32_BE + TABLE.encode("utf-32-be"), None),
     ],

@@ -227,7 +227,7 @@ class TestRawCounts:
             normalise(read_matrix(save(table)), "counts")
         logs = read_matrix(save(np.log1p(table.abs())))
         [remark] = remark_on_scale(logs, judge(logs), "counts")
-        assert remark.startswith("normalise: counts takes logarithms of values that are not all")
+        assert remark.startswith("normalise: counts requires raw counts, but not all values")
         assert "set normalise: zscore" in remark
 
     def test_what_is_measured_and_small_whole_numbers_make_no_remark(self, save, table):
