@@ -1,4 +1,4 @@
-"""What the estimators share with scikit-learn's: selecting features, and labelling new samples."""
+"""What the estimators share with those of scikit-learn: select features, and label new samples."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class FeatureSelector(SelectorMixin):
         Raises
         ------
         sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X has another number of features than were selected.
+            Before `fit`; if the number of features of X is not the number that was selected.
         """
         return super().inverse_transform(as_readable(X))
 
@@ -72,7 +72,7 @@ class FeatureSelector(SelectorMixin):
 
 
 class LabelPredictor:
-    """`predict`, where a subclass labels values that were read."""
+    """`predict`, for subclasses that label values that were read."""
 
     _label: Any
 

@@ -1,4 +1,4 @@
-"""What the estimators over any partition step share: `fit`, `path` and what follows from them."""
+"""What estimators with any partition step share: `fit`, `path` and the methods that use them."""
 
 from __future__ import annotations
 
@@ -67,16 +67,16 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
     penalty: str
 
-    # Of X: the checked data of the features that vary, which have a `shape`, which features these
-    # are, and the partition step.
+    # Takes X; returns the checked data of the features that vary (with a `shape`), these features,
+    # and the partition step.
     _read: Callable[[Any], tuple[Any, VaryingFeatures, Any]]
-    # Of data, partition step, ascending weight steps, search, progress and whether only objectives
-    # are asked for: the fits, and the objectives that a gap compares.
+    # Takes data, partition step, ascending weight steps, search, progress and whether only
+    # objectives are needed; returns the fits, and the objectives that a gap compares.
     _fit_path: Callable[..., tuple[list[Fit], np.ndarray]]
-    # Of data, features, fit and search: sets the centres and what else an estimator learns.
+    # Takes data, features, fit and search; sets the centres and the other learned attributes.
     _add_attributes: Callable[[Any, VaryingFeatures, Fit, str], None]
 
-    # Read from the signature each time, they took more than a small fit.
+    # They are stored, because reading them from the signature took longer than a small fit.
     @classmethod
     @cache
     def _get_param_names(cls):
@@ -119,10 +119,10 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     ) -> SparsityPath:
         """Fit all sparsities in one call, so that the fits help each other.
 
-        Along a path the objective never falls as sparsity grows, and the labels of one fit cannot
-        improve another; independent fits do not guarantee this. The estimator's own `sparsity` is
-        not used, and the estimator does not change. The labels of every fit are a fixed point of
-        k-means under its weights, and the weights are the best for the labels.
+        Along a path the objective never falls as `sparsity` increases, and the labels of one fit
+        cannot improve another fit. Independent fits do not guarantee this. The estimator's own
+        `sparsity` is not used, and the estimator does not change. The labels of every fit are a
+        fixed point of k-means under its weights, and the weights are the best for the labels.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         fits, first = self._fit_path(
             data, partition, weight_steps, search, progress, objectives_only
         )
-        # None where only objectives are asked for.
+        # There are no fits if only objectives are needed.
         pairs = zip(fits, weight_steps, strict=False)
         fits = [_put_back(fit, step, features) for fit, step in pairs]
         places = np.argsort(order)
@@ -253,7 +253,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
 
 def _never_back(progress: Progress) -> Progress:
-    """Tell of progress only as far as it is new: where trimmed, the same steps are done twice."""
+    """Report only new progress, because trimming does the same steps twice."""
     most = 0
 
     def tell(done: int, total: int) -> None:
@@ -266,7 +266,7 @@ def _never_back(progress: Progress) -> Progress:
 
 
 def _put_back(fit: Fit, weight_step: WeightStep, features: VaryingFeatures) -> Fit:
-    """Return a fit of all features: constant ones score 0, and are chosen after all others."""
+    """Return a fit of all features; constant features score 0 and are chosen last."""
     if features.n_constant == 0:
         return fit
     if isinstance(weight_step, WeighedGroups):
@@ -280,7 +280,7 @@ def _put_back(fit: Fit, weight_step: WeightStep, features: VaryingFeatures) -> F
 
 
 class BaseSparseKMeans(LabelPredictor, PathEstimator):
-    """What the k-means estimators share: reading data, prediction, samples that count unequally."""
+    """What the k-means estimators share: reading data, predicting, and weighting samples."""
 
     def fit(
         self,
@@ -335,7 +335,7 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
     def _fit_weighted(self, X, sample_weight) -> None:
         if isinstance(X, StreamedMatrix):
             raise ValueError(
-                "sample_weight should be None for a StreamedMatrix: give the array in memory."
+                "sample_weight should be None for a StreamedMatrix. Give the array in memory."
             )
         values: Any = read_data(self, X)
         weights = check_sample_weight(sample_weight, values.shape[0])

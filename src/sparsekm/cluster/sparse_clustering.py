@@ -32,7 +32,7 @@ NUMBERS = ("n_clusters", "n_components")
 
 @dataclass(frozen=True)
 class ClustererPartition:
-    """A clusterer as a partition step; its answers are checked.
+    """A clusterer as a partition step; its results are checked.
 
     A scikit-learn clusterer is judged by the between-cluster sum of squares of `centred`.
     """
@@ -42,7 +42,7 @@ class ClustererPartition:
     n_clusters: int  # largest number allowed
 
     def start(self, X: np.ndarray, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Cluster the kept features, scaled so that the largest weight is one."""
+        """Cluster the kept features, scaled so that the largest weight is 1."""
         if is_step(self.clusterer):
             return self._check_labels(X, self.clusterer.start(X, weights, rng))
         kept = np.flatnonzero(weights)
@@ -55,7 +55,7 @@ class ClustererPartition:
         return self._check_labels(X, clusterer.fit_predict(scaled))
 
     def refine(self, X: np.ndarray, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Return the step's labels; a clusterer has no start but its own."""
+        """Return the step's labels; a clusterer cannot start from labels."""
         if not is_step(self.clusterer):
             return labels
         return self._check_labels(X, self.clusterer.refine(X, weights, labels.copy()))
@@ -86,7 +86,7 @@ class ClustererPartition:
                 "cluster (label < 0, noise); SparseClustering should have a partition: a cluster "
                 "for every sample."
             )
-        # Numbered by first appearance.
+        # Clusters are numbered by first appearance.
         codes = label_codes(labels, "labels").astype(np.int32)
         found = int(codes.max()) + 1
         if found > self.n_clusters:
@@ -104,12 +104,12 @@ def is_step(clusterer: Any) -> bool:
 
 
 def is_random(clusterer: Any) -> bool:
-    """Return whether restarts can differ: a step is given a generator, a clusterer a seed."""
+    """Return whether restarts can differ: a step gets a generator, a clusterer gets a seed."""
     return is_step(clusterer) or "random_state" in clusterer.get_params()
 
 
 def fixed_number_of_clusters(clusterer: Any) -> int:
-    """Return the number of clusters that a clusterer is asked for; refuse what has none."""
+    """Return the number of clusters that is set in a clusterer; refuse a clusterer without one."""
     usable = hasattr(clusterer, "fit_predict") and hasattr(clusterer, "get_params")
     if isinstance(clusterer, type) or not usable:
         raise TypeError(
@@ -261,7 +261,8 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
     def _read(self, X) -> tuple[Any, VaryingFeatures, ClustererPartition]:
         centred: FeatureMatrix
         if isinstance(X, CentredMatrix):
-            # References of a gap come centred: the clusterer sees the units of the data.
+            # References of a gap are centred already, and the clusterer sees them in the units of
+            # the data.
             values, centred = (X.columns.T + X.means).astype(X.dtype), X
         elif isinstance(X, SparseMatrix):
             values, centred = X.block.rows, X
