@@ -1,4 +1,4 @@
-"""Sparse k-means that decides screening, start and features from the data alone."""
+"""Sparse k-means that chooses screening, start and features from the data alone."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, values.shape[0])
         features = VaryingFeatures.of_values(values)
-        # Of this estimator they are set at the end of a fit.
+        # This estimator sets them at the end of a fit.
         named = BaseEstimator()
         remember_features(named, X)
         names = getattr(named, "feature_names_in_", np.arange(values.shape[1]))
@@ -394,9 +394,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         return explained / len(values)
 
     def _fit(self, values, features: VaryingFeatures, about: Description) -> None:
-        """Find the clusters of checked values, and set what was learnt."""
+        """Find the clusters of checked values, and set the learned attributes."""
         estimator, sparsity, counts = self.make_estimator(), None, features.counts
-        # A number, which make_estimator drew.
+        # The seed is a number, which make_estimator drew.
         seed: Any = estimator.random_state
         if self.feature_groups is not None:
             groups = FeatureGroups.of_labels(self.feature_groups, features)
@@ -406,7 +406,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             if PENALTIES[self.penalty].counts_features:
                 sparsity = min(sparsity, counts[0] - counts[1])
         X = features.select(values)
-        # Before z-scores are made: values may be too large for them.
+        # This is checked before standardisation, for which values may be too large.
         most = MOST_SAMPLES if self.max_samples is None else self.max_samples
         (drawn,) = take_rows(tuning_sample(X.shape[0], most, seed, estimator), X)
         check_matrix(as_matrix(drawn), estimator.n_clusters, estimator.min_cluster_size)
@@ -415,7 +415,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         found = find_clusters(self, data, **asked)
         self._learn(found, data, features)
         if about.weights is None and not self.trim and self.min_cluster_size == 1:
-            # Samples between two centres are placed as `predict` rounds.
+            # Samples between two centres are assigned with the rounding of `predict`.
             self.labels_ = self._label(values)
 
     def _check_parameters(self) -> None:
@@ -467,7 +467,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         )
 
     def _learn(self, found: ChosenFit, data: ScaledData, features: VaryingFeatures) -> None:
-        """Set what was found in the features that vary, whose z-scores `data` holds."""
+        """Set the results for the features that vary; `data` holds their z-scores."""
         counts_features = PENALTIES[self.penalty].counts_features
         varying = np.flatnonzero(features.varies)
 
@@ -499,5 +499,5 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         centers, self._cluster_of = found.placing
         self._fitted_centers = on_own_scale(centers)
         scale = data.scale if found.scale is None else data.scale * found.scale
-        # Each feature on its own scale; constant features have no weight.
+        # Each feature has its own scale; constant features have no weight.
         self._scale = features.put_back(scale, 1.0)
