@@ -180,7 +180,7 @@ def test_clusters_that_are_batches_are_named_and_both_answers_shown(matrix_resul
         return replace(changed, obs=changed.obs.assign(batch=pd.Categorical(batch)))
 
     result = with_batches(np.where(labels == 0, "first", "second"), np.roll(labels, 2))
-    told = [text for text in view_answer(result)["warnings"] if "centring moves" in text]
+    told = [text for text in view_answer(result)["warnings"] if "centring distorts" in text]
     assert len(told) == 1
     assert "Clusters and batches coincide and cannot be told apart" in told[0]
     table = view_batches(result)

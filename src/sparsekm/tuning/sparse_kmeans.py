@@ -351,8 +351,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         samples. A random feature does not raise the score, because the other features do not
         predict its values.
 
-        GridSearchCV can use the score to compare settings such as `sparsity` or `screening`. Do not
-        use it to choose the number of clusters, because more clusters predict more.
+        GridSearchCV can use it to compare settings such as `sparsity` or `screening`. It
+        does not choose the number of clusters, because more clusters predict more.
 
         Parameters
         ----------
