@@ -40,7 +40,7 @@ def test_quotation_marks_that_belong_to_a_name_stay(put):
         (TABLE.replace(",", ", "), None),
         (TABLE.replace("\n", ",\n"), "1 column without a name is empty and left out."),
         (TABLE.replace(",", "|"), "cells are separated by bars."),
-        (TABLE.replace(FIRST, f",,log2,log2,log2,log2\n{FIRST}"), "1 line of text is left out"),
+        (TABLE.replace(FIRST, f",,log2,log2,log2,log2\n{FIRST}"), "1 row of text is left out"),
         (TABLE.replace("s3", "sän").encode("latin-1"), "so it is read as Windows-1252"),
         (codecs.BOM_UTF32_LE + TABLE.encode("utf-32-le"), None),
         (codecs.BOM_UTF32_BE + TABLE.encode("utf-32-be"), None),
@@ -104,7 +104,7 @@ def test_the_samples_are_those_that_were_measured(put, kind):
 
 # What is asked about: the line that follows the header, or the column, and whether it is kept.
 DOUBTFUL = {
-    "masses": (PLAIN.replace("\n", "\nRT (min),2.5,3,9\nm/z,1,2,3\n", 1), "lines [RT (min), m/z]"),
+    "masses": (PLAIN.replace("\n", "\nRT (min),2.5,3,9\nm/z,1,2,3\n", 1), "rows [RT (min), m/z]"),
     "a count of the lines": (write(["rowid", *BLOOD], range(1, 13), cells=NUMBERS), "[rowid]"),
     "a count at the end": (
         write(["id", *BLOOD, "n"], PATIENTS, cells=NUMBERS, after=[range(12)]),
@@ -175,7 +175,7 @@ REFUSED = {
     ),
     "units of all numbers": (
         write(["id", "glucose", "urate"], PATIENTS, "2.5 °C", "7 °C"),
-        "such as '7 °C' in line 2; there should be numbers alone, without units",
+        "such as '7 °C' in line 2; there should be only numbers, without units",
     ),
     "a unit among plain numbers": (
         TABLE.replace(f",{X[3, 1]}", ",10.5°C"),

@@ -160,9 +160,9 @@ class RawMatrix:
             ends = "" if names is None else f"'{short(names[0])}' ... '{short(names[-1])}'"
             told.append(f"  {what}: {ends or 'without names'}")
         if self.lines == "samples":
-            told.append("  lines hold samples (--transpose reads them as features)")
+            told.append("  rows hold samples (--transpose reads them as features)")
         if self.lines == "features":
-            told.append("  lines hold features (--no-transpose reads them as samples)")
+            told.append("  rows hold features (--no-transpose reads them as samples)")
         if about.labels is not None:
             counts = Counter(about.labels.tolist())
             n_unknown = counts.pop(UNKNOWN, 0)

@@ -259,10 +259,10 @@ class _Table(TextTable):
         among = filter if transpose else takewhile
         lines = among(lambda name: axes.is_doubtful(name, True, of_features=not transpose), edges)
         lines = [name for name in dict.fromkeys(lines) if name not in said]
-        for kind, left in (("columns", names), ("lines", lines)):
+        for kind, left in (("columns", names), ("rows", lines)):
             of = "features" if transpose == (kind == "columns") else "samples"
             ways = [Way({"keep": left}, f"to keep these {kind}")]
-            if kind == "lines" or len(left) < len(self.numeric):
+            if kind == "rows" or len(left) < len(self.numeric):
                 ways.insert(0, Way({"ignore": left}, f"to leave these {kind} out"))
             if left:
                 doubts.insert(0, Said(say("doubtful", kind=kind, names=left, of=of), ways))
@@ -367,7 +367,7 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
         X, samples = X.T, about.get(settings.samples or "", columns)
         features = edges or [f"feature{at + 1}" for at in range(X.shape[1])]
         _say_text(table, dict.fromkeys(table.names(table.text), ()), "columns")
-    _say_text(table, about, "lines" if transpose else "columns")
+    _say_text(table, about, "rows" if transpose else "columns")
     if len(table.aside) and not transpose:
         cells = table.cells(table.aside[0])[:4]
         remarks.append(say("aside", n=len(table.aside), cells=cells))
@@ -403,14 +403,14 @@ def _settle(table: _Table) -> bool:
     headings = [*filter(None, table.header)]
     if found:
         known = [*table.edges, *(name for name in table.named if table.above_of(name))]
-        check_named(settings, known, "its lines", "the name of a column", headings)
+        check_named(settings, known, "its rows", "the name of a column", headings)
     else:
-        check_named(settings, headings, "its columns", "the name of a line", table.edges)
+        check_named(settings, headings, "its columns", "the name of a row", table.edges)
     given = asdict(settings)
     if found is not False and not table.has_samples_in_columns():
         if found:
             check_size(n_columns, n_lines)
-            ways = [Way({"transpose": False}, "if lines hold samples")]
+            ways = [Way({"transpose": False}, "if rows hold samples")]
             doubts = [Said("", ways), *table.list_doubts(False)]
             raise MatrixError(
                 say("no_samples", names=table.names(table.numeric)), combine(doubts, given)
