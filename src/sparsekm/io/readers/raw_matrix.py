@@ -33,9 +33,9 @@ MIN_SAMPLES = 3  # the fewest that can be clustered
 MIN_LABELS = 2  # samples with a known class: the comparison needs a pair
 DUPLICATES = ("mean", "sum", "max", "first")  # how features of the same name may be merged
 _SMALLEST_COUNT = 30
-# Text that means a missing class or group, as do None and NaN.
+# Texts that mean a missing class or group, like None and NaN.
 _MISSING_LABELS = {"", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"}
-# What stands for a missing class as often as it names one.
+# Texts that may mean a missing class, but also name one.
 _UNKNOWN = {*KNOWN["missing"], *KNOWN["unknown"]} - {"", "na", "nan", "n/a", "#n/a"}
 _SENTINELS = (-999, -9999, -99, -99999, -9, -1, 99, 999, 9999, 99999, -1e30, 1e30)
 
@@ -57,7 +57,7 @@ class Settings:
     annotate: Sequence[str] = ()
     weights: str | None = None
     batch: str | None = None
-    # The features of a run, if only those are wanted, and the names of its settings, which another
+    # The features of a run, if only these are needed, and the names in its settings, which another
     # table may lack.
     wanted: frozenset[str] = frozenset()
     inherited: frozenset[str] = frozenset()
@@ -80,9 +80,9 @@ class Settings:
 class RawMatrix:
     """A checked float32 matrix of n samples and p features, and a description of them.
 
-    It is never held completely. `read` returns an iterator over consecutive rows, all arrays or all
-    sparse, in parts of any height; NaN is a missing value. `changes` of each block, given its rows,
-    must treat every row by itself and keep the number of stored values.
+    It need not fit into memory. `read` returns an iterator over consecutive rows, all arrays or all
+    sparse, in parts of any height; NaN is a missing value. `changes` are applied to each block with
+    its rows. They must treat every row separately and keep the number of stored values.
     """
 
     shape: tuple[int, int]
@@ -94,9 +94,10 @@ class RawMatrix:
     n_stored: np.ndarray | None = None  # (p,): the values that a sparse matrix stores
     changes: tuple[Change, ...] = ()
     lines: str | None = None  # what the lines of a table hold: "samples" or "features"
-    # For the user, on what was guessed, changed or left out, with the setting that overrides it.
+    # Remarks for the user about guesses, changes and omissions, with the settings that override
+    # them.
     remarks: list[str] = field(default_factory=list)
-    # The samples that lacked too many values, and those of which some were filled in, with a count.
+    # The samples that lacked too many values, and the samples with imputed values, with a count.
     excluded: Sequence[str] = ()
     filled: Sequence[str] = ()
 
@@ -129,7 +130,7 @@ class RawMatrix:
             yield rows, block
 
     def change(self, change: Change, **known: Any) -> RawMatrix:
-        """Return the matrix with a change applied to its blocks, and what is known then."""
+        """Return the matrix with a change applied to its blocks, and a new description."""
         return replace(self, changes=(*self.changes, change), **known)
 
     def collect(self) -> Block:
@@ -147,13 +148,13 @@ class RawMatrix:
         )
 
     def take(self, X: np.ndarray, rows: np.ndarray, features: np.ndarray) -> RawMatrix:
-        """Return some samples and features, by index, whose values are these, in memory."""
+        """Return some samples and features, by index, with these values in memory."""
         part = self.select(features)
         known = {"shape": X.shape, "read": lambda: [X], "changes": ()}
         return replace(part, about=part.about.take(rows), **known)
 
     def summary(self, n_dropped: int = 0) -> list[str]:
-        """Say in a few lines what the matrix holds; so many constant features are dropped."""
+        """Describe the matrix in a few lines, without the constant features that are dropped."""
         (n, p), about = self.shape, self.about
         told = [f"{n:,} samples x {p - n_dropped:,} features"]
         for what, names in (("samples", about.samples), ("features", about.features)):
@@ -174,7 +175,7 @@ class RawMatrix:
         return told + ([] if about.groups is None else [f"  {len({*about.groups})} groups"])
 
     def preview(self) -> list[str]:
-        """Show the first values, samples in lines, as they were in the file."""
+        """Show the first values as in the file, with samples as rows."""
         _, block = next(self.blocks(_SHOWN))
         values = as_dense(block[:, :_SHOWN]) + self.offset[:_SHOWN]
         return preview(np.round(values, 6), self.sample_names, self.about.features)
@@ -190,7 +191,7 @@ def preview(values: np.ndarray, samples: Sequence[str], features: Sequence[str])
 
 
 def _cut(parts: Iterable[Block], height: int) -> Iterator[Block]:
-    """Cut consecutive rows anew, into blocks of equal height but for the last."""
+    """Divide consecutive rows into blocks of equal height, except the last one."""
     held = None
     for part in parts:
         rows = part if held is None else _join([held, part])
@@ -262,7 +263,7 @@ def check_named(
     other: str = "",
     others: Sequence[str] = (),
 ) -> None:
-    """Refuse a setting with a name that is not among those of an axis; `others` may be ignored."""
+    """Refuse a setting whose name is not on an axis; names in `others` may be ignored."""
     for key, name in settings.named.items():
         if name in settings.ignore:
             raise refusal("also_ignored", key=key, name=name)
@@ -287,7 +288,7 @@ def check_named(
 def assemble(
     raw: RawMatrix, settings: Settings, columns: Mapping[str, Any], label: str | None = None
 ) -> RawMatrix:
-    """Check names, and read what is known of the samples; `label` is a column of classes."""
+    """Check names, and read the annotation of the samples; `label` is a column of classes."""
     about, annotations, known = raw.about, {}, {}
     known["features"] = _check_names(about.features, "feature", raw.remarks)
     if about.samples is not None:
@@ -321,7 +322,7 @@ def _check_weights(name: str, texts: pd.Series, numbers: pd.Series) -> np.ndarra
 
 
 def _check_classes(key: str, name: str, texts: pd.Series) -> np.ndarray:
-    """Check that enough samples have a class, or that all of them are in two groups or more."""
+    """Check that enough samples have a class, or that all samples are in at least two groups."""
     found, n = texts.fillna(UNKNOWN).to_numpy(dtype=object), len(texts)
     n_known = int((found != UNKNOWN).sum())
     _check_storable(f"{'label' if key == 'labels' else 'group'} of {name!r}:", found)
@@ -341,7 +342,7 @@ def _known(values: Iterable[Any], words: set[str]) -> pd.Series:
 
     def write(value: Any) -> str:
         is_whole = whole and isinstance(value, float | np.floating)
-        # Surrounding blanks would make a different class of the same word.
+        # Surrounding blanks would turn the same word into another class.
         return str(int(value) if is_whole else value).strip()
 
     texts = pd.Series([*values], dtype=object).map(write, na_action="ignore")
@@ -349,7 +350,7 @@ def _known(values: Iterable[Any], words: set[str]) -> pd.Series:
 
 
 def _check_names(values: Sequence[object], kind: str, remarks: list[str]) -> list[str]:
-    """Check that names are there, and append numbers to those that occur more than once."""
+    """Check that no name is missing, and append numbers to repeated names."""
     names = pd.Series([*map(str, values)], dtype=object)
     unnamed = sum(not name.strip() for name in names)
     if unnamed:
@@ -373,7 +374,7 @@ def _check_storable(what: str, texts: Iterable[str]) -> None:
 def merge_features(
     X: np.ndarray, features: list[str], how: str | None, remarks: list[str]
 ) -> tuple[np.ndarray, list[str]]:
-    """Merge the columns of features of the same name: by default a mean, or a sum of counts."""
+    """Merge the columns of features with the same name, by default by the mean; counts by the sum."""
     counts = Counter(features)
     repeated = [name for name, count in counts.items() if count > 1 and name.strip()]
     if not repeated:
@@ -390,7 +391,7 @@ def merge_features(
 
 
 def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> list[str]:
-    """List remarks on classes, called `labels`, that may be none or too many, names and values."""
+    """List remarks on names and values, and on `labels` that may not be classes or are too many."""
     remarks = []
     classes = [] if raw.about.labels is None else distinct_classes(raw.about.labels)
     unknown = [word for word in classes if word.casefold() in _UNKNOWN]
@@ -409,7 +410,7 @@ def _list_remarks(raw: RawMatrix, labels: str, missing: Sequence[object]) -> lis
 
 
 def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
-    """List remarks on sentinels, and on samples that are the same."""
+    """List remarks on sentinels, and on identical samples."""
     p, seen, same = raw.shape[1], {}, []
     low, high = np.full(p, np.inf), np.full(p, -np.inf)
     for rows, block in raw.blocks():
@@ -419,10 +420,10 @@ def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
             same += [(other, at)] * (other != at)
         low, high = np.fmin(low, np.fmin.reduce(dense)), np.fmax(high, np.fmax.reduce(dense))
 
-    # As in the file, up to the rounding to single precision.
+    # These are the values of the file, rounded to single precision.
     ends = np.round(np.array([low, high]) + raw.offset, 4)
     asked = np.flatnonzero(np.isin(ends, _SENTINELS).any(axis=0))
-    # The range of each feature without such numbers, in the first block.
+    # The range of each feature in the first block, without such numbers.
     _, block = next(raw.select(asked).blocks(max(1, CELLS_AT_ONCE // p)))
     values = np.round(as_dense(block) + raw.offset[asked], 4)
     values[np.isin(values, _SENTINELS)] = np.nan
@@ -432,7 +433,7 @@ def _on_values(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
     for number in _SENTINELS:
         gap = inner_low - number if number < 0 else number - inner_high
         is_there = (low if number < 0 else high) == number
-        # A negative number among others that are not, too.
+        # A negative number among non-negative ones also counts.
         n_far = int((is_there & ((gap > 2 * room) | ((number < 0) & (inner_low >= 0)))).sum())
         if n_far > 1 or (n_far and (n_far == p or abs(number) >= 999)):
             found[int(number) if abs(number) < 1e6 else number] = n_far
