@@ -51,7 +51,7 @@ def test_a_layer_a_key_and_a_copy_are_those_asked_for():
     assert list(adata.obs) + list(adata.var) + list(adata.uns) == []
     with pytest.raises(ValueError, match=r"layer='other' should be one of \['scaled'\], or None"):
         cluster(adata, layer="other")
-    with pytest.raises(ValueError, match="X is None: name the layer"):
+    with pytest.raises(ValueError, match="X is None. Name the layer"):
         cluster(adata)
 
 

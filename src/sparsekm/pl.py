@@ -1,6 +1,6 @@
-"""Figures of what `sparsekm.tl.sparse_kmeans` wrote into an AnnData, and of a gap curve.
+"""Figures of the results of `sparsekm.tl.sparse_kmeans` in an AnnData, and of a gap curve.
 
-They take ``ax``, ``show``, ``save`` and ``return_fig`` as scanpy's figures do.
+They take ``ax``, ``show``, ``save`` and ``return_fig`` like scanpy's figures.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = ["gap_curve", "heatmap", "scores"]
 
-# The names of more samples, or groups, cannot be read.
+# With more samples or groups, their names would not be legible.
 MOST_NAMED_SAMPLES = 60
 MOST_GROUPS = 100
 
@@ -73,7 +73,7 @@ matplotlib.axes.Axes, matplotlib.figure.Figure or None
 
 
 def _document(figure: _Figure) -> _Figure:
-    """Put what all figures have in common into the docstring of one."""
+    """Insert the shared part of the docstrings into a figure's docstring."""
     shared = _SHARED.replace("{name}", figure.__name__)
     figure.__doc__ = (getdoc(figure) or "").replace("{shared}", shared)
     return figure
@@ -117,7 +117,7 @@ def scores(
                 label = f"{label} ({np.count_nonzero(selected == is_kept):,})"
                 ax.plot(found[chosen], places[chosen], "o", color=color, label=label)
         ax.set_yticks(places, [*map(short_name, adata.var_names[ranked])], parse_math=False)
-        # With room for the largest dot.
+        # The margin has room for the largest dot.
         ax.set_xlim(0, 1.03 * found.max())
         ax.set_ylim(len(found) - 0.5, -0.5)
         ax.set_xlabel("between-cluster sum of squares")
@@ -208,7 +208,7 @@ def heatmap(
     for column in columns:
         check_name("groupby", column, adata.obs.columns, "a column of adata.obs")
     first, *others = dict.fromkeys([*columns, key])
-    # Texts, once saved by another program or joined with other cells; some may be missing.
+    # They are texts if another program saved them or cells were joined; some may be missing.
     groups = pd.Categorical(adata.obs[first]).remove_unused_categories()
     if len(groups.categories) > MOST_GROUPS:
         raise ValueError(
@@ -248,7 +248,7 @@ def heatmap(
         if handles:
             below: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12)}
             ax.legend(handles=handles, ncols=6, fontsize=6, **below)
-        # The layout finds room for bars whose height depends on it only from a first one.
+        # The height of the bars depends on the layout, so a first layout is needed.
         figure: Any = ax.get_figure(root=True)
         figure.draw_without_rendering()
     return _finish(ax, "heatmap", show, save, return_fig)
@@ -275,7 +275,7 @@ def _draw_groups(
 ) -> None:
     names = [short_name(group, 18) for group in groups.categories]
     draw_bar(ax, field, short_name(title, 18), Bar(groups.codes, dict(enumerate(colors))))
-    # In one line they would overlap.
+    # In one row they would overlap.
     is_crowded = max(map(len, names)) * len(names) > 90
     middles = [np.flatnonzero(field.clusters == number).mean() for number in range(len(names))]
     ax.xaxis.tick_top()

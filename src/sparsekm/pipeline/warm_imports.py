@@ -1,4 +1,4 @@
-"""Import what the scripts of the workflow import, for the process that jobs are forked from."""
+"""Import the modules of the workflow's scripts, for the process from which jobs are forked."""
 
 import contextlib
 import pkgutil
@@ -11,7 +11,7 @@ from sparsekm.runtime.unread_settings import leave_unread
 
 
 def fit_once() -> None:
-    """Load the compiled functions, which happens when they are first called."""
+    """Load the compiled functions by calling them."""
     from sparsekm.cluster.estimators import L1KMeans
     from sparsekm.tuning.sparse_kmeans import SparseKMeans
 
@@ -24,7 +24,7 @@ def fit_once() -> None:
 
 leave_unread()
 for module in pkgutil.walk_packages([str(Path(__file__).parents[1])], "sparsekm."):
-    # A module may need an extra that is not there; the job that needs it will say so.
+    # A module may need a missing extra; the job that needs it will report this.
     with contextlib.suppress(Exception):
         import_module(module.name)
 fit_once()

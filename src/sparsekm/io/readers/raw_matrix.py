@@ -374,7 +374,7 @@ def _check_storable(what: str, texts: Iterable[str]) -> None:
 def merge_features(
     X: np.ndarray, features: list[str], how: str | None, remarks: list[str]
 ) -> tuple[np.ndarray, list[str]]:
-    """Merge the columns of features with the same name, by default by the mean; counts by the sum."""
+    """Merge the columns of features with one name, by default by the mean (counts: the sum)."""
     counts = Counter(features)
     repeated = [name for name, count in counts.items() if count > 1 and name.strip()]
     if not repeated:
