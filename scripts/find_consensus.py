@@ -18,7 +18,7 @@ def main(snakemake, progress):
     from sparsekm.tuning.partitions import match_clusters
 
     output, problem, number = snakemake.output, read_problem(snakemake), read_number(snakemake)
-    # A number that an earlier rule chose is one of "auto".
+    # If an earlier rule chose the number, the setting is "auto".
     settings = problem.settings if number is None else problem.auto
     asked = {"number": number, "progress": progress.counting("folds")}
     is_age = problem.whole.regions is not None
@@ -31,7 +31,7 @@ def main(snakemake, progress):
         found = replace(found, batch_centred=same.astype(np.int32), conclusion=said)
     CANDIDATES.write(output.candidates, found.candidates)
     SEPARATION.write(output.separation, found.separation)
-    # An age has no further numbers, so its tables have no rows.
+    # For an age, no other numbers are tried, so its tables have no rows.
     counts, divisions = found.counts, found.divisions
     if is_age:
         counts, divisions = (pd.DataFrame(columns=[*of.columns]) for of in (COUNTS, DIVISIONS))

@@ -22,7 +22,7 @@ def main(snakemake, progress):
         )
     X = problem.tuning.X
     if params.reference != "permutation":
-        # The others are never sparse.
+        # The other kinds of references are never sparse.
         X = as_dense(X)
     asked, objectives = {"reference": params.reference, "positions": positions}, []
     for index in params.indices:
