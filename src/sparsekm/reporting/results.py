@@ -1,6 +1,6 @@
 """The results of a run for one data set, read from the workflow's files.
 
-Of the matrix X only the columns that a figure needs are read.
+Only the columns of the matrix X that a figure needs are read.
 """
 
 from __future__ import annotations
