@@ -240,8 +240,7 @@ def _normalisations(results: Sequence[DatasetResult]) -> dict[str, list[str]]:
         value, settings = result.provenance.get("normalisation"), _settings(result)
         steps = [WORDS["normalisations"].get(value, value)] if isinstance(value, str) else []
         steps += [
-            f"{what} of which {float(settings[limit]):.0%} or more of the values are missing are "
-            "dropped"
+            f"{what} with {float(settings[limit]):.0%} or more missing values are dropped"
             for limit, what in WORDS["screened"].items()
             if limit in settings
         ]
