@@ -134,7 +134,7 @@ def matching_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     n_true, n_pred = counts.shape
     if n_true * n_pred > MOST_CELLS:
         raise ValueError(
-            f"clusters of labels_true times those of labels_pred={n_true} x {n_pred} should be "
+            f"clusters of labels_true x clusters of labels_pred = {n_true} x {n_pred} should be "
             f"<= {MOST_CELLS}."
         )
     table = counts.toarray()

@@ -111,7 +111,7 @@ class Downloader:
             with time_limit(seconds):
                 return self._follow(url, most, min(seconds, _SILENCE))
         except ValueError as error:
-            raise RefusedError(f"{url}: no address that can be requested ({error}).") from error
+            raise RefusedError(f"{url}: not an address that can be requested ({error}).") from error
         # The errors of requests are OSErrors; errors of urllib3 occur while a body is streamed.
         except (OSError, urllib3.exceptions.HTTPError) as error:
             self._session.close()

@@ -169,7 +169,7 @@ def sparse_kmeans(
     ):
         if isinstance(column, str) and column in [key_added + end for end in ends]:
             raise ValueError(
-                f"{argument}={column!r} would be overwritten with key_added={key_added!r}; give "
+                f"{argument}={column!r} would be overwritten, with key_added={key_added!r}; give "
                 "another key_added."
             )
     asked: Any = "auto" if n_clusters is None else n_clusters

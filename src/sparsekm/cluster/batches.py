@@ -55,8 +55,8 @@ def check_batch(batch: ArrayLike, X: Any) -> tuple[np.ndarray, pd.Index]:
         raise ValueError(f"batch={names[:1].tolist()} should be at least two batches.")
     if sizes.min() < LEAST_SAMPLES:
         raise ValueError(
-            f"batch {names[sizes.argmin()]!r} has {sizes.min()} sample; should have >= "
-            f"{LEAST_SAMPLES}: centring would leave nothing of it. Merge it with another batch."
+            f"batch {names[sizes.argmin()]!r} has {sizes.min()} sample; it should have >= "
+            f"{LEAST_SAMPLES}, because centring would remove it. Merge it with another batch."
         )
     return codes, names
 

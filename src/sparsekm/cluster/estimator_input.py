@@ -64,8 +64,8 @@ def label_observed(X, weights, means, centers, n_threads=1) -> np.ndarray:
     differences = kept[rows, :, None] - means[:, None] - centers
     if (empty := np.isnan(differences).all(axis=(1, 2))).any():
         raise ValueError(
-            f"X has no value of the features that have weight in sample {rows[empty][0]}; "
-            "there should be >= 1."
+            f"X has no value of the features with weight in sample {rows[empty][0]}; there should "
+            "be >= 1."
         )
     squares = np.nansum(weights[support, None] * np.square(differences), axis=1)
     labels[rows] = squares.argmin(axis=1)

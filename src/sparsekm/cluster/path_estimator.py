@@ -213,8 +213,8 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         own = data.shape[0], features.n_features, partition.n_clusters
         if fitted[:2] != own[:2] or fitted[2] > own[2]:
             raise ValueError(
-                f"path has (n_samples, n_features, n_clusters)={fitted}; should be those of X and "
-                f"of the estimator, {own}."
+                f"path has (n_samples, n_features, n_clusters)={fitted}; it should have those of X "
+                f"and of the estimator, {own}."
             )
         return self._learn(X, data, features, path.fit_at(index), path.search)
 
@@ -342,7 +342,7 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         counts = weights > 0
         if self._start_labels() is not None and not counts.all():
             raise ValueError(
-                "sample_weight of 0 and labels as init should not be combined: drop such samples."
+                "sample_weight of 0 should not be combined with labels as init. Drop such samples."
             )
         given = as_matrix(values if counts.all() else values[counts])
         self._fit(with_weights(given, weights[counts]))

@@ -205,8 +205,8 @@ class SoftThreshold(WeightStep, NamedTuple("SoftThreshold", [("bound", float)]))
             return float(np.sqrt(n_features - n_constant))
         if sparsity < 1:
             raise ValueError(
-                f"sparsity={sparsity} should be >= 1: no weights of unit l2 norm have an l1 norm "
-                "below."
+                f"sparsity={sparsity} should be >= 1, because weights of unit l2 norm have an l1 "
+                "norm of at least 1."
             )
         return float(sparsity)
 

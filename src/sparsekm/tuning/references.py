@@ -136,8 +136,8 @@ def check_reference(reference: str, X: np.ndarray | csr_array) -> None:
     """Refuse a kind of references that does not fit the data."""
     if issparse(X) and reference != "permutation":
         raise ValueError(
-            f"reference={reference!r} makes a dense matrix of a sparse X: should be "
-            "'permutation', or X.toarray() where it fits into memory."
+            f"reference={reference!r} makes a dense matrix of a sparse X; it should be "
+            "'permutation', or give X.toarray() if it fits into memory."
         )
 
 
