@@ -177,8 +177,8 @@ def heatmap(
 
     Columns are cells, in the order of the groups; within a group they follow the direction in which
     its cells differ most. Rows are genes, in the order of the groups that they mark. Bars on top
-    show the groups, the clusters and their reproducibility. Above 600 cells a column is the mean of
-    several cells of one group.
+    show the groups, the clusters and their reproducibility. With more than 600 cells, a column is
+    the mean of several cells of one group.
 
     Parameters
     ----------

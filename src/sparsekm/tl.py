@@ -131,8 +131,8 @@ def sparse_kmeans(
     Raises
     ------
     TypeError, ValueError
-        If `SparseKMeans.fit` would; if `adata` is not an AnnData, is backed by a closed file, or
-        is a view of a backed AnnData; if a layer or column does not exist or does not fit.
+        If `SparseKMeans.fit` would raise it; if `adata` is not an AnnData, is backed by a closed
+        file, or is a view of a backed AnnData; if a layer or column does not exist or does not fit.
 
     See Also
     --------
@@ -252,7 +252,7 @@ def predict_clusters(
     Returns
     -------
     DataFrame
-        A row per sample; ``attrs["said"]`` lists what was matched, and how.
+        A row per sample; ``attrs["said"]`` describes how features were matched.
 
         ``sample``
             Its name.

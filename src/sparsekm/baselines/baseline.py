@@ -94,7 +94,7 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
         Raises
         ------
         TypeError, ValueError
-            If `fit` would.
+            If `fit` would raise it.
         """
         found = clone(self).fit(X)
         weights, scores = found.feature_weights_, found.feature_scores_

@@ -103,7 +103,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            If `fit` would.
+            If `fit` would raise it.
         """
         data, features, partition = self._read(X)
         if searched:
@@ -142,7 +142,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            If `fit` would; if `sparsities` is not a vector of values in their range.
+            If `fit` would raise it; if `sparsities` is not a vector of values in their range.
         """
         values, search, fits, first = self._search_path(X, sparsities, progress)
         return SparsityPath.from_fits(values, fits, search, first)
@@ -167,7 +167,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            If `path` would.
+            If `path` would raise it.
         """
         return self._search_path(X, sparsities, objectives_only=True)[-1]
 

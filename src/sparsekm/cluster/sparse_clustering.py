@@ -141,7 +141,7 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
     clusterer : estimator or partition step
         A scikit-learn clusterer with a fixed number of clusters that assigns every sample to a
         cluster. It is fitted to the kept columns of X, each multiplied by the square root of its
-        weight; the largest weight is 1. Alternatively an object with the methods `start`, `refine`
+        weight; the largest weight is 1. Alternatively, an object with the methods `start`, `refine`
         and `scores` of `sparsekm.cluster.partition_step.PartitionStep`: a clustering whose own
         criterion is a sum over features. Both get only the features that vary, as a csr_array if X
         is sparse.
@@ -151,9 +151,9 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         With "l0", the number of features to keep, or in (0, 1) a share of the features that vary.
         With "l1", the bound s >= 1 on the l1 norm of the weights. None keeps all features.
     n_init : int, default=10
-        Number of runs of the whole algorithm that start from clusters by all features. A clusterer
-        without `random_state` runs once. A further ``n_init - 1`` runs start from clusters that are
-        based on few features. The best result is kept.
+        Number of runs of the whole algorithm that start from clusters based on all features. A
+        clusterer without `random_state` runs once. A further ``n_init - 1`` runs start from
+        clusters based on few features. The best result is kept.
     max_iter : int, default=20
         Largest number of rounds of one run. If the `refine` of a partition step still moves samples
         in the last round, there is a ConvergenceWarning.

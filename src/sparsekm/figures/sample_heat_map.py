@@ -47,9 +47,9 @@ def order_field(
 ) -> OrderedField:
     """Order samples and features, in standard deviations from the means of the features.
 
-    Features stand in blocks of the clusters that they are `marked` for, or else are most extreme
-    in. A label of -1 leaves a sample out. More than `most` are averaged in bins of one cluster
-    each.
+    Features are in blocks by the cluster for which they are `marked`, or else in which they are
+    most extreme. A label of -1 leaves a sample out. More than `most` are averaged in bins of one
+    cluster each.
     """
     deviation = X.std(axis=0)
     Z = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)

@@ -106,7 +106,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     limit_ : FeatureLimit or None
         With ``rule="auto"``, the largest number of features that may be kept, and the reason.
     conclusion_ : str or None
-        With ``rule="auto"``, what determined the number of kept features.
+        With ``rule="auto"``, the reason for the number of kept features.
     labels_ : ndarray of shape (n_samples,), int32
         Cluster of each sample, from `best_estimator_`.
     feature_weights_ : ndarray of shape (n_features,)
