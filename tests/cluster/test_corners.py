@@ -116,7 +116,7 @@ ZEROS_OF_EITHER_SIGN = np.array([[0.0, 1.0], [-0.0, 1.0], [2.0, 3.0]])
     ("data", "n_clusters", "message"),
     [
         (ZEROS_OF_EITHER_SIGN, 3, "n_clusters=3 should be <= the number of distinct samples, 2"),
-        (np.tile(X[0], (12, 1)), 2, "All n_features=10 features are constant: at least 1 should"),
+        (np.tile(X[0], (12, 1)), 2, "All n_features=10 features are constant; at least 1 should"),
         (X[0], 2, "Expected 2D array, got 1D array"),
         (X * 1e307, 2, r"should be <= .* in float64\. Rescale"),
         ((X * 1e30).astype(np.float32), 2, r"should be <= .* in float32\. Rescale"),

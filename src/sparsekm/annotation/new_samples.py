@@ -170,12 +170,12 @@ class KnownClusters:
         share = weights[kept[has]].sum() / weights.sum()
         said = f"{has.sum()} of the {len(kept)} features that have weight are in the table"
         if not has.all():
-            said += f" ({share:.2%} of the weight); missing are {shown(self.names(kept[~has]))}"
+            said += f" ({share:.2%} of the weight); it lacks {shown(self.names(kept[~has]))}"
         if share >= LEAST_WEIGHT:
             features, (centers, cluster_of) = kept[has], self.fit.placing
             own = self.fit.distance_weights[features]
             placement = Placement(features, own, centers[:, features], cluster_of)
-            return placement, f"{said}. They assign the samples, as in predict"
+            return placement, f"{said}. Samples are assigned by these features, as in predict"
         if lacks := [name for name in self.names(signature) if name not in there]:
             rule = f"or the whole signature, of which it lacks {shown(lacks)}"
         elif not len(signature):
@@ -184,7 +184,7 @@ class KnownClusters:
             clusters = np.arange(len(self.fit.centers))
             equal = np.ones(len(signature))
             placement = Placement(signature, equal, self.fit.centers[:, signature], clusters)
-            return placement, f"{said}. The signature ({len(signature)}) assigns the samples"
+            return placement, f"{said}. Samples are assigned by the signature ({len(signature)})"
         turned = {*self.names(kept)} & {*(raw.about.samples or ())}
         cure = " Set transpose: true." if turned else ""
         raise InputError(
