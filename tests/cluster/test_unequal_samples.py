@@ -155,7 +155,7 @@ def test_weights_are_routed_through_a_pipeline(clear_data, weights):
         ({}, [np.nan] + [1] * 35, r"sample_weight\[0\]=nan should be finite"),
         ({"trim": 0.1}, [2] + [1] * 35, r"trim=0.1 should be 0 with sample_weight"),
         ({"min_cluster_size": 2}, [2] + [1] * 35, r"min_cluster_size=2 should be 1 with sample"),
-        ({"init": [0, 1] * 18}, [0] + [1] * 35, r"sample_weight of 0 should not be combined with labels"),
+        ({"init": [0, 1] * 18}, [0] + [1] * 35, r"sample_weight of 0 should not be combined"),
     ],
 )
 def test_weights_that_cannot_be_are_refused(clear_data, parameters, weights, message):
