@@ -193,7 +193,7 @@ def write_methods(
         fill=lambda text: text.format_map(citations),
         results=results,
         normalisations=_normalisations(results),
-        # The restarts of k-means are no search over features.
+        # The restarts of k-means do not search over features.
         searches=distinct(
             WORDS["searches"].get(name, name)
             for method in every

@@ -37,7 +37,7 @@ from sparsekm.pipeline.registry import method_look
 
 
 class Nouns(NamedTuple):
-    """What the parts of a data set are called, and one label."""
+    """The names of the parts of a data set, and of one label."""
 
     features: str
     samples: str
@@ -52,7 +52,7 @@ class MethodResult(ChosenFit):
     name: str
     gap: pd.DataFrame | None = None
     metrics: Mapping[str, Any] = field(default_factory=dict)
-    # As in ``seeds.csv``: this fit, then those from other seeds; None without any.
+    # As in ``seeds.csv``: this fit, then the fits from other seeds; None if there are none.
     seeds: pd.DataFrame | None = None
 
     @property
@@ -67,7 +67,7 @@ class MethodResult(ChosenFit):
 
     @property
     def measured_centers(self) -> np.ndarray:
-        """The means of the clusters, (K, p), of left-out samples if there are any."""
+        """The means of the clusters, (K, p), over held-out samples if there are any."""
         return self.centers if self.left_out_centers is None else self.left_out_centers
 
     @property
@@ -104,7 +104,7 @@ class DatasetResult:
     contingency: pd.DataFrame | None = None
     counts: pd.DataFrame | None = None
     choices: pd.DataFrame | None = None
-    # Of a matrix: the numbers of clusters compared, the clusters of each, and the candidates.
+    # For a matrix: the numbers of clusters compared, the clusters of each, and the candidates.
     numbers: pd.DataFrame | None = None
     divisions: pd.DataFrame | None = None
     candidates: pd.DataFrame | None = None
@@ -126,7 +126,7 @@ class DatasetResult:
 
     @property
     def words(self) -> Nouns:
-        """What its parts are called."""
+        """The names of its parts."""
         if self.is_atlas:
             return Nouns("genes", "voxels", "regions", "region")
         return Nouns("features", "samples", "classes", "class")
@@ -159,12 +159,12 @@ class DatasetResult:
 
     @property
     def primary(self) -> MethodResult:
-        """The method whose clusters and features are the answer."""
+        """The method that is shown first."""
         return self.methods[primary_method(self.methods, is_atlas=self.is_atlas)]
 
     @property
     def overlap(self) -> pd.DataFrame | None:
-        """Its clusters against the known classes, as in `contingency`; None without any."""
+        """The overlap of its clusters with known classes, as in `contingency`, or None."""
         table = self.contingency
         if table is None or table.empty:
             return None
@@ -172,7 +172,7 @@ class DatasetResult:
 
     @property
     def majorities(self) -> dict[int, str]:
-        """The classes that name clusters of the answer, see `majority_classes`."""
+        """The classes that name clusters of this method, see `majority_classes`."""
         return {} if self.labels is None else majority_classes(self.primary.labels, self.labels)
 
     @property
@@ -187,7 +187,7 @@ class DatasetResult:
 
     @property
     def annotations(self) -> dict[str, pd.Series]:
-        """What the user knows of the samples besides their classes, by the names of columns."""
+        """Annotations of the samples besides their classes, by the names of columns."""
         return {
             str(name).removeprefix(ANNOTATION): self.obs[name]
             for name in self.obs
@@ -275,6 +275,6 @@ def _load_method(name: str, fit: str | Path, files: Mapping[str, Any]) -> Method
         name=name,
         gap=read.get("gaps"),
         metrics={} if scores is None else SCORES.read_row(scores).to_dict(),
-        # Of large data there is only the tuned fit.
+        # For large data there is only the tuned fit.
         seeds=seeds if seeds is not None and len(seeds) > 1 else None,
     )
