@@ -433,7 +433,7 @@ def test_half_of_a_negative_minimum_and_too_little_left_are_refused(holes):
         settle_missing(raw(holes - 20), "half_minimum")
     holes[:, 1:] = np.nan
     holes[2:, 0] = np.nan
-    with pytest.raises(MatrixError, match="there should be at least 3 and 1. Set max_missing"):
+    with pytest.raises(MatrixError, match="at least 3 samples and 1 feature. Set max_missing"):
         settle_missing(raw(holes), max_missing=0)
     with pytest.raises(ValueError, match="impute='mean' should be one of"):
         settle_missing(raw(holes), "mean")
