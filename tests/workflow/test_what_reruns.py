@@ -298,7 +298,7 @@ def test_what_a_run_of_other_settings_left_behind_is_named_and_stays(copied):
         for place in (f"{dataset}/l1", f"{dataset}/sparse", f"{dataset}/choices.csv")
         if (copied.root / "results" / place).exists()
     )
-    (line,) = (line for line in told.splitlines() if line.startswith("Made before with"))
+    (line,) = (line for line in told.splitlines() if line.startswith("Made earlier with"))
     assert {*re.findall(r"results/[^,. ]+(?:\.\w+)*", line)} == {*names.split(", ")}
     assert (copied.root / "results" / "tumours" / "l1" / "path.h5").exists()
 
