@@ -137,9 +137,8 @@ def test_a_sample_that_is_left_out_several_times_has_the_median_of_its_positions
     values, rng = np.concatenate([FITTED, LEFT_OUT]), np.random.default_rng(0)
     X = values[:, None] + np.outer(np.r_[np.zeros(4), rng.random(10)], [-1, 0, 1])
     labels, everyone = (values >= 0.5).astype(int), np.arange(14)
-    folds = [
-        MatchedFold(everyone[:4], everyone[4:], labels, np.array([j]), labels) for j in range(3)
-    ]
+    kept = [np.array([feature]) for feature in range(3)]
+    folds = [FoldFit(everyone[:4], everyone[4:], labels, one, one) for one in kept]
     given = SpreadValues(X, 0), labels, np.array([1])
     pd.testing.assert_frame_equal(separation(*given, folds), separation(*given, folds[1:2]))
 
