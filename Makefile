@@ -34,7 +34,7 @@ results paper test test-all test-some test-slurm test-survival lint check docs: 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-env: $(STAMP) ## make the environment .venv, and nothing else
+env: $(STAMP) ## make the environment .venv
 
 run: $(STAMP) ## cluster your own table: make run TABLE=tumours.csv ARGS="--labels kind"
 	@test -n "$(TABLE)" || { echo 'Say which: make run TABLE=tumours.csv ARGS="--labels kind"' >&2; exit 2; }
@@ -52,14 +52,14 @@ paper: $(STAMP) ## the paper's experiments with all repetitions, to results/simu
 
 test: lint check ## lint and the tests, in minutes
 
-test-all: test test-survival test-slurm ## also what only a release needs: whole runs, wheels, every page, kills, Slurm
+test-all: test test-survival test-slurm ## all tests, also those that only a release needs: whole runs, wheels, every page, kills, Slurm
 	"$(BIN)/python" -m pytest -m release -n 2 --dist loadgroup
 
-test-some: $(STAMP) ## an eighth of what only a release needs, another one for every commit
+test-some: $(STAMP) ## an eighth of the tests that only a release needs; each commit runs another eighth
 	"$(BIN)/python" -m pytest -m release -n 2 --dist loadgroup $$(grep -rl 'mark.release' tests --include='*.py' \
 	| sort | awk -v turn=$$((0x$$(git rev-parse --short=6 HEAD) % 8)) 'NR % 8 == turn')
 
-sizes: ## lines and files of every room
+sizes: ## count the lines and files of every folder
 	@for room in $(filter-out %__pycache__/,$(wildcard src/sparsekm/*/)) scripts workflow tests; do files=$$(find $$room -name '*.py'); \
 	echo "$$(cat $$files | wc -l) lines in $$(echo $$files | wc -w) files: $$room"; done
 
@@ -71,12 +71,12 @@ lint: $(STAMP) ## ruff, snakefmt, snakemake --lint; mypy and numpydoc over the p
 	"$(BIN)/mypy"
 	"$(BIN)/python" -m pytest -q tests/test_public_names.py
 
-check: $(STAMP) ## those tests without lint
+check: $(STAMP) ## the tests, without lint
 	@mkdir -p results/benchmarks
 	"$(BIN)/python" -m pytest -n 2 --dist loadgroup; status=$$?; \
 	times > results/benchmarks/tests.times; exit $$status
 
-smoke: ## one small run with every Python from 3.11 on that is found here, each in an environment of its own
+smoke: ## one small run with every Python (3.11 or later) that is found, each in its own environment
 	.ci/smoke
 
 test-slurm: $(STAMP) ## the workflow on a real Slurm, installed and started here (as root, on Debian)
@@ -106,7 +106,7 @@ bench: $(STAMP) ## ratios against scikit-learn and between our own variants
 figures: $(STAMP) ## measure a few CPU ratios, for a row of benchmarks/figures.csv and docs/performance.md
 	"$(BIN)/python" -m benchmarks.figures
 
-plan-allen: $(STAMP) ## say how many files and gigabytes of the real atlas there are to download
+plan-allen: $(STAMP) ## list how many files and gigabytes of the real atlas are to be downloaded
 	"$(BIN)/snakemake" --cores 1 --config 'atlas={"source": "allen"}' --forcerun plan_retrieval -- plan_retrieval
 
 check-allen: $(STAMP) ## ask the servers of the real atlas whether they answer as expected (40 requests at most)
@@ -122,7 +122,7 @@ lock: $(STAMP) ## renew requirements.lock (needs uv)
 	! grep -nE '://|--(extra-)?index|--find-links' .lock.new
 	mv .lock.new requirements.lock
 
-clean: ## remove the environment and the files that the workflow made; yours stay
+clean: ## remove the environment and the files that the workflow made; your own files stay
 	@test -n "$(PYTHON)" || { echo "No Python >= 3.11 found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	"$(PYTHON)" scripts/remove_made.py
 	rm -rf .venv .snakemake docs/_build docs/gallery docs/generated dist

@@ -1,4 +1,4 @@
-"""The workflow of workflow/Snakefile, for a checkout; the settings stand in config.yaml."""
+"""The workflow of workflow/Snakefile, for a checkout; the settings are in config.yaml."""
 
 import os
 import sys
@@ -13,9 +13,9 @@ if workflow.modifier.is_main_snakefile():
 include: "workflow/Snakefile"
 
 
-# The default of an included file is not taken over.
+# Snakemake does not adopt the default rule of an included file.
 rule results:
-    """Make the report, and with it everything that it tells about."""
+    """Make the report and everything that it describes."""
     default_target: True
     input:
         rules.all.input,

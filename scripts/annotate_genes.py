@@ -23,7 +23,7 @@ def main(snakemake, progress):
     }
     is_atlas = data.regions is not None
     answer = fits[primary_method(fits, is_atlas=is_atlas)]
-    # Effects on the samples that made the clusters would be too large.
+    # Effect sizes on the samples that made the clusters would be too large.
     clusters = answer.labels if answer.left_out is None else answer.left_out
     var, fits = cover_features(files.normalised, fits)
     at = var.index.get_indexer(data.var.index)

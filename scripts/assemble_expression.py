@@ -18,6 +18,6 @@ def main(snakemake, progress):
     ontology, genes = read_tables(Path(files.tables).parent)
     data = assemble_age(folder, ontology, age, **params.settings, origin=origin)
     data.var = add_genes(data.var, genes)
-    # Only a simulated source has a planted truth.
+    # Only simulated sources have a planted truth.
     add_truth(data, folder / TRUTH_FILE)
     write_anndata(snakemake.output.expression, data)

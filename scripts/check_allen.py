@@ -1,6 +1,6 @@
 """Check that the servers of the atlas still answer as expected: make check-allen.
 
-This takes at most forty requests, one after another, and keeps nothing. It prints a table, and
+This takes at most forty requests, one after another, and stores nothing. It prints a table, and
 exits with status 1 if anything differs.
 """
 
@@ -19,7 +19,7 @@ def main() -> int:
     parser.add_argument("--url", default=URL)
     parser.add_argument("--download-url", default=DOWNLOAD_URL)
     parser.add_argument("--contact", default="", help="an address for the servers' operators")
-    # One attempt each, since the table should show failures.
+    # There is one attempt each, because the table should show failures.
     findings = check_servers(AllenSource(**vars(parser.parse_args()), tries=1))
     print(findings.to_string(index=False))
     return 0 if findings["agrees"].all() else 1

@@ -26,14 +26,15 @@ SHARED = (
 
 
 def find_snakemakes(folder: Path) -> list[int]:
-    """List the processes in a folder that run Snakemake itself, not what they start."""
+    """List the processes in a folder that run Snakemake itself, without their children."""
     parents = {}
     for process in psutil.process_iter(["pid", "ppid", "cmdline", "cwd"]):
         words = [Path(word).name for word in process.info["cmdline"] or []]
-        # Called by its name, or as python -m snakemake. The folder of another user's is not known.
+        # It is called by its name, or as python -m snakemake. Folders of other users' processes are
+        # unknown.
         if "snakemake" in words[:4] and process.info["cwd"] in (str(folder), None):
             parents[process.info["pid"]] = process.info["ppid"]
-    # A child has its parent's words until it becomes another program.
+    # A child has its parent's command line until it becomes another program.
     return [pid for pid, parent in parents.items() if parent not in parents]
 
 
@@ -66,7 +67,8 @@ def main() -> None:
     if not LOCKS.is_dir():
         return
     folder = Path.cwd().resolve()
-    # One process at a time: no other must take the lock between this check and its removal.
+    # Only one process at a time, so that no other takes the lock between this check and its
+    # removal.
     with open_to_append(LOCKS.parent / "sparsekm" / "clear_stale_lock") as turn:
         lock_file(turn)
         if not LOCKS.is_dir() or not any(LOCKS.iterdir()):
@@ -74,7 +76,7 @@ def main() -> None:
         if reason := obstacle(folder):
             sys.exit(f"ERROR: Snakemake has locked {folder}: {reason}.")
         print("Removing the lock left behind by a Snakemake that was killed.", flush=True)
-        # As snakemake --unlock does, which would first read the whole workflow.
+        # This does the same as snakemake --unlock, which would first read the whole workflow.
         shutil.rmtree(LOCKS)
 
 

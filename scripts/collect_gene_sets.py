@@ -1,4 +1,4 @@
-"""Draw the phantom's gene sets, or copy or download the user's, if all of the file can be read."""
+"""Draw the phantom's gene sets, or copy or download the user's if the whole file is valid."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Compare numbers of clusters, of which the data suggest one, or the answer with other choices."""
+"""Compare numbers of clusters and suggest one, or compare the result with other choices."""
 
 import logging
 

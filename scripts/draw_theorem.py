@@ -1,4 +1,4 @@
-"""Check the theorems, or simulate what one promises: its table, its picture and the caption."""
+"""Check the theorems, or simulate one of them and write its table, picture and caption."""
 
 from workflow_job import job
 

@@ -1,4 +1,4 @@
-"""Test terms for over-representation among the genes kept, dropped, and kept by l1 alone."""
+"""Test terms for over-representation among genes that are kept, dropped, or kept only by l1."""
 
 from workflow_job import job
 

@@ -1,4 +1,4 @@
-"""Write what every method found about a data set, for other programs."""
+"""Write the results of every method for a data set, for other programs."""
 
 from workflow_job import job
 

@@ -1,4 +1,4 @@
-"""List the genes that pass quality control at every age, and why the others fail."""
+"""List the genes that pass quality control at every age, and why the other genes fail."""
 
 from workflow_job import job
 

@@ -24,7 +24,7 @@ def main(snakemake, progress):
         result = add_centred(result, centred, codes)
     CANDIDATES.write(output.candidates, result.candidates)
     SEPARATION.write(output.separation, result.separation)
-    # An age has no further numbers, so its tables have no rows.
+    # For an age, no other numbers are tried, so its tables have no rows.
     counts, divisions = result.counts, result.divisions
     if is_age:
         counts, divisions = (pd.DataFrame(columns=[*of.columns]) for of in (COUNTS, DIVISIONS))

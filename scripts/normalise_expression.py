@@ -1,4 +1,4 @@
-"""Screen, transform, fill and z-score the expression of an age, and write its provenance."""
+"""Screen, transform, fill and standardise the expression of an age, and write its provenance."""
 
 from workflow_job import job
 

@@ -27,7 +27,7 @@ def main(snakemake, progress):
     try:
         raw, matrix = read_normalised_table(source, *split_settings(params.settings))
     except MatrixError:
-        # Parameters would run this job again for a change of another table.
+        # As parameters, these settings would rerun this job if another table changed.
         made = Path(snakemake.output.normalised).parents[1]
         tables = {
             name: entry

@@ -16,13 +16,13 @@ def main(snakemake, progress):
     positions = problem.tuning.about.positions
     if params.reference == SPATIAL and positions is None:
         raise ValueError(
-            "tuning.reference: spatial needs positions in space, which "
-            f"{snakemake.wildcards.dataset} does not have; ages of the atlas do, and AnnData files "
-            'with obsm["spatial"]. Set tuning.reference: permutation.'
+            "tuning.reference: spatial needs positions in space, but "
+            f"{snakemake.wildcards.dataset} has none. Ages of the atlas have positions, and so do "
+            'AnnData files with obsm["spatial"]. Set tuning.reference: permutation.'
         )
     X = problem.tuning.X
     if params.reference != "permutation":
-        # The others are never sparse.
+        # The other kinds of references are never sparse.
         X = as_dense(X)
     shared = {"seed": problem.seed, "reference": params.reference, "positions": positions}
     objectives = []

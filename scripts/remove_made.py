@@ -13,14 +13,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from sparsekm.pipeline import workflow_files
 
-# Downloads stay; of the atlas's, what was made of them is removed, and made again without one.
+# Downloads stay. Files that were made from the atlas's downloads are removed; they can be made
+# again without downloading.
 _KEPT = ("data/paper/", "data/raw/allen/", "data/raw/fetched/")
 _FETCHED = "data/raw/fetched/"
 _MOST_NAMED = 20
 
 
 def list_made() -> set[str]:
-    """List the files below the current folder that the workflow made, or left half-written."""
+    """List the files below the current folder that the workflow made or left half-written."""
     recorded = workflow_files.recorded_files(Path())
     undeclared = workflow_files.match_any(workflow_files.UNDECLARED)
     made = set()
@@ -46,7 +47,7 @@ def main() -> None:
     if others:
         shown = ", ".join(sorted(others)[:_MOST_NAMED])
         more = ", ..." if len(others) > _MOST_NAMED else ""
-        print(f"Kept, not recorded as made by the workflow: {shown}{more}")
+        print(f"Kept, because there is no record that the workflow made them: {shown}{more}")
 
 
 if __name__ == "__main__":

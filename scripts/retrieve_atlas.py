@@ -1,4 +1,4 @@
-"""Download and check files of the atlas: its tables, an age's, or only a plan of the downloads."""
+"""Download and check files of the atlas (its tables or one age), or only plan the downloads."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ def main(snakemake, progress):
 
     params, settings = snakemake.params, dict(snakemake.params.settings)
     if params.source == "allen":
-        # No file depends on the contact: as a parameter it would rerun the rule when it changes.
+        # No file depends on the contact. As a parameter it would rerun the rule when it changes.
         settings["contact"] = snakemake.config["atlas"]["allen"]["contact"]
     source, folder = open_source(params.source, **settings), Path(snakemake.output[0]).parent
     if snakemake.output.get("plan"):

@@ -1,4 +1,4 @@
-"""Shared by the scripts that fit a method to a data set: the problem defined by their rule."""
+"""The problem that a rule defines, for the scripts that fit a method to a data set."""
 
 import os
 
@@ -6,7 +6,7 @@ import os
 def most_bytes(snakemake):
     """Return the size of the largest matrix to read into memory; no result depends on it."""
     most_gigabytes = snakemake.config.get("max_memory_gb")
-    # A search holds the matrix twice or three times. A job asks for six times what it holds.
+    # A search holds the matrix two or three times. A job requests six times the size of its matrix.
     quarter = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
     own = snakemake.resources.mem_mb * 2**20 // 6
     return min(quarter, own) if most_gigabytes is None else int(most_gigabytes * 2**30)
@@ -23,7 +23,7 @@ def read_problem(snakemake, **settings):
     if snakemake.input.get("counts"):
         settings["counts"] = COUNTS.read(snakemake.input.counts)
     if snakemake.input.get("coarse"):
-        # The second stage of tuning: further sparsities around the one that the first chose.
+        # The second stage of tuning adds sparsities around the one that the first stage chose.
         table = GAP.read(snakemake.input.coarse)
         penalty, peak = get_method(wildcards.method).penalty, int(table["chosen"].argmax())
         grid = refined_sparsities(penalty, table["sparsity"].to_numpy(), peak, params.n_refined)

@@ -1,4 +1,4 @@
-"""Run one method on one labelled data set with every seed; a row for each."""
+"""Run one method on one labelled data set, and write a row for each seed."""
 
 from workflow_job import job
 

@@ -1,4 +1,4 @@
-"""Score a tuned fit against known classes and planted features; unknown truths stay empty."""
+"""Compare a tuned fit with known classes and planted features; unknown ones stay empty."""
 
 from workflow_job import job
 

@@ -20,7 +20,7 @@ def main(snakemake, progress):
     objectives, about_references = read_references(files.references, path.sparsities)
     gap = gap_curve(path, objectives)
     if not output.get("fit"):
-        # The largest gap of the first stage is where the second looks.
+        # The second stage searches around the largest gap of the first stage.
         GAP.write(output.gap, gap, select_sparsity(gap, "max"))
         return
     attributes["reference"] = about_references["reference"]
@@ -31,11 +31,11 @@ def main(snakemake, progress):
     problem = read_problem(snakemake)
     limit = None
     if params.rule == "auto":
-        # Copies of a sample would add to correlations.
+        # Copies of a sample would increase correlations.
         once = replace(path, labels=path.labels[:, problem.each_once])
         limit = feature_limit(problem.tuning.X[problem.each_once], once, gap)
     chosen = select_sparsity(gap, params.rule, limit)
-    # The first of two stages may have found the better fit.
+    # The first of the two stages may have found the better fit.
     paths = [path, *(read_path(file)[0] for file in files.first)]
     sparsity = path.sparsities[chosen]
     if problem.samples is None:

@@ -1,4 +1,4 @@
-"""What every script shares: thread limits, a log, its turn, progress, and one line on failure.
+"""What every script shares: thread limits, a log, a lock, progress, and one line on failure.
 
 A script decorates ``main`` with ``job(snakemake)`` and imports numerical libraries only inside its
 functions: thread limits must be set before NumPy loads, and a failed import should be reported like
@@ -9,9 +9,10 @@ import os
 import sys
 from pathlib import Path
 
-# Use the sources next to the scripts, which the rules digest. This also serves conda environments,
-# which cannot install the package from a relative path. Nothing is imported from the folder that a
-# job works in, nor by a relative entry, nor from where Snakemake puts the scripts that it starts.
+# Use the sources next to the scripts, which the rules digest. This also works in conda
+# environments, which cannot install the package from a relative path. Nothing is imported from the
+# folder in which a job works, by a relative entry, or from the folder in which Snakemake puts its
+# scripts.
 _given = [".", ".snakemake/scripts", *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
 _theirs = {os.path.abspath(each) for each in _given if not each.startswith("/")}  # noqa: PTH100
 sys.path[:] = [each for each in sys.path if os.path.abspath(each) not in _theirs]  # noqa: PTH100
@@ -37,7 +38,7 @@ _SECONDS_OF_PACE = 60
 
 
 def tell_user(line: str, *, stays: bool = True) -> None:
-    """Print a line on stderr. On a terminal it replaces the last one that does not stay."""
+    """Print a line on stderr. On a terminal it replaces the previous temporary line."""
     end = "\n"
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         if not stays:
@@ -49,8 +50,8 @@ def tell_user(line: str, *, stays: bool = True) -> None:
 class Progress:
     """Reports the progress of a job: every step in its log, and from time to time on stderr.
 
-    The time left is estimated from the pace of the last minute, since steps that an earlier run had
-    finished take no time and do not predict the others.
+    The time left is estimated from the pace of the last minute, because steps that an earlier run
+    had finished take no time and do not predict the others.
     """
 
     def __init__(self, job: str, clock=time.monotonic) -> None:
@@ -67,7 +68,7 @@ class Progress:
         self._marks.append((now, done))
         while len(self._marks) > 2 and now - self._marks[1][0] >= _SECONDS_OF_PACE:
             self._marks.popleft()
-        # The only step is the job itself, whose end is told anyway.
+        # The only step is the job itself, whose end is reported anyway.
         if total > 1 and now >= self._next:
             self._next = now + _SECONDS_BETWEEN_LINES
             tell_user(
@@ -93,8 +94,8 @@ class Progress:
 def wait_for_turn(log: Path, job: str):
     """Wait until no other process runs this job, and return the lock, to be closed at the end.
 
-    A job outlives a Snakemake that was killed. If it finished after the job that replaced it,
-    perhaps with other settings, its files would be taken for those of the new job.
+    A job outlives a killed Snakemake. If it finished after the job that replaced it, perhaps with
+    other settings, its files would be mistaken for the new job's files.
     """
     turn = open_to_append(log)
     if not lock_file(turn, wait=False):
@@ -117,11 +118,11 @@ def run(main, snakemake) -> None:
         os.environ[f"{library}_NUM_THREADS"] = str(snakemake.threads)
     log = Path(snakemake.log[0])
     name = name_job(snakemake.rule, dict(snakemake.wildcards.items()))
-    # On a full disk, print only the line below and no errors about the log.
+    # If the disk is full, print only the line below and no errors about the log.
     logging.raiseExceptions = False
     from sparsekm.pipeline.bounded_process import LEAST, LimitError, Limits, run_bounded
 
-    # Generous, for the resources of a job are estimates.
+    # The limits are generous, because the resources of a job are estimates.
     of_job, mebibyte = snakemake.resources, 2**20
     limits = Limits(
         memory=LEAST.memory + 2 * of_job.mem_mb * mebibyte,
@@ -129,7 +130,7 @@ def run(main, snakemake) -> None:
         written=LEAST.written + max(of_job.mem_mb, getattr(of_job, "disk_mb", 0)) * mebibyte,
     )
     try:
-        # Usually done at the start of the run, but not where this workflow is a module.
+        # The start of the run usually does this, but not if this workflow is a module.
         record_files(log, snakemake.output)
         file = next(iter(snakemake.input), name)
         run_bounded(file, lambda: _work(main, snakemake, name, log), limits)
@@ -139,7 +140,7 @@ def run(main, snakemake) -> None:
             line += (
                 f" Or allow the job more: --set-resources {snakemake.rule}:mem_mb=N (or runtime)."
             )
-            # The process that died could not say so.
+            # The process that died could not report this.
             with contextlib.suppress(OSError), open_to_append(log) as opened:
                 opened.write(f"{line}\n")
         tell_user(f"ERROR in {name}: {line} (log: {log})")
@@ -156,18 +157,18 @@ def _work(main, snakemake, name, log) -> None:
             level=logging.INFO,
             format="%(asctime)s %(message)s",
         )
-        # Otherwise each PDF would log hundreds of lines about its fonts.
+        # Otherwise each PDF would log hundreds of lines about fonts.
         logging.getLogger("fontTools").setLevel(logging.WARNING)
         logging.captureWarnings(True)
         for output in map(Path, snakemake.output):
             remove_unfinished(output.parent, output.name)
         from joblib import parallel_config
 
-        # Estimators with `n_jobs=None` use this many.
+        # Estimators with `n_jobs=None` use this number of threads.
         with parallel_config(n_jobs=snakemake.threads):
             main(snakemake, Progress(name))
     took = time.monotonic() - start, sum(os.times()[:2])
-    # Bytes on macOS, kilobytes elsewhere.
+    # The unit is bytes on macOS and kilobytes elsewhere.
     unit = 2**20 if sys.platform == "darwin" else 2**10
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
     logging.info("done in %.1f s, with %.1f s of CPU and %.0f MB", *took, peak)

@@ -51,7 +51,7 @@ def test_a_layer_a_key_and_a_copy_are_those_asked_for():
     assert list(adata.obs) + list(adata.var) + list(adata.uns) == []
     with pytest.raises(ValueError, match=r"layer='other' should be one of \['scaled'\], or None"):
         cluster(adata, layer="other")
-    with pytest.raises(ValueError, match="X is None: name the layer"):
+    with pytest.raises(ValueError, match="X is None. Name the layer"):
         cluster(adata)
 
 
@@ -81,7 +81,7 @@ def test_a_mask_clusters_its_genes_and_no_others():
     [
         ("other", r"mask_var='other' should be a column of var: \['name'\]"),
         (np.ones(29, bool), r"mask_var should be 30 booleans, .* got bool of shape \(29,\)"),
-        (np.zeros(30, bool), "mask_var should mark at least one gene, marks none"),
+        (np.zeros(30, bool), "mask_var should mark at least one gene; it marks none"),
         (pd.Series(np.ones(30, bool)), "mask_var: the index should be adata.var_names"),
     ],
 )

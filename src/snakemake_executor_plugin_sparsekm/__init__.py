@@ -1,11 +1,12 @@
-"""Jobs that start in no time, for Snakemake's ``--executor sparsekm``.
+"""Jobs that start immediately, for Snakemake's ``--executor sparsekm``.
 
-Starting Python and importing would be two thirds of a small run. Here a process of one thread that
-has imported everything forks a child for each script that asks for one thread; all other jobs start
-as Snakemake starts them. It finds the plugin by the name of this package, next to `sparsekm`.
+Starting Python and importing would take two thirds of a small run. Here a single-threaded process
+that has imported everything forks a child for each script that asks for one thread; Snakemake
+starts all other jobs. It finds the plugin by the name of this package, next to `sparsekm`.
 
-Every Snakemake in the environment imports this package, whatever its version and its workflow. So
-only Snakemake's public interface is imported here, and the rest when the executor is chosen.
+Every Snakemake in the environment imports this package, in any version and for any workflow.
+Therefore only Snakemake's public interface is imported here, and the rest when the executor is
+chosen.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
 from snakemake_interface_executor_plugins.settings import CommonSettings
 
 KNOWN = "9."
-"""The beginning of the versions of Snakemake that the two plugins know."""
-# As of the executor `local`: no jobs elsewhere, no lack of a shared disk, no sources to send.
+"""The prefixes of the versions of Snakemake that the two plugins know."""
+# As for the executor `local`: jobs run here, disks are shared, and sources are not sent.
 common_settings = CommonSettings(False, False, False, auto_deploy_default_storage_provider=False)
 
 
 class Executor(AbstractExecutor):
-    """Makes an executor that forks or, where that cannot be, Snakemake's executor `local`."""
+    """Makes an executor that forks or, if this is impossible, Snakemake's executor `local`."""
 
     def __new__(cls, workflow, logger):
         """Choose the executor for this system and this version of Snakemake."""

@@ -26,20 +26,20 @@ SERVER_DIED = (
     "ERROR in {}: the process that starts jobs was killed, perhaps for lack of memory (fewer cores "
     "need less). Run the same command to continue."
 )
-# What multiprocessing returns of a child when the server, which waits for it, is gone.
+# The exit code that multiprocessing reports if the server that waits for a child is gone.
 _UNKNOWN = 255
 
 
 class ForkingExecutor(local.Executor):
-    """Runs jobs on this machine, scripts of one thread as forks of a process that is warm."""
+    """Runs jobs on this machine, single-threaded scripts as forks of a prepared process."""
 
     def __post_init__(self) -> None:
         """Start the process that imports everything, while Snakemake prepares the first job."""
         super().__post_init__()
-        # Only after the Snakefile was read, which selects the copy of the package.
+        # Imported here, after the Snakefile, which selects the copy of the package, was read.
         import sparsekm
 
-        # A start also asks for the status of all other children, which can be read once only.
+        # A start also reads the status of all other children, which is possible only once.
         self.turn = Lock()
         self.context = get_context("forkserver")
         self.context.set_forkserver_preload(
@@ -54,8 +54,8 @@ class ForkingExecutor(local.Executor):
 
     def run_single_job(self, job):
         """Submit a job to the pool of threads, each of which waits for a child."""
-        # To limit the jobs per second, Snakemake wakes up every second once for each job that
-        # ended, which took a quarter of a run of eighty short jobs. Forks need no limit.
+        # To limit the jobs per second, Snakemake wakes up every second once for each finished job,
+        # which took a quarter of a run of eighty short jobs. Forks do not need a limit.
         scheduler = self.workflow.scheduler
         scheduler.job_rate_limiter = None
         scheduler.resources["_job_count"] = sys.maxsize
@@ -74,7 +74,7 @@ class ForkingExecutor(local.Executor):
     def _fork(self, job) -> None:
         script = job.rule.basedir.join(job.rule.script).get_path_or_uri(secret_free=True)
         of_job = job.input, job.output, job.params, job.wildcards, job.threads, job.resources
-        # In a module, the configuration is that of the module.
+        # In a module, this is the module's configuration.
         config = job.rule.run_func.__globals__["config"]
         of_rule = job.log, config, job.rule.name, None, str(Path(script).parent)
         given, record = Snakemake(*of_job, *of_rule), BenchmarkRecord()
@@ -94,7 +94,7 @@ class ForkingExecutor(local.Executor):
             name = signal.Signals(-child.exitcode).name
             raise WorkflowError(f"ERROR in {job.rule.name}: its process died ({name}).")
         if child.exitcode:
-            # The job said why.
+            # The job has reported the reason.
             raise SpawnedJobError()
         if job.benchmark:
             from sparsekm.io.atomic import atomic_path, remove_unfinished
@@ -110,7 +110,7 @@ class ForkingExecutor(local.Executor):
 
 
 def _run_script(script: str, given: Snakemake, folder: Path) -> None:
-    """Run a script of the workflow in this process, with what Snakemake gives it."""
+    """Run a script of the workflow in this process, with Snakemake's arguments."""
     os.chdir(folder)
     sys.argv = [script]
     sys.path.append(str(Path(script).parent))

@@ -1,7 +1,7 @@
 """The progress output of a run, for Snakemake's ``--logger sparsekm``.
 
-In a log it is a line per finished job; on a terminal one line with a bar, written over and over.
-Snakemake finds the plugin by the name of this package, which has to be next to `sparsekm`.
+In a log there is a line per finished job; on a terminal there is one line with a bar, which is
+updated. Snakemake finds the plugin by the name of this package, which has to be next to `sparsekm`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CLEAR = "\r\x1b[K"  # back to the start of the line, and erase it
 
 
 class LogHandler(LogHandlerBase):
-    """Prints to stderr which job finished, which are running, and the time left."""
+    """Prints to stderr which job has finished, which jobs are running, and the time left."""
 
     writes_to_stream = True
     writes_to_file = False
@@ -43,7 +43,7 @@ class LogHandler(LogHandlerBase):
         self.planned: dict[str, int] = {}
         self.n_done = 0
         self.rewrites = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        self.is_open = False  # the line that is written over has no end yet
+        self.is_open = False  # whether the updated line has no end yet
         from snakemake_executor_plugin_sparsekm import KNOWN
 
         found = version("snakemake")
@@ -82,14 +82,14 @@ class LogHandler(LogHandlerBase):
                 self._tell("Everything is up to date.")
 
     def close(self) -> None:
-        """End the line that is written over."""
+        """End the updated line."""
         if self.is_open:
             print(file=sys.stderr, flush=True)
         self.is_open = False
         super().close()
 
     def _tell_end(self, rule: str, about: str, begin: float) -> None:
-        """Tell that a job finished, which jobs are running, and the time left."""
+        """Print which job has finished, which jobs are running, and the time left."""
         seconds = self.clock() - begin
         self.durations[rule].append(seconds)
         self.n_done += 1
@@ -103,19 +103,19 @@ class LogHandler(LogHandlerBase):
         return f"{self.n_done:3d} of {sum(self.planned.values())}"
 
     def _draw_bar(self) -> None:
-        """Write the line of a terminal over: how much is done, the time left, what runs now."""
+        """Update the line of a terminal: progress, time left, and running jobs."""
         total = sum(self.planned.values())
         full = "#" * (_BAR * self.n_done // total)
         done = f"[{full:.<{_BAR}}] {self.n_done} of {total}"
         line = f"{done}{self._time_left()}{self._what_runs()}"
-        # A line that is broken could not be written over.
+        # A line that wraps could not be updated.
         width = shutil.get_terminal_size().columns - 1
         shown = line if len(line) <= width else f"{line[: width - 3]}..."
         print(f"{_CLEAR}{shown}", end="", file=sys.stderr, flush=True)
         self.is_open = True
 
     def _tell(self, line: str) -> None:
-        """Print a line that stays."""
+        """Print a permanent line."""
         print(f"{_CLEAR}{line}" if self.rewrites else line, file=sys.stderr, flush=True)
         self.is_open = False
 

@@ -22,14 +22,14 @@ __all__ = [
 ]
 
 MOST_CELLS = 25_000_000
-"""Largest table of true by predicted clusters in which a matching is sought."""
+"""Largest table of true by predicted clusters for which a matching is computed."""
 
 
 def classification_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Compute the share of sample pairs that one partition joins and the other does not (CER).
 
-    CER is one minus the Rand index: symmetric, and blind to the clusters' names (Chipman &
-    Tibshirani 2006, doi:10.1093/biostatistics/kxj007).
+    CER is one minus the Rand index. It is symmetric, and does not depend on the names of clusters
+    (Chipman & Tibshirani 2006, doi:10.1093/biostatistics/kxj007).
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def classification_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) ->
     ------
     ValueError
         If the labels are not one-dimensional and of equal length, if one is missing, or if there
-        are fewer than two samples, hence no pair.
+        are fewer than two samples and therefore no pair.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def classification_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) ->
 
 
 def chance_corrected_rates(labels_true: ArrayLike, labels_pred: ArrayLike) -> dict[str, float]:
-    """Compare two partitions: CER, ARI, AMI, and the mean CER of all with these cluster sizes."""
+    """Compare two partitions by CER, ARI, AMI, and the mean CER of partitions with these sizes."""
     codes = _paired_codes(labels_true, labels_pred, min_samples=2)
     pairs = pair_confusion_matrix(*codes)
     together = [pairs[1].sum() / pairs.sum(), pairs[:, 1].sum() / pairs.sum()]
@@ -72,8 +72,9 @@ def chance_corrected_rates(labels_true: ArrayLike, labels_pred: ArrayLike) -> di
 def error_clustering_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Compute one minus the purity of a partition (ECR).
 
-    The purity is the share of samples that belong to the commonest true cluster of their predicted
-    cluster. It is not symmetric: splitting a true cluster costs nothing, merging two does.
+    The purity is the share of samples that belong to the most common true cluster in their
+    predicted cluster. It is not symmetric: splitting a true cluster costs nothing, merging two
+    does.
 
     Parameters
     ----------
@@ -104,8 +105,8 @@ def matching_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     """Compute the share of samples outside their cluster under the best matching of clusters.
 
     Clusters are matched one to one, so that as many samples as possible lie in matched clusters
-    (Crouse 2016, doi:10.1109/TAES.2016.140952). The others are errors, so splitting a cluster costs
-    as much as merging. The rate is symmetric and ignores the clusters' names.
+    (Crouse 2016, doi:10.1109/TAES.2016.140952). The other samples are errors, so splitting a
+    cluster costs as much as merging two. The rate is symmetric and ignores the clusters' names.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ def matching_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     n_true, n_pred = counts.shape
     if n_true * n_pred > MOST_CELLS:
         raise ValueError(
-            f"clusters of labels_true times those of labels_pred={n_true} x {n_pred} should be "
+            f"clusters of labels_true x clusters of labels_pred = {n_true} x {n_pred} should be "
             f"<= {MOST_CELLS}."
         )
     table = counts.toarray()
@@ -159,10 +160,10 @@ def _check_lengths(**arrays):
 
 
 def label_codes(labels: ArrayLike, name: str) -> np.ndarray:
-    """Return numbers of labels, int64, from 0 as they appear; messages call them `name`."""
+    """Return numbers of labels, int64, from 0 by first appearance; messages call them `name`."""
     labels = mark_missing(labels)
     if not isinstance(labels, np.ndarray | pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
-        # dtype=object, because without it [1, "1"] would turn into two equal strings.
+        # Without dtype=object, [1, "1"] would become two equal strings.
         labels = np.asarray(labels, dtype=object)
     if labels.ndim != 1:
         raise ValueError(f"{name} should be one-dimensional, got shape {labels.shape}.")
@@ -280,10 +281,10 @@ def _support(weights, name):
 
 
 def mark_missing(values: Any) -> Any:
-    """Return an argument in which what is missing is NaN, or None where values are no numbers.
+    """Return an argument with NaN for missing values, or with None if values are not numbers.
 
-    Missing are masked values, also those of a list of arrays or of a sparse matrix, the markers of
-    pandas among objects and dates, and what its sparse columns do not store, unless that is 0.
+    Missing values are masked values, also in a list of arrays or a sparse matrix; the markers of
+    pandas in objects and dates; and values that its sparse columns do not store, unless they are 0.
     """
     if isinstance(values, list | tuple) and any(isinstance(v, np.ma.MaskedArray) for v in values):
         values = np.ma.array([None if v is np.ma.masked else v for v in values])

@@ -1,6 +1,6 @@
-"""Downloads over HTTP: limits on time and size, retries, and what is on disk already.
+"""Downloads over HTTP, with limits on time and size, retries, and a record of earlier downloads.
 
-One limit on time holds for a whole exchange, with redirects, headers and body, and one on size for
+One time limit applies to a whole exchange, with redirects, headers and body, and one size limit to
 the body. Every failure ends in one of the errors below, with the address in its message.
 """
 
@@ -45,7 +45,7 @@ class UnavailableError(RuntimeError):
 
 
 class RefusedError(RuntimeError):
-    """The source refuses the request, or its answer is unacceptable; retrying will not help."""
+    """The source refuses the request, or its response is unacceptable; retrying will not help."""
 
 
 class TransientError(Exception):
@@ -79,14 +79,15 @@ class Downloader:
         self._session = _Session()
         who = f" ({contact})" if contact else ""
         self._session.headers["User-Agent"] = f"sparsekm/{__version__}{who}"
-        # With a compressed transfer the length of the body would not be known.
+        # For a compressed transfer, the length of the body would not be known.
         self._session.headers["Accept-Encoding"] = "identity"
 
     def get(self, url: str, *, most: int, read: Callable[[bytes], T] = bytes) -> T:
         """Download a body of at most `most` bytes, and return what `read` makes of it.
 
-        A failure that may be temporary, also a `TransientError` of `read`, is tried again; the last
-        is an `UnavailableError`, as is a server that asks for a longer pause than is left.
+        A failure that may be temporary, also a `TransientError` of `read`, is tried again. The last
+        failure is an `UnavailableError`, and so is a server that asks for a longer pause than is
+        left.
         """
         deadline, pause = self._clock() + self._total_timeout, 1.0
         for attempt in count(1):
@@ -110,8 +111,8 @@ class Downloader:
             with time_limit(seconds):
                 return self._follow(url, most, min(seconds, _SILENCE))
         except ValueError as error:
-            raise RefusedError(f"{url}: no address that can be requested ({error}).") from error
-        # The errors of requests are OSErrors; those of urllib3 occur while a body is streamed.
+            raise RefusedError(f"{url}: not an address that can be requested ({error}).") from error
+        # The errors of requests are OSErrors; errors of urllib3 occur while a body is streamed.
         except (OSError, urllib3.exceptions.HTTPError) as error:
             self._session.close()
             if time.monotonic() - start >= seconds:
@@ -137,7 +138,7 @@ class Downloader:
 
 
 class _Session(requests.Session):
-    """A session that never looks for a redirect itself: it would read its body into memory."""
+    """A session that does not follow redirects, whose bodies it would read into memory."""
 
     def get_redirect_target(self, resp: requests.Response) -> None:
         return None
@@ -145,10 +146,10 @@ class _Session(requests.Session):
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise a TimeoutError in the block when the time is up, whatever it waits for.
+    """Raise a TimeoutError in the block when the time is up, even if it waits.
 
-    Timeouts of sockets start anew with every byte; a signal, in the main thread alone, does not. It
-    is repeated, in case something in the block takes the first error for another one.
+    Timeouts of sockets start anew with every byte; a signal, which only the main thread gets, does
+    not. It is repeated, because the block may mistake the first error for another one.
     """
     running = True
 
@@ -164,7 +165,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         finally:
             running = False
     finally:
-        # The signal can arrive in the line above; the next one is a second away.
+        # The signal can arrive in the line above; the next one comes a second later.
         running = False
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -182,7 +183,7 @@ def _check_status(response: requests.Response, url: str) -> None:
 
 
 def _read(response: requests.Response, url: str, most: int) -> bytes:
-    """Read a body; urllib3 unpacks it if it is packed, and refuses one that is cut short."""
+    """Read a body; urllib3 decompresses it, and refuses a truncated one."""
     announced = response.headers.get("Content-Length", "")
     if announced.isdecimal() and int(announced) > most:
         raise RefusedError(f"{url}: Content-Length={announced} should be <= {most} bytes.")
@@ -190,7 +191,7 @@ def _read(response: requests.Response, url: str, most: int) -> bytes:
     while chunk := response.raw.read(_CHUNK, decode_content=True):
         body += chunk
         if len(body) > most:
-            raise RefusedError(f"{url}: the body should have <= {most} bytes, has more.")
+            raise RefusedError(f"{url}: the body should have <= {most} bytes; it has more.")
     return bytes(body)
 
 
@@ -205,9 +206,10 @@ def parse_retry_after(value: str) -> float:
 class Received:
     """The downloads of a folder, so that no file is downloaded twice.
 
-    ``received.jsonl`` has a line for each, with its address, length, SHA-256 and status (``ok``, or
-    ``missing``: the server has no such file), written after the file. A file counts only if all
-    agree with its last line; if you delete a file or the lines, the next run downloads again.
+    ``received.jsonl`` has a line for each, written after the file, with its address, length,
+    SHA-256 and status (``ok``, or ``missing`` if the server has no such file). A file counts only
+    if it agrees with its last line. If you delete a file or its lines, the next run downloads it
+    again.
     """
 
     _KEYS = ("file", "url", "status", "bytes", "sha256", "retrieved")
@@ -218,14 +220,14 @@ class Received:
         self._records: dict[str, dict[str, Any]] = {}
         text = self._lines.read_text("utf-8", "replace") if self._lines.exists() else ""
         for line in text.splitlines():
-            # Half a line of a job that was killed, or damage: the file counts as absent.
+            # This may be half a line of a killed job, or damage. The file counts as absent.
             with suppress(ValueError, TypeError, RecursionError):
                 record = json.loads(line)
                 if {*record} == {*self._KEYS}:
                     self._records[record["file"]] = record
 
     def find(self, file: str, url: str) -> bytes | None:
-        """Return the intact body of a file on disk; one known not to exist is an error."""
+        """Return the intact body of a file on disk; raise an error if it is known not to exist."""
         if not self.knows(file, url):
             return None
         record = self._records[file]
@@ -235,7 +237,7 @@ class Received:
         return body if sha256(body).hexdigest() == record["sha256"] else None
 
     def knows(self, file: str, url: str) -> bool:
-        """Tell, without reading it, whether a file is on disk, or known not to be on the server."""
+        """Tell, without reading it, whether a file is on disk or known to be missing."""
         record = self._records.get(file)
         if record is None or record["url"] != url:
             return False
@@ -252,6 +254,7 @@ class Received:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         record = dict(zip(self._KEYS, (file, url, *about, now), strict=True))
         self._records[file] = record
-        # The line end comes first, so that half a line of a job that was killed spoils no other.
+        # The line end comes first, so that half a line of a killed job does not spoil the next
+        # line.
         with open_to_append(self._lines) as opened:
             opened.write("\n" + json.dumps(record))

@@ -1,6 +1,6 @@
-"""Figures of what `sparsekm.tl.sparse_kmeans` wrote into an AnnData, and of a gap curve.
+"""Figures of the results of `sparsekm.tl.sparse_kmeans` in an AnnData, and of a gap curve.
 
-They take ``ax``, ``show``, ``save`` and ``return_fig`` as scanpy's figures do.
+They take ``ax``, ``show``, ``save`` and ``return_fig`` like scanpy's figures.
 """
 
 from __future__ import annotations
@@ -49,21 +49,22 @@ if TYPE_CHECKING:
 
 __all__ = ["gap_curve", "heatmap", "scores"]
 
-# The names of more samples, or groups, cannot be read.
+# With more samples or groups, their names would not be legible.
 MOST_NAMED_SAMPLES = 60
 MOST_GROUPS = 100
 
 
 _Figure = TypeVar("_Figure", bound=Callable)
 _SHARED = """ax : matplotlib.axes.Axes, optional
-    Where to draw; None is a new figure.
+    Where to draw. By default a new figure is made.
 show : bool, optional
-    Whether to show the figure and return nothing; None is what scanpy is set to, or True.
+    Whether to show the figure and return nothing; None uses the setting of scanpy, or True if
+    scanpy is not imported.
 save : bool, str or path, optional
     A path with a folder is the file to save to. As in scanpy, other text is appended to the name
     ``figures/sparse_kmeans_{name}``, and True saves a PDF under this name.
 return_fig : bool, default=False
-    Whether to return the figure, and not to show it.
+    Whether to return the figure instead of showing it.
 
 Returns
 -------
@@ -72,7 +73,7 @@ matplotlib.axes.Axes, matplotlib.figure.Figure or None
 
 
 def _document(figure: _Figure) -> _Figure:
-    """Put what all figures have in common into the docstring of one."""
+    """Insert the shared part of the docstrings into a figure's docstring."""
     shared = _SHARED.replace("{name}", figure.__name__)
     figure.__doc__ = (getdoc(figure) or "").replace("{shared}", shared)
     return figure
@@ -89,14 +90,14 @@ def scores(
     save: bool | str | os.PathLike | None = None,
     return_fig: bool = False,
 ) -> Axes | Figure | None:
-    """Draw the largest scores: of genes that are kept, and of those that are not.
+    """Draw the largest scores of the genes that are kept and of those that are dropped.
 
     Parameters
     ----------
     adata : AnnData
         Clustered by `sparsekm.tl.sparse_kmeans`.
     key : str, default="sparse_kmeans"
-        Its `key_added`.
+        The `key_added` of that call.
     n_features : int, default=30
         How many genes are drawn.
     {shared}
@@ -104,7 +105,7 @@ def scores(
     Raises
     ------
     TypeError, ValueError
-        If `adata` is not an AnnData, `key` is not a `key_added`, or `n_features` below 1.
+        If `adata` is not an AnnData, `key` is not a `key_added`, or `n_features` is below 1.
     """
     ranked, score, selected = _read_genes(adata, key)
     ranked = ranked[: check_count("n_features", n_features)]
@@ -116,7 +117,7 @@ def scores(
                 label = f"{label} ({np.count_nonzero(selected == is_kept):,})"
                 ax.plot(largest[chosen], places[chosen], "o", color=color, label=label)
         ax.set_yticks(places, [*map(short_name, adata.var_names[ranked])], parse_math=False)
-        # With room for the largest dot.
+        # The margin has room for the largest dot.
         ax.set_xlim(0, 1.03 * largest.max())
         ax.set_ylim(len(largest) - 0.5, -0.5)
         ax.set_xlabel("between-cluster sum of squares")
@@ -133,12 +134,12 @@ def gap_curve(
     save: bool | str | os.PathLike | None = None,
     return_fig: bool = False,
 ) -> Axes | Figure | None:
-    """Draw the gap of a fitted search: the band is one standard error, the dot the choice.
+    """Draw the gap curve with a band of one standard error, and a dot at the chosen sparsity.
 
     Parameters
     ----------
     search : GapSearch
-        Fitted.
+        A fitted search.
     {shared}
 
     Raises
@@ -174,29 +175,31 @@ def heatmap(
 ) -> Axes | Figure | None:
     """Draw the kept genes in every cell, in standard deviations from their mean.
 
-    Cells are in columns, by group and within it along the direction in which they differ most;
-    genes are in rows, by the group that they mark. Bars on top show the groups, the clusters and
-    their reproducibility. Above 600 cells a column is the mean of several cells of one group.
+    Columns are cells, in the order of the groups; within a group they follow the direction in which
+    its cells differ most. Rows are genes, in the order of the groups that they mark. Bars on top
+    show the groups, the clusters and their reproducibility. With more than 600 cells, a column is
+    the mean of several cells of one group.
 
     Parameters
     ----------
     adata : AnnData
         Clustered by `sparsekm.tl.sparse_kmeans`.
     key : str, default="sparse_kmeans"
-        Its `key_added`.
+        The `key_added` of that call.
     groupby : str or sequence of str, optional
-        Columns of obs: the first groups the cells, and cells without a value in it are left out;
-        others are bars. None is the clusters.
+        Columns of obs. The first one groups the cells; cells without a value in it are left out.
+        The others are shown as bars. By default the clusters are the groups.
     n_features : int, default=30
-        How many of the kept genes are drawn: those of largest score.
+        How many of the kept genes are drawn, those with the largest scores.
     layer : str, optional
-        Where the values are; None is the layer that was clustered.
+        The layer to draw. By default it is the layer that was clustered.
     {shared}
 
     Raises
     ------
     TypeError, ValueError
-        As `scores`; if there is no such layer or column, or it has more than 100 groups.
+        If `adata` is not an AnnData, `key` is not a `key_added`, or `n_features` is below 1; if
+        there is no such layer or column, or the column has more than 100 groups.
     """
     ranked, _, selected = _read_genes(adata, key)
     layer = adata.uns[key]["params"].get("layer") if layer is None else layer
@@ -205,7 +208,7 @@ def heatmap(
     for column in columns:
         check_name("groupby", column, adata.obs.columns, "a column of adata.obs")
     first, *others = dict.fromkeys([*columns, key])
-    # Texts, once saved by another program or joined with other cells; some may be missing.
+    # They are texts if another program saved them or cells were joined; some may be missing.
     groups = pd.Categorical(adata.obs[first]).remove_unused_categories()
     if len(groups.categories) > MOST_GROUPS:
         raise ValueError(
@@ -245,7 +248,7 @@ def heatmap(
         if handles:
             below: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12)}
             ax.legend(handles=handles, ncols=6, fontsize=6, **below)
-        # The layout finds room for bars whose height depends on it only from a first one.
+        # The height of the bars depends on the layout, so a first layout is needed.
         figure: Any = ax.get_figure(root=True)
         figure.draw_without_rendering()
     return _finish(ax, "heatmap", show, save, return_fig)
@@ -272,7 +275,7 @@ def _draw_groups(
 ) -> None:
     names = [short_name(group, 18) for group in groups.categories]
     draw_bar(ax, field, short_name(title, 18), Bar(groups.codes, dict(enumerate(colors))))
-    # In one line they would overlap.
+    # In one row they would overlap.
     is_crowded = max(map(len, names)) * len(names) > 90
     middles = [np.flatnonzero(field.clusters == number).mean() for number in range(len(names))]
     ax.xaxis.tick_top()

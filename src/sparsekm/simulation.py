@@ -1,8 +1,8 @@
 """The paper's four experiments as data generators.
 
-Samples come in contiguous clusters; the first features are the relevant ones. Within cluster k a
-sample is N(mu_k, Sigma) with unit variances; Sigma is the identity except in Experiment 4, where
-Sigma_ab = rho^|a - b| (Chang, Wang, Li & Xu, section "Evaluation on synthetic data").
+Clusters are contiguous, and the first features are relevant. Within cluster k a sample is N(mu_k,
+Sigma) with unit variances; Sigma is the identity except in Experiment 4, where Sigma_ab = rho^|a -
+b| (Chang, Wang, Li & Xu, section "Evaluation on synthetic data").
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from numpy.typing import ArrayLike
 def replicate_seed(
     root: int, experiment: str, setting: Mapping[str, Any] | str, replicate: int
 ) -> np.random.SeedSequence:
-    """Derive the seed of one replicate of a setting of an experiment, on every platform alike."""
+    """Derive the seed of one replicate of a setting of an experiment, on any platform."""
     text = json.dumps([experiment, _canonical(setting)], sort_keys=True)
-    # A digest rather than hash(), which Python salts anew in each process.
+    # This is a digest and not hash(), which differs from process to process.
     words = np.frombuffer(hashlib.sha256(text.encode()).digest(), dtype="<u4")
     return np.random.SeedSequence(int(root), spawn_key=(*map(int, words), int(replicate)))
 
 
 def _canonical(value):
-    """Plain JSON values in which 1 and 1.0, Python's and NumPy's numbers are the same."""
+    """Return plain JSON values, in which 1, 1.0 and NumPy's numbers are equal."""
     if isinstance(value, Mapping):
         return {str(key): _canonical(item) for key, item in value.items()}
     if isinstance(value, np.ndarray | np.generic):
@@ -45,7 +45,7 @@ RandomState = int | np.random.SeedSequence | np.random.Generator
 
 @dataclass(frozen=True, eq=False)
 class SimulatedData:
-    """A data matrix with the partition and the support it was planted with."""
+    """A data matrix with its planted partition and support."""
 
     X: np.ndarray  # (n, p), float64
     labels: np.ndarray  # (n,), int64: true cluster of each sample, 0 to n_clusters - 1
@@ -67,10 +67,10 @@ def gaussian_clusters(
     ddof: int = 1,
     random_state: RandomState,
 ) -> SimulatedData:
-    """Draw Gaussian clusters that differ in their first features only.
+    """Draw Gaussian clusters that differ only in their first features.
 
-    The means have the shape (n_clusters, n_shifted). One number in `cluster_sizes` stands for equal
-    sizes. The correlation is rho. Columns are z-scored, with `ddof`, if `standardise`.
+    The means have the shape (n_clusters, n_shifted). One number in `cluster_sizes` means equal
+    sizes. The correlation is rho. Columns are standardised, with `ddof`, if `standardise` is true.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def gaussian_clusters(
     rng = np.random.default_rng(random_state)
     X = rng.standard_normal((len(labels), n_features))
     if correlation != 0:
-        # scipy.signal takes a second to load, which most jobs can save.
+        # Imported here: scipy.signal takes a second to load, and most jobs do not need it.
         from scipy.signal import lfilter
 
         # x_b = rho x_(b-1) + sqrt(1 - rho^2) e_b, in O(n p).
@@ -129,7 +129,7 @@ class Experiment:
     # Arguments: the size of the design (``n_features``, ``n_relevant``, ``cluster_size``), ``mu``,
     # and ``rho`` where features a and b correlate as rho^|a - b|.
     defaults: Mapping[str, float]
-    # Where only ``n_features`` can be chosen: the other arguments by its values.
+    # If only ``n_features`` can be chosen: the other arguments for each of its values.
     data_sets: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
 
     def __call__(
@@ -140,10 +140,10 @@ class Experiment:
         ddof: int = 1,
         **arguments: float,
     ) -> SimulatedData:
-        """Draw the design by `gaussian_clusters`, with other arguments where given."""
+        """Draw the design by `gaussian_clusters`; `arguments` replace the defaults."""
         unknown = sorted(set(arguments) - set(self.defaults))
         if unknown:
-            raise TypeError(f"{self.name}: arguments {unknown} should be of {[*self.defaults]}.")
+            raise TypeError(f"{self.name}: arguments {unknown} should be among {[*self.defaults]}.")
         chosen = {**self.defaults, **arguments}
         if self.data_sets:
             if chosen["n_features"] not in self.data_sets:
@@ -199,7 +199,7 @@ EXPERIMENTS = {each.name: each for each in (experiment_1, experiment_2, experime
 def draw_replicate(
     experiment: str, setting: Mapping[str, Any], *, root: int, replicate: int
 ) -> SimulatedData:
-    """Draw one replicate of one of the paper's experiments; the setting are its arguments."""
+    """Draw one replicate of one of the paper's experiments, with a setting as its arguments."""
     if experiment not in EXPERIMENTS:
         raise ValueError(f"experiment={experiment!r} should be one of {list(EXPERIMENTS)}.")
     seed = replicate_seed(root, experiment, setting, replicate)

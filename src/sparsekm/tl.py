@@ -1,4 +1,4 @@
-"""Sparse k-means of an AnnData, which gets the results."""
+"""Sparse k-means of an AnnData; the results are stored in it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["predict_clusters", "sparse_kmeans"]
 
-# A part of the cells of scaled data has nearly equal variances, and means near 0.
+# A subset of the cells of scaled data has nearly equal variances, and means near 0.
 SAME_VARIANCE, SAME_MEAN = 2.0, 0.1
-# The attributes of a fit that are written as they are, and the tables, whose rows get names.
+# The attributes of a fit that are written unchanged, and the tables, whose rows get names.
 VERDICT = (
     "conclusion",
     "has_clusters",
@@ -66,10 +66,10 @@ def sparse_kmeans(
 ) -> AnnData | None:
     """Cluster the cells of an AnnData, and keep the few genes that make the clusters.
 
-    Give normalised, logarithmic values and do not scale them (no ``scanpy.pp.scale``):
-    `SparseKMeans` considers first the genes that vary more than others of the same mean. Raw counts
-    and scaled values are clustered with a warning. Sparse values stay sparse, and a backed AnnData
-    stays backed.
+    Give normalised, log-transformed values and do not scale them (no ``scanpy.pp.scale``):
+    `SparseKMeans` first considers the genes that are more variable than others with the same mean.
+    Raw counts and scaled values are clustered with a warning. Sparse values stay sparse, and a
+    backed AnnData stays backed.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def sparse_kmeans(
     random_state : None, int, RandomState or Generator, default=0
         Controls the randomness.
     key_added : str, default="sparse_kmeans"
-        The beginning of the names of all results.
+        Prefix of the names of all results.
     copy : bool, default=False
         Whether to return a copy with the results, and leave `adata` as it is.
     **parameters
@@ -103,20 +103,20 @@ def sparse_kmeans(
         None, unless `copy`. These are written:
 
         ``obs[key_added]``
-            The cluster of every cell, categorical: "0", "1", ...; missing for those that `trim`
+            The cluster of every cell, categorical: "0", "1", ...; missing for cells that `trim`
             sets aside.
         ``obs[key_added + "_reproducibility"]``
             Share of the refits, each to 90 % of the cells, in which the cell keeps its cluster. If
             there are more than `max_samples` cells (2,000 by default), NaN for those not drawn.
         ``obs[key_added + "_batch_centred"]``
-            With `batch_key`, the cluster of every cell after centring within batches; without, the
-            column of an earlier call is removed.
+            With `batch_key`, the cluster of every cell after centring within batches. Without it,
+            the column of an earlier call is removed.
         ``var[key_added + "_weight"]``, ``var[key_added + "_score"]``
-            The weight of every gene, 0 where it is dropped, and its between-cluster sum of squares.
+            The weight of every gene, 0 if it is dropped, and its between-cluster sum of squares.
         ``var[key_added + "_selected"]``
             Whether a gene is kept.
         ``var[key_added + "_selection_frequency"]``
-            Share of these refits that keep the gene.
+            Share of the refits that keep the gene.
         ``uns[key_added]``
             ``params`` and ``version`` of sparsekm, and the attributes of `SparseKMeans` by their
             names: ``conclusion`` and so on, and with `batch_key` ``batch_agreement`` and
@@ -131,8 +131,8 @@ def sparse_kmeans(
     Raises
     ------
     TypeError, ValueError
-        If `SparseKMeans.fit` would; if `adata` is not an AnnData, is backed by a closed file, or
-        is a view of a backed AnnData; if a layer or column does not exist or does not fit.
+        If `SparseKMeans.fit` would raise it; if `adata` is not an AnnData, is backed by a closed
+        file, or is a view of a backed AnnData; if a layer or column does not exist or does not fit.
 
     See Also
     --------
@@ -169,12 +169,12 @@ def sparse_kmeans(
     ):
         if isinstance(column, str) and column in [key_added + end for end in ends]:
             raise ValueError(
-                f"{argument}={column!r} would be overwritten, with key_added={key_added!r}: give "
+                f"{argument}={column!r} would be overwritten, with key_added={key_added!r}; give "
                 "another key_added."
             )
     number: Any = "auto" if n_clusters is None else n_clusters
     estimator = SparseKMeans(number, random_state=random_state, **parameters)
-    # Before values are read, which of a backed AnnData can take long.
+    # This is checked before values are read, because reading a backed AnnData can take long.
     clone(estimator).make_estimator()
     cell_groups = _read_column(groups, "groups", adata.obs, "obs")
     batch = _read_column(batch_key, "batch_key", adata.obs, "obs")
@@ -186,7 +186,7 @@ def sparse_kmeans(
     adata = adata.copy() if copy else adata
     adata.obs[key_added] = _categories(estimator)
     adata.obs[f"{key_added}_reproducibility"] = estimator.sample_reproducibility_
-    # An earlier call may have left one.
+    # An earlier call may have left a column.
     adata.obs = adata.obs.drop(columns=f"{key_added}_batch_centred", errors="ignore")
     if batch is not None:
         adata.obs[f"{key_added}_batch_centred"] = _categories(estimator.batch_centred_)
@@ -227,20 +227,22 @@ def predict_clusters(
 ) -> pd.DataFrame:
     """Assign new samples to the nearest of the clusters that a run found, or to none of them.
 
-    ``sparsekm predict`` does the same. Features are matched by name. If those in the table have at
-    least 95 % of the weight, they are used as in `SparseKMeans.predict`; otherwise the signature is
-    used, if all of its features are there. Values are transformed as in the run.
-    Needs the extra ``workflow``.
+    ``sparsekm predict`` does the same. Features are matched by name. If the features in the table
+    have at least 95 % of the weight, they are used as in `SparseKMeans.predict`; otherwise the
+    signature is used, if all of its features are there. Values are transformed as in the run. Needs
+    the extra ``workflow``.
 
     Parameters
     ----------
     run : str or Path
         The folder of a run of ``sparsekm run`` or of the workflow.
     samples : str, Path or DataFrame
-        A table in any format that the workflow reads, or samples × features; values as the run's
-        table had them. Missing values, and features that it lacks, are left out of distances.
+        A table in any format that the workflow reads, or a data frame (samples × features). Its
+        values should be in the units of the run's table. Missing values, and features that it
+        lacks, are left out of distances.
     dataset, method : str, optional
-        The table, if there were several, and the method, by default that of the report's answer.
+        The name of the table, if the run has several, and the method, by default the one that the
+        report shows first.
     scaling : {"run", "own"}, default="run"
         Whose means and standard deviations are used for z-scores: those of the run's samples, or
         of `samples`. The latter helps if the platform differs, but needs a similar cluster mix.
@@ -250,18 +252,18 @@ def predict_clusters(
     Returns
     -------
     DataFrame
-        A row per sample; ``attrs["said"]`` lists what was matched, and how.
+        A row per sample; ``attrs["said"]`` describes how features were matched.
 
         ``sample``
             Its name.
         ``cluster``
-            The nearest cluster, by its number in ``clusters.csv``; missing where a sample lacks
-            features that have more than half of the weight.
+            The nearest cluster, by its number in ``clusters.csv``; missing if a sample lacks
+            features with more than half of the weight.
         ``distance``
             Root of the weighted mean square difference from the centre of the cluster.
         ``margin``
-            1 less the ratio of this distance to that from the second-nearest centre: 0 if both
-            are equally near.
+            1 minus the ratio of this distance to the distance from the second-nearest centre; 0 if
+            both are equally near.
         ``none_of_them``
             Whether it is farther from the centre than 99 % of the run's samples in the cluster. For
             a small cluster, a gamma distribution of squared distances gives the limit.
@@ -272,7 +274,7 @@ def predict_clusters(
         If the run has no such fit; if the table cannot be read, or has neither features with 95 %
         of the weight nor the whole signature; if `scaling` is "own" and the run made no z-scores.
     """
-    # They need what only the extra `workflow` installs.
+    # Imported here, because they need the extra `workflow`.
     from sparsekm.annotation.new_samples import KnownClusters, predict_samples, read_samples
 
     known = KnownClusters.read(run, dataset, method)
@@ -301,7 +303,7 @@ def read_values(
 ) -> np.ndarray | csr_array:
     """Return X, or a layer, of some genes in memory, as `SparseKMeans` takes it.
 
-    Missing values are filled as the estimator does.
+    Missing values are filled as in the estimator.
     """
     if adata.isbacked and not adata.file.is_open:
         raise ValueError(
@@ -311,7 +313,7 @@ def read_values(
         check_name("layer", layer, adata.layers, f"one of {list(adata.layers)}, or None for X")
     values = adata.X if layer is None else adata.layers[layer]
     if values is None:
-        raise ValueError("adata.X is None: name the layer to cluster.")
+        raise ValueError("adata.X is None. Name the layer to cluster.")
     if hasattr(values, "to_memory"):
         values = values.to_memory()
     values = as_readable(values, "adata.X" if layer is None else f"adata.layers[{layer!r}]")
@@ -327,7 +329,7 @@ def check_name(argument: str, value: object, known: Container[str], rule: str) -
 
 
 def _read_column(column: Any, argument: str, table: pd.DataFrame, where: str) -> Any:
-    """Return a column of obs or var by its name, or what is given in its place."""
+    """Return a column of obs or var by its name, or the values that are given instead."""
     if isinstance(column, str):
         check_name(argument, column, table, f"a column of {where}: {list(table)}")
         return table[column]
@@ -351,12 +353,12 @@ def _read_mask(adata: AnnData, mask_var: Any) -> np.ndarray | None:
             f"column of var; got {mask.dtype} of shape {mask.shape}."
         )
     if not mask.any():
-        raise ValueError("mask_var should mark at least one gene, marks none.")
+        raise ValueError("mask_var should mark at least one gene; it marks none.")
     return np.flatnonzero(mask)
 
 
 def _describe_fit(estimator: SparseKMeans, names: pd.Index) -> dict[str, Any]:
-    """Return the verdict as .h5ad files can hold it; `names` are those of the clustered genes."""
+    """Return the attributes in a form for .h5ad files; `names` are the clustered genes."""
 
     def named(features):
         return names[[] if features is None else features].to_numpy(object)
@@ -365,7 +367,7 @@ def _describe_fit(estimator: SparseKMeans, names: pd.Index) -> dict[str, Any]:
     for name in TABLES:
         table = getattr(estimator, f"{name}_")
         if table is not None:
-            # Such files need names of rows.
+            # These files need row names.
             facts[name] = table.rename(index=str)
     if hasattr(estimator, "batch_shares_"):
         facts["batch_agreement"] = estimator.batch_agreement_
@@ -376,9 +378,9 @@ def _describe_fit(estimator: SparseKMeans, names: pd.Index) -> dict[str, Any]:
 
 
 def _rank_genes(adata: AnnData, key: str, values, genes) -> dict[str, np.recarray]:
-    """Rank genes in every cluster: kept ones that are high, dropped ones, kept ones that are low.
+    """Rank genes in every cluster: high kept genes, then dropped genes, then low kept genes.
 
-    The fold changes are scanpy's: of the means of logarithms of 1 + x, changed back.
+    Fold changes are defined as in scanpy, by back-transformed means of log(1 + x).
     """
     scale = np.log(adata.uns.get("log1p", {}).get("base") or np.e)
     kept, names = adata.var[f"{key}_selected"].to_numpy(), adata.var_names.to_numpy(object)
@@ -410,8 +412,8 @@ def _warn_of_scaled(values: np.ndarray | csr_array, name: str) -> None:
     far = np.quantile(np.abs(means), 0.95)
     if values.min() < 0 and high <= SAME_VARIANCE * low and far <= SAME_MEAN * np.sqrt(low):
         warnings.warn(
-            f"{name}: the genes are scaled to mean 0 and one variance, so the genes that vary "
-            "more than others of the same mean cannot be found. Give values that are normalised "
+            f"{name}: the genes are scaled to mean 0 and equal variance, so genes that vary "
+            "more than others with the same mean cannot be found. Give values that are normalised "
             "and log-transformed, but not scaled, if a layer or adata.raw holds them: layer=, or "
             "adata.raw.to_adata().",
             UserWarning,
@@ -420,7 +422,7 @@ def _warn_of_scaled(values: np.ndarray | csr_array, name: str) -> None:
 
 
 def _check_backing(adata: AnnData, copy: bool) -> None:
-    """Refuse a backed AnnData to which nothing can be written."""
+    """Refuse a backed AnnData that cannot be written to."""
     if adata.isbacked and (copy or adata.is_view):
         kind = "a view of a backed AnnData" if adata.is_view else "backed, and copy=True"
         raise ValueError(f"adata is {kind}: give adata.to_memory() instead.")

@@ -194,7 +194,7 @@ def test_gmt_gives_terms_names_and_genes_in_any_line_ends(written):
     ("text", "message"),
     [
         ("T1\tname\tA\nT2\tname\n", r"line 2: columns=2 should be >= 3"),
-        ("T1\tname\tA\t\tB\n", r"line 1: no cell but the description should be empty"),
+        ("T1\tname\tA\t\tB\n", r"line 1: only the description may be empty"),
         ("T1\tname\tA\nT1\tname\tB\n", r"line 2: term='T1' should be in one line only"),
         ("\n\n", r"terms=0 should be >= 1"),
         (b"T1\tname\tA\nT2\t\xff\tA\n", r"line 2: text should be UTF-8"),

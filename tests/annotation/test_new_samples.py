@@ -103,7 +103,7 @@ def test_it_is_said_where_no_clusters_stand_apart(tmp_path, frame, apart):
     labels, weights = np.repeat([0, 1], 20), [1, 1, 1, 1, 0, 0]
     run = write_run(tmp_path / "run", frame, labels, weights, has_clusters=apart)
     said = " ".join(predict_clusters(run, frame).attrs["said"])
-    assert ("the run could not show separate groups" in said) == (not apart)
+    assert ("the run shows no separate groups" in said) == (not apart)
 
 
 @pytest.mark.parametrize("size", [15, 100])
@@ -214,7 +214,7 @@ def test_features_with_95_percent_of_the_weight_place_samples_and_with_less_the_
     found = predict_clusters(run, table.drop(columns=["g3"]))
     assert found.attrs["said"][0] == (
         "19 of the 20 features that have weight are in the table (95.00% of the weight); it lacks "
-        "[g3]. Samples are placed by these, as predict does"
+        "[g3]. Samples are assigned by these features, as in predict"
     )
     Z = ((table - table.mean()) / table.std()).drop(columns=["g3"]).to_numpy()[:, :19]
     distance = np.sqrt(np.mean((Z[:20] - Z[:20].mean(axis=0)) ** 2, axis=1))
@@ -224,7 +224,7 @@ def test_features_with_95_percent_of_the_weight_place_samples_and_with_less_the_
     found = predict_clusters(run, table.drop(columns=["g4", "g5"]))
     assert found.attrs["said"][0] == (
         "18 of the 20 features that have weight are in the table (90.00% of the weight); it lacks "
-        "[g4, g5]. Samples are placed by the signature (2)"
+        "[g4, g5]. Samples are assigned by the signature (2)"
     )
     Z = ((table - table.mean()) / table.std())[["g3", "g7"]].to_numpy()
     centers = np.array([Z[:20].mean(axis=0), Z[20:].mean(axis=0)])

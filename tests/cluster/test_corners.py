@@ -116,7 +116,7 @@ ZEROS_OF_EITHER_SIGN = np.array([[0.0, 1.0], [-0.0, 1.0], [2.0, 3.0]])
     ("data", "n_clusters", "message"),
     [
         (ZEROS_OF_EITHER_SIGN, 3, "n_clusters=3 should be <= the number of distinct samples, 2"),
-        (np.tile(X[0], (12, 1)), 2, "All n_features=10 features are constant: at least 1 should"),
+        (np.tile(X[0], (12, 1)), 2, "All n_features=10 features are constant; at least 1 should"),
         (X[0], 2, "Expected 2D array, got 1D array"),
         (X * 1e307, 2, r"should be <= .* in float64\. Rescale"),
         ((X * 1e30).astype(np.float32), 2, r"should be <= .* in float32\. Rescale"),
@@ -132,5 +132,5 @@ def test_data_that_cannot_be_clustered_are_refused(make_estimator, data, n_clust
 def test_a_path_of_other_data_or_more_clusters_is_refused(make_estimator):
     path = make_estimator(3, random_state=0).path(X, [4])
     for n_clusters, other in ((3, X[:-1]), (3, X[:, :-1]), (2, X)):
-        with pytest.raises(ValueError, match=r"=\(12, 10, 3\); should be those of X and of"):
+        with pytest.raises(ValueError, match=r"=\(12, 10, 3\); it should have those of X and of"):
             make_estimator(n_clusters).adopt(other, path, 0)

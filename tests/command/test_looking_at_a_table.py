@@ -85,7 +85,7 @@ def test_guesses_are_said_aloud_and_quiet_says_nothing(run, capsys):
     names = [f"gene{j}" for j in range(4)], [f"s{i}" for i in range(6)]
     pd.DataFrame(np.arange(24).reshape(4, 6) % 7, *names).to_csv("t.csv")
     assert run("t.csv", "--clusters", "2") == 0
-    note = "NOTE: lines are read as features and columns as samples, because of line"
+    note = "NOTE: rows are read as features and columns as samples, because of row"
     assert note in capsys.readouterr().out
     assert run("t.csv", "--clusters", "2", "--quiet") == 0
     assert capsys.readouterr() == ("", "")
@@ -133,8 +133,8 @@ def test_a_table_that_is_no_file_is_refused_in_one_line(here, run, capsys, unrea
         assert run(*arguments) == 2
         told = capsys.readouterr().err.splitlines()
         assert len(told) == 1
-        assert "should be a file, and is a folder, a pipe, a socket or a device" in told[0]
-    assert path_rule(str(unread("sets.gmt"))) == "be a file, no pipe, socket or device"
+        assert "should be a file; it is a folder, a pipe, a socket or a device" in told[0]
+    assert path_rule(str(unread("sets.gmt"))) == "be a file and not a pipe, socket or device"
 
 
 def test_names_of_any_length_and_characters_are_short_lines_on_the_terminal(run, capsys):
@@ -172,7 +172,7 @@ def test_a_dry_run_prints_what_a_run_prints_first_and_writes_nothing(here, run, 
     assert run_kinds("--dry-run") == 0
     told = capsys.readouterr().out
     assert told.startswith("tumours.csv: 12 samples x 5 features\n  samples: without names\n")
-    assert "  features: 'u' ... 'y'\n  lines hold samples (--transpose reads them" in told
+    assert "  features: 'u' ... 'y'\n  rows hold samples (--transpose reads them" in told
     assert [file.name for file in here.iterdir()] == ["tumours.csv"]
     assert run_kinds() == 0
     assert capsys.readouterr().out.startswith(told)
@@ -218,7 +218,7 @@ def test_both_readings_are_shown_with_names_numbers_and_sizes_where_neither_is_c
     )
     assert run("t.csv") == 2
     told = capsys.readouterr().err.splitlines()
-    assert told[1] == "  if lines hold samples, 4 samples x 3 features (for this: nothing else):"
+    assert told[1] == "  if rows hold samples, 4 samples x 3 features (for this: nothing else):"
     assert [line.split() for line in told[2:5]] == [
         ["foo", "bar", "baz"],
         ["zork", "1.5", "2.0", "3.0"],

@@ -48,7 +48,7 @@ def test_output_that_nobody_reads_is_told_in_one_line(here):
     run = started(*given, stdout=writer, stderr=subprocess.PIPE)
     os.close(writer)
     told = run.communicate(timeout=120)[1].splitlines()
-    assert told == ["sparsekm: the output pipe was closed: keep it open, or add --quiet."]
+    assert told == ["sparsekm: the output pipe was closed. Keep it open, or add --quiet."]
     assert run.returncode == 2
 
 
@@ -58,7 +58,7 @@ def test_a_number_of_another_base_is_refused_with_its_place(tmp_path, number):
     file.write_text(f"methods: [l0]\nseed: {number}\n")
     with pytest.raises(InputError) as refused:
         read_configuration(file)
-    told = f"config.yaml, line 2, column 7: {number} has base 8 or 60 in YAML: leave out zeros"
+    told = f"config.yaml, line 2, column 7: {number} has base 8 or 60 in YAML; leave out leading"
     assert told in str(refused.value)
 
 

@@ -60,7 +60,7 @@ UNREADABLE = [
     (b"seed: !!python/name:os.system\n", ", line 1, column 7: the tag tag:yaml.org,2002:python"),
     (b"seed: 1\nn_init: 2\nseed: 3\n", ", line 3, column 1: the key 'seed' occurs twice."),
     (b"? [1]\n: 2\n", ", line 1, column 3: found unhashable key"),
-    (b"report: {title: caf\xe9}\n", ": byte 20 is not UTF-8: save the file as UTF-8."),
+    (b"report: {title: caf\xe9}\n", ": byte 20 is not UTF-8. Save the file as UTF-8."),
     (b"report: {title: a\0b}\n", ": unacceptable character #x0000"),
     (b"- seed\n", ": type=list should be a mapping"),
     (b"seed: 1\n---\nseed: 2\n", ", line 2, column 1: but found another document."),

@@ -186,15 +186,15 @@ def test_what_is_no_count_is_refused_however_many_features_are_kept(
     X = counts.astype(float)
     X[3, 4] = value
     pd.DataFrame(X).add_prefix("f").to_csv(tmp_path / "no.csv")
-    with pytest.raises(MatrixError, match="n_top_features chooses by the variance of raw counts"):
+    with pytest.raises(MatrixError, match="n_top_features requires raw counts"):
         read_normalised_table(tmp_path / "no.csv", {}, "zscore", n_features)
 
 
 @pytest.mark.parametrize(
     ("n", "expected"),
     [
-        (1, "1 feature is constant, so cannot separate samples, and is dropped: [g]"),
-        (2, "2 features are constant, so cannot separate samples, and are dropped: [g]"),
+        (1, "1 feature is constant and is dropped, because it cannot separate samples: [g]"),
+        (2, "2 features are constant and are dropped, because they cannot separate samples: [g]"),
     ],
 )
 def test_a_remark_on_one_feature_is_singular(n, expected):
@@ -379,7 +379,7 @@ def test_what_was_filled_is_said(holes, offset):
     matrix = settle_missing(raw(holes + offset, offset))
     [remark] = matrix.remarks
     assert remark.startswith("4 values (4.2 %) are missing, of 3 features and 4 samples; 4 are")
-    assert "set impute: median (or half_minimum, drop), or set another share in place of" in remark
+    assert "set impute: median (or half_minimum, drop), or another share than" in remark
     # A summary has the same shape and the same words.
     quick = settle_missing(raw(holes + offset, offset), quick=True)
     assert (quick.remarks, quick.about.features) == (matrix.remarks, matrix.about.features)
@@ -433,7 +433,7 @@ def test_half_of_a_negative_minimum_and_too_little_left_are_refused(holes):
         settle_missing(raw(holes - 20), "half_minimum")
     holes[:, 1:] = np.nan
     holes[2:, 0] = np.nan
-    with pytest.raises(MatrixError, match="there should be at least 3 and 1. Set max_missing"):
+    with pytest.raises(MatrixError, match="at least 3 samples and 1 feature. Set max_missing"):
         settle_missing(raw(holes), max_missing=0)
     with pytest.raises(ValueError, match="impute='mean' should be one of"):
         settle_missing(raw(holes), "mean")

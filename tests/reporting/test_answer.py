@@ -77,14 +77,14 @@ def test_where_nothing_stands_apart_the_first_sentence_says_so(matrix_result):
     few = with_sparse(matrix_result, (0, 1, 1.0, 0.1), (1, 2, 1.0, 1.0))
     told = "There are too few samples or groups to tell whether the clusters are separated."
     assert view_answer(few)["lead"].startswith(told)
-    assert facts(none)["Signature"].startswith("None: the best set of features puts left-out")
+    assert facts(none)["Signature"].startswith("None: the best set of features assigns left-out")
 
 
 def test_the_signature_is_named_and_what_differs_is_called_optimistic(answered):
     told = facts(answered)
     names = sorted(["g1", answered.var.index[5]], key=list(answered.genes["symbol"]).index)
     assert told["Signature"] == (
-        "2 features put left-out samples into the clusters with agreement 0.97 (1: identical, 0: "
+        "2 features assign left-out samples to the clusters with agreement 0.97 (1: identical, 0: "
         f"chance): {', '.join(names)}."
     )
     assert told["Differ at all"] == (
@@ -178,7 +178,7 @@ def test_clusters_that_are_batches_are_named_and_both_answers_shown(matrix_resul
         return replace(changed, obs=changed.obs.assign(batch=pd.Categorical(batch)))
 
     result = with_batches(np.where(labels == 0, "first", "second"), np.roll(labels, 2))
-    told = [text for text in view_answer(result)["warnings"] if "centring moves" in text]
+    told = [text for text in view_answer(result)["warnings"] if "centring distorts" in text]
     assert len(told) == 1
     assert "Clusters and batches coincide and cannot be told apart" in told[0]
     rows = {row[0].text: texts(row)[1:] for row in view_each_cluster(result).rows}
@@ -234,7 +234,7 @@ def test_restarts_that_found_other_groups_are_told_first(seeded, matrix_result):
 def test_the_comparison_has_the_agreement_over_seeds_of_every_method(seeded, page_of):
     rows = page_of(seeded)[1].rows(["method"])
     assert list(rows) == ["ℓ₀-k-means", "k-means", "ℓ₁-k-means"]
-    assert rows["ℓ₀-k-means"][:4] == ["the answer", "0.75 to 0.88", "3", "0.1250"]
+    assert rows["ℓ₀-k-means"][:4] == ["the result", "0.75 to 0.88", "3", "0.1250"]
     assert rows["k-means"][:2] == ["1.00", "0.75 to 0.88"]
 
 

@@ -161,7 +161,7 @@ def test_the_first_screen_has_the_signature_and_nothing_of_a_factor(show, test_d
     html = (found.folder / "report.html").read_text(encoding="utf-8")
     drawn = set(re.findall("<!-- ([a-z]+)[0-9]+ -->", html))
     assert drawn == {"marker"}
-    assert f"{len(found.fit.signature)} features put left-out" in found.page["text"]
+    assert f"{len(found.fit.signature)} features assign left-out" in found.page["text"]
 
 
 def test_columns_of_the_result_come_first_and_each_is_explained_where_it_stands(mixed):
@@ -177,7 +177,7 @@ def test_columns_of_the_result_come_first_and_each_is_explained_where_it_stands(
 def test_one_fit_has_one_number_of_features(mixed):
     chosen = {label for label in mixed.page["labels"] if label.startswith("chosen")}
     assert chosen == {"chosen: s = 4.5, 9 features kept", "chosen: s = 4.5, 13 features kept"}
-    kept = {row[0]: row[3] for row in table_of(mixed, ["method", "agreement with the answer"])[1:]}
+    kept = {row[0]: row[3] for row in table_of(mixed, ["method", "agreement with the result"])[1:]}
     assert kept["ℓ₁-k-means"] == "13"
 
 
@@ -194,7 +194,7 @@ def test_a_signature_is_told_by_its_number_and_the_number_that_does_nearly_as_we
     own = found.fit
     assert 0 < own.n_nearly < len(own.signature)
     text = " ".join(found.page["text"].split())
-    told = f"{len(own.signature)} features put left-out samples into the clusters with agreement"
+    told = f"{len(own.signature)} features assign left-out samples to the clusters with agreement"
     assert f"{told} {own.signature_agreement:.2f} " in text
     assert f"; {own.n_nearly} give nearly as much ({own.nearly_agreement:.2f})" in text
     assert "few" not in text.partition("What marks")[0]

@@ -36,7 +36,7 @@ def test_every_section_is_present_and_every_link_inside_leads_somewhere(page):
 
 
 def test_numbers_of_the_tables_are_those_of_the_files(page):
-    heads = ["method", "agreement with the answer", "agreement over seeds", "kept", "CER"]
+    heads = ["method", "agreement with the result", "agreement over seeds", "kept", "CER"]
     compared = [table[1:] for table in page.tables if table[0][:5] == heads][1]
     assert [row[3:] for row in compared] == [
         ["3", "0.1250", "0.5000", "0.7500", "0.6250"],
@@ -144,7 +144,7 @@ def test_bare_result_of_one_method_without_labels_or_tuning_is_reported(page_of,
         methods={"kmeans": dataclasses.replace(kmeans, rates={}, attributes={})},
     )
     _, page = page_of(bare)
-    assert page.rows(["method"])["k-means"] == ["the answer", "–", "6"]
+    assert page.rows(["method"])["k-means"] == ["the result", "–", "6"]
     assert "simulated" not in page.text.lower()
 
 

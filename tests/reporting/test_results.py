@@ -175,10 +175,10 @@ def test_methods_name_each_normalisation_and_own_up_to_region_means(matrix_resul
     settings |= {"max_missing_per_gene": 0.3, "max_missing_per_voxel": 0.2}
     text = text_of(with_provenance(brain_result, normalisation=settings), matrix_result)
     assert (
-        "Normalisation of E11.5: genes of which 30% or more of the values are missing are dropped; "
-        "voxels of which 20% or more of the values are missing are dropped; energies x become "
+        "Normalisation of E11.5: genes with 30% or more missing values are dropped; "
+        "voxels with 20% or more missing values are dropped; energies x become "
         "log₂(1 + x); missing values become the mean of their gene in their region; every gene has "
-        "mean 0 and standard deviation 1 (ddof = 1), constant genes are dropped."
+        "mean 0 and standard deviation 1 (ddof = 1); constant genes are dropped."
     ) in text
     assert "Normalisation of toy: every feature has mean 0" in text
     assert "which uses the labels" in text

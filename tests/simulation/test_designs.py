@@ -23,7 +23,7 @@ def test_the_arguments_that_a_configuration_may_name_are_those_of_the_functions(
     known = {name: {*draw.defaults, "standardise", "ddof"} for name, draw in EXPERIMENTS.items()}
     assert known == {name: set(arguments) for name, arguments in EXPERIMENT_ARGUMENTS.items()}
     for name, draw in EXPERIMENTS.items():
-        with pytest.raises(TypeError, match=rf"{name}: arguments \['n_sample'\] should be of"):
+        with pytest.raises(TypeError, match=rf"{name}: arguments \['n_sample'\] should be among"):
             draw(n_sample=3, random_state=0)
 
 

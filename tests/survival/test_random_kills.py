@@ -79,7 +79,10 @@ def victims(command):
     """Give the command, its Snakemake, the process that jobs are forked from, and its jobs."""
     found = {"command": [psutil.Process(command.pid)]}
     for process in found["command"][0].children(recursive=True):
-        words = process.cmdline()
+        # Some just ended.
+        words = []
+        with contextlib.suppress(psutil.NoSuchProcess):
+            words = process.cmdline()
         if any("multiprocessing.forkserver" in word for word in words):
             found.setdefault("jobs", process.children(recursive=True))
             found.setdefault("fork server", [process])

@@ -184,7 +184,7 @@ def test_the_conclusion_says_what_was_found(fits, penalty):
     assert said.startswith(some if apart < len(table) else every)
     for part in (
         f"{fit.get_support().sum()} of 40 features have weight",
-        f"The signature of {len(fit.signature_)} puts left-out samples into the same",
+        f"The signature of {len(fit.signature_)} assigns left-out samples to the same",
         f"{fit.sample_reproducibility_.mean():.0%}",
     ):
         assert part in said

@@ -41,7 +41,7 @@ def test_a_table_becomes_a_report_in_one_folder_and_nowhere_else(table, project_
     assert counts["n_clusters"][counts["chosen"]].tolist() == [2]
     report = (folder / "results" / "report.html").read_text()
     assert "K = 2, estimated" in report
-    assert "lines are read as features and columns as samples" in report
+    assert "rows are read as features and columns as samples" in report
     lines = told.out.splitlines()
     assert "Report: sparsekm-tumours/results/report.html" in lines
     assert "Logs:   sparsekm-tumours/logs" in lines

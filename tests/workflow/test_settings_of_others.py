@@ -118,7 +118,7 @@ def test_a_run_takes_the_profile_it_is_given_and_no_other(project, no_matrix, si
     # By a path relative to where the command is started.
     options = ("--profile", "../site")
     done = run_command([*COMMAND, *options], project, SNAKEMAKE_PROFILE="/nowhere")
-    assert "SNAKEMAKE_PROFILE is ignored: give a profile with --profile." in done.stdout
+    assert "SNAKEMAKE_PROFILE is ignored. Choose a profile with --profile." in done.stdout
     assert noted.read_text().splitlines() == ["submitted"]
     assert done.returncode == 2
     assert "table: normalise matrix; log: logs/normalise_matrix/table.log" in done.stdout

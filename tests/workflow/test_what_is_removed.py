@@ -42,7 +42,9 @@ def test_cleaning_removes_what_was_made_and_leaves_downloads_and_a_users_files(f
     assert not (folder / "logs").exists()
     assert not (folder / "data" / "E11.5").exists()
     own = {*OWN_DATA, *OWN_RESULTS} - {"data/paper/simulations.csv"}
-    kept = f"Kept, not recorded as made by the workflow: {', '.join(sorted(own))}\n"
+    kept = (
+        f"Kept, because there is no record that the workflow made them: {', '.join(sorted(own))}\n"
+    )
     assert kept in done.stdout
 
 

@@ -103,7 +103,7 @@ rule find_common_genes:
 
 
 rule normalise_expression:
-    """Drop genes and voxels with many missing values, fill the rest, and z-score an age."""
+    """Drop genes and voxels with many missing values, fill the rest, and standardise an age."""
     input:
         expression="data/{age}/expression.h5ad",
         common_genes=common_genes,

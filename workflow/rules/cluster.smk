@@ -2,7 +2,7 @@
 
 
 rule choose_cluster_count:
-    """Choose the number of clusters: how many groups stand apart."""
+    """Choose the number of clusters: the number of clearly separated groups."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
     output:
@@ -196,7 +196,7 @@ rule find_consensus:
 
 
 use rule choose_cluster_count as compare_choices with:
-    """Compare the answer with what other numbers of clusters, features and samples would find."""
+    """Compare the result with results for other numbers of clusters, features and samples."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         fit="results/{dataset}/sparse/tuned.h5",

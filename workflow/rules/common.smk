@@ -42,7 +42,7 @@ MATRICES = {
     name: entry for name, entry in config["matrices"].items() if entry is not None
 }
 DATASETS = [*ATLAS["ages"], *MATRICES]
-# Each source has its own folder: what was downloaded stays when the source changes.
+# Each source has its own folder, so that downloads stay when the source changes.
 RAW = f"data/raw/{ATLAS['source']}"
 # Then jobs run locally: cluster nodes often have no network.
 IS_DOWNLOADED = ATLAS["source"] == "allen"
@@ -87,7 +87,7 @@ digest_code = cache(source_digest)
 
 
 def code(script, *modules, versions=""):
-    """Return a parameter: what a job uses of the code, with the module of its method, as a digest."""
+    """Return a parameter: the digest of the code that a job uses, with the module of its method."""
 
     def digest(wildcards):
         row = METHOD_ROWS.get(wildcards.get("row"))
@@ -98,7 +98,8 @@ def code(script, *modules, versions=""):
     return digest
 
 
-# Another minor version of what computes may change results. With conda, the environment file decides.
+# Another minor version of a computing package may change results. With conda, the environment file
+# decides.
 by_conda = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 code_and_versions = partial(
     code, versions="" if by_conda else f", {computing_versions()}"
@@ -106,15 +107,15 @@ code_and_versions = partial(
 
 
 def as_is(value):
-    """Return a parameter that holds text of the user's, in which Snakemake would format braces."""
+    """Return a parameter with a user's text, in which Snakemake would otherwise format braces."""
     return lambda wildcards: value
 
 
 def content(*files):
-    """Digest files that are no outputs, for a parameter: so their content decides what reruns.
+    """Digest files that are not outputs, for a parameter: their content decides what reruns.
 
-    Time stamps alone would miss a file replaced by an older one. What cannot be read has no digest:
-    Snakemake or the job reports it.
+    Time stamps alone would miss a file that is replaced by an older one. A file that cannot be read
+    has no digest; Snakemake or the job reports it.
     """
 
     def digest(file):
@@ -138,6 +139,6 @@ def paper_file(name):
     """Return the path of a table of the paper, relative to where Snakemake runs.
 
     An absolute path would be a different input in another copy of the project. The rules treat the
-    file as ancient and use its digest as a parameter, since a fresh checkout has new time stamps.
+    file as ancient and use its digest as a parameter, because a fresh checkout has new time stamps.
     """
     return local(os.path.relpath(ROOT / "data" / "paper" / f"{name}.csv"))

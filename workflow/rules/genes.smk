@@ -46,14 +46,14 @@ rule draw_gene_sets:
 
 
 rule collect_gene_sets:
-    """Copy or download the user's file of gene sets, if all of it can be read."""
+    """Copy or download the user's file of gene sets, if the whole file is valid."""
     input:
         file=[] if SETS_ADDRESS or not OWN_SETS else local(OWN_SETS),
     output:
         sets=COLLECTED_SETS,
     log:
         "logs/collect_gene_sets.log",
-    # A download runs locally, since cluster nodes often have no network access.
+    # A download runs locally, because cluster nodes often have no network access.
     localrule: bool(SETS_ADDRESS)
     conda:
         "../../envs/sparsekm.yaml"
@@ -98,7 +98,7 @@ rule annotate_genes:
 
 
 rule enrich_genes:
-    """Find terms over-represented among the genes kept, dropped, and kept by l1 alone."""
+    """Find terms that are over-represented among genes kept, dropped, or kept only by l1."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
         fits=expand("results/{{dataset}}/{method}/tuned.h5", method=SELECTING),

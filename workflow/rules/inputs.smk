@@ -29,11 +29,11 @@ def assembly_memory(wildcards, attempt):
 def matrix_file(wildcards):
     """Return the file of a matrix: the user's or the simulated one."""
     path = MATRICES[wildcards.dataset].get("path")
-    # The prefix of a module applies to what the workflow makes, not to the user's files.
+    # The prefix of a module applies to the workflow's files, not to the user's files.
     return local(path) if path else f"data/raw/{wildcards.dataset}/matrix.npz"
 
 
-# The user's GMT file or its address, and its copy; one that was downloaded stays in its own folder.
+# The user's GMT file or its address, and its copy; a downloaded file stays in its own folder.
 _CHOSEN = ANNOTATION["gene_sets"]
 OWN_SETS = _CHOSEN["path"] if _CHOSEN["source"] == "gmt" else None
 SETS_ADDRESS = OWN_SETS if is_address(OWN_SETS or "") else None
@@ -116,7 +116,7 @@ def list_files(named):
 
 
 def name_files(named, files):
-    """Return nested mappings with the files of a job, whose inputs alone have a module's prefix."""
+    """Return nested mappings with the files of a job; only its inputs have a module's prefix."""
     if isinstance(named, dict):
         return {key: name_files(part, files) for key, part in named.items()}
     return str(next(files))

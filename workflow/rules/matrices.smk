@@ -46,7 +46,7 @@ rule normalise_matrix:
         "../../envs/sparsekm.yaml"
     resources:
         mem_mb=reading_memory,
-        # It may be written in blocks, and be larger than the memory that this takes.
+        # It may be written in blocks, and be larger than the memory of this job.
         disk_mb=lambda wildcards: int(4 * expected_megabytes(wildcards.dataset)) + 1000,
         runtime=growing(20, 0.02),
     params:

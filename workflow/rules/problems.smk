@@ -1,17 +1,18 @@
 """The clustering problem of each data set and method, and its batches, as parameters of rules."""
 
-# The files of references depend on it: it is not a setting, because a change would rerun them all.
+# The files of references depend on it. It is not a setting, because a change would rerun all of
+# them.
 REFERENCES_PER_JOB = 5
 
-# Of more samples than this, so many decide about sparsities and numbers of clusters.
+# If there are more samples, this number is drawn to choose sparsities and numbers of clusters.
 TUNING_SAMPLE = {"max_samples": config["tuning"]["max_samples"]}
 
 
 def n_clusters(dataset):
     """Return K of a data set, as far as the configuration determines it.
 
-    Files of arrays may contain labels that are not named in the configuration. Other files without
-    named labels have no classes to count, so the data have to suggest a number.
+    Files of arrays may contain labels that the configuration does not name. Other files without
+    named labels have no classes to count, so the number is estimated.
     """
     own = MATRICES.get(dataset, {})
     asked = own.get("n_clusters", config["n_clusters"])
@@ -81,7 +82,7 @@ def grid(wildcards):
 
 
 def gap_files():
-    """Return the path and the references whose gap is tuned by, of the last stage; earlier paths."""
+    """Return the files of the last stage's gap (path and references), and earlier paths."""
     first = "results/{dataset}/{method}/"
     folder = f"{first}refined/" if config["tuning"]["n_refined"] else first
     return {
@@ -103,7 +104,7 @@ def indices(wildcards):
 
 
 def n_seeds(wildcards):
-    """Return how many seeds to fit from: of a consensus two, or one where it is not the answer."""
+    """Return the number of seeds; a consensus has two, or one if it is not shown first."""
     if wildcards.method not in RESAMPLED:
         return config["n_seeds"]
     is_answer = wildcards.dataset in MATRICES or "l0" not in config["methods"]

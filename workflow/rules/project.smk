@@ -1,4 +1,4 @@
-"""Where the project is, whose process this is, and whether the configuration can be read."""
+"""The project's folder, whether it is a module, and whether the configuration can be read."""
 
 import os
 import sys
@@ -6,15 +6,16 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-# The project folder, wherever the Snakefile that includes this file or uses it as a module.
+# The project's folder does not depend on the Snakefile that includes this file or uses it as a
+# module.
 ROOT = Path(str(workflow.current_basedir)).parents[1]
 if not (ROOT / "scripts" / "workflow_job.py").is_file():
     raise WorkflowError(
-        f"{ROOT}/scripts should be a local folder, since its scripts share files. Clone the project"
+        f"{ROOT}/scripts should be a local folder, because its scripts share files. Clone the project"
         " and use workflow/Snakefile in the clone."
     )
-# The rules run and digest the sources next to the workflow. In the process of a host, which may use
-# this workflow as a module, they come last and hide nothing.
+# The rules run and digest the sources next to the workflow. In the process of a host, which uses
+# this workflow as a module, they come last on the import path and hide nothing.
 IS_MODULE = not workflow.modifier.is_main_snakefile()
 if IS_MODULE:
     sys.path.append(str(ROOT / "src"))
@@ -22,7 +23,7 @@ else:
     # Snakemake's relative entry, for plugins, is in the folder of the run.
     sys.path[:] = [str(ROOT / "src"), *filter(os.path.isabs, sys.path)]
 
-# No path of a rule has a variable, so a host's would change nothing.
+# The paths of rules have no variables, so a host's variables would change nothing.
 parent = workflow.modifier.parent_modifier
 if IS_MODULE and workflow.pathvars.items != parent.pathvars.items:
     raise WorkflowError(
@@ -30,9 +31,9 @@ if IS_MODULE and workflow.pathvars.items != parent.pathvars.items:
         " replace_prefix instead."
     )
 
-# Jobs on this machine share three quarters of its memory, whatever the number of cores. A host
-# decides for itself, and so does a cluster (which has a number of nodes, even if it is 1).
-# `--resources mem_mb=4000` changes it.
+# Jobs on this machine share three quarters of its memory, for any number of cores. A host decides
+# for itself, and so does a cluster (which has a number of nodes, even if it is 1).
+# `--resources mem_mb=4000` changes this.
 is_cluster = workflow.remote_exec or workflow.resource_settings.nodes is not None
 if not (IS_MODULE or is_cluster or "mem_mb" in workflow.global_resources):
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -44,8 +45,8 @@ from sparsekm.io.input_error import InputError
 if rule := path_rule(str(Path.cwd())):
     raise WorkflowError(f"{Path.cwd()}: the folder to run in should {rule}. Rename it.")
 
-# Snakemake's own errors name neither file nor line, and it takes the last of two equal keys. A
-# host has its own configuration.
+# The configuration is checked here, because Snakemake's errors name neither file nor line, and it
+# takes the last of two equal keys. A host has its own configuration.
 for file in map(Path, workflow.overwrite_configfiles or ["config.yaml"]):
     is_own = file.exists() and not workflow.modifier.skip_configfile
     if is_own and file.suffix != ".json":

@@ -26,14 +26,16 @@ rule report:
         **needs(memory=(500 + 500 * N_DRAWING, 0.5), minutes=(20, 0)),
     params:
         code=code("report"),
-        # No output: which figures there are depends on the results, and files of yours may be there.
+        # This is not an output, because the figures depend on the results, and your own files may
+        # be there.
         figures=lambda wildcards, output: str(Path(output.report).with_name("figures")),
         title=as_is(config["report"]["title"]),
         datasets=lambda wildcards, input: name_files(
             files_by_dataset(), iter(input.datasets)
         ),
         genes_of_interest=as_is(ANNOTATION["genes_of_interest"]),
-        # Without what no result on the page depends on: the machine's setting and the studies'.
+        # Settings of the machine and of the studies are left out, because nothing on the page
+        # depends on them.
         configuration={
             key: value
             for key, value in set_by_user(config).items()

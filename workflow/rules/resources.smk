@@ -1,7 +1,7 @@
 """The resources of jobs: memory, time and threads, according to the sizes of their inputs."""
 
-# The servers' pace: a job that downloads asks for one file after another, and one such job runs at
-# a time, also without a profile. `--resources downloads=2` allows two.
+# This limits the load of the servers: a job downloads one file after another, and only one such job
+# runs at a time, also without a profile. `--resources downloads=2` allows two.
 if "downloads" not in workflow.global_resources:
     workflow.register_resource("downloads", 1)
 
@@ -25,10 +25,10 @@ def expected_megabytes(dataset):
 
 @cache
 def declared(dataset):
-    """Return what the file of a user's matrix declares, see `measured`; zeros if nothing."""
+    """Return the sizes that the file of a user's matrix declares, see `measured`; 0 if unknown."""
     entry = MATRICES[dataset]
     if entry.get("path", "").lower().endswith((".h5ad", ".h5", ".npz", ".zarr")):
-        # A matrix that is too large or damaged is refused by the job that reads it.
+        # The job that reads a matrix refuses it if it is too large or damaged.
         with suppress(ValueError):
             path, layer = entry["path"], entry.get("layer")
             return Declared(*run_bounded(path, lambda: measured(path, layer)))
@@ -45,8 +45,8 @@ def of_small(group):
     """Return a group for jobs of small data sets: the run times of a group add up."""
 
     def choose(wildcards):
-        # Ages share rules, so that a group holds the jobs of all of them or of none: a job between
-        # two of a group must be in the group too.
+        # Ages share rules, so a group holds the jobs of all ages or of none, because a job between
+        # two jobs of a group must be in the group, too.
         together = {*datasets_of(wildcards)}
         if together & {*ATLAS["ages"]}:
             together |= {*ATLAS["ages"]}
@@ -75,7 +75,7 @@ def growing(base, per_megabyte, tunes=False, is_memory=False):
     quarter = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 4 / 2**20
 
     def ask(wildcards, input, attempt):
-        # A method that is not tuned works on all samples, and reads in blocks what is too large.
+        # A method that is not tuned works on all samples, and reads large data in blocks.
         is_part = tunes and wildcards.get("method") not in UNTUNED
         limit = 0 if is_part else quarter
         if is_memory and config["max_memory_gb"]:
@@ -91,7 +91,7 @@ def growing(base, per_megabyte, tunes=False, is_memory=False):
 
 
 def needs(memory, minutes, tunes=False):
-    """Return the memory and time of a job, each as a base and what every megabyte adds.
+    """Return the memory and time of a job, each as a base and an addition for every megabyte.
 
     The process that watches over its limits is included. A job that `tunes` works on the samples on
     which a data set is tuned.

@@ -32,7 +32,7 @@ rule simulate:
             "replicates": replicates(wildcards),
         },
         effort=simulation_effort,
-        # Finished repetitions. No output: a job that was killed goes on from them.
+        # Finished repetitions. They are not an output, because a killed job continues from them.
         store=lambda wildcards, output: str(
             Path(output.table).parents[2].joinpath("repetitions", *wildcards)
         ),
@@ -43,14 +43,14 @@ rule simulate:
 use rule simulate as simulate_large with:
     """Run the repetitions of an experiment whose jobs are long."""
 
-    # They begin first: short jobs then fill the last gap between the cores.
+    # They begin first, so that short jobs fill the last gaps between the cores.
     wildcard_constraints:
         experiment="experiment_[14]",
     priority: 1
 
 
 rule summarise_simulation:
-    """Average the repetitions, set them beside the paper's tables, and judge its claims."""
+    """Average the repetitions, compare them with the paper's tables, and judge its claims."""
     input:
         tables=simulated_files(),
         paper=ancient(PAPER_VALUES),

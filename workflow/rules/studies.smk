@@ -8,7 +8,7 @@ PAPER_CLAIMS = paper_file("claims")
 
 
 def simulation_effort(wildcards):
-    """Return the effort of a simulated row, without what it does not have or defines itself."""
+    """Return the effort of a simulated row, without settings that it lacks or defines itself."""
     row = METHOD_ROWS[wildcards.row]
     effort = {**SIMULATION, "n_references": SIMULATION["references"]}
     size = ["n_sparsities", "n_refined", "n_references"]
@@ -45,7 +45,7 @@ def printed_methods():
 
 @cache
 def judged_methods():
-    """List (experiment, setting, method) of which the paper claims or prints something."""
+    """List (experiment, setting, method) about which the paper makes a claim or prints a number."""
     judged = set(printed_methods())
     with open(PAPER_CLAIMS, newline="") as table:
         for line in csv.DictReader(table):
@@ -58,7 +58,7 @@ def judged_methods():
 
 
 def simulated_cells():
-    """List every (setting, row), with variants only if there is a number to explain."""
+    """List every (setting, row); variants are only listed if there is a number to explain."""
     cells = []
     for setting in select_settings(SIMULATION["experiments"]):
         cells += [(setting, METHOD_ROWS[name]) for name in SIMULATION["methods"]]
@@ -120,7 +120,7 @@ def yardstick_tables(wildcards):
     if not YARDSTICK_SETS:
         raise WorkflowError(
             f"yardstick.folder={YARDSTICK['folder'] or 'null'} should be a folder of labelled sets"
-            " (.npz with X and y): set it in the configuration."
+            " (.npz with X and y). Set it in the configuration."
         )
     strange = [
         name for name in YARDSTICK_SETS if not re.fullmatch(r"[A-Za-z0-9_.-]+", name)
@@ -128,7 +128,7 @@ def yardstick_tables(wildcards):
     if strange:
         raise WorkflowError(
             f"yardstick.folder={YARDSTICK['folder']}: the names {strange} should consist of"
-            " letters, digits, '_', '.' and '-': rename their files."
+            " letters, digits, '_', '.' and '-'. Rename the files."
         )
     return expand(
         "results/yardstick/{labelled_set}/{method}.csv",

@@ -2,7 +2,7 @@
 
 
 rule draw_theorem:
-    """Simulate what a theorem promises, and draw it; the caption is a text."""
+    """Simulate the statement of a theorem, and draw it; the caption is a text file."""
     output:
         table="results/theory/{picture}.csv",
         svg="results/theory/{picture}.svg",

@@ -1,4 +1,4 @@
-"""What the clusters and the kept features are; Snakemake reads this module without NumPy."""
+"""Annotation of the clusters and the kept features. Snakemake reads this module without NumPy."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from hashlib import sha256
 
 
 def address_name(url: str) -> str:
-    """Return the file name of the download from an address: a digest of it.
+    """Return the file name of a download: a digest of its address, which hides passwords.
 
-    Another password or query is another address, which may give another file; it is not shown.
+    Another password or query is another address, which may give another file.
     """
     return f"{sha256(url.encode()).hexdigest()[:16]}.gmt"
 

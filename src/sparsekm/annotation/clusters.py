@@ -1,4 +1,4 @@
-"""What the clusters are: known classes, associations, the features that are high in them."""
+"""Description of the clusters: known classes, associations, and their characteristic features."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ OVERLAP = TABLES["contingency.csv"]
 
 
 def count_overlap(labels: np.ndarray, regions: np.ndarray, order: list[str]) -> pd.DataFrame:
-    """Count the samples of each cluster (row, if it has any) in each known region (column)."""
+    """Count the samples of each non-empty cluster (row) in each known region (column)."""
     known = is_known(regions)
     clusters = pd.Series(np.asarray(labels)[known], name="cluster")
     counts = pd.crosstab(clusters, pd.Series(np.asarray(regions)[known], name="label"))
     return counts.reindex(columns=order, fill_value=0)
 
 
-# A class gives its name and colour to a cluster if it has this share of its samples.
+# A class gives a cluster its name and colour if it has this share of the cluster's samples.
 MAJORITY = 2 / 3
 
 
 def majority_classes(labels: np.ndarray, classes: np.ndarray) -> dict[int, str]:
-    """Name the class of each cluster of which it has at least `MAJORITY` of all samples."""
+    """Name the class that has at least `MAJORITY` of the samples of each cluster."""
     shares = pd.crosstab(np.asarray(labels), np.asarray(classes), normalize="index")
     best, largest = shares.drop(columns=UNKNOWN, errors="ignore"), MAJORITY - 1e-9
     return {int(k): str(own.idxmax()) for k, own in best.iterrows() if own.max() >= largest}
@@ -49,8 +49,8 @@ def tabulate_overlap(
 ) -> pd.DataFrame:
     """Tabulate clusters against known classes, for every method, with the columns of `OVERLAP`.
 
-    The order of `regions` decides ties; other classes follow in alphabetical order, without name
-    and colour. ``is_best`` marks the class with most of a cluster.
+    The order of `regions` decides ties. Other classes follow in alphabetical order, without name
+    and colour. ``is_best`` marks the class with the most samples of a cluster.
     """
     if labels is None or not clusters:
         return pd.DataFrame({column: [] for column in OVERLAP.columns})
@@ -90,16 +90,16 @@ class Highest(NamedTuple):
 def find_highest(X: Source, *codings: np.ndarray) -> list[Highest]:
     """Find, for each coding of groups, where each feature has its largest mean, and how clearly.
 
-    The effect is Cohen's d against all other samples; the lead is how far the mean exceeds that of
-    the next group; both are NaN where they are not defined. `X` (n, p) is read once, in blocks; of
-    a file it is the matrix of all features;
-    samples with code -1 are left out. Ties go to the lowest group.
+    The effect is Cohen's d against all other samples. The lead is the mean minus the mean of the
+    next group. Both are NaN if they are not defined. `X` (n, p) is read once, in blocks; it may be
+    the matrix of all features in a file. Samples with code -1 are left out. Ties go to the lowest
+    group.
     """
     indicators = [_indicate(np.asarray(codes)) for codes in codings]
     members = hstack(indicators, format="csr")
     sums, squares, scale, origin = np.zeros(1), np.zeros(1), np.zeros(1), None
     for rows, block in row_blocks(X, whole=True):
-        # Around a value that occurs, squares of nearly equal values do not cancel.
+        # Values are centred at one of them, so that squares of nearly equal values do not cancel.
         origin = block[0].copy() if origin is None else origin
         block -= origin
         own = members[rows].T
@@ -130,7 +130,7 @@ def _compare(
         within = n_inside * inside**2 + (n - n_inside) * outside**2
         pooled = np.sqrt(np.maximum(squares.sum(axis=0) - within, 0) / (n - 2))
         effect = (inside - outside) / pooled
-    # Where values are equal in both parts, rounding can leave a small nonzero divisor.
+    # If values are equal in both parts, rounding can leave a small nonzero divisor.
     effect[~(pooled > 1e-6 * scale)] = np.nan
     np.put_along_axis(means, best[None], -np.inf, axis=0)
     second = means.max(axis=0)
@@ -140,7 +140,7 @@ def _compare(
 def locate_features(
     X: Source, clusters: np.ndarray, labels: np.ndarray | None = None
 ) -> pd.DataFrame:
-    """Tabulate the cluster and the known class in which each feature is highest."""
+    """Tabulate, for each feature, the cluster and the known class with the highest mean."""
     codings = {"cluster": np.asarray(clusters)}
     if labels is not None:
         known, codes = is_known(labels), np.full(len(labels), -1)
@@ -157,7 +157,7 @@ def locate_features(
 def cover_features(
     file: Path, fits: Mapping[str, ChosenFit]
 ) -> tuple[pd.DataFrame, dict[str, ChosenFit]]:
-    """Return the table of all features of a data set, and its fits as if made of all.
+    """Return the table of all features of a data set, and its fits extended to all features.
 
     Features that were not clustered have weight 0, and the scores and centres of the labels.
     """
@@ -197,9 +197,9 @@ def cover_features(
 def add_clusters(data: anndata.AnnData, fits: Mapping[str, ChosenFit]) -> None:
     """Add the results of each method to a data set, in place; it becomes ``clusters.h5ad``.
 
-    For a method m these are ``cluster_m`` (missing where a sample was set aside), ``score_m``,
-    ``rank_m``, ``weight_m``, ``kept_m`` and ``centers_m``, if it resamples ``reproducibility_m``
-    and ``selection_frequency_m``, and in uns how the fit was made.
+    For a method m these are ``cluster_m`` (missing if a sample was set aside), ``score_m``,
+    ``rank_m``, ``weight_m``, ``kept_m`` and ``centers_m``. If the method resamples, there are also
+    ``reproducibility_m`` and ``selection_frequency_m``. uns describes how the fit was made.
     """
     found: dict[str, Any] = {}
     for method, fit in fits.items():
@@ -226,7 +226,7 @@ def add_clusters(data: anndata.AnnData, fits: Mapping[str, ChosenFit]) -> None:
 
 
 def average_within(X: Source, labels: np.ndarray, batch: np.ndarray) -> pd.DataFrame:
-    """Average each cluster (row) of values that are centred within batches; X is read once."""
+    """Average each cluster (row) of values centred within batches; X is read once."""
     sums = pd.DataFrame()
     for rows, block in row_blocks(X):
         own = pd.DataFrame(block).groupby([labels[rows], batch[rows]]).sum()
@@ -257,9 +257,9 @@ CATEGORY_EFFECT = "V"
 def associate(labels: np.ndarray, annotations: Mapping[str, pd.Series]) -> pd.DataFrame:
     """Test for each annotation (n_samples,) whether it differs between clusters.
 
-    Numbers are compared by the test of Kruskal and Wallis, with epsilon squared as effect size;
-    categories by the chi-square test, with `association`. Missing values are left out. The largest
-    effect is first; q is the false discovery rate over the columns.
+    Numbers are compared by the test of Kruskal and Wallis, with epsilon squared as effect size, and
+    categories by the chi-square test, with `association`. Missing values are left out. The table
+    begins with the largest effect. q is the false discovery rate over the columns.
     """
     rows = [_associate_one(str(name), labels, values) for name, values in annotations.items()]
     names = ["column", "test", "n", "effect", "effect_name", "p"]

@@ -1,13 +1,14 @@
 """Terms that are over-represented in a group of the genes analysed.
 
 P-values are hypergeometric, one-sided; q-values are over all terms within the size limits [1]_. All
-numbers count the genes of the data set that have any term, not of the genome: the atlas selected
-its genes, and well-known ones may be kept more often.
+numbers count genes of the data set with any term, and not genes of the genome, because the atlas
+selected its genes, and well-known genes may be kept more often.
 
-Genes of one category are often patterned alike in space, and then many categories are
-over-represented for any smooth map [2]_. So where positions are known, `p_spatial` is the share of
-random maps under which as many genes of the group have the term. A random map has as many clusters
-as the one found, each of the samples nearest to a random sample, and as many features are kept.
+Genes of one category often have similar patterns in space, and then many categories are
+over-represented for any smooth map [2]_. Therefore, if positions are known, `p_spatial` is the
+share of random maps for which as many genes of the group have the term. A random map has the same
+number of clusters as the result, each with the samples nearest to a random sample, and the same
+number of features is kept.
 
 References
 ----------
@@ -36,10 +37,10 @@ N_MAPS = 199
 
 
 def random_map(positions: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw a partition of n samples, int32, into compact clusters; no cluster is empty."""
+    """Draw a partition of n samples, int32, into compact, non-empty clusters."""
     seeds = rng.choice(len(positions), n_clusters, replace=False)
     labels = cKDTree(positions[seeds]).query(positions)[1].astype(np.int32)
-    # Samples at one place could leave a later seed without any.
+    # If several samples are in one place, a later seed could get no sample.
     labels[seeds] = np.arange(n_clusters, dtype=np.int32)
     return labels
 
@@ -53,7 +54,7 @@ def keep_by_chance(
     seed: int,
     n_maps: int = N_MAPS,
 ) -> np.ndarray:
-    """Say of each random map which features it keeps, a mask of shape (n_maps, n_features)."""
+    """Return which features each random map keeps, a mask of shape (n_maps, n_features)."""
     matrix = as_matrix(X)
     keep = TopFeatures(float(n_kept))
     kept = np.zeros((n_maps, X.shape[1]), dtype=bool)
@@ -72,9 +73,9 @@ GROUPS = ("kept", "dropped", "only l1")
 def group_features(
     weights: Mapping[str, np.ndarray], *, is_atlas: bool = False
 ) -> dict[str, np.ndarray]:
-    """Group features, as masks of shape (p,), by the weights that the sparse methods give them.
+    """Group features, as masks of shape (p,), by their weights under the sparse methods.
 
-    ``"only l1"``, kept by l1 and not by l0, exists if l0 is the method of `primary_method`.
+    The group ``"only l1"``, kept by l1 and not by l0, exists if `primary_method` is l0.
     """
     sparse = ("l0", "l1", "sparse")
     kept = {m: np.asarray(weights[m]) != 0 for m in sparse if m in weights}
@@ -95,16 +96,16 @@ def find_enriched(
     by_chance: np.ndarray | None = None,
     term_size: tuple[int, int] = (5, 500),
 ) -> pd.DataFrame:
-    """Test every term within the size limits in every group; columns are those of `ENRICHMENT`.
+    """Test every term within the size limits in every group; the columns are `ENRICHMENT`.
 
     A gene is in a group if any of its features is, but not in "dropped" if it is in "kept".
-    `by_chance`, a mask of shape (n_maps, p), tells which features random maps keep. `term_size` is
-    the smallest and largest number of analysed genes of a term that is tested.
+    `by_chance`, a mask of shape (n_maps, p), has the features that random maps keep. `term_size`
+    has the smallest and the largest number of analysed genes of a tested term.
     """
     low, high = term_size
     if not 1 <= low <= high:
         raise ValueError(f"term_size={list(term_size)} should be 1 <= smallest <= largest.")
-    # Of each term, the analysed genes that have it.
+    # The analysed genes of each term.
     number = np.full(len(sets.genes) + 1, -1, dtype=np.int64)
     known = np.flatnonzero(matched.positions >= 0)
     number[matched.positions[known]] = known
@@ -125,9 +126,9 @@ def find_enriched(
 
 
 def least_q(tests: pd.DataFrame) -> float:
-    """Return the smallest q that the terms of a group could have reached, by their sizes alone.
+    """Return the smallest q that the sizes of the terms of a group allow.
 
-    They would share as many genes with the group as either has.
+    A term would then share as many genes with the group as the smaller of the two has.
     """
     size = tests["n_group"]
     most = np.minimum(tests["n_term"], size)
@@ -136,7 +137,7 @@ def least_q(tests: pd.DataFrame) -> float:
 
 
 def _choose(groups: Mapping[str, np.ndarray], matched: MatchedFeatures) -> dict[str, np.ndarray]:
-    """Tell for each group which genes that have any term are in it."""
+    """Return which genes with any term are in each group."""
     annotated = matched.positions >= 0
     chosen = {name: matched.any_of(features) & annotated for name, features in groups.items()}
     if {"kept", "dropped"} <= chosen.keys():
@@ -152,7 +153,7 @@ def _test_group(
     carries: Mapping[int, np.ndarray],
     nulls: list[np.ndarray],
 ) -> pd.DataFrame:
-    """Test the terms of `carries`, by their number, whose genes these are."""
+    """Test the terms of `carries`, which has the genes of each term."""
     n_analysed, n_group = int((matched.positions >= 0).sum()), int(chosen.sum())
     shared = [genes[chosen[genes]] for genes in carries.values()]
     n_term, n_shared = (np.array([g.size for g in of]) for of in (carries.values(), shared))
@@ -160,7 +161,7 @@ def _test_group(
     p_value = np.clip(hypergeom.sf(n_shared - 1, n_analysed, n_term, n_group), 0, 1)
     p_spatial: np.ndarray | float = np.nan
     if nulls:
-        # The share of maps, the one found among them, whose group has as many of a term.
+        # The share of maps, including the result, whose group has at least as many genes of a term.
         found = np.array([[int(n[genes].sum()) for genes in carries.values()] for n in nulls])
         p_spatial = (1 + (found >= n_shared).sum(axis=0)) / (1 + len(nulls))
     table = pd.DataFrame(
@@ -180,5 +181,5 @@ def _test_group(
             "genes": [";".join(sorted(matched.symbols[g] for g in genes)) for genes in shared],
         }
     )
-    # Ties, such as among terms with the same genes, are broken by size and identifier.
+    # Size and identifier break ties, such as between terms with the same genes.
     return table.sort_values(["p_value", "n_term", "term"], kind="stable", ignore_index=True)

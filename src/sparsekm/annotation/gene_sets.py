@@ -1,7 +1,7 @@
-"""Gene sets, the genes of each term, from GMT files, and the features of a data set as such genes.
+"""Gene sets (the genes of each term) from GMT files, matched to the features of a data set.
 
 Each line of a GMT file has a term, a description and genes, separated by tabs. Terms do not know
-their ancestors: a set of the file has all of its genes.
+their ancestors, so a set in the file has to list all of its genes.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _NO_NAMES = ("", "na", "n/a", "none")
 
 
 class GeneSetError(InputError):
-    """A file of gene sets breaks its format; the message names file and line."""
+    """A file of gene sets is not valid; the message names file and line."""
 
 
 @dataclass(frozen=True)
 class GeneSets:
-    """Terms, and the genes of each."""
+    """Terms and their genes."""
 
     identifier: str  # how genes are named
     genes: tuple[str, ...]
@@ -46,7 +46,7 @@ class GeneSets:
 def build_gene_sets(
     identifier: str, members: Mapping[str, Iterable[str]], names: Mapping[str, str]
 ) -> GeneSets:
-    """Build gene sets with sorted terms and genes; the id replaces a missing name of a term."""
+    """Build gene sets with sorted terms and genes; the id replaces a missing term name."""
     if identifier not in IDENTIFIERS:
         raise ValueError(f"identifier={identifier!r} should be one of {list(IDENTIFIERS)}.")
     terms = tuple(sorted(members))
@@ -63,14 +63,14 @@ def build_gene_sets(
 
 
 def read_gene_sets(file: str | Path, identifier: str = "symbol") -> GeneSets:
-    """Read a GMT file, by gzip or not; a description that is empty or an address is no name."""
+    """Read a GMT file, possibly gzipped; an empty description or an address is not a name."""
     file = Path(file)
     check_file(file)
     with file.open("rb") as opened:
         is_packed = opened.read(2) == b"\x1f\x8b"
     members: dict[str, set[str]] = {}
     names: dict[str, str] = {}
-    # One string object per gene, however many terms contain it.
+    # Each gene is one string object, however many terms contain it.
     genes: dict[str, str] = {}
     number = 0
     try:
@@ -102,19 +102,20 @@ def _find_problem(text: str, cells: list[str], identifier: str, known: Container
         return f"columns={len(cells)} should be >= 3: term, description, genes, separated by tabs"
     term, _, *genes = cells
     if not all([term, *genes]):
-        return "no cell but the description should be empty"
+        return "only the description may be empty"
     if identifier == "entrez_id" and not all(re.fullmatch("[0-9]+", gene) for gene in genes):
         return "genes should be Entrez ids"
     return f"term={term!r} should be in one line only" if term in known else ""
 
 
 MOST_BYTES = 2**28
-"""Largest download accepted; all sets of MSigDB have a tenth of it."""
+"""Largest download accepted. All sets of MSigDB together have a tenth of this size."""
 
 
 def fetch_gene_sets(downloader: Downloader, url: str, file: str | Path, identifier: str) -> None:
-    """Download a GMT file and store it if it can be read; otherwise it is a `RefusedError`."""
-    # Only here: the workflow imports this module to tell addresses from paths.
+    """Download a GMT file, and store it if it can be read; otherwise raise a `RefusedError`."""
+    # Imported here, because the workflow imports this module only to distinguish addresses from
+    # paths.
     from sparsekm.network import RefusedError
 
     body = downloader.get(url, most=MOST_BYTES)
@@ -128,18 +129,17 @@ def fetch_gene_sets(downloader: Downloader, url: str, file: str | Path, identifi
 
 @dataclass(frozen=True)
 class MatchedFeatures:
-    """The features of a data set as genes, each once."""
+    """The features of a data set, matched to distinct genes."""
 
     # (p,), int64: index of each feature's gene in `symbols`; -1 if the feature has no identifier.
     gene_of: np.ndarray
-    # Of the genes analysed, in the order of their first feature: its symbol.
+    # The symbols of the analysed genes, in the order of their first features.
     symbols: list[str]
-    # (n_genes,), int64: positions among the genes of the gene sets; -1 if these do not contain
-    # the gene.
+    # (n_genes,), int64: positions in the genes of the gene sets; -1 if a gene is not there.
     positions: np.ndarray
 
     def any_of(self, features: np.ndarray) -> np.ndarray:
-        """Tell for each gene whether any of its features is among these, a mask of shape (p,)."""
+        """Return, for each gene, whether any of its features is in a mask of shape (p,)."""
         chosen = np.zeros(len(self.symbols), dtype=bool)
         numbers = self.gene_of[np.asarray(features, dtype=bool)]
         chosen[numbers[numbers >= 0]] = True
@@ -172,7 +172,7 @@ def match_features(var: pd.DataFrame, sets: GeneSets) -> MatchedFeatures:
 
 
 def _find_symbol(symbol: str, aliases: list[str], known: Container[str]) -> str:
-    """Return the name of the gene in the gene sets, or else the symbol itself."""
+    """Return the gene's name in the gene sets, or else the symbol itself."""
     for name in (symbol, symbol.rstrip("*")):
         if name in known:
             return name
@@ -181,7 +181,7 @@ def _find_symbol(symbol: str, aliases: list[str], known: Container[str]) -> str:
 
 
 def list_terms(sets: GeneSets, matched: MatchedFeatures, most: int = 5, largest: int = 500) -> list:
-    """List the most specific terms of each feature, joined by "; ", with few enough genes."""
+    """List the most specific terms of each feature, joined by "; ", without large terms."""
     by_gene: dict[int, list[str]] = {}
     terms = zip(sets.members, sets.terms, sets.names, strict=True)
     for members, _, name in sorted(terms, key=lambda term: (term[0].size, term[1])):

@@ -17,7 +17,7 @@ from sparsekm.io.tables import TABLES
 VERDICTS = ("kept by both", "only l0", "only l1", "neither")
 """Which of l0 and l1 keep a feature, in the order of tables."""
 
-# Which method's clusters and features are the answer; on the atlas the paper's method.
+# The method whose clusters and features are shown first; on the atlas the paper's method.
 _PREFERRED_ORDER = ("sparse", "l0", "l1", "kmeans")
 _ATLAS_ORDER = ("l0", "l1", "sparse", "kmeans")
 _IDENTIFIERS = ("entrez_id", "gene_id")
@@ -32,7 +32,7 @@ def rank_scores(scores: np.ndarray) -> np.ndarray:
 
 
 def judge_features(l0_weights: np.ndarray, l1_weights: np.ndarray) -> np.ndarray:
-    """Return for each feature which methods give it a weight, one of `VERDICTS`."""
+    """Return which methods keep each feature, one of `VERDICTS`."""
     l0_keeps, l1_keeps = np.asarray(l0_weights) != 0, np.asarray(l1_weights) != 0
     kept = [l0_keeps & l1_keeps, l0_keeps, l1_keeps]
     return np.select(kept, list(VERDICTS[:3]), default=VERDICTS[3])
@@ -49,18 +49,18 @@ def gene_table(
     """Tabulate every feature of a data set under every method, p rows.
 
     `var` is indexed by the features' symbols. Each method m, with its fit, has ``score_m`` (the
-    between-cluster sum of squares a_j), ``rank_m`` and ``weight_m``; if known, ``stability_m``, the
-    share of half-samples that keep the feature, and ``selection_frequency_m``, the share of
-    resamplings that do. `further` has additional columns, in the order of `var`. If l0 and l1 ran,
-    the last is ``verdict``, one of `VERDICTS`. The table is sorted by rank under the method of
-    `primary_method`.
+    between-cluster sum of squares a_j), ``rank_m`` and ``weight_m``. If known, there are
+    ``stability_m``, the share of half-samples that keep the feature, and ``selection_frequency_m``,
+    the share of resamplings that keep it. `further` has additional columns, in the order of `var`.
+    If l0 and l1 ran, the last is ``verdict``, one of `VERDICTS`. The table is sorted by rank under
+    the method of `primary_method`.
     """
     methods = _order_methods(fits, is_atlas)
     table = pd.DataFrame({"symbol": np.asarray(var.index, dtype=object)})
     for column in _DESCRIPTIVE_COLUMNS:
         if column in var.columns:
             values = var[column]
-            # Missing values made integers floats.
+            # Missing values have turned integers into floats.
             is_float = column in _IDENTIFIERS and pd.api.types.is_float_dtype(values)
             table[column] = (values.astype("Int64") if is_float else values).array
     added: dict[str, Any] = {}
@@ -79,7 +79,7 @@ def gene_table(
 
 
 def primary_method(methods: Iterable[str], *, is_atlas: bool = False) -> str:
-    """Return the method whose clusters and features are the answer: sparse, or l0 for an atlas."""
+    """Return the method that is shown first: sparse, or l0 for an atlas."""
     return _order_methods(methods, is_atlas)[0]
 
 

@@ -1,9 +1,9 @@
-"""New samples put to the clusters of a run, or to none of them.
+"""Assign new samples to the clusters of a run, or to none of them.
 
-They are placed as `SparseKMeans.predict` does, by the features that have weight, if a table has
-nearly all of these, or else by the signature. The distance of a sample from a centre is the root of
-the weighted mean, over the features known of it, of its squared differences, in the units of the
-run (z-scores, as a rule). Features that a table lacks are left out for the samples of the run, too.
+If a table has nearly all features with weight, they are used as in `SparseKMeans.predict`;
+otherwise the signature is used. The distance of a sample from a centre is the root of the weighted
+mean of its squared differences, over its known features, in the units of the run (usually
+z-scores). Features that a table lacks are also left out for the samples of the run.
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ from sparsekm.pipeline.scales import log_counts, log_values
 
 SCALINGS = ("run", "own")
 LEAST_WEIGHT = 0.95
-"""The least share of the weight that the features of a table have, to be placed by the weights."""
+"""The smallest share of the weight that a table must have to use the features with weight."""
 LEAST_KNOWN = 0.5
-"""The least share of the weight of these features that is known of a sample."""
+"""The smallest share of the weight of these features that must be known for a sample."""
 NEARLY_ALL = 0.99
-"""The share of a centre's own samples that are nearer to it than its limit."""
-# Settings that hold for another table of the same kind; it may lack the columns that some name.
+"""The share of a centre's own samples whose distance is below its limit."""
+# Settings that apply to another table of the same kind, which may lack the columns that some
+# settings name.
 _TAKEN_OVER = ("transpose", "decimal", "layer", "missing_values", "duplicates")
 _NAMING = ("samples", "ignore", "keep")
-# Of more than this share of samples in none of the clusters, the scale may be another.
+# If more than this share of samples is in none of the clusters, the scale may differ.
 _SUSPICIOUS = 0.5
 
 PREDICTED = TABLES["predicted.csv"]
@@ -50,12 +51,12 @@ PREDICTED = TABLES["predicted.csv"]
 
 @dataclass(frozen=True)
 class Placement:
-    """The m centres that samples are put to, in the s features by which they are compared."""
+    """The m centres to which samples are assigned, in the s features that are compared."""
 
-    features: np.ndarray  # (s,): where they are among those of the run
+    features: np.ndarray  # (s,): their positions in the features of the run
     weights: np.ndarray  # (s,)
     centers: np.ndarray  # (m, s)
-    cluster_of: np.ndarray  # (m,): several centres where clusters were joined
+    cluster_of: np.ndarray  # (m,): joined clusters have several centres
 
     def measure(self, Z: np.ndarray) -> np.ndarray:
         """Return the distances of samples (n, s) from the centres: (n, m), NaN if unknown."""
@@ -70,7 +71,8 @@ class Placement:
         distances = self.measure(Z)
         known = np.isfinite(distances[:, 0])
         nearest, shift = np.zeros(len(Z), int), self.centers.mean(axis=0)
-        # Not by the distances: `predict` rounds otherwise, and this should say the same.
+        # Distances are not used, because `predict` rounds differently, and the clusters should
+        # agree.
         centers = (self.centers - shift).T
         nearest[known] = label_observed(Z[known], self.weights, shift, centers)
         cluster, first = self.cluster_of[nearest], distances[np.arange(len(Z)), nearest]
@@ -85,14 +87,15 @@ class Placement:
         return pd.DataFrame(found).assign(none_of_them=~known | (first > limits[nearest]))
 
     def limits(self, file: Path, labels: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the limit of distance of every centre (m,), and the share of samples at home.
+        """Return the distance limit of every centre (m,), and the share of samples at home.
 
-        These are from the samples of the run, in its `file`, and their clusters, -1 for none. Each
-        counts for the nearest centre of its cluster. Distances are those from the centre of all
-        others there, which is n / (n - 1) times as far away. The limit is their quantile or, if it
-        is larger, that of a gamma distribution of squares with the mean of the centre and the
-        relative spread of all: of a few samples, the largest is too near. At home are samples whose
-        nearest centre is of their cluster.
+        Both are computed from the samples of the run, in its `file`, and their clusters, -1 for
+        none. Each sample counts for the nearest centre of its cluster. Its distance is to the
+        centre of the other samples there, which is n / (n - 1) times as far away. The limit is a
+        quantile of the distances. With few samples the largest distance is too small, so the limit
+        is at least the quantile of a gamma distribution of squares with the mean of the centre and
+        the relative spread of all. A sample is at home if its nearest centre belongs to its
+        cluster.
         """
         found = [self.measure(Z) for _, Z in row_blocks(file, self.features)]
         distances, labels = np.concatenate(found)[labels >= 0], labels[labels >= 0]
@@ -100,7 +103,7 @@ class Placement:
         within = np.where(self.cluster_of == labels[:, np.newaxis], distances, np.inf)
         center, own = within.argmin(axis=1), within.min(axis=1)
         sizes = np.bincount(center, minlength=len(self.centers))
-        # A sample alone has no distance from others.
+        # A single sample has no distance to others.
         used = np.flatnonzero(sizes[center] > 1)
         own, center = own[used], center[used]
         squares = pd.Series((own * sizes[center] / (sizes[center] - 1)) ** 2).groupby(center)
@@ -114,17 +117,17 @@ class Placement:
 
 @dataclass(frozen=True)
 class KnownClusters:
-    """The clusters of a run, and what tells them apart."""
+    """The clusters of a run, and the features that separate them."""
 
     fit: ChosenFit
     data: NormalisedData  # the samples of the run, without their values
-    file: Path  # that of the data
+    file: Path  # the file of the data
 
     @classmethod
     def read(
         cls, run: str | Path, dataset: str | None = None, method: str | None = None
     ) -> KnownClusters:
-        """Read what a run found, by default about its only data set and with its answer."""
+        """Read the result of a run, by default of its only data set and the method shown first."""
         fits = [file.parts[-3:-1] for file in sorted(Path(run).glob("results/*/*/tuned.h5"))]
         names = list(dict.fromkeys(name for name, _ in fits))
         if not names:
@@ -141,7 +144,7 @@ class KnownClusters:
         if data.provenance.get("source") != "matrix":
             raise InputError(f"dataset={dataset!r} should be a table, not an age of the atlas.")
         if data.X.shape != (len(fit.labels), len(fit.weights)):
-            raise InputError(f"{file}: results/{dataset} was made of another one: run again.")
+            raise InputError(f"{file} has changed since results/{dataset} was made. Run again.")
         return cls(fit, data, file)
 
     @property
@@ -154,7 +157,7 @@ class KnownClusters:
         return np.array(self.data.about.features, dtype=object)[features].tolist()
 
     def place_by(self, raw: RawMatrix) -> tuple[Placement, str]:
-        """Return how the samples of a table are placed, and say it.
+        """Return how the samples of a table are assigned, and a sentence about it.
 
         Raises
         ------
@@ -172,16 +175,16 @@ class KnownClusters:
             features, (centers, cluster_of) = kept[has], self.fit.placing
             own = self.fit.distance_weights[features]
             placement = Placement(features, own, centers[:, features], cluster_of)
-            return placement, f"{said}. Samples are placed by these, as predict does"
+            return placement, f"{said}. Samples are assigned by these features, as in predict"
         if lacks := [name for name in self.names(signature) if name not in there]:
             rule = f"or the whole signature, of which it lacks {shown(lacks)}"
         elif not len(signature):
-            rule = "since the run has no signature"
+            rule = "because the run has no signature"
         else:
             clusters = np.arange(len(self.fit.centers))
             equal = np.ones(len(signature))
             placement = Placement(signature, equal, self.fit.centers[:, signature], clusters)
-            return placement, f"{said}. Samples are placed by the signature ({len(signature)})"
+            return placement, f"{said}. Samples are assigned by the signature ({len(signature)})"
         turned = {*self.names(kept)} & {*(raw.about.samples or ())}
         cure = " Set transpose: true." if turned else ""
         raise InputError(
@@ -199,7 +202,7 @@ def _one_of(argument: str, value: str | None, known: list[str]) -> str:
 def read_samples(
     table: str | Path | pd.DataFrame, known: KnownClusters, reading: Mapping[str, Any]
 ) -> RawMatrix:
-    """Read new samples, numbers of a frame, or a file as the run read its own of the same kind."""
+    """Read new samples: a numeric frame, or a file with the settings of the run's own table."""
     if isinstance(table, pd.DataFrame):
         frame = table.select_dtypes("number")
         values = frame.to_numpy(np.float64)
@@ -223,9 +226,9 @@ def read_samples(
 def predict_samples(
     raw: RawMatrix, known: KnownClusters, scaling: str = "run"
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Put new samples to the clusters of a run: a table as `PREDICTED`, and what there is to say.
+    """Assign new samples to the clusters of a run: a table as `PREDICTED`, and remarks.
 
-    With the `scaling` "own" their features are made z-scores by their own moments, not the run's.
+    If `scaling` is "own", z-scores use the moments of the new samples, not those of the run.
     """
     _one_of("scaling", scaling, [*SCALINGS])
     data, (placement, placed) = known.data, known.place_by(raw)
@@ -245,25 +248,25 @@ def predict_samples(
     limits, at_home = placement.limits(known.file, known.fit.clustered)
     said.append(f"{at_home:.1%} of the run's own samples are nearest to their own cluster")
     if known.fit.has_clusters is False:
-        said.append("the run could not show separate groups: others may be clustered otherwise")
+        said.append("the run shows no separate groups: others may be clustered differently")
     table = placement.decide(values.to_numpy(), limits)
     table.insert(0, "sample", raw.about.samples or [f"sample{at + 1}" for at in range(len(table))])
     n_none = int(table["none_of_them"].sum())
     if n_none > _SUSPICIOUS * len(table):
         said.append(
-            f"{n_none} of {len(table)} samples are in none of the clusters: are the values on the "
+            f"{n_none} of {len(table)} samples are in none of the clusters. Are the values on the "
             f"scale of the run's table? The run has normalise: {data.provenance['normalisation']}"
         )
     return table, said
 
 
 def _transformed(raw: RawMatrix, provenance: Mapping[str, Any], places: np.ndarray) -> pd.DataFrame:
-    """Return new samples as the run saw its own before z-scores: (n, s), NaN where unknown."""
+    """Return new samples as the run had its own before standardisation: (n, s), NaN if unknown."""
     how = provenance["normalisation"]
     if how == "counts":
         if "library_size" not in provenance:
             raise InputError(
-                "the run did not keep its library size: run it again, by this version."
+                "the run did not store its library size. Run it again with this version."
             )
         raw, _ = log_counts(raw, float(provenance["library_size"]))
     elif how == "log2":

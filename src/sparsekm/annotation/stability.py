@@ -1,8 +1,8 @@
 """Stability of the kept features: the share of half-samples in which each feature is kept.
 
 Random halves of the samples, drawn without replacement, are clustered at the tuned sparsity [1]_,
-each by a search of its own. Labels fitted to all samples would be no start for a half: they carry
-the noise of that half, and even features that keep nothing but noise would be kept again.
+each by its own search. Labels fitted to all samples are not used as a start, because they contain
+the noise of the half, so that even pure noise features would be kept again.
 
 References
 ----------
@@ -30,21 +30,21 @@ from sparsekm.pipeline.provenance import derive_seed
 from sparsekm.tuning.candidates import first_start
 from sparsekm.tuning.fold_fits import Folds
 
-# Enough of a search for one of many fits.
+# The effort of a search, which suffices because there are many fits.
 N_INIT = 2
 
 
 def draw_half(
     n_samples: int, index: int, seed: int, blocks: np.ndarray | None = None
 ) -> np.ndarray:
-    """Draw half of the samples, rounded up, blocks (n_samples,) as a whole; all methods alike."""
+    """Draw half of the samples, rounded up, in whole blocks (n_samples,), equal for all methods."""
     rng = np.random.default_rng(derive_seed(seed, "half", index))
     size = (n_samples + 1) // 2
     if blocks is None:
         return np.sort(rng.permutation(n_samples)[:size])
     codes = label_codes(blocks, "blocks")
     order = np.argsort(rng.permutation(codes.max() + 1)[codes], kind="stable")
-    # The cut nearest to a half that leaves blocks whole.
+    # The cut nearest to a half that does not divide a block.
     ends = np.flatnonzero(np.diff(codes[order])) + 1
     return np.sort(order[: ends[np.abs(ends - size).argmin()] if len(ends) else size])
 
@@ -62,9 +62,9 @@ def count_kept(
 ) -> np.ndarray:
     """Count in how many half-samples each feature is kept.
 
-    The estimator, `L0KMeans` or `L1KMeans`, searches each half as it would all samples, with
-    `N_INIT` restarts, or from k-means on the features that rank first in a `screening`. The
-    smallest cluster allowed is half of that for all samples.
+    The estimator, `L0KMeans` or `L1KMeans`, searches each half like all samples, with `N_INIT`
+    restarts, or from k-means on the features that rank first in a `screening`. The smallest cluster
+    allowed is half as large as for all samples.
     """
     if n_subsamples < 1:
         raise ValueError(f"n_subsamples={n_subsamples} should be >= 1.")
@@ -78,7 +78,7 @@ def count_kept(
 
 
 def _keeps(data, estimator: Any, sparsity: float, screening: str | None, seed: int) -> np.ndarray:
-    # A half may have features that are constant in it, which no start scores.
+    # Features may be constant in a half, and then no start scores them.
     features = VaryingFeatures.of_values(data.X)
     data = data.select(features.varies)
     X, matrix = data.X, as_matrix(data.X)

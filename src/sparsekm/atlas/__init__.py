@@ -3,8 +3,8 @@
 A source returns the bytes of the servers' files: ``ontology()``, ``genes()`` and ``listing(age)``
 (JSON in the servers' envelope, all pages), ``annotation(age)`` and ``energy(age, id)`` (zips), and
 ``truth(age)`` (the planted truth as CSV; None for measured data). ``describe_url(role, ...)`` is
-the origin of a file, whose role is the name of its method; ``simulated`` is a flag. What follows
-`sparsekm.atlas.retrieval` is independent of the source. Snakemake reads this module without NumPy.
+the origin of a file, whose role is the name of its method; ``simulated`` is a flag. The steps after
+`sparsekm.atlas.retrieval` do not depend on the source. Snakemake reads this module without NumPy.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NO_DATA = -1.0
 """Energy of a voxel that no section covers; 0 means no measured expression."""
 
 AGES = {"E11.5": 1, "E13.5": 2, "E15.5": 3, "E18.5": 5, "P4": 6, "P14": 7, "P28": 8}
-"""The seven main ages, in the order of development: ids of the spaces that their grids live in."""
+"""The seven main ages, in the order of development, with the ids of the spaces of their grids."""
 
 
 def annotation_file(age: str) -> str:

@@ -1,8 +1,8 @@
 """The servers of the Allen Institute as a source of the atlas's files, and a check of them.
 
-Queries are simple and name only a product and an age; what is of no use is filtered after the
-download, where it is counted. The data are free for research with citation: Allen Developing Mouse
-Brain Atlas, developingmouse.brain-map.org; Thompson et al., Neuron 83:309-323 (2014),
+Queries are simple and name only a product and an age; unusable data sets are filtered and counted
+after the download. The data are free for research with citation: Allen Developing Mouse Brain
+Atlas, developingmouse.brain-map.org; Thompson et al., Neuron 83:309-323 (2014),
 doi:10.1016/j.neuron.2014.05.033.
 """
 
@@ -76,8 +76,9 @@ def page_url(base: str, query: tuple[str, str], start_row: int = 0) -> str:
 def collect_rows(ask: Callable[[int], dict], source: str = "listing") -> list[dict]:
     """Collect the rows of all pages of ``ask(start_row)``, one for each id, ascending.
 
-    A page is a range of database rows, of which joins can make fewer objects, or repeat some. Pages
-    are ordered by id, so one that begins before the end of the last is repeated or shifted.
+    A page is a range of database rows. Joins can turn them into fewer objects, or repeat some.
+    Pages are ordered by id, so a page that begins before the end of the previous one is repeated or
+    shifted.
     """
     rows: dict[int, dict] = {}
     start, total = 0, None
@@ -95,7 +96,7 @@ def collect_rows(ask: Callable[[int], dict], source: str = "listing") -> list[di
         elif rows and found and min(found) < max(rows):
             wrong = f"begins with id={min(found)}, the one before ends with {max(rows)}"
         if wrong:
-            told = f"{source}: the page at start_row={start} {wrong}. Run again to ask anew."
+            told = f"{source}: the page at start_row={start} {wrong}. Run again to retry."
             raise UnavailableError(told)
         rows, total = found | rows, announced
         start += advance
@@ -105,8 +106,9 @@ def collect_rows(ask: Callable[[int], dict], source: str = "listing") -> list[di
 class AllenSource:
     """Downloads the files of the atlas from its servers; see `sparsekm.atlas`.
 
-    `url` is the server for queries and grids, `download_url` that for annotations. `contact` is an
-    address at which the servers' operators can reach you. `limits` are those of `Downloader`.
+    `url` is the server for queries and grids, `download_url` the server for annotations. `contact`
+    is an address at which the servers' operators can reach you. `limits` are passed to
+    `Downloader`.
     """
 
     simulated = False
@@ -118,7 +120,7 @@ class AllenSource:
         self._client = Downloader(contact, **limits)
 
     def describe_url(self, role: str, *item: str | int) -> str:
-        """Return the address of a file; for a listing or the genes, of the first page."""
+        """Return the address of a file; for a listing or the genes, of its first page."""
         match role:
             case "genes":
                 return page_url(self._url, GENES)
@@ -169,7 +171,7 @@ class AllenSource:
         return write_envelope(rows)
 
     def _get_archive(self, url: str, read: Callable, *refused: type[Exception]) -> bytes:
-        """Download a zip whose CRCs are correct; what `read` raises, if `refused`, is an error."""
+        """Download a zip with correct CRCs; errors of `read` are only raised if `refused`."""
 
         def check(body: bytes) -> bytes:
             try:
@@ -209,11 +211,11 @@ def check_servers(
 ) -> pd.DataFrame:
     """Check with at most forty requests whether the servers answer as this package expects.
 
-    The rows are fact, expected, found, agrees. Expected are what files of the servers or their
-    documentation tell; the reference spaces of P4 to P28 are known from two other clients alone.
+    The rows are fact, expected, found, agrees. The expected values come from files of the servers
+    or their documentation; the reference spaces of P4 to P28 are only known from two other clients.
     The full phantom has the grids of the atlas; `ages` replaces its plans.
     """
-    # Only here: the analysis of the real atlas does not depend on the code of the phantom.
+    # Imported here, because the analysis of the real atlas does not depend on the phantom's code.
     from sparsekm.atlas.phantom import get_size
 
     ages, tree, facts = ages or get_size("full").ages, Ontology(), []

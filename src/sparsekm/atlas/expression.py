@@ -46,9 +46,9 @@ def assemble_age(
 ) -> anndata.AnnData:
     """Read the files of one age, which `retrieve_age` wrote to `folder`, into a matrix.
 
-    `level` and `tissue` are those of `map_regions`, `replicates` is the rule of
-    `choose_replicates`, and `origin` is told in the provenance. A file that is damaged or differs
-    from the manifest is a `GridError` or an `EnvelopeError`.
+    `level` and `tissue` are described in `map_regions`, and `replicates` in `choose_replicates`.
+    `origin` is stored in the provenance. A file that is damaged or differs from the manifest is a
+    `GridError` or an `EnvelopeError`.
     """
     folder = Path(folder)
     files = _Files(folder)
@@ -62,7 +62,7 @@ def assemble_age(
     if genes.empty:
         raise InputError(f"{folder}: n_genes=0 with a usable grid; it should be >= 1.")
     X = np.empty((len(voxels.index), len(genes)), dtype=np.float32)
-    # Besides the matrix, the grids of one gene are in memory.
+    # Memory holds the matrix and the grids of one gene.
     for column, ids in enumerate(genes["section_data_set_ids"].str.split(";")):
         read = [files.read(retrieval.energy_file(item), read_energy) for item in ids]
         X[:, column] = average_energies([volume.values.ravel()[voxels.index] for volume in read])
@@ -98,7 +98,7 @@ def assemble_age(
 
 
 def _choose(usable: pd.DataFrame, rule: str) -> pd.DataFrame:
-    """Tabulate the genes of data sets with a grid, and the ones that stand for them."""
+    """Tabulate the genes of data sets with a grid, and the data sets that represent them."""
     names = ["symbol", "name", "entrez_id", "gene_id"]
     genes = usable.drop_duplicates("gene_id")[names].reset_index(drop=True)
     genes["section_data_set_ids"] = [
@@ -112,7 +112,7 @@ def _choose(usable: pd.DataFrame, rule: str) -> pd.DataFrame:
 
 
 def average_energies(energies: list[np.ndarray]) -> np.ndarray:
-    """Average replicates (n_voxels,) over those with data, which is not -1; NaN if none has."""
+    """Average replicates (n_voxels,) over those with data (not -1); NaN if none has data."""
     values = np.array(energies, dtype=np.float64)
     valid = values != NO_DATA
     with np.errstate(invalid="ignore"):
@@ -184,7 +184,7 @@ def screen_expression(
 
     Return which voxels are kept, and for each gene why it is dropped: "missing", "constant" (its
     measured values do not vary over the kept voxels), or "" if it is kept. A share equal to the
-    threshold is too large. Both shares are those of the full matrix.
+    threshold is too large. Both shares refer to the full matrix.
     """
     missing = np.isnan(X)
     voxels = missing.mean(axis=1) < max_missing_per_voxel
@@ -239,10 +239,11 @@ COMMON_GENES = TABLES["common_genes.csv"]
 def find_common_genes(
     expressions: Mapping[str, str | Path], **quality_control: float
 ) -> pd.DataFrame:
-    """Tabulate which genes are common to several ages, and why the others are not.
+    """Tabulate which genes are common to several ages, and the reasons of the others.
 
     A gene is common if at every age it has a grid and passes `screen_expression` with these
-    thresholds. Of each age the reason is "absent", "missing", "constant", or "" if it passes.
+    thresholds. For each age the reason is "absent", "missing", "constant", or "" if the gene
+    passes.
     """
     columns, symbols = {}, {}
     for age, path in expressions.items():
@@ -274,7 +275,7 @@ def normalise_age(
     genes: Collection[int] | None = None,
     **quality_control: float,
 ) -> anndata.AnnData:
-    """Screen, transform, fill and z-score the expression of an age, which stays as it is.
+    """Screen, transform, fill and standardise the expression of an age in a copy.
 
     See `screen_expression` for the thresholds of `quality_control`, `transform_energies` and
     `fill_missing`. `genes` are the ids of the genes that may be kept, for instance those common to
@@ -282,7 +283,7 @@ def normalise_age(
     """
     voxels, reasons = screen_expression(data.X, **quality_control)
     if genes is not None:
-        # A gene that passes at this age is missing at another age.
+        # A gene may pass at this age and be missing at another age.
         reasons[(reasons == "") & ~data.var["gene_id"].isin(list(genes))] = "not_common"
         if not (reasons == "").any():
             raise ValueError("n_genes=0 of the common genes after quality control should be >= 1.")
@@ -296,13 +297,13 @@ def normalise_age(
     if fill == "none" and n_filled:
         row, column = np.argwhere(np.isnan(X))[0]
         raise ValueError(
-            f"fill='none' leaves n_missing={n_filled} values; it should be 0. The first is that of "
+            f"fill='none' leaves n_missing={n_filled} values; it should be 0. The first one is for "
             f"gene {data.var_names[kept[column]]} at row {row}. Fill them, or lower "
             "max_missing_per_gene."
         )
     mean, deviation = standardise(X)
     varies = deviation > 0
-    # Genes that are constant except for rounding.
+    # These genes are constant except for rounding.
     reasons[kept[~varies]] = "constant"
     is_kept = reasons == ""
     provenance = {
@@ -334,8 +335,9 @@ def normalise_age(
 def fill_missing(X: np.ndarray, method: str, regions: np.ndarray) -> int:
     """Fill the NaN in X (n_voxels, n_genes; float32) in place, and return their number.
 
-    ``none`` leaves them; ``zero`` and ``gene_mean`` fill with these values; ``region_mean`` with
-    the mean of the gene over the voxels of the region that have data or, without any, over all.
+    ``none`` leaves them; ``zero`` and ``gene_mean`` fill with these values. ``region_mean`` fills
+    with the mean of the gene over the voxels of the region with data or, if there are none, over
+    all voxels.
     """
     missing = np.isnan(X)
     n_missing = int(missing.sum())

@@ -1,8 +1,8 @@
 """Reading a volume from a zip archive sent by a server: an .mhd header and a .raw array.
 
-The array has shape (nz, ny, nx): voxel (x, y, z) has the linear position x + nx * (y + ny * z),
-whatever ``AnatomicalOrientation`` says. A member is decompressed, in memory, only after its size
-has been checked; zipfile checks its CRC.
+The array has shape (nz, ny, nx): voxel (x, y, z) has the linear position x + nx * (y + ny * z) for
+any ``AnatomicalOrientation``. A member is decompressed, in memory, only after its size has been
+checked; zipfile checks its CRC.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class GridError(InputError):
 
 
 class DamagedArchiveError(GridError):
-    """An incomplete zip archive: what arrived is not what was sent."""
+    """A zip archive that was damaged or cut off on the way."""
 
 
 class MissingGridError(GridError):
@@ -53,8 +53,8 @@ class Volume:
         return nx, ny, nz
 
 
-# What the values of keys should match, whatever their case, and how messages say so; a key that is
-# not given has an empty value. That an array is neither packed nor text, its length shows.
+# Patterns that the values of keys should match, in any case, and their wording in messages. A
+# missing key has an empty value. The length of an array shows whether it is packed or text.
 _EXTENT = "0*[1-9][0-9]{0,3}"
 _STEP = r"(?=[0-9.]*[1-9])[0-9]{1,9}(\.[0-9]{0,9})?(e[-+]?[0-9]{1,2})?"
 _RULES = {
@@ -84,7 +84,7 @@ def parse_header(text: bytes, source: str = "header") -> dict[str, str]:
 
 
 def read_energy(archive: bytes, source: str = "archive") -> Volume:
-    """Read an expression energy grid, float32, -1 if no section covers the voxel, from its zip."""
+    """Read an expression energy grid (float32; -1 if no section covers the voxel) from its zip."""
     volume = _read_volume(archive, ENERGY_MEMBER, "MET_FLOAT", source)
     values = volume.values.ravel()
     wrong = ~np.isfinite(values) | ((values < 0) & (values != NO_DATA))
@@ -140,7 +140,7 @@ def _read_member(
     if not found:
         raise MissingGridError(f"{source}: the archive should contain a member named {name}.")
     if len(found) > 1:
-        raise GridError(f"{source}: {name} should be one member, found {len(found)}.")
+        raise GridError(f"{source}: there should be one member {name}, found {len(found)}.")
     (member,) = found
     told = f"{source}: {member.filename} declares {member.file_size} bytes"
     if n_bytes not in (None, member.file_size):

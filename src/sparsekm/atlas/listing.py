@@ -1,8 +1,8 @@
 """The servers' answers: their JSON envelope, the data sets of an age, the genes, the structures.
 
 A failed query has HTTP status 200: only ``"success": false`` in its envelope shows that it failed.
-A structure belongs to its highest ancestor (or itself) at the given ``st_level``, which may be at
-any depth: regions are never nested.
+A structure belongs to its highest ancestor (or itself) at the ``st_level``, which may be at any
+depth, so regions are never nested.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def write_envelope(rows: list[dict]) -> bytes:
 
 
 def parse_rows(body: bytes, source: str) -> tuple[list[dict], str]:
-    """Parse the rows of an answer, and hand on its name; see `open_envelope`."""
+    """Parse the rows of an answer, with its name for messages; see `open_envelope`."""
     return open_envelope(parse_json(body, source), source), source
 
 
 def read_rows(path: str | Path) -> tuple[list[dict], str]:
-    """Read the rows of a stored answer, and hand on its name."""
+    """Read the rows of a stored answer, with its name for messages."""
     return parse_rows(Path(path).read_bytes(), str(path))
 
 
@@ -78,7 +78,7 @@ def _is_rows(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
 
 
-# By kind: what stands for a missing field, what a field should be, and whether it is. An id written
+# For each kind: the value of a missing field, what a field should be, and its check. An id written
 # as a float may already have lost its last digits.
 _KINDS: dict[str, tuple] = {
     "id": (None, "an integer > 0 and < 2**63", lambda v: _is_whole(v) and 0 < v < 2**63),
@@ -95,7 +95,7 @@ _KINDS: dict[str, tuple] = {
 
 
 def read_field(row: dict, key: str, kind: str, source: str) -> Any:
-    """Return a field of a row, of a kind above, or what stands for a missing (or empty) one."""
+    """Return a field of a row, of a kind above, or the default of a missing (or empty) field."""
     missing, rule, is_right = _KINDS[kind]
     value = row.get(key)
     if value is None or value == "":
@@ -118,7 +118,7 @@ def require_field(row: dict, key: str, kind: str, source: str) -> Any:
 def _tabulate(
     rows: list[dict], source: str, columns: str, parse: Callable[[dict, str], tuple]
 ) -> pd.DataFrame:
-    """Parse rows into `columns`, of which the first is the id; joins repeat rows: use the first."""
+    """Parse rows into `columns`, the id first; of rows that joins repeat, use the first."""
     found: dict[int, tuple] = {}
     for row in rows:
         row_id = require_field(row, "id", "id", source)
@@ -130,8 +130,8 @@ def parse_listing(rows: list[dict], source: str = "listing") -> pd.DataFrame:
     """Tabulate section data sets, one series of sections each, ascending by id.
 
     The columns are id; failed (quality control); delegate (flagged to represent its gene); plane;
-    reference_space_id; age; qc_date (ISO 8601); treated (for in-situ hybridisation, or not told);
-    and of the first of n_genes: gene_id, symbol, name and entrez_id.
+    reference_space_id; age; qc_date (ISO 8601); treated (for in-situ hybridisation, or unknown);
+    and for the first of n_genes: gene_id, symbol, name and entrez_id.
     """
     columns = (
         "id failed delegate plane reference_space_id age qc_date treated "
@@ -194,8 +194,9 @@ def select_candidates(
 def choose_replicates(candidates: pd.DataFrame, rule: str = "delegate") -> pd.DataFrame:
     """Choose one or more of the usable data sets of a gene, ascending by id, for its column.
 
-    ``latest`` chooses the latest ``qc_date``, then the smallest id; ``delegate`` the same of those
-    that are flagged to represent the gene, if any; ``mean`` all, to be averaged.
+    ``latest`` chooses the latest ``qc_date``, then the smallest id. ``delegate`` does so among the
+    data sets that are flagged to represent the gene, if there are any. ``mean`` chooses all, to be
+    averaged.
     """
     if rule == "mean":
         return candidates
@@ -216,7 +217,7 @@ def parse_genes(rows: list[dict], source: str = "genes") -> pd.DataFrame:
 
 
 def add_genes(var: pd.DataFrame, genes: pd.DataFrame) -> pd.DataFrame:
-    """Add Ensembl ids, aliases and missing Entrez ids, as far as known, to a copy of `var`."""
+    """Add known Ensembl ids, aliases and missing Entrez ids to a copy of `var`."""
     found = genes.reindex(var["gene_id"].to_numpy()).set_axis(var.index)
     texts = found[["ensembl_id", "aliases"]].fillna("").astype(object)
     return var.assign(entrez_id=var["entrez_id"].fillna(found["entrez_id"]), **texts)
@@ -259,10 +260,10 @@ class Ontology(dict[int, Structure]):
 def parse_ontology(rows: list[dict], source: str = "ontology") -> Ontology:
     """Build the tree from its roots, whose descendants are nested in ``children``.
 
-    If there is none, an id occurs twice, or a colour is invalid, raise an `OntologyError`.
+    Raise an `OntologyError` if there is no structure, an id occurs twice, or a colour is invalid.
     """
     ontology = Ontology()
-    # An own stack, so that a deep tree cannot exhaust Python's.
+    # The stack is a list, so that a deep tree cannot exhaust Python's recursion limit.
     waiting = [(row, None) for row in reversed(rows)]
     while waiting:
         row, parent_id = waiting.pop()
@@ -294,8 +295,9 @@ def parse_ontology(rows: list[dict], source: str = "ontology") -> Ontology:
     return ontology
 
 
-# The tissue below each top of the tree, and how far below it a structure without an ancestor at the
-# level has its region (None: it has none). The spinal cord is part of the neural plate.
+# The tissue below each top of the tree, and how far below the top is the region of a structure
+# without an ancestor at the level (None: it has no region). The spinal cord is part of the neural
+# plate.
 _TOPS = {
     SPINAL_CORD_ID: ("spinal_cord", 0),
     NEURAL_PLATE_ID: ("brain", None),
@@ -307,7 +309,7 @@ _TOPS = {
 def assign_region(
     ontology: Ontology, structure_id: int, level: int = REGION_LEVEL
 ) -> tuple[str, Structure | None]:
-    """Find tissue and region of a structure: its ancestor at the level, or else that of `_TOPS`.
+    """Find the tissue and the region of a structure: its ancestor at the level, or as in `_TOPS`.
 
     Unknown ids are "unassigned", without a region, as are structures of the brain above the level.
     """

@@ -1,8 +1,8 @@
 """Planning the downloads of an age, checking its files, and storing them with a manifest.
 
 A file is accepted only after it has been read. If a grid is invalid, only this replicate of its
-gene is lost, and the manifest records the reason; if many are, the run stops. What earlier runs
-downloaded is not downloaded again; simulated files are drawn anew.
+gene is lost, and the manifest records the reason; if many are invalid, the run stops. Files of
+earlier runs are not downloaded again; simulated files are drawn anew.
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ from sparsekm.network import NotFoundError, Received, RefusedError, UnavailableE
 
 MANIFEST = TABLES["manifest.csv"]
 STATUSES = ("ok", "missing", "no_grid", "rejected", "not_fetched")
-"""Checked and stored; the source has no such file; an intact archive without a volume; one whose
+"""The statuses of a file, in this order.
+
+It was checked and stored; the source does not have it; the archive is intact but has no volume; its
 volume does not belong to this age or has invalid energies; or the download failed, and the settings
-allow it to be missing. Only the last are downloaded again."""
+allow the file to be missing. Only files with the last status are downloaded again.
+"""
 
 LISTING_FILE = "listing.json"
 MANIFEST_FILE = "manifest.csv"
@@ -79,7 +82,7 @@ class StoredFiles:
         self._received = None if source.simulated else Received(folder)
 
     def get(self, role: str, file: str, *item: object) -> bytes:
-        """Return the body of a file that is on disk now, and add its entry to the manifest."""
+        """Return the content of a file, then on disk, and add its entry to the manifest."""
         url = self._source.describe_url(role, *item)
         nothing = {"file": "", "bytes": 0, "sha256": "", "gene": "", "reason": ""}
         self.entries.append({"role": role, "url": url, "status": "ok", **nothing})
@@ -98,7 +101,7 @@ class StoredFiles:
             try:
                 body = fetch(*item)
             except NotFoundError:
-                # Only of grids some are known to be missing.
+                # Only grids can be known to be missing.
                 if role == "energy":
                     self._received.add(file, url, None)
                 raise
@@ -118,8 +121,8 @@ class StoredFiles:
         if usable.empty:
             reasons = ", ".join(f"{reason}: {n}" for reason, n in excluded.items() if n)
             raise EnvelopeError(
-                f"{path}: n_section_data_sets=0 that are {plane} should be >= 1, of {len(listed)} "
-                f"listed ({reasons or 'none'})."
+                f"{path}: n_section_data_sets=0 should be >= 1 for plane={plane}; {len(listed)} "
+                f"are listed ({reasons or 'none'})."
             )
         return usable
 
@@ -157,8 +160,8 @@ def retrieve_age(
 ) -> pd.DataFrame:
     """Store all files of one age in its folder, and return the manifest.
 
-    Up to `max_not_fetched` grids may be missing because a download failed. If anything else is
-    invalid, but for a `MAX_REJECTED_SHARE` of the grids, raise an error and write no manifest.
+    Up to `max_not_fetched` grids may be missing because a download failed, and a share of
+    `MAX_REJECTED_SHARE` may be invalid. Otherwise raise an error and do not write a manifest.
     """
     folder = Path(folder)
     for place in (folder, folder / "energy"):
@@ -176,7 +179,7 @@ def retrieve_age(
         if in_a_row == MAX_FAILURES_IN_A_ROW:
             raise UnavailableError(
                 f"{age}: {in_a_row} consecutive downloads failed, after {done - in_a_row} of "
-                f"{len(wanted)}. Run again to continue. The last: {found['reason']}"
+                f"{len(wanted)}. Run again to continue. The last failure: {found['reason']}"
             )
         if progress is not None:
             progress(done, len(wanted))
@@ -193,7 +196,7 @@ def energy_file(section_data_set_id: int) -> str:
 
 
 def _retrieve_energy(stored: StoredFiles, age: str, item_id: int, annotation: Volume) -> dict:
-    """Get and check one energy zip; return what the manifest tells of one that is no use."""
+    """Get and check one energy zip; return the manifest entry of an unusable one."""
     name = f"{age}, section data set {item_id}"
     try:
         energy = read_energy(stored.get("energy", energy_file(item_id), age, item_id), name)
@@ -235,7 +238,7 @@ def plan_retrieval(
 ) -> pd.DataFrame:
     """Tabulate how many grids each age and all have, and how many are still to be downloaded.
 
-    Listings and annotations are stored as by `retrieve_age`, grids are not. Bytes to fetch are
+    Listings and annotations are stored as in `retrieve_age`; grids are not. Bytes to fetch are
     estimated from the size of the age's grid and `PACKED_SHARE`.
     """
     rows: list[tuple] = []

@@ -1,4 +1,4 @@
-"""What the baselines share: the estimators' interface, standardised features."""
+"""What the baselines share: the interface of estimators, and standardised features."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sparsekm.cluster.sparsity_path import SparsityPath
 class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator):
     """A clustering with labels, weights and scores that has no sparsity to choose along a path.
 
-    A subclass learns and predicts, and names in `_search` what ran.
+    A subclass implements `_learn` and `_predict`, and names its search in `_search`.
     """
 
     n_clusters: int = 8
@@ -48,7 +48,7 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data are rescaled only where the method standardises features.
+            Data are rescaled only if the method standardises features.
         y : None
             Ignored.
 
@@ -94,7 +94,7 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
         Raises
         ------
         TypeError, ValueError
-            If `fit` would.
+            If `fit` would raise it.
         """
         fitted = clone(self).fit(X)
         weights, scores = fitted.feature_weights_, fitted.feature_scores_
@@ -105,7 +105,7 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
 
     @abstractmethod
     def _learn(self, matrix: FeatureMatrix) -> None:
-        """Set what `fit` sets."""
+        """Set the learned attributes."""
 
     @abstractmethod
     def _predict(self, block: Block) -> np.ndarray:
@@ -141,7 +141,7 @@ def feature_totals(
 def standard_deviations(matrix: FeatureMatrix, ddof: int) -> np.ndarray:
     """Return the standard deviation of every feature, (n_features,), of at least two samples."""
     if matrix.n_samples < 2:
-        raise ValueError("n_samples=1 should be >= 2: one sample has no standard deviation.")
+        raise ValueError("n_samples=1 should be >= 2; one sample has no standard deviation.")
     return np.sqrt(feature_totals(matrix.block) / (matrix.n_samples - ddof))
 
 

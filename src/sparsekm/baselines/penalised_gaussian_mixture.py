@@ -1,8 +1,8 @@
 r"""Penalised model-based clustering: a Gaussian mixture with an l1 penalty on its means.
 
 The data are standardised; component k has probability :math:`\pi_k`, mean :math:`\mu_k` and the
-common diagonal covariance :math:`\sigma_1^2, ..., \sigma_p^2`. The penalised log-likelihood is
-that of Pan & Shen (2007)
+common diagonal covariance :math:`\sigma_1^2, ..., \sigma_p^2`. The penalised log-likelihood of Pan
+& Shen (2007) is
 
 .. math:: \sum_i \log \sum_k \pi_k \prod_j \phi(z_{ij}; \mu_{kj}, \sigma_j^2)
           - \lambda \sum_{kj} |\mu_{kj}| .
@@ -44,9 +44,10 @@ NEGLIGIBLE = 1e-20
 # A component that holds less than this of a sample has died out.
 LEAST_SIZE = 1e-8
 SAMPLE_BLOCK = 512
-# Beyond this many samples only the first penalty is started afresh; its best end is carried on.
+# Beyond this number of samples only the first penalty has its own starts; the others start from its
+# best fit.
 RESTART_LIMIT = 300
-# Of fewer values, threads cost more than they gain.
+# For fewer values, threads cost more than they gain.
 WORTH_THREADS = 1_000_000
 
 
@@ -55,7 +56,7 @@ class StandardisedData(NamedTuple):
 
     columns: Block  # (n_features, n_samples)
     rows: np.ndarray | csr_array  # (n_samples, n_features); sparse ones are not centred
-    squares: np.ndarray  # (n_features,), float64: mean squares, one but for rounding
+    squares: np.ndarray  # (n_features,), float64: mean squares, 1 except for rounding
     n_threads: int = 1
 
     @classmethod
@@ -74,10 +75,10 @@ class Mixture(NamedTuple):
 
 
 class MixtureFit(NamedTuple):
-    """Where EM ended."""
+    """The result of EM."""
 
     mixture: Mixture
-    responsibilities: np.ndarray  # (n_components, n_samples): of this very mixture
+    responsibilities: np.ndarray  # (n_components, n_samples): of this mixture
     log_likelihood: float  # without the penalty
     objective: float  # with it
     history: list[float]  # the objective at every iteration
@@ -87,7 +88,8 @@ class MixtureFit(NamedTuple):
 def log_joint(columns: Block, mixture: Mixture, n_threads: int = 1) -> np.ndarray:
     r"""Compute :math:`\log(\pi_k f_k(z_i))`, (n_components, n_samples), up to a common constant.
 
-    Only those `columns`, (n_features, n_samples), with a nonzero mean in some component are read.
+    Only features of `columns`, (n_features, n_samples), with a nonzero mean in some component are
+    read.
     """
     kept = np.flatnonzero((mixture.means != 0).any(axis=0))
     slopes = mixture.means[:, kept] / mixture.variances[kept]
@@ -111,7 +113,7 @@ def log_joint(columns: Block, mixture: Mixture, n_threads: int = 1) -> np.ndarra
 def e_step(data: StandardisedData, mixture: Mixture) -> tuple[np.ndarray, float]:
     """Compute the responsibilities, (n_components, n_samples), and the log-likelihood."""
     joint = log_joint(data.columns, mixture, data.n_threads)
-    # Without the largest term of every sample nothing underflows, however many features there are.
+    # The largest term of every sample is subtracted, so that nothing underflows with many features.
     top = joint.max(axis=0)
     shares = np.exp(joint - top)
     totals = shares.sum(axis=0)
@@ -228,7 +230,7 @@ def fit_penalties(
     progress: Callable[[int, int], None] | None = None,
     **effort: Any,
 ) -> list[MixtureFit]:
-    """Fit every penalty, ascending, from all starts and its neighbours' fits; keep the best."""
+    """Fit every penalty, ascending, from all starts and the neighbours' fits; keep the best."""
     fits: list[MixtureFit] = []
 
     def go_on(fit, penalty):
@@ -249,7 +251,7 @@ def fit_penalties(
 
 
 def modified_bic(fit: MixtureFit, n_samples: int) -> float:
-    """Compute -2 log L + log(n) d_e, where a mean at zero is no parameter (Pan & Shen 2007)."""
+    """Compute -2 log L + log(n) d_e, where means of zero do not count in d_e (Pan & Shen 2007)."""
     means = fit.mixture.means
     n_parameters = sum(means.shape) - 1 + np.count_nonzero(means)
     return float(-2 * fit.log_likelihood + np.log(n_samples) * n_parameters)
@@ -259,7 +261,7 @@ def modified_bic(fit: MixtureFit, n_samples: int) -> float:
 class PenalizedGaussianMixture(BaselineEstimator):
     r"""Gaussian mixture with an l1 penalty on its means, which drops features.
 
-    Maximises the log-likelihood less :math:`\lambda \sum_{kj} |\mu_{kj}|` by EM (Pan & Shen 2007,
+    Maximises the log-likelihood minus :math:`\lambda \sum_{kj} |\mu_{kj}|` by EM (Pan & Shen 2007,
     Journal of Machine Learning Research 8, 1145-1164). Features are standardised inside (ddof = 0).
     A feature is dropped if the means of all components are zero.
 
@@ -362,7 +364,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         fits = fit_penalties(data, penalties, starts, self._print_progress, **effort)
         self.penalties_ = penalties
         self.bics_ = np.array([modified_bic(fit, matrix.n_samples) for fit in fits])
-        # The lowest among fits that keep some feature; of all, if none does.
+        # The lowest BIC among the fits that keep some feature, or among all if none does.
         keeps = np.array([fit.mixture.means.any() for fit in fits])
         chosen = int(np.argmin(np.where(keeps | ~keeps.any(), self.bics_, np.inf)))
         if not fits[chosen].converged:
@@ -373,7 +375,8 @@ class PenalizedGaussianMixture(BaselineEstimator):
     def _learn_mixture(self, matrix, data, varying: np.ndarray, fit: MixtureFit) -> None:
         joint = log_joint(data.columns, fit.mixture)
         n_clusters = len(joint)
-        # By the first sample that each component labels; those that label none come last.
+        # Components are ordered by the first sample that they label; those without samples come
+        # last.
         order = pd.unique(np.append(joint.argmax(axis=0), np.arange(n_clusters)))
         proportions, means = fit.mixture.proportions[order], fit.mixture.means[order]
         kept = means.any(axis=0)
@@ -422,7 +425,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         return log_joint(block, self._kept_mixture, count_threads(self.n_jobs))
 
     def _draw_starts(self, matrix: FeatureMatrix, n_clusters: int, n_init: int):
-        """Draw partitions as responsibilities: k-means ends, and the nearest of random samples."""
+        """Draw partitions as responsibilities: by k-means, and by the nearest of random samples."""
         partition = KMeansPartition(
             n_clusters, roughness=SMALL_GAIN, n_threads=count_threads(self.n_jobs)
         )

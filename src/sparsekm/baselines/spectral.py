@@ -1,7 +1,8 @@
 r"""k-means on principal components or singular vectors: PCA-k-means, IF-PCA and SC-FS.
 
-With the centred data :math:`X = U S V^\top`, the columns of U are eigenvectors of
-:math:`X X^\top` and those of V of :math:`X^\top X`: whichever of the two is smaller is decomposed.
+With the centred data :math:`X = U S V^\top`, the columns of U are eigenvectors of :math:`X X^\top`,
+and the columns of V are eigenvectors of :math:`X^\top X`. The smaller of the two matrices is
+decomposed.
 """
 
 from __future__ import annotations
@@ -33,15 +34,16 @@ from sparsekm.cluster.screening import (
 from sparsekm.cluster.validation import check_count
 from sparsekm.runtime.threads import count_threads, one_blas_thread
 
-# Features, or samples, that are turned into float64 at once.
+# The number of features, or samples, that are converted to float64 at once.
 BLOCK = 256
 
 
 def principal_axes(columns: Block, n_components: int) -> np.ndarray:
     """Compute the directions of largest variance, float64 of shape (n_components, n_features).
 
-    The axes of centred `columns`, (n_features, n_samples), are orthonormal, by descending variance;
-    the first entry largest in absolute value is positive. An axis beyond the rank is zero.
+    The axes of centred `columns`, (n_features, n_samples), are orthonormal, by descending variance.
+    The entry with the largest absolute value is positive (the first one, if several tie). An axis
+    beyond the rank is zero.
     """
     n_features, n_samples = columns.shape
     wide = n_samples < n_features
@@ -128,7 +130,7 @@ class ProjectedKMeans(BaselineEstimator):
     def _choose_features(
         self, matrix: FeatureMatrix
     ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-        """Return the features to keep, ascending, the scale of every one, and what tells why."""
+        """Return the features to keep, ascending, the scale of each, and why, as attributes."""
 
     def _cluster(self, matrix, features, scales) -> tuple[KMeans, np.ndarray]:
         """Cluster the samples' projections; return also the axes."""
@@ -303,9 +305,9 @@ class IFPCA(ProjectedKMeans):
         return kept, deviations, {"marginal_scores_": scores, "p_values_": p_values}
 
 
-# A feature is kept if its sum of squares within the first clusters is less than this many of its
-# variances per sample, and with fewer than K such features 10 K of the largest R squared are kept:
-# the constants of the authors' program.
+# A feature is kept if its sum of squares within the first clusters, per sample, is less than this
+# multiple of its variance. If there are fewer than K such features, the 10 K features with the
+# largest R squared are kept. These are the constants of the authors' program.
 LARGEST_UNEXPLAINED = 0.9
 FEWEST_PER_CLUSTER = 10
 
@@ -314,9 +316,10 @@ class SCFS(ProjectedKMeans):
     r"""Spectral clustering with feature selection (Liu et al. 2023, doi:10.1111/biom.13665).
 
     Samples are first clustered by k-means on the K leading left singular vectors of all
-    standardised features. A feature is kept if a share :math:`R_j^2` above about 0.1 of its
-    variation lies between these clusters (:math:`(n - 1) (1 - R_j^2) < 0.9 \, n`). The kept
-    features are then clustered in the same way. This is the method SC-FS1 of the authors' program.
+    standardised features. A feature is kept if these clusters explain more than about a tenth of
+    its variation (:math:`(n - 1) (1 - R_j^2) < 0.9 \, n`, where :math:`R_j^2` is the share that
+    they explain). The kept features are then clustered in the same way. This is the method SC-FS1
+    of the authors' program.
 
     Parameters
     ----------
@@ -347,7 +350,8 @@ class SCFS(ProjectedKMeans):
     feature_scores_ : ndarray of shape (n_features,)
         Between-cluster sum of squares a_j of each feature.
     r_squared_ : ndarray of shape (n_features,)
-        Share of each feature's variation between the first clusters; 0 for a constant feature.
+        Share of each feature's variation that lies between the first clusters; 0 for a constant
+        feature.
     objective_ : float
         Between-cluster sum of squares of the singular vectors, which k-means maximises.
     n_iter_ : int

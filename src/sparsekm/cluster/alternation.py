@@ -1,6 +1,6 @@
-"""The paper's framework: partition step and weight step in turn (its steps i to iii, Algorithm 1).
+"""The paper's framework: alternating partition and weight steps (its steps i to iii, Algorithm 1).
 
-Once, restarted, and along a path. Nothing here knows k-means or a penalty by name.
+It runs once, restarted, or along a path. Nothing here knows k-means or a penalty by name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sparsekm.cluster.partition_step import PartitionStep
 from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.weight_step import WeightStep
 
-# Rounds in which labels and weights come to agree: a bound that data do not reach.
+# Limits the rounds in which labels and weights come to agree. Data do not reach it.
 SETTLING_ROUNDS = 1000
 # A better objective must be better by more than rounding.
 RELATIVE_GAIN = 1e-12
@@ -27,14 +27,14 @@ RELATIVE_GAIN = 1e-12
 def weigh_partition(
     X: Any, partition: PartitionStep, weight_step: WeightStep, labels: np.ndarray, n_iter: int = 0
 ) -> Fit:
-    """Take the weight step at a partition: the best fit that has these labels."""
+    """Return the best fit that has these labels, by one weight step."""
     return weigh_scores(weight_step, labels, partition.scores(X, labels), n_iter)
 
 
 def weigh_scores(
     weight_step: WeightStep, labels: np.ndarray, scores: np.ndarray, n_iter: int = 0
 ) -> Fit:
-    """Take the weight step at a partition whose scores are known."""
+    """Return the best fit that has these labels, whose scores are known."""
     weights = weight_step.weigh(scores)
     return Fit(labels, weights, scores, _objective(weights, scores), n_iter)
 
@@ -79,9 +79,9 @@ def alternate(
 def refine_until_fixed_point(
     X: Any, partition: PartitionStep, weight_step: WeightStep, fit: Fit, gain: float = 0.0
 ) -> Fit:
-    """Refine labels and weights in turn until they agree; every turn raises the objective.
+    """Refine labels and weights alternately until they agree; every round raises the objective.
 
-    A turn that raises it by no more than the share `gain` is the last. A fit that had run out of
+    A round that raises it by no more than the share `gain` is the last. A fit that had run out of
     rounds has converged after all if labels and weights agree already.
     """
     for turn in range(SETTLING_ROUNDS):
@@ -100,7 +100,7 @@ def refine_until_fixed_point(
 
 
 def _improve(X, partition, weight_step, fit, rng):
-    """Weigh the best, under the weights of `fit`, of its labels, these refined, and a restart."""
+    """Weigh the best of the labels, the refined labels and a restart, by the weights of `fit`."""
     candidates = [partition.refine(X, fit.weights, fit.labels)]
     if rng is not None:
         candidates.append(partition.start(X, fit.weights, rng))
@@ -115,13 +115,14 @@ def _improve(X, partition, weight_step, fit, rng):
 
 
 def _objective(weights, scores) -> float:
-    # Only the kept features are summed, in ascending order: dropped ones cannot change the bits.
+    # Only the kept features are summed, in ascending order, so dropped features cannot change any
+    # bit.
     kept = np.flatnonzero(weights)
     return float(np.sum(weights[kept] * scores[kept]))
 
 
 def _relative_change(new, old) -> float:
-    """Return the paper's criterion, of weights scaled to one total: no step sees their scale."""
+    """Return the paper's criterion for weights with the same total: no step sees their scale."""
     old = old / np.sum(old)
     new = new / max(float(np.sum(new)), np.finfo(float).tiny)
     return float(np.sum(np.abs(new - old)))
@@ -138,12 +139,13 @@ def alternate_everywhere(
     progress: Callable[[int, int], None] | None = None,
     **limits: Any,
 ) -> list[Fit]:
-    """Run Algorithm 1 at every sparsity of a path, in ascending order, and share what is found.
+    """Run Algorithm 1 at every sparsity of a path, in ascending order, and share the partitions.
 
-    It runs from the `starts` of each sparsity and from nothing else, or restarted, once for each of
-    the `generators`. Then the first partition step is done once per restart, and each sparsity also
-    goes on from the end of the next denser one. With `n_fresh`, so many runs follow, each from a
-    partition step on other features (`draw_scores`). `limits` are those of `alternate`.
+    It runs only from the `starts` of each sparsity, or is restarted once for each of the
+    `generators`. The first partition step of a restart is then done once for all sparsities, and
+    each sparsity also continues from the result of the next denser one. With `n_fresh`, this number
+    of runs follow, each from a partition step on other features (`draw_scores`). `limits` are
+    passed to `alternate`.
     """
     if starts is None:
         equal = np.ones(X.shape[1])
@@ -171,29 +173,29 @@ def alternate_everywhere(
 def draw_scores(
     X: Any, labels: np.ndarray, rng: np.random.Generator, *, among_clusters: bool
 ) -> np.ndarray:
-    """Score features by how far they tell two clusters, drawn at random, apart.
+    """Score features by how well they separate two clusters that are drawn at random.
 
-    Or, where not `among_clusters`, by how strongly they correlate with one drawn at random.
+    If `among_clusters` is false, score them by their correlation with a feature drawn at random.
     """
     n_clusters = int(labels.max()) + 1
     if among_clusters and n_clusters > 2:
         a, b = rng.choice(n_clusters, 2, replace=False)
         return (feature_means(X[labels == a]) - feature_means(X[labels == b])) ** 2
     column = as_dense(X[:, [rng.integers(X.shape[1])]])[:, 0]
-    # What is centred sums to zero, so the other features need not be centred.
+    # A centred feature sums to zero, so the other features need not be centred.
     inner = X.T @ (column - column.mean(dtype=np.float64))
     return inner**2 / np.maximum(len(column) * feature_variances(X), np.finfo(X.dtype).tiny)
 
 
 def best_fit(fits: Sequence[Fit]) -> Fit:
-    """Return the fit of largest objective, the first where alike."""
+    """Return the fit with the largest objective, the first one among ties."""
     return max(fits, key=lambda fit: fit.objective)
 
 
 def share_partitions(X, partition, weight_steps, fits, gain=0.0) -> list[Fit]:
-    """Start every sparsity from the best labels of all until no fit can be bettered by another.
+    """Start every sparsity from the labels of all others until none improves a fit.
 
-    With a `gain`, turns that raise the objective by no more than this share end a fit.
+    With a `gain`, a fit ends when a round raises the objective by no more than this share.
     """
     fits = list(fits)
     improved = True

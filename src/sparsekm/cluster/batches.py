@@ -1,6 +1,7 @@
-"""Batches beside clusters: how far they coincide, and the answer of values centred within batches.
+"""Compare clusters with batches, and with the clusters of values centred within batches.
 
-Where batches hold different classes, centring moves the classes: so both answers are given.
+Both results are given, because centring distorts the clusters if the batches hold different
+classes.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.metrics import label_codes
 
 LEAST_AGREEMENT = 0.8
-"""Answers that agree less by their adjusted Rand index are said to disagree."""
+"""Results whose adjusted Rand index is lower are reported to disagree."""
 COINCIDE = 0.55
-"""The association from which clusters and batches coincide.
+"""The association above which clusters and batches are said to coincide.
 
-Of simulated partitions of 40 to 300 samples, fewer than 1 in 1,000 independent ones reach it, and
-98 to 100 % of those that differ in a tenth of the samples: ``python -m benchmarks batches``.
+In simulations with 40 to 300 samples, fewer than 1 in 1,000 independent partitions reach it, and 98
+to 100 % of the partitions that differ in a tenth of the samples (``python -m benchmarks batches``).
 """
-# In tables, the column of a method's clusters of values centred within batches ends so.
+# In tables, this ends the name of the column of clusters after centring within batches.
 WITHIN = "_within_batches"
-# A smaller cluster may be of one batch by chance.
+# A smaller cluster may lie in one batch by chance.
 FEWEST = 5
 LEAST_SAMPLES = 2
 
@@ -41,8 +42,8 @@ def check_batch(batch: ArrayLike, X: Any) -> tuple[np.ndarray, pd.Index]:
     """Check the batch of each sample; return its number, (n_samples,), and the batches' names."""
     if issparse(X) or isinstance(X, FeatureMatrix):
         raise TypeError(
-            f"batch: X is of type {type(X).__name__}, and centring within batches would fill it: "
-            "give X as a NumPy array or a pandas DataFrame."
+            f"batch: X is of type {type(X).__name__}, and centring within batches would make it "
+            "dense. Give X as a NumPy array or a pandas DataFrame."
         )
     n_samples = np.shape(X)[0]
     if np.shape(batch) != (n_samples,):
@@ -54,8 +55,8 @@ def check_batch(batch: ArrayLike, X: Any) -> tuple[np.ndarray, pd.Index]:
         raise ValueError(f"batch={names[:1].tolist()} should be at least two batches.")
     if sizes.min() < LEAST_SAMPLES:
         raise ValueError(
-            f"batch {names[sizes.argmin()]!r} has {sizes.min()} sample; should have >= "
-            f"{LEAST_SAMPLES}: centring would leave nothing of it. Merge it with another batch."
+            f"batch {names[sizes.argmin()]!r} has {sizes.min()} sample; it should have >= "
+            f"{LEAST_SAMPLES}, because centring would remove it. Merge it with another batch."
         )
     return codes, names
 
@@ -80,7 +81,7 @@ def centre_batches(data: ScaledData) -> ScaledData:
 
 
 def count_batches(labels: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Count the samples of each cluster in each batch; those that are set aside are in no cluster.
+    """Count the samples of each cluster in each batch, without the samples that are set aside.
 
     Examples
     --------
@@ -94,15 +95,15 @@ def count_batches(labels: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def conclude(conclusion: str, counts: np.ndarray) -> str:
-    """Return a conclusion that begins with the clusters that coincide with batches."""
+    """Begin a conclusion with the clusters that coincide with batches."""
     warning = describe_association(counts)
     return f"{warning[0].upper()}{warning[1:]}. {conclusion}" if warning else conclusion
 
 
 def compare_batches(estimator: Any, X: Any, batch: ArrayLike, **options: Any) -> None:
-    """Fit a copy of a fitted estimator to X centred within batches; set and say what differs.
+    """Fit a copy of an estimator to X centred within batches; store and report the differences.
 
-    The attributes are described in `SparseKMeans`. `given` are the other arguments of `fit`.
+    The attributes are described in `SparseKMeans`. `options` are the other arguments of `fit`.
     """
     codes, names = check_batch(batch, X)
     centred: Any = centre_within(read_data(estimator, X), codes)
@@ -123,8 +124,8 @@ def compare_batches(estimator: Any, X: Any, batch: ArrayLike, **options: Any) ->
 def association(counts: np.ndarray) -> float:
     """Return how strongly the rows and columns of a table of counts are associated.
 
-    That is Cramer's V with the bias correction of Bergsma (2013, doi:10.1016/j.jkss.2012.10.002):
-    0 for independent partitions on average, and 1 where one determines the other.
+    This is Cramer's V with the bias correction of Bergsma (2013, doi:10.1016/j.jkss.2012.10.002).
+    It is 0 on average for independent partitions, and 1 if one determines the other.
 
     Examples
     --------
@@ -134,7 +135,7 @@ def association(counts: np.ndarray) -> float:
     counts = counts[counts.any(axis=1)][:, counts.any(axis=0)].astype(float)
     n = counts.sum()
     lengths = np.array(counts.shape)
-    # As many as there would be by chance are taken from each.
+    # The number expected by chance is subtracted from each.
     freedom = lengths - 1 - np.square(lengths - 1) / max(n - 1, 1)
     if freedom.min() <= 0:
         return 0.0
@@ -146,8 +147,8 @@ def association(counts: np.ndarray) -> float:
 def clusters_of_batches(counts: np.ndarray) -> list[int]:
     """Return the clusters that coincide with batches; `counts` (n_clusters, n_batches) are samples.
 
-    Each alone is compared with all others. If none of them coincides, but all together do, such as
-    classes that each batch divides, they are all clusters.
+    Each cluster is compared with all others. If none coincides, but the partition as a whole does,
+    for example because each batch divides the same classes, all clusters are returned.
     """
     rest = counts.sum(axis=0) - counts
     alone = [association(np.array(both)) >= COINCIDE for both in zip(counts, rest, strict=True)]
@@ -159,7 +160,7 @@ def clusters_of_batches(counts: np.ndarray) -> list[int]:
 
 
 def describe_association(counts: np.ndarray) -> str:
-    """Say which clusters coincide with batches, as part of a sentence; empty if none does."""
+    """Say, as part of a sentence, which clusters coincide with batches; empty if none does."""
     coinciding, n_clusters = clusters_of_batches(counts), np.count_nonzero(counts.any(axis=1))
     if not coinciding:
         return ""
@@ -174,16 +175,16 @@ def describe_association(counts: np.ndarray) -> str:
 
 
 def describe_batches(counts: np.ndarray, agreement: float) -> str:
-    """Say where clusters are batches and whether the two answers disagree; empty if neither."""
+    """Say which clusters are batches and whether the two results disagree; empty if neither."""
     said = [associated] if (associated := describe_association(counts)) else []
     if agreement < LEAST_AGREEMENT:
         said.append(
-            "the answers with and without centring within batches agree with an adjusted Rand "
-            f"index of {agreement:.2f} only (< {LEAST_AGREEMENT})"
+            "the results with and without centring within batches have an adjusted Rand index of "
+            f"only {agreement:.2f} (< {LEAST_AGREEMENT})"
         )
     if not said:
         return ""
     return (
-        f"{'; '.join(said)}. labels_ are those of X as given, batch_centred_.labels_ those of X "
-        "centred within batches. Where batches hold different classes, centring moves the classes."
+        f"{'; '.join(said)}. labels_ are the clusters of X as given, batch_centred_.labels_ those "
+        "of X centred within batches. If batches hold different classes, centring distorts them."
     )

@@ -1,4 +1,4 @@
-"""What is known of the samples and features of a data set besides its values."""
+"""What is known about the samples and features of a data set besides its values."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ OF_FEATURES = ("feature_groups", "relevant")
 
 @dataclass(frozen=True)
 class Description:
-    """The samples and features of a data set; None stands for what is not known."""
+    """The samples and features of a data set; a field is None if nothing is known."""
 
     samples: Sequence[str] | None = None  # names
     labels: np.ndarray | None = None  # (n,): classes, as `sparsekm.io.known_classes` describes them
-    # (n,), object arrays of str, or numbers. Samples of a group, such as a donor's, resemble each
-    # other; those of a batch were measured together.
+    # (n,), object arrays of str, or numbers. The samples of a group, such as a donor, resemble each
+    # other; the samples of a batch were measured together.
     groups: np.ndarray | None = None
     batch: np.ndarray | None = None
     weights: np.ndarray | None = None  # (n,), float64: how much each sample counts
     positions: np.ndarray | None = None  # (n, d), float64: where the samples are in space
-    # What else the user knows of the samples, each (n,): numbers or objects, NaN or None unknown.
+    # Further annotation of the samples, each (n,): numbers or objects; NaN or None if unknown.
     annotations: Mapping[str, np.ndarray] = field(default_factory=dict)
     features: Sequence | np.ndarray | None = None  # names
     feature_groups: np.ndarray | None = None  # (p,): names or numbers
@@ -38,12 +38,12 @@ class Description:
         return replace(self._choose(("samples", *OF_SAMPLES), samples), annotations=annotations)
 
     def select(self, features: np.ndarray) -> Description:
-        """Describe some of the features, by index or given by a mask."""
+        """Describe some of the features, by index or by a mask."""
         places = features.nonzero()[0] if features.dtype == bool else features
         return self._choose(("features", *OF_FEATURES), places)
 
     def _choose(self, names: Iterable[str], places: np.ndarray | slice) -> Description:
-        # Not at the top: a workflow is planned where there is no NumPy.
+        # Not imported at the top, because a workflow can be planned without NumPy.
         import numpy as np
 
         known: dict[str, Any] = {}
@@ -60,7 +60,8 @@ class Description:
         """The number of each feature's group, (p,), by first appearance; None without groups."""
         if self.feature_groups is None:
             return None
-        # Not at the top: a job that reads a table needs no scikit-learn, which takes 70 MB.
+        # Not imported at the top: scikit-learn takes 70 MB, and a job that reads a table does not
+        # need it.
         from sparsekm.metrics import label_codes
 
         numbers = label_codes(self.feature_groups, "feature_groups")

@@ -1,4 +1,4 @@
-"""What estimators do with data first: they are checked, and missing values are filled."""
+"""The first steps of every estimator: check the data and fill missing values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sparsekm.cluster.matrices.inputs import as_readable, in_canonical_format
 from sparsekm.cluster.matrices.matrix import FeatureMatrix
 from sparsekm.cluster.validation import check_choice
 
-# What estimators may do about NaN in X.
+# How estimators may treat NaN in X.
 MISSING = ("error", "impute")
 
 
@@ -28,7 +28,7 @@ def imputes(estimator: Any) -> bool:
 
 
 def name_the_cure(estimator: Any, error: ValueError) -> ValueError:
-    """Return scikit-learn's refusal of NaN with the setting that cures it; others as they are."""
+    """Add the setting that helps to scikit-learn's error about NaN; return others unchanged."""
     if "contains NaN" not in str(error) or not hasattr(estimator, "get_params"):
         return error
     if imputes(estimator):
@@ -40,21 +40,21 @@ def name_the_cure(estimator: Any, error: ValueError) -> ValueError:
 
 
 def check_observed(X: np.ndarray, names: Any = None) -> np.ndarray:
-    """Return X if every feature and every sample has a value; `names` are those of the features."""
+    """Return X if every feature and every sample has a value; `names` are the feature names."""
     lacking = np.isnan(X)
     for axis, what in ((0, "feature"), (1, "sample")):
         empty = np.flatnonzero(lacking.all(axis=axis))
         if len(empty):
             first = empty[0] if axis or names is None else repr(names[empty[0]])
             raise ValueError(
-                f"X has no value in {len(empty)} {what}(s), the first of them {what} {first}: "
-                "missing='impute' requires >= 1. Leave them out."
+                f"X has no value in {len(empty)} {what}(s), the first of them {what} {first}; "
+                "missing='impute' requires at least one value. Leave them out."
             )
     return X
 
 
 def label_observed(X, weights, means, centers, n_threads=1) -> np.ndarray:
-    """Label samples as `label_samples` does, by what is observed of the features that count."""
+    """Label samples as `label_samples` does, by the observed values of the features with weight."""
     support = np.flatnonzero(weights)
     if issparse(X) or not np.isnan(X[:, support]).any():
         return label_samples(X, weights, means, centers, n_threads)
@@ -64,8 +64,8 @@ def label_observed(X, weights, means, centers, n_threads=1) -> np.ndarray:
     differences = kept[rows, :, None] - means[:, None] - centers
     if (empty := np.isnan(differences).all(axis=(1, 2))).any():
         raise ValueError(
-            f"X has no value of the features that have weight in sample {rows[empty][0]}; "
-            "there should be >= 1."
+            f"X has no value of the features with weight in sample {rows[empty][0]}; there should "
+            "be >= 1."
         )
     squares = np.nansum(weights[support, None] * np.square(differences), axis=1)
     labels[rows] = squares.argmin(axis=1)
@@ -73,7 +73,7 @@ def label_observed(X, weights, means, centers, n_threads=1) -> np.ndarray:
 
 
 def _rules(estimator: BaseEstimator, X) -> dict[str, Any]:
-    """Return what scikit-learn's checks of data are told: only dense data may have NaN filled."""
+    """Return the arguments of scikit-learn's data checks; only in dense data can NaN be filled."""
     finite = "allow-nan" if imputes(estimator) and not issparse(X) else True
     dtypes = [np.float64, np.float32]
     return {"accept_sparse": ["csr", "csc"], "dtype": dtypes, "ensure_all_finite": finite}
@@ -87,9 +87,9 @@ def _check_values(estimator, X) -> Any:
 
 
 def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
-    """Validate data, fill what is missing if the estimator imputes; nothing is set on it.
+    """Validate data, and fill missing values if the estimator imputes; it is not changed.
 
-    Names of features that a fit could not remember in the end are refused here.
+    This already refuses feature names that a fit could not store at its end.
     """
     X = as_readable(X)
     values = _check_values(estimator, X)
@@ -100,7 +100,7 @@ def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
 
 
 def read_holes(estimator: BaseEstimator, X) -> np.ndarray | None:
-    """Return which values are missing, (n_samples, n_features), if the estimator fills any."""
+    """Return which values are missing, (n_samples, n_features), if the estimator fills them."""
     if not imputes(estimator) or issparse(X):
         return None
     holes = np.isnan(_check_values(estimator, as_readable(X)))
@@ -108,17 +108,17 @@ def read_holes(estimator: BaseEstimator, X) -> np.ndarray | None:
 
 
 def read_new(estimator: BaseEstimator, X) -> np.ndarray | csr_array:
-    """Validate data for a fitted estimator, of which nothing is filled."""
+    """Validate data for a fitted estimator; missing values are not filled."""
     X = as_readable(X)
     return in_canonical_format(validate_data(estimator, X, reset=False, **_rules(estimator, X)))
 
 
-# What `fit` learns of batches, if it is given any.
+# The attributes that `fit` sets if it is given batches.
 OF_BATCHES = ("batch_centred_", "batch_agreement_", "batch_shares_")
 
 
 def remember_features(estimator: BaseEstimator, X) -> None:
-    """Set number and names of the features at the end of a fit; forget batches of earlier ones."""
+    """Set number and names of the features after a fit; delete the batches of an earlier fit."""
     for name in OF_BATCHES:
         estimator.__dict__.pop(name, None)
     if isinstance(X, FeatureMatrix):

@@ -271,8 +271,8 @@ class L1KMeans(_Penalised):
     n_clusters : int, default=8
         Number of clusters K.
     sparsity : None or float, default=None
-        Bound s >= 1 on the l1 norm of the weights. From the square root of the number
-        of varying features, which None stands for, it has no effect. If m features tie for the
+        Bound s >= 1 on the l1 norm of the weights. If it is at least the square root of the number
+        of features that vary, it has no effect; None takes this value. If m features tie for the
         largest score and s < sqrt(m), the first floor(s^2) of them have equal weights.
     search : {"auto", "alternate", "global"}, default="auto"
         "alternate" is the paper's Algorithm 1, restarted as a whole. "global" searches for the

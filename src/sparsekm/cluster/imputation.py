@@ -1,9 +1,9 @@
-"""Missing values, filled by what the features have in common.
+"""Fill missing values by what the features have in common.
 
 The singular vectors that rise above noise predict a missing value from all others of its sample and
 its feature. Singular values are shrunk as in Gavish & Donoho (2017, doi:10.1109/TIT.2017.2653801),
-again and again until the filled values settle. Data are read in blocks of rows: besides them there
-is one copy, which is filled, and the places where values are missing.
+again and again until the filled values settle. Data are read in blocks of rows, so memory holds
+them, one filled copy, and the positions of missing values.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import numpy as np
 
 from sparsekm.runtime.threads import one_blas_thread
 
-# Components looked at, and some more that make these exact.
+# The components that are used, and further ones that make them exact.
 MOST_COMPONENTS = 20
 EXTRA_COMPONENTS = 5
-# Steps that find the components of the first fill; later ones go on from those before.
+# Steps that find the components of the first fill. Later fills continue from the previous
+# components.
 FIRST_STEPS = 8
 MOST_ROUNDS = 200
 # Filled values have settled when they change by no more than this share of a standard deviation.
@@ -28,7 +29,7 @@ CELLS_AT_ONCE = 2**20
 
 @one_blas_thread
 def fill_missing(X: np.ndarray) -> np.ndarray:
-    """Return data in which NaN is filled, or X itself if there is none; it is z-scored inside.
+    """Return data in which NaN is filled by way of z-scores, or X itself if there is none.
 
     Every feature should have a value.
     """
@@ -55,9 +56,9 @@ def _blocks(X: np.ndarray) -> Iterator[slice]:
 def _fill_low_rank(
     X: np.ndarray, lacking: np.ndarray, mean: np.ndarray, scale: np.ndarray, total: float
 ) -> None:
-    """Fill values in place, which are the means at first; `total` is the sum of squared z-scores.
+    """Fill values, at first the means, in place; `total` is the sum of squared z-scores.
 
-    Components are added once those before have nearly settled: their holes look like others.
+    A component is added when the components before it have nearly settled.
     """
     n, p = X.shape
     axes = np.random.default_rng(0).standard_normal(
@@ -93,9 +94,9 @@ def _fill_low_rank(
 
 
 def shrink(values: np.ndarray, total: float, shape: tuple[int, int]) -> np.ndarray:
-    """Return the leading singular values that rise above noise, shrunk for the least error.
+    """Return the leading singular values that exceed the noise, shrunk to minimise the error.
 
-    Noise is what they leave of `total`, the sum of squares of the matrix of this `shape`.
+    The noise is the part of `total`, the sum of squares of the matrix, that they do not explain.
     """
     n, p = shape
     kept = 0

@@ -1,8 +1,8 @@
 """The search along a path: pools of partitions, improved by crossing and climbing.
 
 Algorithm 1 of the paper ends in poor local optima. Here every sparsity has a pool of partitions.
-Two of them, of one sparsity or of neighbouring ones, are crossed, or one starts afresh on other
-features, or at random; all are improved, and the best of every pool is offered to its neighbours.
+Two partitions of one sparsity or of neighbouring ones are crossed, or a new one starts on other
+features or at random. All are improved, and the best of every pool is offered to its neighbours.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from sparsekm.runtime.threads import MOST_BYTES_OF_COPIES, count_at_once, take_t
 
 @compiled
 def name_by_overlap(labels, other, n_clusters):
-    """Return how the clusters of `other` are called in `labels`, largest overlap first."""
+    """Match the clusters of `other` to those of `labels`, largest overlap first."""
     overlap = np.zeros((n_clusters, n_clusters), np.int64)
     for i in range(labels.shape[0]):
         overlap[labels[i], other[i]] += 1
@@ -67,12 +67,12 @@ def name_by_overlap(labels, other, n_clusters):
 
 @compiled
 def cross(mother, father, n_clusters, draws, child):
-    """Write a child of two partitions, which takes each cluster whole from one of them.
+    """Write a child of two partitions, which takes each cluster as a whole from one of them.
 
     This is the inheritance of centres of HG-means (Gribel & Vidal 2019,
     doi:10.1016/j.patcog.2018.12.022) in terms of labels: clusters are matched by their overlap.
-    Samples that both parents or neither claims go by lot. `draws` (n_samples + n_clusters,) are
-    uniform in [0, 1).
+    Samples that are claimed by both parents or by neither are assigned at random. `draws`
+    (n_samples + n_clusters,) are uniform in [0, 1).
     """
     n = mother.shape[0]
     names = name_by_overlap(mother, father, n_clusters)
@@ -89,7 +89,7 @@ def cross(mother, father, n_clusters, draws, child):
 
 @compiled
 def pack_apart(rows, labels, n_clusters, weight_step, min_size, a, b):
-    """Pack the features that tell clusters `a` and `b` apart: a climb rarely leaves its own."""
+    """Pack the features that separate clusters `a` and `b`: a climb rarely leaves its features."""
     p = rows.shape[1]
     support = np.empty(p, np.int64)
     values = np.empty(p)
@@ -109,11 +109,11 @@ class Pool:
         self.n_clusters = n_clusters
         # Best first, by objective and key.
         self.ranked: list[tuple[float, bytes, np.ndarray]] = []
-        # Keys of what was climbed from.
+        # Keys of the partitions that were climbed from.
         self._starts: set[bytes] = set()
 
     def add(self, labels: np.ndarray, objective: float) -> None:
-        """Take a partition in, unless it is known."""
+        """Add a partition, unless it is known."""
         labels = canonical_labels(labels, self.n_clusters)
         key = self._key(labels)
         if not any(key == known for _, known, _ in self.ranked):
@@ -129,7 +129,7 @@ class Pool:
         return is_new
 
     def _key(self, labels: np.ndarray) -> bytes:
-        # Of whatever width: what tells partitions apart in little memory.
+        # Labels may have any integer width. The digest tells partitions apart in little memory.
         return sha256(labels.astype(np.int32).tobytes()).digest()
 
     @property
@@ -138,24 +138,25 @@ class Pool:
         return [labels for _, _, labels in self.ranked]
 
 
-# Climbs of a search with n_init = 1 are this number over the square root of n_samples * n_clusters
-# * n_features, times the fourth root of the number of sparsities: they help each other.
+# The number of climbs of a search with n_init = 1 is this number over the square root of n_samples
+# * n_clusters * n_features, times the fourth root of the number of sparsities, because sparsities
+# help each other.
 EFFORT = 32_000
-# The generations they are divided into, each for n_init = 1 of at most so many.
+# The number of generations, and for n_init = 1 the largest number of climbs in each.
 GENERATIONS = 20
 # Partitions kept at every sparsity.
 CAPACITY = 5
-# The share of children that start afresh on other features, in place of being crossed.
+# The share of children that start on other features instead of being crossed.
 RESTARTED = 0.5
-# The share of these that do so from a random partition, in place of a pool's.
+# The share of these children that start from a random partition instead of one of a pool.
 RANDOM = 0.2
 
 
 class Search:
     """Search the best partition at every sparsity of a path; `n_init` scales the climbs.
 
-    Samples are exchanged one at a time: thorough, for few samples in memory. The first climbs are
-    from k-means++ seeds, whose ends are offered along the path.
+    Samples are exchanged one at a time, which is thorough but needs few samples in memory. The
+    first climbs start from k-means++ seeds, and their results are offered along the path.
     """
 
     def __init__(self, X: FeatureMatrix, partition: KMeansPartition, weight_steps, n_init, rng):
@@ -169,7 +170,8 @@ class Search:
             X = X.from_columns(X.columns.astype(np.float32), X.means)
         self.rows = rows = X.rows
         columns = X.block if dense else rows
-        # Where all features count alike, the samples are climbed in as few dimensions as they are.
+        # If all features have the same weight, the search uses as few dimensions as the samples
+        # span.
         wide = dense and self.n_samples < p
         alike = [wide and step.keeps_all(p) for step in weight_steps]
         embedded = embed_samples(columns) if any(alike) else rows
@@ -187,7 +189,7 @@ class Search:
         self.climbed = 0
 
     def begin(self) -> None:
-        """Climb from k-means++ seeds, and offer what is reached along the path."""
+        """Climb from k-means++ seeds, and offer the results along the path."""
         starts = np.empty((max(2, self.n_children), self.n_samples), np.int32)
         draws = self.rng.random((len(starts), self.n_clusters))
 
@@ -195,14 +197,14 @@ class Search:
             nearest_seeds(self.rows, self.n_clusters, draws[b], starts[b])
 
         take_turns(seed, len(starts), self.partition.n_threads)
-        # Spread over the path; where they are fewer than sparsities, evenly.
+        # The seeds are spread evenly over the path if there are fewer of them than sparsities.
         places = np.arange(len(starts)) * max(1, self.n_places // len(starts)) % self.n_places
         self.climb(starts, places)
         while not all(pool.ranked for pool in self.pools):
             self._climb_pairs(self._offers())
 
     def climb(self, starts: np.ndarray, places: np.ndarray) -> None:
-        """Climb from partitions that are new at their places, and take in what is reached."""
+        """Climb from partitions that are new at their sparsity; add the results to the pools."""
         self.climbed += len(starts)
         pairs = zip(starts, places, strict=True)
         is_new = [self.pools[at].is_new_start(labels, remember=True) for labels, at in pairs]
@@ -220,7 +222,7 @@ class Search:
             self.pools[place].add(labels, objective)
 
     def _each(self, work, labels, places) -> np.ndarray:
-        """Return what `work` makes of each partition, at the sparsity of its place."""
+        """Apply `work` to each partition, at its sparsity."""
         done = np.empty_like(labels)
 
         def work_on(b: int) -> None:
@@ -235,8 +237,8 @@ class Search:
     def evolve(self, max_generations: int, report: Callable[[int], None]) -> int:
         """Make generations until the climbs are used up; return how many there were.
 
-        `report` is told of each, and in the end of those left out. `ended` is False where the last
-        generation still gained and more climbs were left.
+        `report` is called for each, and at the end for the generations that were left out. `ended`
+        is False if the last generation still improved a fit and climbs were left.
         """
         generation, before = 0, self.best_objectives
         while generation < max_generations and (generation == 0 or self.climbed < self.n_climbs):
@@ -265,7 +267,7 @@ class Search:
             self.climb(np.array([labels for labels, _ in pairs]), np.array([i for _, i in pairs]))
 
     def _children(self) -> Iterator[tuple[np.ndarray, int]]:
-        """Yield crossed partitions of one pool or of neighbouring ones, at places by turns."""
+        """Yield crossed partitions of one pool or of neighbouring ones, sparsity after sparsity."""
         first = int(self.rng.integers(self.n_places))
         places = (first + np.arange(self.n_children)) % self.n_places
         others = places + self.rng.integers(-1, 2, size=len(places))
@@ -326,20 +328,21 @@ def search_path(
 ) -> tuple[list[Fit], np.ndarray]:
     """Search every sparsity of a path, in ascending order: all samples, or a sample of many.
 
-    Partitions `proposed`, one per sparsity, join the search's own. Returns the fits, none with
-    `objectives_only`, and what the search came to at its stated effort.
+    Partitions `proposed`, one per sparsity, are added to the search's own. Returns the fits (none
+    with `objectives_only`) and the objectives that the search reached with its stated effort.
     """
 
     def evolve(X, partition, weight_steps, proposed, report):
         search = Search(X, partition, weight_steps, effort.n_init, rng)
         search.begin()
         if len(proposed):
-            # At sparsities beyond those asked for, what was proposed for the densest of these.
+            # Sparsities beyond the requested ones use the partition proposed for the densest
+            # requested one.
             places = np.arange(len(weight_steps))
             search.climb(np.array(proposed)[np.minimum(places, len(proposed) - 1)], places)
         return search, search.evolve(effort.max_iter, report)
 
-    # More than half of the samples are no sample.
+    # Do not subsample more than half.
     if X.n_samples <= 2 * partition.sample_size:
         report = _count_steps(progress, effort.max_iter)
         search, n_iter = evolve(X, partition, weight_steps, proposed, report)
@@ -354,8 +357,9 @@ def search_path(
     chosen = draw_samples(X.n_samples, partition.sample_size, rng)
     # The search on a sample, which is cheap, goes beyond the sparsities asked for.
     with_denser = [*weight_steps, *weight_steps[-1].denser(X.n_features)]
-    # Clusters that all samples show may be hidden in fewer samples than features: then all samples
-    # go on at the denser sparsities too, and what they come to is compared.
+    # Clusters that all samples show may be hidden in a sample that is smaller than the number of
+    # features. Then the search continues with all samples at the denser sparsities too, and
+    # compares the results.
     hidden = X.n_features > len(chosen)
     continued = with_denser if hidden else weight_steps
     sample = X.take(chosen)
@@ -392,7 +396,7 @@ def search_path(
 
 
 def _refine(X, partition, weight_steps, fits, ended) -> list[Fit]:
-    """Alternate from fits to fixed points, and share these along the path."""
+    """Run the alternation from fits to fixed points, and share the results along the path."""
     n_workers, alone = _divide(X, partition, len(weight_steps))
     refined = list(fits)
 
@@ -406,7 +410,7 @@ def _refine(X, partition, weight_steps, fits, ended) -> list[Fit]:
 
 def _divide(X, partition, n_places) -> tuple[int, KMeansPartition]:
     """Return how many sparsities are refined at the same time, and the partition of each."""
-    # Fits of a matrix larger than memory would hold its blocks several times.
+    # Several fits of a matrix larger than memory would hold its blocks several times.
     copy_bytes = X.columns.nbytes if isinstance(X, CentredMatrix) else MOST_BYTES_OF_COPIES
     n_workers = count_at_once(partition.n_threads, n_places, copy_bytes)
     return n_workers, replace(partition, n_threads=max(1, partition.n_threads // n_workers))
@@ -415,11 +419,11 @@ def _divide(X, partition, n_places) -> tuple[int, KMeansPartition]:
 def _go_on_with_all(
     X, sample, partition, weight_steps, search, proposed, n_iter, search_among=None
 ) -> list[Fit]:
-    """Extend what a sample's pools hold to all samples, and improve the best at every sparsity.
+    """Extend the pools of a sample to all samples, and improve the best fit at every sparsity.
 
-    With `search_among` they take turns: each also goes on from the fit at the next denser sparsity,
-    and from a search of the sample among the features that lead by the scores of all samples. Among
-    so few, climbs are cheap, and many.
+    With `search_among`, one sparsity is treated after the other. Each also continues from the fit
+    at the next denser sparsity, and from a search of the sample among the features with the largest
+    scores in all samples. There are many such climbs, because with few features they are cheap.
     """
     in_turn = search_among is not None
     scores = search.partition.scores
@@ -441,7 +445,7 @@ def _go_on_with_all(
             starts.append(fits[place + 1].labels)
         fits[place] = go_on(weight_step, starts)
         leading = weight_step.leading(fits[place].scores) if in_turn else ()
-        # More than half of the features are no choice.
+        # Do not choose more than half of the features.
         if 0 < 2 * len(leading) <= X.n_features:
             step, weights = weight_step.among(leading), np.zeros(X.n_features)
             found, weights[leading] = search_among(leading, step, fits[place].labels)
@@ -454,7 +458,7 @@ def _go_on_with_all(
 
 
 def _count_steps(progress: Callable[[int, int], None] | None, total: int) -> Callable[[int], None]:
-    """Give a function that tells `progress` of so many more steps done."""
+    """Return a function that adds a number of finished steps to `progress`."""
     numbers = count(1)
 
     def report(steps: int) -> None:

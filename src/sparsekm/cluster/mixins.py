@@ -1,4 +1,4 @@
-"""What the estimators share with scikit-learn's: selecting features, and labelling new samples."""
+"""What the estimators share with those of scikit-learn: select features, and label new samples."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class FeatureSelector(SelectorMixin):
         Raises
         ------
         sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X has another number of features than were selected.
+            Before `fit`; if the number of features of X is not the number that was selected.
         """
         return super().inverse_transform(as_readable(X))
 
@@ -72,14 +72,14 @@ class FeatureSelector(SelectorMixin):
 
 
 class LabelPredictor:
-    """`predict`, where a subclass labels values that were read."""
+    """`predict`, for subclasses that label values that were read."""
 
     _label: Any
 
     def predict(self, X: Data) -> np.ndarray:
         """Label samples by their nearest centre under the feature weights.
 
-        A mixture labels them by the likeliest component.
+        A mixture labels them by the most likely component.
 
         Parameters
         ----------
@@ -89,9 +89,9 @@ class LabelPredictor:
         Returns
         -------
         ndarray of shape (n_samples,), int32
-            On the training data these are `labels_`, except where `fit` warns of a difference,
-            where ``min_cluster_size > 1`` keeps samples in a cluster whose centre is not the
-            nearest, for samples that `trim` sets aside, and for some with missing values.
+            On the training data these are `labels_`, except for samples that `trim` sets aside, for
+            some samples with missing values, with ``min_cluster_size > 1``, which can keep samples
+            in a cluster whose centre is not the nearest, and if `fit` warns of a difference.
 
         Raises
         ------

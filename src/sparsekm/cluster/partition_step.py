@@ -1,6 +1,6 @@
 """The partition step: any clustering whose criterion is a sum over features (the paper's step ii).
 
-k-means is the one built in; others offer the three methods of `PartitionStep`.
+k-means is built in. Other clusterings need the three methods of `PartitionStep`.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ from sparsekm.cluster.weight_step import WeightStep
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.random_state import draw_samples
 
-# Up to here samples move one at a time, and searches take them all; beyond, samples move all at
-# once, less thorough but far cheaper, and searches take a sample of this size.
+# Up to this number of samples, they move one at a time, and searches use them all. Beyond it, they
+# move all at once, which is less thorough but far cheaper, and searches draw a sample of this size.
 SEEDING_SAMPLE = 2048
 SEEDING_PER_CLUSTER = 2
-# Sweeps of one refinement: a bound that data do not reach.
+# Limits the sweeps of one refinement. Data do not reach it.
 MAX_SWEEPS = 10_000
-# What `init` may be beside labels and None.
+# The names that `init` accepts besides labels and None.
 STARTS = ["random", "screened"]
-# In a search, what gains no more than this share of the objective is not tried again.
+# In a search, a refinement that gains no more than this share of the objective is the last.
 SMALL_GAIN = 3e-4
 
 
 class PartitionStep(Protocol):
-    """What the alternation asks of a clustering.
+    """The methods of a clustering that the alternation calls.
 
-    `X` is whatever the step understands: the alternation only hands it on.
+    `X` can be any type that the step understands, because the alternation only hands it on.
     """
 
     def start(self, X: Any, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -65,7 +65,7 @@ class PartitionStep(Protocol):
         ...
 
     def scores(self, X: Any, labels: np.ndarray) -> np.ndarray:
-        """Return what each feature contributes to the criterion, shape (n_features,), >= 0."""
+        """Return each feature's contribution to the criterion, shape (n_features,), >= 0."""
         ...
 
 
@@ -73,7 +73,8 @@ class PartitionStep(Protocol):
 class KMeansPartition:
     """k-means on weighted features.
 
-    Exchange moves from k-means++: one at a time up to `SEEDING_SAMPLE` samples, in batches beyond.
+    It makes exchange moves from k-means++ seeds: one at a time up to `SEEDING_SAMPLE` samples, in
+    batches beyond.
     """
 
     n_clusters: int
@@ -85,20 +86,20 @@ class KMeansPartition:
 
     @property
     def exact(self) -> KMeansPartition:
-        """The same, refined to the end."""
+        """The same step, refined to the end."""
         return replace(self, roughness=0.0)
 
     @property
     def sample_size(self) -> int:
-        """How many samples searches run on where there are more."""
+        """The number of samples that a search draws if there are more."""
         return max(SEEDING_SAMPLE, SEEDING_PER_CLUSTER * self.n_clusters)
 
     def for_sample(self, size: int, n_samples: int) -> KMeansPartition:
-        """Return the same for some of the samples, which hold their share of the guard."""
+        """Return the same step for some of the samples; `min_size` shrinks in proportion."""
         return replace(self, min_size=max(1, self.min_size * size // n_samples))
 
     def start(self, X: FeatureMatrix, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Run k-means from k-means++ seeds, drawn from a sample where there are many samples."""
+        """Run k-means from k-means++ seeds, drawn from a sample if there are many samples."""
         draws = rng.random(self.n_clusters)
         size = self.sample_size
         if X.n_samples <= size:
@@ -108,11 +109,11 @@ class KMeansPartition:
         return self.refine(X, weights, self.extend(X, weights, sample, found))
 
     def _from_seeds(self, X, weights, draws) -> np.ndarray:
-        # What a start finds is refined later on, so it needs no more precision.
+        # The result of a start is refined later, so more precision is not needed.
         packed = _pack(X.in_unit(), weights, np.float32)
         labels = np.zeros(X.n_samples, np.int32)
         nearest_seeds(packed, self.n_clusters, draws, labels)
-        # No cluster needs to be filled before the seeds have settled.
+        # Clusters need not be filled before the seeds have settled.
         exchange_until_stable(packed, labels, self.n_clusters, 1, FEW_SWEEPS, 0.0)
         exchange_until_stable(
             packed, labels, self.n_clusters, self.min_size, self.max_iter, self.tol
@@ -120,7 +121,7 @@ class KMeansPartition:
         return canonical_labels(labels, self.n_clusters)
 
     def refine(self, X: FeatureMatrix, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Run k-means from `labels`; small data end where no exchange gains."""
+        """Run k-means from `labels`, on small data until no exchange gains."""
         return self.refine_counted(X, weights, labels)[0]
 
     def refine_counted(self, X, weights, labels) -> tuple[np.ndarray, int]:
@@ -145,9 +146,10 @@ class KMeansPartition:
         return canonical_labels(labels, self.n_clusters), sweeps
 
     def run(self, X: FeatureMatrix, n_init: int, seeds) -> tuple[np.ndarray, int, bool]:
-        """Run k-means on all features; return labels, rounds and whether these sufficed.
+        """Run k-means on all features; return labels, rounds and whether the rounds sufficed.
 
-        The best of twice `n_init` starts, of many samples on some, is refined to the end.
+        The best of twice `n_init` starts is refined to the end. With many samples, the starts use
+        some of them.
         """
         generators = [np.random.default_rng(seed) for seed in seeds.spawn(n_init)]
         sample, own, equal = X, self, np.ones(X.n_features)
@@ -164,7 +166,7 @@ class KMeansPartition:
             rest = replace(self.exact, max_iter=self.max_iter - rounds)
             refined, taken = rest.refine_counted(X, equal, labels)
             rounds += taken
-            # With tol=0 a refinement that moved something is tried again from where it ended.
+            # With tol=0 a refinement that moved a sample is repeated from its result.
             ended = self.tol > 0 and taken < rest.max_iter
             before, gained = (float(np.sum(self.scores(X, one))) for one in (labels, refined))
             converged = ended or gained <= before * (1.0 + ROUNDING)
@@ -172,7 +174,7 @@ class KMeansPartition:
         return labels, rounds, converged
 
     def admit(self, X: FeatureMatrix, labels: np.ndarray) -> np.ndarray:
-        """Return given labels as a partition that is allowed: short clusters are filled."""
+        """Make an allowed partition of labels by filling the clusters that are too small."""
         if cluster_sizes(labels, self.n_clusters).min() < self.min_size:
             alike = np.ones(X.n_features)
             labels = fill_clusters(X, alike, labels, self.n_clusters, self.min_size)
@@ -183,7 +185,7 @@ class KMeansPartition:
         return feature_scores(X, labels, self.n_clusters, self.n_threads)
 
     def extend(self, X, weights, sample: FeatureMatrix, labels) -> np.ndarray:
-        """Give all samples of X the label of the nearest centre of a labelled `sample` of them."""
+        """Label all samples of X by the nearest centre of a labelled `sample`."""
         support = np.flatnonzero(weights)
         sums = matrix_sums(sample.select(support), labels, self.n_clusters)
         centers = sums / np.maximum(cluster_sizes(labels, self.n_clusters), 1)
@@ -192,7 +194,7 @@ class KMeansPartition:
 
 @compiled
 def nearest_seeds(packed, n_clusters, draws, labels):
-    """Choose seeds by k-means++, by uniform `draws` (n_clusters,), and label by the nearest."""
+    """Choose seeds by k-means++ from uniform `draws` (n_clusters,), and label by the nearest."""
     n = packed.shape[0]
     distances = np.full(n, np.inf)
     point = new_points(packed, 1)
@@ -243,24 +245,24 @@ def label_in_blocks(X: FeatureMatrix, values, centers, n_threads: int) -> np.nda
     return labels
 
 
-# A set of features is few where there are so many times as many.
+# If there are this many times more features than kept ones, the kept ones count as few.
 FEW_OF = 8
 
 
 def _pack(X: FeatureMatrix, weights: np.ndarray, dtype: type) -> Rows:
-    """Return the weighted features of all samples, (n_samples, n_kept), where dense of a dtype."""
+    """Return the weighted features of all samples, (n_samples, n_kept); if dense, of this dtype."""
     dense, support = isinstance(X, CentredMatrix), np.flatnonzero(weights)
     if (weights == 1.0).all():
         return X.rows.astype(dtype, copy=False) if dense else X.rows
     factors = np.sqrt(weights[support]).astype(dtype if dense else np.float64)
     if dense and FEW_OF * len(support) <= X.n_features:
-        # All features of a sample at once are not needed, perhaps never.
+        # All features of a sample are not needed at once, and perhaps never.
         return np.ascontiguousarray((X.columns[support] * factors[:, None]).T, dtype)
     return pack_rows(X.rows, support, factors)
 
 
 def dense_if_few(matrix: FeatureMatrix) -> FeatureMatrix:
-    """Return a matrix of few samples as a search reads them, which takes them all."""
+    """Return a matrix of few samples in the form that a search reads."""
     few = matrix.n_samples <= 2 * SEEDING_SAMPLE and not isinstance(matrix, CentredMatrix)
     return matrix.take(np.arange(matrix.n_samples)) if few else matrix
 
@@ -275,7 +277,7 @@ def propose_starts(
 ) -> list[list[np.ndarray]]:
     """Return the partitions that a checked `init` stands for at every sparsity.
 
-    They are the labels, random partitions, or the best k-means on the features screened.
+    They are the labels, random partitions, or the best k-means partition on screened features.
     """
     if not isinstance(init, str):
         return [[partition.admit(X, init)]] * len(weight_steps)
@@ -292,11 +294,11 @@ def propose_starts(
     scores = marginal_scores(rows, n_jobs=partition.n_threads)
     starts = []
     for weight_step in weight_steps:
-        # Squared scores in place of a_j; a score of 0 is left out, unless all are.
+        # Squared scores replace a_j. Scores of 0 are left out, unless all are 0.
         weights = weight_step.weigh(scores**2)
         if scores.any():
             weights[scores == 0] = 0
-        # Every sparsity draws the same.
+        # Every sparsity uses the same draws.
         generators = [np.random.default_rng(seed) for seed in own_seeds]
         partitions = [partition.start(X, weights, rng) for rng in generators]
         objectives = [partition.scores(X, labels) @ weights for labels in partitions]

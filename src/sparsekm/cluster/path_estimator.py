@@ -1,4 +1,4 @@
-"""What the estimators over any partition step share: `fit`, `path` and what follows from them."""
+"""What estimators with any partition step share: `fit`, `path` and the methods that use them."""
 
 from __future__ import annotations
 
@@ -67,16 +67,16 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
     penalty: str
 
-    # Of X: the checked data of the features that vary, which have a `shape`, which features these
-    # are, and the partition step.
+    # Takes X; returns the checked data of the features that vary (with a `shape`), these features,
+    # and the partition step.
     _read: Callable[[Any], tuple[Any, VaryingFeatures, Any]]
-    # Of data, partition step, ascending weight steps, search, progress and whether only objectives
-    # are asked for: the fits, and the objectives that a gap compares.
+    # Takes data, partition step, ascending weight steps, search, progress and whether only
+    # objectives are needed; returns the fits, and the objectives that a gap compares.
     _fit_path: Callable[..., tuple[list[Fit], np.ndarray]]
-    # Of data, features, fit and search: sets the centres and what else an estimator learns.
+    # Takes data, features, fit and search; sets the centres and the other learned attributes.
     _add_attributes: Callable[[Any, VaryingFeatures, Fit, str], None]
 
-    # Read from the signature each time, they took more than a small fit.
+    # They are stored, because reading them from the signature took longer than a small fit.
     @classmethod
     @cache
     def _get_param_names(cls):
@@ -103,7 +103,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            If `fit` would.
+            If `fit` would raise it.
         """
         data, features, partition = self._read(X)
         if searched:
@@ -119,10 +119,10 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     ) -> SparsityPath:
         """Fit all sparsities in one call, so that the fits help each other.
 
-        Along a path the objective never falls as sparsity grows, and the labels of one fit cannot
-        improve another; independent fits do not guarantee this. The estimator's own `sparsity` is
-        not used, and the estimator does not change. The labels of every fit are a fixed point of
-        k-means under its weights, and the weights are the best for the labels.
+        Along a path the objective never falls as `sparsity` increases, and the labels of one fit
+        cannot improve another fit. Independent fits do not guarantee this. The estimator's own
+        `sparsity` is not used, and the estimator does not change. The labels of every fit are a
+        fixed point of k-means under its weights, and the weights are the best for the labels.
 
         Parameters
         ----------
@@ -142,15 +142,15 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            If `fit` would; if `sparsities` is not a vector of values in their range.
+            If `fit` would raise it; if `sparsities` is not a vector of values in their range.
         """
         values, search, fits, first = self._search_path(X, sparsities, progress)
         return SparsityPath.from_fits(values, fits, search, first)
 
     def search_objectives(self, X: Data, sparsities: ArrayLike) -> np.ndarray:
-        """Return the `first_objectives` of `path`, which compare data with references.
+        """Return the `first_objectives` of `path`, to compare data with references.
 
-        They cost less than the path, because its fits are also refined.
+        This is faster than `path`, because the fits are not refined.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            If `path` would.
+            If `path` would raise it.
         """
         return self._search_path(X, sparsities, objectives_only=True)[-1]
 
@@ -181,7 +181,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         fits, first = self._fit_path(
             data, partition, weight_steps, search, progress, objectives_only
         )
-        # None where only objectives are asked for.
+        # There are no fits if only objectives are needed.
         pairs = zip(fits, weight_steps, strict=False)
         fits = [_put_back(fit, step, features) for fit, step in pairs]
         places = np.argsort(order)
@@ -213,8 +213,8 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         own = data.shape[0], features.n_features, partition.n_clusters
         if fitted[:2] != own[:2] or fitted[2] > own[2]:
             raise ValueError(
-                f"path has (n_samples, n_features, n_clusters)={fitted}; should be those of X and "
-                f"of the estimator, {own}."
+                f"path has (n_samples, n_features, n_clusters)={fitted}; it should have those of X "
+                f"and of the estimator, {own}."
             )
         return self._learn(X, data, features, path.fit_at(index), path.search)
 
@@ -253,7 +253,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
 
 
 def _never_back(progress: Progress) -> Progress:
-    """Tell of progress only as far as it is new: where trimmed, the same steps are done twice."""
+    """Report only new progress, because trimming does the same steps twice."""
     most = 0
 
     def report(done: int, total: int) -> None:
@@ -266,7 +266,7 @@ def _never_back(progress: Progress) -> Progress:
 
 
 def _put_back(fit: Fit, weight_step: WeightStep, features: VaryingFeatures) -> Fit:
-    """Return a fit of all features: constant ones score 0, and are chosen after all others."""
+    """Return a fit of all features; constant features score 0 and are chosen last."""
     if features.n_constant == 0:
         return fit
     if isinstance(weight_step, WeighedGroups):
@@ -280,7 +280,7 @@ def _put_back(fit: Fit, weight_step: WeightStep, features: VaryingFeatures) -> F
 
 
 class BaseSparseKMeans(LabelPredictor, PathEstimator):
-    """What the k-means estimators share: reading data, prediction, samples that count unequally."""
+    """What the k-means estimators share: reading data, predicting, and weighting samples."""
 
     def fit(
         self,
@@ -296,7 +296,7 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
             CSR and CSC matrices are not made dense; float32 stays float32; arrays of dask are
-            computed. Data are never rescaled: standardise first where units differ.
+            computed. Data are never rescaled: standardise first if units differ.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -316,10 +316,10 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         TypeError, ValueError
             If NumPy cannot read X (an AnnData, for example); if X contains NaN or infinity, has
             indices outside its shape, fewer distinct samples than clusters, or only constant
-            features; if a parameter is out of its range; if weights are negative, all 0, not one
-            per sample, or combined with a StreamedMatrix, `trim` or ``min_cluster_size > 1``; if
-            `batch` is not one per sample or has a batch of one sample, or is combined with a
-            sparse X or a StreamedMatrix.
+            features; if a parameter is out of its range; if there is not one weight per sample, or
+            weights are negative, all 0, or combined with a StreamedMatrix, `trim` or
+            ``min_cluster_size > 1``; if there is not one batch per sample, a batch has only one
+            sample, or batches are combined with a sparse X or a StreamedMatrix.
         """
         X = compute(X)
         if batch is not None:
@@ -335,14 +335,14 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
     def _fit_weighted(self, X, sample_weight) -> None:
         if isinstance(X, StreamedMatrix):
             raise ValueError(
-                "sample_weight should be None for a StreamedMatrix: give the array in memory."
+                "sample_weight should be None for a StreamedMatrix. Give the array in memory."
             )
         values: Any = read_data(self, X)
         weights = check_sample_weight(sample_weight, values.shape[0])
         counts = weights > 0
         if self._start_labels() is not None and not counts.all():
             raise ValueError(
-                "sample_weight of 0 and labels as init should not be combined: drop such samples."
+                "sample_weight of 0 should not be combined with labels as init. Drop such samples."
             )
         given = as_matrix(values if counts.all() else values[counts])
         self._fit(with_weights(given, weights[counts]))

@@ -1,9 +1,9 @@
-"""Whether values are raw counts, which are to be normalised before they are clustered.
+"""Whether values are raw counts, which should be normalised before clustering.
 
-Ratings, questionnaires, genotypes and images are whole numbers, too, but of one scale: most of
-their features come near its top. Counts of RNA, species or words differ by orders of magnitude from
-feature to feature. What makes them raw is that the totals of samples differ by more than chance.
-One sign without the other leaves a doubt.
+Ratings, questionnaires, genotypes and images are also whole numbers, but on one scale: most of
+their features come near the top of the scale. Counts of RNA, species or words differ by orders of
+magnitude from feature to feature. Counts are raw if the totals of samples differ by more than
+chance. If only one of the two signs is present, the case is doubtful.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.stats import chi2
 
-# Fewer features are a panel, whose totals mean something.
+# Fewer features are a panel, whose totals have a meaning.
 FEWEST_FEATURES = 200
-# A few features, such as the age of who answers, may have another scale than all others: the top is
-# the largest value of all but this share of the features.
+# A few features, such as a person's age, may have another scale than the others. Therefore the top
+# is the largest value after leaving out this share of the features.
 OF_OTHER_SCALE = 0.05
-# The share of the features that reach half of the top: of simulated counts 0.3 at most, if means
-# are not nearly all alike; of answers and images 1. More than the middle one is one scale.
+# The share of the features that reach half of the top is at most 0.3 in simulated counts whose
+# means differ, and 1 in questionnaires and images. A larger share than this means one scale.
 SURELY_COUNTS, OF_ONE_SCALE, SURELY_ONE_SCALE = 0.3, 0.5, 0.9
-# Chance, at most, that samples of one depth are taken for samples of several.
+# The largest probability that samples of one depth are taken for samples of several depths.
 CHANCE = 1e-4
 CELLS_AT_ONCE = 2**18
 WARNING = (
@@ -36,17 +36,18 @@ WARNING = (
 
 
 class Judgement(NamedTuple):
-    """Whether values are raw counts, and whether that is beyond doubt."""
+    """Whether values are raw counts, and whether this is certain."""
 
     are_counts: bool
     is_sure: bool
 
 
 def judge_counts(blocks: Iterable[np.ndarray | csr_array]) -> Judgement:
-    """Judge whether rows, in blocks, are raw counts; missing values are left out.
+    """Judge whether blocks of rows are raw counts; missing values are left out.
 
-    The roots of counts vary alike whatever their mean, so no feature alone decides. Where samples
-    have one depth, the variance of their sums is about the sum of the variances.
+    The square roots of counts have about the same variance for any mean, so no single feature
+    decides. If samples have one depth, the variance of their sums is about the sum of the
+    variances.
     """
     sums, top, of_roots, of_values = [], np.zeros(1), np.zeros(1), np.zeros(1)
     for block in blocks:
@@ -62,7 +63,7 @@ def judge_counts(blocks: Iterable[np.ndarray | csr_array]) -> Judgement:
     n_samples = len(of_samples)
     within = (of_values - of_roots**2 / n_samples).sum()
     between = (n_samples - 1) * np.square(of_samples - of_samples.mean()).sum()
-    # Of no features at all, the mean would be undefined.
+    # Without features, the mean would be undefined.
     top = top[top > 0] if top.any() else np.ones(1)
     near = np.mean(2 * top >= np.quantile(top, 1 - OF_OTHER_SCALE))
     differ = between > chi2.isf(CHANCE, n_samples - 1) * within
@@ -72,7 +73,7 @@ def judge_counts(blocks: Iterable[np.ndarray | csr_array]) -> Judgement:
 
 
 def warn_of_raw_counts(X: np.ndarray | csr_array) -> None:
-    """Warn whoever called an estimator's `fit` if X holds raw counts."""
+    """Warn the caller of an estimator's `fit` if X holds raw counts."""
     height = max(1, CELLS_AT_ONCE // X.shape[1])
     blocks = (X[start : start + height] for start in range(0, X.shape[0], height))
     if judge_counts(blocks).are_counts:

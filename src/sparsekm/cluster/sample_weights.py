@@ -1,7 +1,7 @@
-"""Samples that count by weights.
+"""Fits to weighted samples.
 
-The search gets each sample as often as its weight says. Weights that are rounded for this are
-refined in the end.
+The search gets each sample as often as its weight says. If weights are rounded for this, the result
+is refined with the exact weights.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.validation import check_numbers
 from sparsekm.runtime.threads import one_blas_thread
 
-# The common unit is looked for among the smallest weight and its parts, up to this one.
+# The common unit is sought among the smallest weight and its fractions, down to this one.
 MOST_PARTS = 10
-# How often samples of other weights are given, on average.
+# The average number of copies of a sample if the weights have no common unit.
 REPEATS = 8
-# Samples whose values are made float64 at once.
+# The number of samples whose values are converted to float64 at once.
 SAMPLES_AT_ONCE = 4096
 
 
@@ -49,31 +49,31 @@ def check_sample_weight(weights: ArrayLike, n_samples: int) -> np.ndarray:
     lowest = int(sample_weight.argmin())
     if sample_weight[lowest] < 0 or not sample_weight.any():
         raise ValueError(
-            f"sample_weight[{lowest}]={sample_weight[lowest]} should be >= 0, and not all zero."
+            f"sample_weight[{lowest}]={sample_weight[lowest]} should be >= 0, and not all 0."
         )
     return sample_weight
 
 
 def refuse_counted(trim: float, min_cluster_size: int = 1) -> None:
-    """Refuse, beside weights, what counts samples."""
+    """Refuse parameters that count samples, if there are weights."""
     for name, value, rule in (("trim", trim, 0), ("min_cluster_size", min_cluster_size, 1)):
         if value != rule:
             raise ValueError(
-                f"{name}={value} should be {rule} with sample_weight: it counts samples."
+                f"{name}={value} should be {rule} with sample_weight, because it counts samples."
             )
 
 
 def with_weights(matrix: Any, sample_weight: np.ndarray | None) -> Any:
-    """Return a matrix, not copied, with the weights of its samples."""
+    """Return a matrix with the weights of its samples, without copying its values."""
     weighted = copy(matrix)
     weighted.sample_weight = sample_weight
     return weighted
 
 
 def repeat_counts(sample_weight: np.ndarray, n_samples: int) -> tuple[np.ndarray, float]:
-    """Return how often each sample is given, and the weight of each time.
+    """Return the number of copies of each sample, and the weight of each copy.
 
-    Weights that are no small multiples of a common unit are rounded so that running sums are met.
+    Weights that are not small multiples of a common unit are rounded so that running sums are kept.
     """
     most = 2 * max(SEEDING_SAMPLE, n_samples)
     for parts in range(1, MOST_PARTS + 1):
@@ -83,7 +83,7 @@ def repeat_counts(sample_weight: np.ndarray, n_samples: int) -> tuple[np.ndarray
             return counts.astype(np.int64), float(unit)
     unit = sample_weight.mean() * max(len(sample_weight) / most, 1 / REPEATS)
     ends = np.rint(np.cumsum(sample_weight / unit)).astype(np.int64)
-    # Beside very large weights the others would not be given at all.
+    # Without this, very large weights would leave no copies of the other samples.
     return np.maximum(np.diff(ends, prepend=0), 1), float(unit)
 
 
@@ -92,7 +92,7 @@ def _are_met(sample_weight, counts, unit) -> bool:
 
 
 def repeat_samples(weights: ArrayLike, n_samples: int) -> np.ndarray:
-    """Return the samples, ascending, each as often as its weight says, about."""
+    """Return the samples, ascending, each about as often as its weight says."""
     sample_weight = check_sample_weight(weights, n_samples)
     samples = np.flatnonzero(sample_weight)
     counts, _ = repeat_counts(sample_weight[samples], n_samples)
@@ -102,7 +102,7 @@ def repeat_samples(weights: ArrayLike, n_samples: int) -> np.ndarray:
 def fit_weighted(
     X: FeatureMatrix, partition: KMeansPartition, weight_steps, fit_some
 ) -> tuple[list[Fit], np.ndarray]:
-    """Fit samples by their weights, from fits of samples given as often as they count."""
+    """Fit weighted samples, starting from fits to repeated samples."""
     counts, unit = repeat_counts(X.sample_weight, X.n_samples)
     rows = np.repeat(np.arange(X.n_samples), counts)
     sample = with_weights(X, None)
@@ -128,13 +128,13 @@ def fit_weighted(
 
 @dataclass(frozen=True)
 class WeightedPartition:
-    """k-means of weighted samples from a partition: Lloyd's iteration."""
+    """k-means of weighted samples by Lloyd's iteration from a partition."""
 
     n_clusters: int
     n_threads: int = 1
 
     def refine(self, X: FeatureMatrix, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Move samples to their nearest centre while that gains and leaves no cluster empty."""
+        """Move samples to their nearest centre while that gains and no cluster becomes empty."""
         support = np.flatnonzero(weights)
         X, values = with_weights(X.select(support), X.sample_weight), weights[support]
         centers, scores = describe_weighted(X, labels, self.n_clusters)
@@ -167,6 +167,6 @@ def describe_weighted(X, labels, n_clusters) -> tuple[np.ndarray, np.ndarray]:
             part = slice(start, start + SAMPLES_AT_ONCE)
             sums += block[:, part].astype(np.float64) @ shares[part]
     means = sums / np.where(masses > 0, masses, 1.0)
-    # Beside one very large weight a difference of squares would be rounding.
+    # With one very large weight, a difference of squares would consist of rounding errors.
     everyone = sums.sum(axis=1, keepdims=True) / masses.sum()
     return means, unit * (np.square(means - everyone) @ masses)

@@ -20,13 +20,13 @@ from sparsekm.metrics import mark_missing
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import count_threads, run_in_slices
 
-# Values that are sorted at once.
+# The number of values that are sorted at once.
 BLOCK_VALUES = 1_000_000
-# Of so many sorted values one is looked at first.
+# One in this many sorted values is examined first.
 STRIDE = 8
 LEAST = float(np.finfo(np.float64).tiny)
 
-# The most values, columns and samples that a null distribution is simulated from.
+# The largest numbers of values, columns and samples from which a null distribution is simulated.
 NULL_VALUES = 20_000_000
 NULL_COLUMNS = 100_000
 NULL_SAMPLES = 500
@@ -37,15 +37,16 @@ def marginal_scores(X: Data, *, n_jobs: int | None = None) -> np.ndarray:
 
     The score is the Kolmogorov-Smirnov statistic of IF-PCA,
     :math:`\psi_j = \sqrt n \sup_t |F_{n,j}(t) - \Phi(t)|`, with :math:`F_{n,j}` the empirical
-    distribution function of the feature, standardised with ddof = 0. It also grows with heavy tails
-    and single outliers, and does not depend on location, scale and sign of a feature.
+    distribution function of the feature, standardised with ddof = 0. It also increases with heavy
+    tails and single outliers. It does not depend on the location, scale and sign of a feature.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
         At least two samples.
     n_jobs : int, default=None
-        Threads; None and -1 are all cores that the process may use. The scores do not depend on it.
+        Number of threads. None and -1 use all cores that the process may use. The scores do not
+        depend on it.
 
     Returns
     -------
@@ -83,7 +84,7 @@ def marginal_scores(X: Data, *, n_jobs: int | None = None) -> np.ndarray:
 def _score_columns(columns: np.ndarray) -> np.ndarray:
     """Score each column of an array (n_columns, n_samples): positive, 0 for a constant one."""
     scores = np.zeros(len(columns))
-    # Sorted first: sums then do not depend on the order of the samples.
+    # Values are sorted first, so that sums do not depend on the order of the samples.
     measure_distances(np.sort(columns, axis=1), scores)
     return np.sqrt(columns.shape[1]) * scores
 
@@ -100,7 +101,8 @@ def measure_distances(columns, distances):
         span = np.float64(column[n - 1]) - low
         if not span > 0.0:
             continue
-        # From 0 to 1, so that the squares of very large and very small values stay finite.
+        # Values are scaled to 0 to 1, so that the squares of very large and very small values stay
+        # finite.
         mean = 0.0
         for x in column:
             mean += (x - low) / span
@@ -114,7 +116,7 @@ def measure_distances(columns, distances):
             i = min(q * STRIDE, n - 1)
             shares[q] = 0.5 * math.erfc((mean - (column[i] - low) / span) * scale)
             largest = max(largest, (i + 1) / n - shares[q], shares[q] - i / n)
-        # Between two of these values, both functions grow from one to the other.
+        # Between two of these values, both functions increase from one value to the next.
         for q in range(last):
             first, end = q * STRIDE, min((q + 1) * STRIDE, n - 1)
             if max(end / n - shares[q], shares[q + 1] - (first + 1) / n) > largest:
@@ -127,13 +129,15 @@ def measure_distances(columns, distances):
 def marginal_p_values(scores: np.ndarray, n_samples: int) -> np.ndarray:
     """Turn marginal scores into p-values with Efron's empirical null.
 
-    On real data, most scores are not distributed as for Gaussian features. As in IF-PCA, the scores
-    are first shifted and scaled to the mean and standard deviation of the null distribution.
+    On real data, most scores do not have the distribution that they have for Gaussian features. As
+    in IF-PCA, the scores are first shifted and scaled to the mean and standard deviation of the
+    null distribution.
 
     Parameters
     ----------
     scores : ndarray of shape (n_features,)
-        From `marginal_scores`, finite. Constant features (score 0) have no part in the moments.
+        From `marginal_scores`, finite. Constant features (score 0) are left out of the mean and the
+        standard deviation.
     n_samples : int
         Number of samples behind the scores.
 
@@ -161,7 +165,7 @@ def marginal_p_values(scores: np.ndarray, n_samples: int) -> np.ndarray:
 def null_scores(n_samples: int) -> np.ndarray:
     """Simulate the distribution of the score over standardised Gaussian features, ascending.
 
-    Beyond 500 samples it is that of 500, since it hardly changes any more.
+    Beyond 500 samples, the distribution for 500 is used, because it hardly changes any more.
     """
     size = min(check_count("n_samples", n_samples, 2), NULL_SAMPLES)
     n_columns = min(NULL_COLUMNS, NULL_VALUES // size)
@@ -190,7 +194,7 @@ def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
     Parameters
     ----------
     p_values : array-like of shape (n_features,)
-        At least one, in [0, 1]; those of the features that vary.
+        The p-values of the features that vary, at least one, in [0, 1].
     n_samples : int
         Number of samples n behind the p-values.
 

@@ -32,7 +32,7 @@ NUMBERS = ("n_clusters", "n_components")
 
 @dataclass(frozen=True)
 class ClustererPartition:
-    """A clusterer as a partition step; its answers are checked.
+    """A clusterer as a partition step; its results are checked.
 
     A scikit-learn clusterer is judged by the between-cluster sum of squares of `centred`.
     """
@@ -42,7 +42,7 @@ class ClustererPartition:
     n_clusters: int  # largest number allowed
 
     def start(self, X: np.ndarray, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Cluster the kept features, scaled so that the largest weight is one."""
+        """Cluster the kept features, scaled so that the largest weight is 1."""
         if is_step(self.clusterer):
             return self._check_labels(X, self.clusterer.start(X, weights, rng))
         kept = np.flatnonzero(weights)
@@ -55,7 +55,7 @@ class ClustererPartition:
         return self._check_labels(X, clusterer.fit_predict(scaled))
 
     def refine(self, X: np.ndarray, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Return the step's labels; a clusterer has no start but its own."""
+        """Return the step's labels; a clusterer cannot start from labels."""
         if not is_step(self.clusterer):
             return labels
         return self._check_labels(X, self.clusterer.refine(X, weights, labels.copy()))
@@ -86,7 +86,7 @@ class ClustererPartition:
                 "cluster (label < 0, noise); SparseClustering should have a partition: a cluster "
                 "for every sample."
             )
-        # Numbered by first appearance.
+        # Clusters are numbered by first appearance.
         codes = label_codes(labels, "labels").astype(np.int32)
         n_found = int(codes.max()) + 1
         if n_found > self.n_clusters:
@@ -104,12 +104,12 @@ def is_step(clusterer: Any) -> bool:
 
 
 def is_random(clusterer: Any) -> bool:
-    """Return whether restarts can differ: a step is given a generator, a clusterer a seed."""
+    """Return whether restarts can differ: a step gets a generator, a clusterer gets a seed."""
     return is_step(clusterer) or "random_state" in clusterer.get_params()
 
 
 def fixed_number_of_clusters(clusterer: Any) -> int:
-    """Return the number of clusters that a clusterer is asked for; refuse what has none."""
+    """Return the number of clusters that is set in a clusterer; refuse a clusterer without one."""
     usable = hasattr(clusterer, "fit_predict") and hasattr(clusterer, "get_params")
     if isinstance(clusterer, type) or not usable:
         raise TypeError(
@@ -139,9 +139,9 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
     Parameters
     ----------
     clusterer : estimator or partition step
-        A scikit-learn clusterer with a fixed number of clusters that puts every sample into a
+        A scikit-learn clusterer with a fixed number of clusters that assigns every sample to a
         cluster. It is fitted to the kept columns of X, each multiplied by the square root of its
-        weight; the largest weight is 1. Alternatively an object with the methods `start`, `refine`
+        weight; the largest weight is 1. Alternatively, an object with the methods `start`, `refine`
         and `scores` of `sparsekm.cluster.partition_step.PartitionStep`: a clustering whose own
         criterion is a sum over features. Both get only the features that vary, as a csr_array if X
         is sparse.
@@ -151,12 +151,12 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         With "l0", the number of features to keep, or in (0, 1) a share of the features that vary.
         With "l1", the bound s >= 1 on the l1 norm of the weights. None keeps all features.
     n_init : int, default=10
-        Number of runs of the whole algorithm that start from clusters by all features. A clusterer
-        without `random_state` runs once. ``n_init - 1`` runs from clusters by few features follow.
-        The best result is kept.
+        Number of runs of the whole algorithm that start from clusters based on all features. A
+        clusterer without `random_state` runs once. A further ``n_init - 1`` runs start from
+        clusters based on few features. The best result is kept.
     max_iter : int, default=20
         Largest number of rounds of one run. If the `refine` of a partition step still moves samples
-        after them, there is a ConvergenceWarning.
+        in the last round, there is a ConvergenceWarning.
     tol : float, default=1e-4
         A run stops when the weights change by less than this share.
     random_state : None, int, RandomState or Generator, default=None
@@ -224,11 +224,12 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            As in `L0KMeans.fit`.
+            Data to cluster. They are never rescaled: standardise first if units differ.
         y : None
             Ignored.
         batch : array-like of shape (n_samples,), default=None
-            As in `L0KMeans.fit`.
+            The batch of each sample. The attributes describe the fit to X as given; a second fit to
+            X centred within batches is stored as `batch_centred_`, see `SparseKMeans.fit`.
 
         Returns
         -------
@@ -237,8 +238,11 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         Raises
         ------
         TypeError, ValueError
-            As in `L0KMeans.fit`; if `clusterer` is not a clusterer, has no fixed
-            number of clusters, or does not return a partition into that many.
+            If NumPy cannot read X (an AnnData, for example); if X contains NaN or infinity, has
+            indices outside its shape, fewer distinct samples than clusters, or only constant
+            features; if a parameter is out of its range; if there is not one batch per sample, a
+            batch has only one sample, or batches are combined with a sparse X; if `clusterer` is
+            not a clusterer, has no fixed number of clusters, or does not return this number.
         """
         X = compute(X)
         if batch is not None:
@@ -257,7 +261,8 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
     def _read(self, X) -> tuple[Any, VaryingFeatures, ClustererPartition]:
         centred: FeatureMatrix
         if isinstance(X, CentredMatrix):
-            # References of a gap come centred: the clusterer sees the units of the data.
+            # References of a gap are centred already, and the clusterer sees them in the units of
+            # the data.
             values, centred = (X.columns.T + X.means).astype(X.dtype), X
         elif isinstance(X, SparseMatrix):
             values, centred = X.block.rows, X

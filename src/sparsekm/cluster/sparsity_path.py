@@ -1,4 +1,4 @@
-"""The results of a path at each sparsity, which are read and drawn also without fitting."""
+"""The results of a path at each sparsity. They can be read and drawn without fitting."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class ChosenFit(Fit):
     """The result of a method: a fit, and further knowledge about its clusters.
 
     `SparseKMeans` has it as `result_`, and the workflow's files ``tuned.h5`` store it. Centres are
-    on the scale of the data that were clustered. A sample that was set aside has the label of the
-    nearest cluster. Only `SparseKMeans` sets all fields; other methods set the fit.
+    on the scale of the clustered data. A sample that was set aside has the label of the nearest
+    cluster. Only `SparseKMeans` sets all fields; other methods set the fields of `Fit`.
     """
 
-    # Where clusters were joined and samples are placed by the centres before: those centres,
-    # (m, p), and the cluster of each, (m,).
+    # If clusters were joined: the centres from before, (m, p), which assign samples, and the
+    # cluster of each centre, (m,).
     fitted_centers: np.ndarray | None = None
     cluster_of: np.ndarray | None = None
     scale: np.ndarray | None = None  # (p,): what values are divided by before distances, if not 1
@@ -48,29 +48,29 @@ class ChosenFit(Fit):
     screening: str = ""  # how features were ranked, see `sparsekm.tuning.feature_ranking`
     has_clusters: bool | None = None  # whether any two clusters are clearly separated
     conclusion: str = ""  # what was found, in words
-    # (n,): share of the fits of folds that put a sample into its cluster, NaN for one that was not
+    # (n,): share of the fits to folds that assign a sample to its cluster, NaN if it was not
     # fitted; and the cluster of a sample in the fits that leave it out, or -1.
     reproducibility: np.ndarray | None = None
     left_out: Any = None
     left_out_centers: np.ndarray | None = None  # (K, p): the means of the clusters by `left_out`
     overlaps: np.ndarray | None = None  # (K,): mean Jaccard overlap of clusters with those of folds
     selection_frequency: Any = None  # (p,): share of these fits that keep a feature
-    # Features, ascending: the smallest set that puts left-out samples into their clusters, if there
-    # is one, and the adjusted Rand index of this; how many do nearly as well, and their index; then
-    # the set and the index of each cluster.
+    # Features, ascending: the smallest set that assigns held-out samples to their clusters, if
+    # there is one, and its adjusted Rand index; the number of features that do nearly as well, and
+    # their index; then the set and the index of each cluster.
     signature: np.ndarray | None = None
     signature_agreement: float | None = None
     n_nearly: int = 0
     nearly_agreement: float = 0.0
     cluster_signatures: Any = None  # a sequence
     cluster_agreements: np.ndarray | None = None
-    # (n,): the clusters of values that are centred within batches, numbered as those they match, -1
-    # if they match none.
+    # (n,): the clusters of values that are centred within batches. They have the numbers of the
+    # clusters that they match, or -1.
     batch_centred: np.ndarray | None = None
     partitions: np.ndarray | None = None  # (n_fits, n): those of folds, if all samples were fitted
-    # A row per pair of neighbouring clusters, per candidate, and per number of clusters tried: see
-    # `SparseKMeans`. Files hold them as tables of their own, and that of `divisions`, a row per
-    # sample: its silhouette, and its clusters_K for each number of clusters tried.
+    # Tables with a row per pair of neighbouring clusters, per candidate, and per number of clusters
+    # tried: see `SparseKMeans`. `divisions` has a row per sample: its silhouette, and clusters_K
+    # for each number of clusters tried. Files hold each as a separate table.
     separation: pd.DataFrame | None = None
     candidates: pd.DataFrame | None = None
     counts: pd.DataFrame | None = None
@@ -106,7 +106,7 @@ class ChosenFit(Fit):
 
     @property
     def measured_centers(self) -> np.ndarray:
-        """The means of the clusters, (K, p), of left-out samples if there are any."""
+        """The means of the clusters, (K, p), over held-out samples if there are any."""
         return self.centers if self.left_out_centers is None else self.left_out_centers
 
     @property
@@ -121,7 +121,7 @@ class ChosenFit(Fit):
 
     @property
     def placing(self) -> tuple[np.ndarray, np.ndarray]:
-        """The centres by which samples are placed, (m, p), and the cluster of each, (m,)."""
+        """The centres that assign samples, (m, p), and the cluster of each centre, (m,)."""
         if self.fitted_centers is None or self.cluster_of is None:
             return self.centers, np.arange(len(self.centers))
         return self.fitted_centers, self.cluster_of
@@ -230,7 +230,7 @@ class SparsityPath:
         Returns
         -------
         Fit
-            The fit as it was found.
+            The fit at this position.
         """
         return Fit(
             self.labels[index],

@@ -1,8 +1,8 @@
-"""Outliers, which would make clusters of their own, are set aside.
+"""Set aside outliers, which would otherwise form clusters.
 
-Some samples are set aside before anything is searched, by trimmed k-means on all features
-(Cuesta-Albertos, Gordaliza & Matran 1997, doi:10.1214/aos/1031833664), and in turn with refinement
-from the end of the search, as in RSKC (Kondo et al. 2016, doi:10.18637/jss.v072.i05).
+Before the search, trimmed k-means on all features sets aside some samples (Cuesta-Albertos,
+Gordaliza & Matran 1997, doi:10.1214/aos/1031833664). After the search, trimming and refinement
+alternate, as in RSKC (Kondo et al. 2016, doi:10.18637/jss.v072.i05).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from sparsekm.runtime.random_state import draw_samples, seed_sequence
 
 
 def check_unequal(X: FeatureMatrix, trim: float, n_clusters: int, min_size: int) -> None:
-    """Refuse to trim what is streamed, or beyond what the clusters need, or beside weights."""
+    """Refuse to trim streamed or weighted data, or to leave too few samples for the clusters."""
     n_trimmed = count_trimmed(trim, X.n_samples, n_clusters, min_size)
     if n_trimmed and isinstance(X, StreamedMatrix):
-        raise ValueError(f"trim={trim} should be 0 for a StreamedMatrix: give the array in memory.")
+        raise ValueError(f"trim={trim} should be 0 for a StreamedMatrix. Give the array in memory.")
     if X.sample_weight is not None:
         refuse_counted(trim, min_size)
 
@@ -49,16 +49,16 @@ def fit_samples(
     n_starts: int,
     seed: Any,
 ) -> tuple[list[Fit], np.ndarray]:
-    """Fit samples by their weights, or without those trimmed.
+    """Fit weighted samples, or trimmed ones.
 
-    `fit_some` searches samples, given their numbers, that all count alike.
+    `fit_some` searches samples of equal weight, which are given by their numbers.
     """
     if X.sample_weight is not None:
         return fit_weighted(X, partition, weight_steps, fit_some)
     n_trimmed = count_trimmed(trim, X.n_samples, partition.n_clusters, partition.min_size)
     if n_trimmed == 0:
         return fit_some(X, np.arange(X.n_samples))
-    # A grandchild: the search spawns children.
+    # This is a grandchild, because the search spawns children.
     seeds = seed_sequence(seed).spawn(1)[0].spawn(1)[0]
     best_start = partial(start_trimmed, X, partition, n_trimmed, n_starts, seeds)
     kept = best_start(np.ones(X.n_features))[1]
@@ -67,20 +67,20 @@ def fit_samples(
     return [settle(step, fit) for step, fit in zip(weight_steps, fits, strict=False)], first
 
 
-# Steps of every start of trimmed k-means, and of the best of them.
+# Steps of every start of trimmed k-means, and of the best start.
 FEW_STEPS = 2
 MOST_STEPS = 20
 # A better sum of squares must be better by more than rounding.
 RELATIVE_LOSS = 1e-9
-# Starts where an estimator does not say how many.
+# The number of starts if an estimator does not set it.
 N_STARTS = 10
 
-# Nearest centres of all samples, the samples kept, ascending, and their squared distances.
+# The nearest centres of all samples; the kept samples, ascending; and their squared distances.
 Trimmed = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def count_trimmed(trim: float, n_samples: int, n_clusters: int, min_size: int) -> int:
-    """Return how many samples are set aside; the others have to suffice for the clusters."""
+    """Return how many samples are set aside; check that the others suffice for the clusters."""
     n_trimmed = int(check_share("trim", trim) * n_samples + 1e-9)
     if n_trimmed and n_samples - n_trimmed < n_clusters * min_size:
         raise ValueError(
@@ -91,24 +91,24 @@ def count_trimmed(trim: float, n_samples: int, n_clusters: int, min_size: int) -
 
 
 def first_kept(X: FeatureMatrix, n_clusters: int, n_trimmed: int, seed: int) -> np.ndarray:
-    """Return the samples, ascending, that trimmed k-means on all features keeps."""
+    """Return, ascending, the samples that trimmed k-means on all features keeps."""
     partition, seeds = KMeansPartition(n_clusters), np.random.SeedSequence(seed)
     return start_trimmed(X, partition, n_trimmed, N_STARTS, seeds, np.ones(X.n_features))[1]
 
 
 def keep_nearest(X: FeatureMatrix, centers, weights, n_trimmed: int) -> np.ndarray:
-    """Return all samples, ascending, but those farthest from their nearest centre.
+    """Return all samples, ascending, except those farthest from their nearest centre.
 
-    `centers` (n_clusters, n_features) are on the scale of the data as they came.
+    `centers` (n_clusters, n_features) are on the original scale of the data.
     """
     problem = _TrimmedKMeans(X, weights, KMeansPartition(len(centers)), n_trimmed)
     return problem.set_aside((centers - X.means)[:, weights > 0].T)[1]
 
 
 def _settle(X, partition, n_trimmed, best_start, kept, weight_step, fit) -> Fit:
-    """Set aside and refine in turn until the samples set aside were so before.
+    """Alternate trimming and refinement until the same samples are set aside again.
 
-    Then trimmed k-means is started anew under the weights; what is better goes on.
+    Then start trimmed k-means anew with the weights, and continue from the better result.
     """
     seen = {kept.tobytes()}
     while True:
@@ -133,7 +133,7 @@ def _settle(X, partition, n_trimmed, best_start, kept, weight_step, fit) -> Fit:
 def start_trimmed(
     X: FeatureMatrix, partition: KMeansPartition, n_trimmed, n_starts, seeds, weights
 ) -> Trimmed:
-    """Run trimmed k-means from drawn centres, of many samples on some, the best to its end."""
+    """Run trimmed k-means from drawn centres, on a part of many samples; finish the best run."""
     rng = np.random.default_rng(seeds)
     some = X.take(draw_samples(X.n_samples, partition.sample_size, rng))
     share = n_trimmed * some.n_samples // X.n_samples
@@ -158,14 +158,14 @@ class _TrimmedKMeans:
         self.n_kept = X.n_samples - n_trimmed
 
     def set_aside(self, centers: np.ndarray) -> Trimmed:
-        """Keep the samples nearest to their centres, of equals the first."""
+        """Keep the samples nearest to their centres; ties go to the first samples."""
         labels = label_in_blocks(self.X, self.values, centers, self.n_threads)
         distances = square_distances(self.X, self.values, centers, labels)
         kept = np.sort(np.argsort(distances, kind="stable")[: self.n_kept])
         return labels, kept, distances[kept]
 
     def average(self, kept: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Return the centres of the samples kept, that of all for a cluster without any."""
+        """Return the centres of the kept samples; an empty cluster gets the overall centre."""
         sums = matrix_sums(self.X.take(kept), labels, self.n_clusters, self.n_threads)
         return sums / np.maximum(cluster_sizes(labels, self.n_clusters), 1)
 
@@ -182,7 +182,7 @@ class _TrimmedKMeans:
         return centers, before
 
     def draw_centers(self, rng: np.random.Generator) -> np.ndarray:
-        """Draw samples by k-means++, but none of the farthest so far: these are the outliers."""
+        """Draw samples by k-means++, except the farthest ones, which are the outliers."""
         n_samples = self.X.n_samples
         alone = np.zeros(n_samples, np.int32)
         centers = np.empty((self.X.n_features, self.n_clusters))

@@ -1,4 +1,4 @@
-"""The checks at the edge: each message names the value, the rule and the bound."""
+"""Checks of users' arguments; each message names the value, the rule and the bound."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def check_start(init: object, n_samples: int, n_clusters: int, names: Sequence[s
         raise ValueError(
             f"init of shape {np.shape(init)} should have the shape (n_samples,)=({n_samples},)."
         )
-    # Numbered by first appearance, as every partition is.
+    # Clusters are numbered by first appearance, as in every partition.
     codes = label_codes(init, "init")
     n_labels = int(codes.max()) + 1
     if n_labels > n_clusters:
@@ -80,9 +80,9 @@ def check_start(init: object, n_samples: int, n_clusters: int, names: Sequence[s
 
 
 def check_searchable(n_clusters: int) -> None:
-    """Refuse one cluster to whatever chooses a sparsity, or tells whether there are clusters."""
+    """Refuse one cluster if a sparsity is to be chosen or the clusters are to be tested."""
     if n_clusters < 2:
         raise ValueError(
-            f"n_clusters={n_clusters} should be >= 2: with one cluster every objective is 0, so "
+            f"n_clusters={n_clusters} should be >= 2; with one cluster every objective is 0, so "
             "there is no sparsity to choose."
         )

@@ -1,7 +1,7 @@
 r"""The weight step: which features count, and how much, given their scores.
 
-It maximises :math:`\sum_j w_j a_j` over the weights that its penalty allows. Nothing above knows a
-penalty by name: a new one is one more class in this module, with its entry in `PENALTIES`.
+It maximises :math:`\sum_j w_j a_j` over the weights that its penalty allows. No other module knows
+a penalty by name: a new penalty is a class in this module and an entry in `PENALTIES`.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from sparsekm.cluster.validation import check_choice, check_numbers
 from sparsekm.metrics import label_codes
 from sparsekm.runtime.compiled import compiled
 
-# Scores this close, relative to the largest, are a tie for the soft threshold: their differences
-# are rounding, and a threshold among them would be one too.
+# Scores this close, relative to the largest, are a tie for the soft threshold, because their
+# differences, and a threshold between them, would be rounding.
 TIE = 1e-9
 ROUNDING = 1e-12
-# A search that ends at few features goes on at so many times as many, and so on.
+# A search that ends at few features continues at this many times more features, repeatedly.
 STRIDE = 3
-# The sparsest value of the l1 grid, about two features' worth, as Witten & Tibshirani choose it.
+# The sparsest value of the l1 grid, about two features, as in Witten & Tibshirani.
 SPARSEST_L1 = 1.2
 
 
 @compiled
 def _find_ranked(values, rank):
-    """Return what would be at `rank` if the values were in ascending order; they are reordered.
+    """Return the value that has `rank` in ascending order; values are reordered.
 
-    Hoare's selection. NumPy's own takes seconds to compile.
+    This is Hoare's selection. NumPy's own takes seconds to compile.
     """
     first, last = 0, values.shape[0] - 1
     while first < last:
@@ -59,11 +59,11 @@ def _find_ranked(values, rank):
 
 
 class WeightStep:
-    """What the alternation asks of a penalty: a named tuple of its parameters.
+    """A penalty as the alternation uses it: a named tuple of its parameters.
 
     Numba types it by its class, so each kernel is compiled once per penalty. A subclass writes
-    `weigh_into` in the Python that Numba compiles and, for `PENALTIES`, also `check`, of what a
-    user gives, and `grid_range`, of the default grid.
+    `weigh_into` in the Python that Numba compiles and, for `PENALTIES`, also `check`, for a user's
+    value, and `grid_range`, for the default grid.
     """
 
     # Whether a sparsity is a whole number of features.
@@ -71,12 +71,12 @@ class WeightStep:
 
     @staticmethod
     def bound_of(count: int) -> float:
-        """Return the sparsity that so many features of equal weight meet."""
+        """Return the sparsity that this number of features with equal weights meets."""
         return float(count)
 
     @classmethod
     def bound_for(cls, scores: np.ndarray, count: int) -> float:
-        """Return the sparsity at which the `count` features of largest score have weight."""
+        """Return the sparsity at which the `count` features with the largest scores have weight."""
         return cls.bound_of(count)
 
     def weigh_into(self, scores: np.ndarray, support: np.ndarray, values: np.ndarray) -> int:
@@ -84,20 +84,20 @@ class WeightStep:
         raise NotImplementedError
 
     def keeps_all(self, n_features: int) -> bool:
-        """Return whether every weight is one, whatever the scores."""
+        """Return whether every weight is 1 for any scores."""
         return False
 
     def denser(self, n_features: int) -> list[WeightStep]:
-        """Return the same penalty at looser sparsities, which help the search for this one."""
+        """Return the same penalty at looser sparsities, which help the search at this one."""
         return []
 
     @property
     def n_equal(self) -> int:
-        """How many features of equal weight the bound lets in."""
+        """The number of features with equal weights that the bound allows."""
         return int(self.bound)
 
     def leading(self, scores: np.ndarray) -> np.ndarray:
-        """Return the features of largest score, ascending: a stride more than `n_equal`."""
+        """Return the features with the largest scores, ascending: `STRIDE` times `n_equal`."""
         return np.flatnonzero(TopFeatures(STRIDE * self.n_equal).weigh(scores))
 
     def among(self, features: np.ndarray) -> WeightStep:
@@ -135,12 +135,12 @@ class TopFeatures(WeightStep, NamedTuple("TopFeatures", [("bound", float)])):
     counts_features = True
 
     def __new__(cls, bound):
-        """Hold a float always: one type, so that kernels are compiled once."""
+        """Hold a float in every case, so that kernels are compiled once."""
         return super().__new__(cls, float(bound))
 
     @staticmethod
     def check(sparsity, n_features, n_constant=0):
-        """Return a number of features: None is all that vary, below 1 is a share of these."""
+        """Return a number of features: None is all that vary, and below 1 is a share of them."""
         n_varying = n_features - n_constant
         if sparsity is None:
             return n_varying
@@ -160,7 +160,7 @@ class TopFeatures(WeightStep, NamedTuple("TopFeatures", [("bound", float)])):
         return max(1.0, np.sqrt(n_features) / 2), n_features
 
     def weigh_into(self, scores, support, values):
-        """Keep the largest."""
+        """Keep the features with the largest scores."""
         p = scores.shape[0]
         size = min(int(self.bound), p)
         threshold = _find_ranked(scores.copy(), p - size)
@@ -192,21 +192,21 @@ class SoftThreshold(WeightStep, NamedTuple("SoftThreshold", [("bound", float)]))
     r"""Unit l2 norm and l1 norm at most `bound`: the scores, soft-thresholded and scaled.
 
     Between two neighbouring scores the m largest are active, with mean :math:`\bar a` and sum of
-    squared deviations V, and the l1 norm equals the bound at the threshold
-    :math:`\bar a - s \sqrt{V / (m (m - s^2))}`: bracketed by the scores, the root is exact. When m
-    features tie at the top and s < sqrt(m) there is none; the answer then is equal weights on the
-    first floor(s^2) of them, so that both norms hold.
+    squared deviations V. The l1 norm equals the bound at the threshold
+    :math:`\bar a - s \sqrt{V / (m (m - s^2))}`; because the scores bracket it, the root is exact.
+    If m features tie for the largest score and s < sqrt(m), there is no root. Then the first
+    floor(s^2) of them get equal weights, so that both norms hold.
     """
 
     @staticmethod
     def check(sparsity, n_features, n_constant=0):
-        """Return a bound: None is the root of how many features vary; none binds beyond."""
+        """Return a bound: None is the root of the number of features that vary."""
         if sparsity is None:
             return float(np.sqrt(n_features - n_constant))
         if sparsity < 1:
             raise ValueError(
-                f"sparsity={sparsity} should be >= 1: no weights of unit l2 norm have an l1 norm "
-                "below."
+                f"sparsity={sparsity} should be >= 1, because weights of unit l2 norm have an l1 "
+                "norm of at least 1."
             )
         return float(sparsity)
 
@@ -223,12 +223,12 @@ class SoftThreshold(WeightStep, NamedTuple("SoftThreshold", [("bound", float)]))
 
     @property
     def n_equal(self):
-        """The square of the bound, which may be a rounded root."""
+        """The square of the bound; the bound may be a rounded root."""
         return int(self.bound**2 * (1.0 + ROUNDING))
 
     @classmethod
     def bound_for(cls, scores, count):
-        """Return the bound whose threshold is the first score dropped."""
+        """Return the bound whose threshold is the largest dropped score."""
         ordered = np.sort(scores)[::-1]
         excess = ordered[:count] - (ordered[count] if count < len(ordered) else 0.0)
         norm = np.linalg.norm(excess)
@@ -238,10 +238,11 @@ class SoftThreshold(WeightStep, NamedTuple("SoftThreshold", [("bound", float)]))
         """Keep the scores above the threshold, or share equally among some that tie."""
         p, bound = scores.shape[0], self.bound
         largest = scores.max()
-        # So that no square can under- or overflow; no score at all is a tie of all.
+        # Scores are scaled so that no square can underflow or overflow. If all are 0, all tie.
         relative = scores / largest if largest > 0.0 else np.ones(p)
         ties = np.count_nonzero(relative >= 1.0 - TIE)
-        # A bound given as sqrt(m) must mean m although its square may round below m.
+        # A bound of sqrt(m) must mean m features, although its square may be rounded to less than
+        # m.
         square = bound * bound * (1.0 + ROUNDING)
         kept = 0
         if square < ties or largest <= 0.0:
@@ -265,7 +266,7 @@ class SoftThreshold(WeightStep, NamedTuple("SoftThreshold", [("bound", float)]))
         return kept
 
     def denser(self, n_features):
-        """Return multiples of the bound; that many features of equal weight grow by its square."""
+        """Return multiples of the bound; the number of equal weights grows with its square."""
         largest = n_features**0.5
         return [SoftThreshold(bound) for bound in _multiples(self.bound, STRIDE**0.5, largest)]
 
@@ -285,9 +286,9 @@ class WeighedGroups(
 ):
     """Choose groups of features, such as the levels of a category, by their mean scores.
 
-    Under the sum, groups that hold many features would be chosen. The weight of a group is shared
-    equally by its features: the objective stays a sum over features, and these weights are the best
-    for it. `groups` (n_features,) are numbers, `sizes` (n_groups,) floats.
+    If their sums were compared, groups with many features would be chosen. The weight of a group is
+    shared equally by its features: the objective stays a sum over features, and these weights are
+    the best for it. `groups` (n_features,) are numbers, `sizes` (n_groups,) floats.
     """
 
     def weigh_into(self, scores, support, values):
@@ -312,18 +313,18 @@ class WeighedGroups(
         return kept
 
     def denser(self, n_features):
-        """Return the same groups at sparsities that let more of them in."""
+        """Return the same groups at sparsities that allow more of them."""
         return [self._replace(step=step) for step in self.step.denser(len(self.sizes))]
 
     def leading(self, scores):
-        """Return the features of the groups of largest mean score."""
+        """Return the features of the groups with the largest mean scores."""
         means = np.bincount(self.groups, scores) / self.sizes
         chosen = np.zeros(len(means), np.bool_)
         chosen[self.step.leading(means)] = True
         return np.flatnonzero(chosen[self.groups])
 
     def among(self, features):
-        """Return the same groups; of those left out no feature has a score."""
+        """Return the same groups; features of groups that are left out have no score."""
         return self._replace(groups=self.groups[features])
 
 
@@ -367,7 +368,7 @@ def group_means(values: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
 def check_sparsity(
     penalty: str, sparsity: object, n_features: int, n_constant: int = 0
 ) -> int | float:
-    """Return what a user's sparsity, None or a finite number, stands for under a penalty."""
+    """Return the value of a user's sparsity, None or a finite number, under a penalty."""
     step: Any = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
     if sparsity is not None:
         if isinstance(sparsity, bool) or not isinstance(sparsity, Real):
@@ -385,7 +386,7 @@ def check_sparsity(
 def resolve_sparsities(
     penalty: str, sparsities: object, n_features: int, n_constant: int = 0
 ) -> np.ndarray:
-    """Return what a path's sparsities stand for, in their order: here 1.0 is one feature."""
+    """Return the values of a path's sparsities, in their order; here 1.0 is one feature."""
     step = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
     values = check_numbers("sparsities", sparsities)
     return np.array([step.check(value, n_features, n_constant) for value in values])
@@ -393,7 +394,7 @@ def resolve_sparsities(
 
 @compiled
 def _find_threshold(ordered, bound):
-    """Return the threshold at which the l1 norm meets the bound, or 0; `ordered` ascends."""
+    """Return the threshold at which the l1 norm meets the bound, or 0; `ordered` is ascending."""
     p = ordered.shape[0]
     mean = 0.0
     deviation = 0.0

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-# Packages of the extra `workflow` without which the command cannot start. Snakemake brings others,
-# but Snakemake 8 has no loggers.
+# Packages of the extra `workflow` that the command needs. Snakemake installs others, but
+# Snakemake 8 has no loggers.
 _NEEDED = (
     *("anndata", "h5py", "matplotlib", "yaml"),
     *("snakemake", "snakemake_interface_logger_plugins"),

@@ -1,4 +1,4 @@
-"""The configuration: how it is read, and the file that the command writes for the user to edit."""
+"""The configuration: how it is read, and the file that the command writes for users to edit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ USUAL_CLUSTER_SIZE = 5
 """The workflow's own default, written out so that you can edit it."""
 
 _MARK = "# Checksum, to tell whether this file was edited: "
-# Names of files and folders are made from it, and may have 255 bytes.
+# Names of files and folders contain it, and can have at most 255 bytes.
 _LONGEST_NAME = 90
 
 
@@ -58,7 +58,7 @@ def compose(
 
 def is_edited(file: Path) -> bool:
     """Tell whether a configuration has changed since the command wrote it."""
-    # Neither what is not UTF-8 nor what is not read was written by the command.
+    # The command does not write files that are not UTF-8 or cannot be read.
     is_short = file.stat().st_size <= MOST_BYTES
     whole = file.read_text(encoding="utf-8", errors="replace") if is_short else ""
     text, _, digest = whole.partition(_MARK)
@@ -73,7 +73,8 @@ def dataset_name(table: Path, taken: set[str]) -> str:
     >>> dataset_name(Path("My tumours (2).csv.gz"), set()), dataset_name(Path("P4.csv"), {"p4"})
     ('My_tumours_2', 'P4_table')
     """
-    # The workflow reads configurations where nothing that readers need is installed.
+    # Imported here, because the workflow reads configurations without the packages that readers
+    # need.
     from sparsekm.io.readers.reader import SUFFIXES
 
     endings = "|".join(map(re.escape, SUFFIXES))
@@ -83,14 +84,14 @@ def dataset_name(table: Path, taken: set[str]) -> str:
 
 
 def table_path(folder: Path, table: Path) -> str:
-    """Return the path of a table: relative to a folder if both may move together, else absolute."""
+    """Return the path of a table, relative to a folder if both may move together, else absolute."""
     folder, table = folder.resolve(), table.resolve()
     near = table.is_relative_to(folder.parent)
     return Path(os.path.relpath(table, folder)).as_posix() if near else table.as_posix()
 
 
 def _value(value: Any) -> str:
-    # Any JSON is valid YAML, except for characters that YAML refuses, or takes for line breaks.
+    # JSON is valid YAML, except for characters that YAML refuses or takes for line breaks.
     return escape_unprintable(json.dumps(value, ensure_ascii=False))
 
 
@@ -99,15 +100,21 @@ def _digest(text: str) -> str:
 
 
 MOST_BYTES = 2**20
-"""Largest configuration that is read; a thousand matrices with all settings have half of it."""
+"""Largest configuration that is read.
+
+A thousand matrices with all settings have half of this size.
+"""
 MOST_VALUES = 100_000
 MOST_DEPTH = 50
 MOST_LETTERS = 3000
-"""Limits of a configuration and of a text in it; a number of as many digits can be printed."""
+"""Limits of a configuration and of a text in it.
+
+Python can print a number with this many digits.
+"""
 
 
 def read_configuration(file: Path) -> dict[str, Any]:
-    """Return the settings in a YAML file; a mistake is named with its line and column."""
+    """Return the settings in a YAML file; errors name the line and the column."""
     if file.exists() and not (file.is_file() and file.stat().st_size <= MOST_BYTES):
         raise InputError(f"{file}: should be a file of at most {MOST_BYTES:,} bytes.")
     try:
@@ -119,18 +126,18 @@ def read_configuration(file: Path) -> dict[str, Any]:
         kind = type(settings).__name__
         raise InputError(f"{file}: type={kind} should be a mapping: lines of `key: value`.")
     if "__use_yte__" in settings:
-        rule = "should be left out: Snakemake would run code in the file"
+        rule = "should be left out, because Snakemake would run code in the file"
         raise InputError(f"{file}: __use_yte__ {rule}.")
     return settings
 
 
 def _describe(error: Exception) -> str:
-    """Say what cannot be read, after the name of the file."""
+    """Say, after the name of the file, what cannot be read."""
     match error:
         case OSError():
             return f": {str(error.strerror).lower()}."
         case UnicodeDecodeError():
-            return f": byte {error.start + 1} is not UTF-8: save the file as UTF-8."
+            return f": byte {error.start + 1} is not UTF-8. Save the file as UTF-8."
     mark = getattr(error, "problem_mark", None)
     place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
     problem = getattr(error, "problem", None) or reason_of(error)
@@ -140,20 +147,20 @@ def _describe(error: Exception) -> str:
     )
 
 
-# Numbers of YAML 1.1 that are not what they look like, such as 010 and 1:30.
+# Numbers that YAML 1.1 reads in another base, such as 010 and 1:30.
 _OLD_NUMBER = re.compile(r"[-+]?(?:0[0-9_]+|[1-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?)")
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """Reads plain YAML: tags are refused, and keys that occur twice, of which one would be lost.
+    """Reads plain YAML without tags and repeated keys, of which one would be lost.
 
-    An alias counts as what it stands for, and nothing is expanded before it was counted: ten
-    aliases of ten aliases, ten times over, are ten billion values in a few lines.
+    An alias counts as the values that it stands for, and values are counted before they are
+    expanded, because nested aliases can be ten billion values in a few lines.
     """
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        # Of the document and each open node: the number of values in it, and how deep they nest.
+        # For the document and each open node: the number of its values, and their depth.
         self._open = [[0, 0]]
         self._of_anchor: dict[str, list[int]] = {}
 
@@ -175,7 +182,7 @@ class _PlainLoader(yaml.SafeLoader):
             _refuse(f"a text should have at most {MOST_LETTERS:,} letters", place)
         is_plain = isinstance(event, yaml.ScalarEvent) and event.implicit[0]
         if is_plain and _OLD_NUMBER.fullmatch(event.value):
-            rule = "has base 8 or 60 in YAML: leave out zeros at its beginning, or quote it"
+            rule = "has base 8 or 60 in YAML; leave out leading zeros, or quote it"
             _refuse(f"{event.value} {rule}", place)
         self._open.append(own)
         node = super().compose_node(parent, index)
@@ -206,7 +213,7 @@ def _refuse(problem: str, mark: yaml.Mark) -> NoReturn:
 
 
 def path_rule(path: str) -> str | None:
-    """Return the rule that a path of the user's breaks, if any.
+    """Return the rule that a user's path violates, if any.
 
     Examples
     --------
@@ -219,7 +226,7 @@ def path_rule(path: str) -> str | None:
         "have no double slashes": "//" in path,
         "be UTF-8 text without NUL": not is_storable(path),
         # Snakemake reads small files before any rule does.
-        "be a file, no pipe, socket or device": (place := Path(path)).exists()
+        "be a file and not a pipe, socket or device": (place := Path(path)).exists()
         and not (place.is_file() or place.is_dir()),
     }
     return next((rule for rule, is_broken in rules.items() if is_broken), None)

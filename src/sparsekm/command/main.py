@@ -34,16 +34,17 @@ documentation: README.md and docs/own_data.md in the source of sparsekm; help(sp
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with these arguments, and return the exit status."""
     for number in range(3):
-        # A file that is opened where a stream was closed would be written to.
+        # If a stream was closed, a file that is opened later would take its number and be written
+        # to.
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
     for stream in filter(None, (sys.stdout, sys.stderr)):
-        # A terminal of another encoding shows the names that it lacks characters for as escapes.
+        # A terminal with another encoding shows unknown characters as escapes.
         stream.reconfigure(errors="backslashreplace")
     leave_unread()
-    # An empty entry of PYTHONPATH is this folder, whose files are the user's and not modules.
+    # An empty entry of PYTHONPATH means this folder, whose files are the user's and not modules.
     sys.path[:] = [path for path in sys.path if Path(path).absolute() != Path.cwd()]
     options = _parser().parse_args(arguments)
     try:
@@ -56,10 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 from sparsekm.command.run import run_table as work
             return work(options)
     except BrokenPipeError:
-        # Python would fail again when it flushes what nobody reads.
+        # Otherwise Python would fail again when it flushes its output.
         os.dup2(os.open(os.devnull, os.O_RDWR), 1)
         print(
-            "sparsekm: the output pipe was closed: keep it open, or add --quiet.",
+            "sparsekm: the output pipe was closed. Keep it open, or add --quiet.",
             file=sys.stderr,
         )
         return 2
@@ -67,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ways, typed = getattr(error, "ways", []), sys.argv[1:] if arguments is None else arguments
         told = str(error)
         if any(way.meaning for way in ways):
-            # The commands say the rest.
+            # The commands below replace the rest of the message.
             told = told.partition(" Set ")[0]
         print(*(f"sparsekm: {told}", *_cures(ways, typed)), sep="\n", file=sys.stderr)
         return 2
@@ -78,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _cures(ways: Sequence[Way], typed: Sequence[str]) -> Iterator[str]:
-    """Write for each way out what it means, a preview, and the command, which can be pasted."""
+    """Write the meaning of each way out, a preview, and the command, which can be pasted."""
     for way in ways:
         if way.meaning:
             yield f"  {way.meaning}:"
@@ -90,7 +91,7 @@ def _cures(ways: Sequence[Way], typed: Sequence[str]) -> Iterator[str]:
 
 
 def _without_lists(typed: Sequence[str], settings: Mapping[str, Any]) -> list[str]:
-    """Return what was typed without the lists in these settings: others would add to them."""
+    """Return the typed arguments without the lists in these settings, which are replaced."""
     flags = [one.flag for one in TABLE_SETTINGS if isinstance(settings.get(one.name), list)]
     kept, is_kept = [], True
     for text in typed:
@@ -134,11 +135,11 @@ def _add_run(commands: Any) -> None:
     table = f"{_FORMATS}; or the config.yaml of an earlier run"
     run.add_argument("table", type=Path, metavar="TABLE", help=table)
     add_options(run, [setting.name for setting in TABLE_SETTINGS])
-    known = f"of {', '.join(METHODS)} (default: {' '.join(DEFAULT_METHODS)})"
+    known = f"one or more of {', '.join(METHODS)} (default: {' '.join(DEFAULT_METHODS)})"
     shown = {"choices": METHODS, "metavar": "METHOD", "help": known}
     how = run.add_argument_group("the run")
     how.add_argument("--methods", nargs="+", **shown)
-    how.add_argument("--output", type=Path, metavar="DIR", help="default: sparsekm-TABLE")
+    how.add_argument("--output", type=Path, metavar="DIR", help="a folder; default: sparsekm-TABLE")
     how.add_argument("--cores", type=_cores, metavar="N", help="default: all, or the profile's")
     profile = "a Snakemake profile, such as your cluster's: its name, or its path with a slash"
     how.add_argument("--profile", type=_profile, metavar="P", help=profile)

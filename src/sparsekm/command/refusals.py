@@ -1,4 +1,4 @@
-"""May this run write here? All that a run refuses, before it writes anything."""
+"""Whether a run may write to its folder: the refusals before it writes anything."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sparsekm.pipeline.workflow_files import read_patterns, recorded_files, walk
 _OWN_FOLDER = Path(".snakemake/sparsekm")
 # The options that also apply to a configuration file.
 _ALWAYS_APPLY = ("command", "table", "cores", "profile", "force", "quiet")
-# The rules that no report needs unless it shows the paper's experiments.
+# The rules that a report only needs if it shows the paper's experiments.
 _STUDIES = ("simulation", "studies", "theory", "yardstick")
 _MOST_NAMED = 3
 
@@ -31,7 +31,7 @@ _TEXTS = json.loads(Path(__file__).with_name("messages.json").read_text(encoding
 
 
 class CommandError(Exception):
-    """The command cannot go on; a text in `messages.json` says why and what to do."""
+    """The command cannot continue; a text in `messages.json` says why and what to do."""
 
     def __init__(self, key: str, **values: object) -> None:
         super().__init__(_TEXTS[key].format(**values))
@@ -43,7 +43,7 @@ def run_again(file: Path) -> str:
 
 
 def refuse_options(options: Namespace) -> None:
-    """Refuse the options that only apply to a table, given with a configuration file."""
+    """Refuse options that only apply to a table if a configuration file is given."""
     flags = {setting.name: setting.flag for setting in TABLE_SETTINGS}
     given = [
         f"--no-{key}" if value is False else flags.get(key, f"--{key.replace('_', '-')}")
@@ -57,11 +57,11 @@ def refuse_options(options: Namespace) -> None:
 def refuse_to_write(
     file: Path, settings: Mapping[str, Any], place: Path, *, is_table: bool, force: bool
 ) -> None:
-    """Refuse a run that would write over what is not its own.
+    """Refuse a run that would overwrite files that are not its own.
 
     These are a configuration that the user edited, a file that no run recorded, and, without
     `force`, results of other settings. The run would use the configuration `file` with these
-    `settings`; `is_table` tells that it would write this file.
+    `settings`. With `is_table` it would also write this file.
     """
     folder = file.resolve().parent
     if is_table and file.exists() and (not file.is_file() or is_edited(file)):
@@ -90,14 +90,14 @@ def refuse_to_write(
 
 
 def _changed_settings(file: Path, settings: Mapping[str, Any], *, is_table: bool) -> list[str]:
-    """List what differs from the configuration that made the results of this folder."""
+    """List the differences from the configuration that made the results in this folder."""
     try:
         before = json.loads(_note_of(file).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return []
     if before["file"] != file.name:
         return [f"made with {before['file']}"]
-    # You edit a configuration to change its results.
+    # A configuration is edited to change its results.
     if not is_table:
         return []
     old, new = dict(_flatten(before["settings"])), dict(_flatten(settings))
@@ -113,17 +113,17 @@ def _note_of(file: Path) -> Path:
 
 
 def note_run(file: Path, settings: Mapping[str, Any]) -> None:
-    """Record which configuration makes the results of its folder."""
+    """Record which configuration makes the results in its folder."""
     note = json.dumps({"file": file.name, "settings": settings}, default=str)
     write_text(hide_secrets(note), _note_of(file))
 
 
 @contextmanager
 def take_turn(folder: Path) -> Iterator[None]:
-    """Hold the folder for this run, or refuse if another one is starting or working there.
+    """Lock the folder for this run, or refuse if another one is starting or working there.
 
-    Snakemake inherits a lock of its own: it may outlive a command that was killed, and is then
-    waited for.
+    Snakemake inherits its own lock. It may outlive a command that was killed; then this command
+    waits for it.
     """
     own = folder / _OWN_FOLDER
     with open_to_append(own / "turn") as turn, open_to_append(own / "snakemake") as held:
@@ -145,7 +145,7 @@ def short_path(path: Path) -> str:
 def _pattern(settings: Mapping[str, Any], place: Path) -> re.Pattern:
     """Compile a pattern of the files that a run with these settings may write."""
     atlas, matrices = settings.get("atlas"), settings.get("matrices")
-    # Snakemake refuses a section that is no mapping, with its message.
+    # Snakemake refuses a section that is not a mapping, with its own message.
     ages = atlas.get("ages") if isinstance(atlas, Mapping) else None
     names = {"age": list(map(str, ages)) if isinstance(ages, list) else []}
     names["dataset"] = [*names["age"], *map(str, matrices if isinstance(matrices, Mapping) else ())]
@@ -175,7 +175,7 @@ def _free_folder(folder: Path) -> str:
 
 
 def _flatten(settings: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, str]]:
-    """List settings by their dotted names, their values as in the file."""
+    """List settings by their dotted names, with their values as in the file."""
     for key, value in settings.items():
         if isinstance(value, Mapping):
             yield from _flatten(value, f"{name}{key}.")

@@ -58,7 +58,7 @@ def run_table(options: Namespace) -> int:
     refusals.refuse_to_write(file, settings, place, is_table=is_table, force=options.force)
     with refusals.take_turn(folder):
         if "SNAKEMAKE_PROFILE" in os.environ:
-            tell("SNAKEMAKE_PROFILE is ignored: give a profile with --profile.")
+            tell("SNAKEMAKE_PROFILE is ignored. Choose a profile with --profile.")
         _clear_stale_lock(place, folder)
         if is_table:
             write_text(text, file)
@@ -97,12 +97,12 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
     asked = entry.get("n_clusters", "regions")
     # For "auto", 2 is the smallest number that can be suggested.
     k = 2 if asked == "auto" else count_clusters(name, asked, classes, n_samples)
-    # Half-samples are clustered too.
+    # Half-samples are clustered, too.
     usual = configuration.USUAL_CLUSTER_SIZE
     smallest = max(1, min(usual, n_samples // (2 * k)))
     if smallest < usual:
         tell(
-            f"  NOTE: half-samples are too small for clusters of {usual}: "
+            f"  NOTE: half-samples are too small for clusters of {usual}; "
             f"min_cluster_size is set to {smallest}."
         )
     file = folder / "config.yaml"
@@ -123,28 +123,28 @@ def _taken_names(place: Path) -> set[str]:
 
 
 def _environment(empty: str) -> dict[str, str]:
-    """Return the environment of Snakemake and its jobs, which load nothing from their folder."""
+    """Return the environment of Snakemake and its jobs, which import nothing from their folder."""
     own = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
     own |= {"MPLBACKEND": "Agg", "PYTHONSAFEPATH": "1"}
-    # A relative entry, such as the empty one of PYTHONPATH=:/opt/lab, would be a place there.
+    # A relative entry, such as the empty one in PYTHONPATH=:/opt/lab, would be a folder there.
     for name in {"PATH", "PYTHONPATH", "LD_LIBRARY_PATH"} & {*os.environ}:
         own[name] = os.pathsep.join(filter(os.path.isabs, os.environ[name].split(os.pathsep)))
     # In a container there may be no home, no known user, or a home that cannot be written to. Then
-    # libraries have caches for this run alone: they run code that they find in a cache.
+    # libraries get caches for this run only, because they run code that they find in a cache.
     try:
         usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        # A relative one would be in the folder of the run.
+        # A relative path would be in the folder of the run.
         usual.relative_to("/")
         usual.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=usual).close()
     except (OSError, RuntimeError, ValueError):
         own |= dict.fromkeys(("XDG_CACHE_HOME", "HOME"), empty)
-    # A profile of another workflow, whose settings nobody asked for here.
+    # This may be the profile of another workflow, with unwanted settings.
     return {k: v for k, v in os.environ.items() if k != "SNAKEMAKE_PROFILE"} | own
 
 
 def _clear_stale_lock(place: Path, folder: Path) -> None:
-    """Remove the lock of a Snakemake that was killed, or refuse if one may be working."""
+    """Remove the lock of a killed Snakemake, or refuse if another one may be working."""
     script = [sys.executable, str(place / "scripts" / "clear_stale_lock.py")]
     with tempfile.TemporaryDirectory(prefix="sparsekm-") as empty:
         if subprocess.run(script, cwd=folder, env=_environment(empty), check=False).returncode:
@@ -168,7 +168,7 @@ def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -
         tempfile.TemporaryDirectory(prefix="sparsekm-", ignore_cleanup_errors=True) as empty,
     ):
         sink = hidden if options.quiet else None
-        # It inherits the lock of `take_turn`.
+        # Snakemake inherits the lock of `take_turn`.
         how = {"cwd": empty, "env": _environment(empty), "close_fds": False}
         status = run_group(command, **how, stdout=sink, stderr=sink)
         if status and options.quiet:
@@ -208,7 +208,7 @@ def describe_results(
 
 
 def _scores(folder: Path, name: str) -> list[str]:
-    """Tabulate clusters, features kept and scores of every method, the answer first."""
+    """Tabulate clusters, kept features and scores of every method, the primary method first."""
     files = {method: folder / method / "scores.csv" for method in METHODS}
     rows = {method: SCORES.read_row(file) for method, file in files.items() if file.is_file()}
     if rows:

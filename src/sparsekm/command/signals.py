@@ -1,4 +1,4 @@
-"""Signals that stop the command: they stop what it started as Ctrl-C does, jobs included."""
+"""Signals that stop the command and, like Ctrl-C, everything that it started."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def _ignore(number: int, frame: object) -> None:
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Raise `Stopped` for the signals that stop a command, unless its starter had them ignored.
+    """Raise `Stopped` for the signals that stop a command, unless its parent ignored them.
 
-    Ignored signals, as under nohup, are still ignored here, but by a function: what the command
-    starts would inherit the ignoring itself, and could not be interrupted.
+    Signals that are ignored, as under nohup, are still ignored here, but by a function. Otherwise
+    the command's own processes would inherit this and could not be interrupted.
     """
     before = {number: signal.getsignal(number) for number in _STOPS}
     with _handled({n: _ignore if old == signal.SIG_IGN else _stop for n, old in before.items()}):
@@ -52,14 +52,14 @@ def _handled(handlers: Mapping[int, Callable[[int, object], None]]) -> Iterator[
 
 
 def run_group(command: Sequence[str], **options: Any) -> int:
-    """Run a command in a process group of its own, and return its exit status.
+    """Run a command in its own process group, and return its exit status.
 
-    If this process is stopped, the group is interrupted, and at a second signal killed. A group of
-    its own gets each signal once, whoever sends it: the terminal sends Ctrl-C to a whole group,
-    and Snakemake alone would wait for its jobs.
+    If this process is stopped, the group is interrupted, and at a second signal killed. A separate
+    group gets each signal only once: the terminal sends Ctrl-C to a whole group, and a signal to
+    Snakemake alone would make it wait for its jobs.
     """
-    # Noted, and `Stopped` raised at the end: raised while the group is being started or waited
-    # for, it could leave what nobody knows of.
+    # Signals are only recorded, and `Stopped` is raised at the end. If it were raised during the
+    # start or the wait, processes could be left behind.
     told: list[int] = []
     noted = [number for number in _STOPS if signal.getsignal(number) is _stop]
     with (

@@ -1,6 +1,6 @@
-"""A table, read in a process with limits since someone else may have made it.
+"""Read a table in a process with limits, because someone else may have made it.
 
-Its summary before a run, with what was guessed, and `sparsekm predict`.
+Used for the summary before a run, with the guesses, and for `sparsekm predict`.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _BYTES_PER_SECOND = 10 * 2**20
 def summarise_table(
     table: Path, settings: Mapping[str, Any]
 ) -> tuple[int, list[str] | None, dict[str, Any], list[str]]:
-    """Read a table with these settings, of `sparsekm.io.table_settings`, and describe it in lines.
+    """Read a table with settings of `sparsekm.io.table_settings`, and describe it in lines.
 
-    Before them, the number of samples, the known classes, if there are any, and the settings that
-    were chosen for raw counts. The lines also say what was guessed, with the options as they can be
+    Returns the number of samples, the known classes, if there are any, the settings that were
+    chosen for raw counts, and the lines. The lines also state the guesses, with options that can be
     pasted.
     """
 
@@ -53,7 +53,7 @@ def summarise_table(
 
 
 def _read_bounded(table: Path, work: Callable[[], Any], limits: Limits) -> Any:
-    """Read a table in a process with limits; an error keeps the ways out that it names."""
+    """Read a table in a process with limits; an error keeps its ways out."""
 
     def answer() -> tuple[Any, list[Way] | None]:
         try:
@@ -76,7 +76,7 @@ def _limits_of(table: Path, layer: str | None) -> Limits:
 
 
 def _note_lines(remarks: list[str]) -> list[str]:
-    """Write remarks, and the options for the settings that each names."""
+    """Write remarks, and options for the settings that each of them names."""
     lines = []
     for remark in remarks:
         lines.append(f"  NOTE: {short(remark, 500)}")

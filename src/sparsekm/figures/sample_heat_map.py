@@ -1,7 +1,7 @@
 """The picture of the field: a heat map of samples by features, with bars for what is known of them.
 
-Samples are in columns, ordered by cluster and within it along the direction in which they differ
-most; features are in rows, ordered by the cluster that they mark.
+Columns are samples, ordered by cluster and, within a cluster, along the direction in which they
+differ most. Rows are features, ordered by the cluster that they mark.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from sparsekm.figures.style import DROPPED, categorical_colors, remove_frame, sh
 MOST_COLUMNS = 600
 # Standard deviations at which the colours end.
 FARTHEST = 2.5
-# Of more categories the colours could not be told apart.
+# The colours of more categories would not be distinguishable.
 MOST_COLORED = 12
-# The colour of columns of samples without a value.
+# The colour for samples without a value.
 UNKNOWN = "#fdf0c4"
 
 
@@ -45,9 +45,9 @@ def order_field(
 ) -> OrderedField:
     """Order samples and features, in standard deviations from the means of the features.
 
-    Features stand in blocks of the clusters that they are `marked` for, or else are most extreme
-    in. A label of -1 leaves a sample out. More than `most` are averaged in bins of one cluster
-    each.
+    Features are in blocks by the cluster for which they are `marked`, or else in which they are
+    most extreme. A label of -1 leaves a sample out. More than `most` are averaged in bins of one
+    cluster each.
     """
     deviation = X.std(axis=0)
     Z = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
@@ -76,7 +76,7 @@ def _along_first_axis(Z: np.ndarray) -> np.ndarray:
     centred = Z - Z.mean(axis=0)
     axis = np.linalg.eigh(centred.T @ centred)[1][:, -1]
     axis = axis * np.sign(axis[np.abs(axis).argmax()])
-    # Rounded, so that equal samples keep their order with any linear algebra library.
+    # Values are rounded, so that equal samples keep their order with any linear algebra library.
     return np.argsort((centred @ axis).round(6), kind="stable")
 
 
@@ -98,7 +98,7 @@ def draw_field(axes: Axes, field: OrderedField, names: Sequence[str]) -> None:
 
 
 class Bar(NamedTuple):
-    """What is known of samples: codes of categories with their colours, or shares from 0 to 1."""
+    """Annotation of samples: codes of categories with their colours, or shares from 0 to 1."""
 
     values: np.ndarray
     colors: Mapping[Any, str] | None = None

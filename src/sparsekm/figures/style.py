@@ -1,8 +1,9 @@
 r"""The common style of all figures: fonts, sizes, colours, texts from data, saving.
 
-matplotlib treats text between dollar signs as a formula: ``$\frac$`` would end the report with an
-error. A name of thousands of letters would make a figure of more pixels than memory holds, and SVG
-has no control characters. So figures show names cut and as they are; tables show them whole.
+matplotlib treats text between dollar signs as a formula, and ``$\frac$`` would stop the report with
+an error. A name with thousands of letters would make a figure that does not fit into memory, and
+SVG does not allow control characters. Therefore figures show shortened names without formulas;
+tables show full names.
 
 Readers with any of the common colour-vision deficiencies can tell the colours apart: they are those
 of Okabe and Ito (2008, https://jfly.uni-koeln.de/color/), except their yellow, and, for methods,
@@ -43,7 +44,7 @@ INK = "#222222"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 MOST_LETTERS = 40
-# Of any text, also the figures' own.
+# The limit of any text, also of the figures' own texts.
 _MOST_OF_A_LINE = 72
 _MOST_LINES = 3
 _LETTERS = 11  # of a legend in an inch
@@ -83,7 +84,7 @@ def tame_texts(figure: Figure) -> None:
         numbers += axis.get_minorticklabels()
         formatter = axis.get_major_formatter()
         if isinstance(formatter, FixedFormatter | FuncFormatter):
-            # Drawing asks the formatter for its labels again.
+            # The formatter is replaced, because drawing asks it for labels again.
             axis.set_major_formatter(_shorten_labels(formatter))
         else:
             # On logarithmic axes matplotlib writes these as formulas, such as 10 to the power of 2.
@@ -113,7 +114,7 @@ _STYLE = Path(__file__).with_name("sparsekm.mplstyle")
 
 @contextmanager
 def figure_style() -> Iterator[None]:
-    """Use the common style inside this context, whatever the user's matplotlibrc."""
+    """Use the common style inside this context, for any matplotlibrc of the user."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.style.use(_STYLE)
@@ -134,7 +135,7 @@ def new_figure(width: float, height: float, *, has_formulas: bool = False) -> Fi
 def write_near(
     axes: Axes, text: str, place: tuple, shift: tuple[float, float], *, size: float = 7, **look: Any
 ) -> None:
-    """Write a small text near a place, shifted by points to the right and up."""
+    """Write a small text near a position, shifted right and up by points."""
     axes.annotate(text, place, xytext=shift, textcoords="offset points", fontsize=size, **look)
 
 

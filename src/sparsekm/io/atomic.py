@@ -1,7 +1,7 @@
 """Writing among other processes: a file is complete or absent, and locks take turns.
 
-Some network file systems do not support locks. There processes do not wait for each other, and the
-work is done without the lock.
+Some network file systems do not support locks. There, processes do not wait for each other and work
+without a lock.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def refuse_to_replace(file: str | Path) -> None:
     try:
         kind = stat.S_IFMT(os.lstat(file).st_mode)
     except OSError:
-        # Nothing is there, or writing will say why nothing can be.
+        # There is no file, or the error of writing will say why there cannot be one.
         return
     if kind != stat.S_IFREG:
         found = _KINDS.get(kind, "device")
@@ -60,19 +60,19 @@ def open_to_append(file: str | Path) -> IO[str]:
 def atomic_path(file: str | Path, n_bytes: int = 0) -> Iterator[Path]:
     """Yield a temporary path in the same folder, which is renamed to `file` if the block succeeds.
 
-    So nobody ever sees a half-written file, and after an error an existing `file` is unchanged. The
-    path has the suffix of `file`, since some writers depend on it; the folder is created. Anything
-    that is not a regular file, such as a link, is not replaced.
+    A half-written file is therefore never visible, and after an error an existing `file` is
+    unchanged. The path has the suffix of `file`, because some writers depend on it; the folder is
+    created. Anything that is not a regular file, such as a link, is not replaced.
 
-    `n_bytes` is the expected size, for writers such as HDF5 that fail badly when the disk fills up:
-    without that much space, writing does not start. If the disk or a quota is full, the error is an
-    OSError with ``errno.ENOSPC`` and the name of the file, whatever error the library raised.
+    `n_bytes` is the expected size, for writers such as HDF5 that crash when the disk fills up:
+    without this space, writing does not start. If the disk or a quota is full, any error of the
+    library becomes an OSError with ``errno.ENOSPC`` and the name of the file.
     """
     file = Path(file)
     refuse_to_replace(file)
     file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_name(f".{os.getpid()}.partial.{file.name}")
-    # Left by a killed process of this number, or put there by somebody else.
+    # A killed process with this number, or somebody else, may have left it.
     temporary.unlink(missing_ok=True)
     full = OSError(errno.ENOSPC, "No space left on device; make space and run again", str(file))
     if n_bytes and shutil.disk_usage(file.parent).free < n_bytes + _MARGIN:
@@ -80,7 +80,7 @@ def atomic_path(file: str | Path, n_bytes: int = 0) -> Iterator[Path]:
     try:
         yield temporary
         with temporary.open("rb") as written:
-            # Without this a crash of the machine could leave the new name with no content.
+            # Without this, a crash of the machine could leave an empty file with the new name.
             os.fsync(written.fileno())
         temporary.replace(file)
     except Exception as error:
@@ -92,7 +92,7 @@ def atomic_path(file: str | Path, n_bytes: int = 0) -> Iterator[Path]:
 
 
 def remove_unfinished(folder: str | Path, name: str = "*") -> None:
-    """Remove what killed writers of files of this name left; no other process may write them."""
+    """Remove leftovers of killed writers of this file; no other process may write it."""
     for left in Path(folder).glob(f".*.partial.{name}"):
         left.unlink(missing_ok=True)
 

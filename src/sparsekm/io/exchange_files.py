@@ -1,6 +1,6 @@
-"""Tables to take along: a workbook, GCT with CLS, and a ranked list of features per cluster.
+"""Tables for other programs: a workbook, GCT with CLS, and ranked features per cluster.
 
-GCT and CLS are the files of Morpheus and GenePattern, ``.rnk`` those of GSEA and clusterProfiler.
+Morpheus and GenePattern read GCT and CLS; GSEA and clusterProfiler read ``.rnk``.
 Equal results give equal bytes.
 """
 
@@ -20,9 +20,9 @@ from xlsxwriter import Workbook
 from sparsekm.io.atomic import write_bytes, write_text
 from sparsekm.io.input_error import escape_unprintable
 
-# What a sheet holds, with its heading.
+# The largest number of rows in a sheet, with its heading.
 MOST_ROWS = 2**20 - 1
-# Numbers in a GCT; of more features, those that come first are written.
+# The largest number of values in a GCT; if there are more, the first features are written.
 MOST_NUMBERS = 10_000_000
 _LONGEST_CELL = 32_000
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -31,13 +31,12 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 def write_workbook(file: str | Path, sheets: Mapping[str, pd.DataFrame]) -> None:
     """Write tables as the sheets of an ``.xlsx`` file, atomically.
 
-    Texts stay texts, also those that start as a formula does; a sheet holds 1,048,575 rows of a
-    longer table.
+    Texts stay texts, even if they begin like a formula. Tables are cut after 1,048,575 rows.
     """
     plain = {"strings_to_formulas": False, "strings_to_urls": False, "nan_inf_to_errors": True}
     stream = io.BytesIO()
     with Workbook(stream, {"constant_memory": True, **plain}) as book:
-        # The day on which it was made would make equal results differ.
+        # A creation date would make equal results differ.
         book.set_properties({"created": datetime(*_DATE, tzinfo=UTC)})
         for name, table in sheets.items():
             sheet = book.add_worksheet(name)
@@ -53,7 +52,7 @@ def write_workbook(file: str | Path, sheets: Mapping[str, pd.DataFrame]) -> None
 def write_gct(
     file: str | Path, values: np.ndarray, samples: Sequence[str], features: Sequence[str]
 ) -> None:
-    """Write values (n_samples, n_features) as GCT 1.2, atomically: features are its lines."""
+    """Write values (n_samples, n_features) as GCT 1.2, atomically, with features as rows."""
     lines = ["#1.2", f"{len(features)}\t{len(samples)}"]
     lines.append("\t".join(["NAME", "Description", *map(_word, samples)]))
     form = "\t".join(["%.6g"] * len(samples))
@@ -75,7 +74,7 @@ def write_cls(file: str | Path, labels: Iterable[int]) -> None:
 def write_ranked(
     file: str | Path, centers: np.ndarray, labels: np.ndarray, features: Sequence[str]
 ) -> None:
-    """Write a zip with a ``.rnk`` for each cluster: features by how much higher they are in it.
+    """Write a zip with a ``.rnk`` for each cluster: features by their difference to other samples.
 
     `centers` (n_clusters, n_features) are means of the clusters in the z-scores of all samples.
     """
@@ -83,7 +82,8 @@ def write_ranked(
     with zipfile.ZipFile(stream, "w") as archive:
         for cluster in np.unique(labels):
             rest = np.count_nonzero(labels != cluster)
-            # The mean of all samples is 0, so that of the others follows from this one.
+            # The mean of all samples is 0, so the mean of the others follows from the cluster's
+            # mean.
             lead = centers[cluster] * (len(labels) / max(rest, 1))
             order = np.argsort(-lead, kind="stable")
             lines = [f"{names[at]}\t{lead[at]:.6g}\n" for at in order]

@@ -1,4 +1,4 @@
-"""Parts of the workflow's HDF5 files, AnnData or not, are checked when they are read."""
+"""Checks of the workflow's HDF5 files, AnnData or not, when they are read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class DamagedFileError(InputError):
-    """A file of the workflow is truncated, or contains something that its writer never writes."""
+    """A file of the workflow is truncated, or has content that its writer never writes."""
 
     def __init__(self, file: str | Path, problem: str, rule: str) -> None:
         super().__init__(
@@ -30,18 +30,18 @@ class DamagedFileError(InputError):
 
 
 class DamageError(Exception):
-    """What is wrong with a file; `checked` adds its name and the rule that wrote it."""
+    """The damage of a file; `checked` adds its name and the rule that wrote it."""
 
 
 def require(holds: Any, problem: str) -> None:
-    """Refuse a file that is read inside `checked`."""
+    """Refuse a file, inside `checked`, if a condition is false."""
     if not holds:
         raise DamageError(problem)
 
 
 @contextmanager
 def checked(file: str | Path, rule: str) -> Iterator[None]:
-    """Raise `DamagedFileError` for what is found to be wrong with a file written by `rule`."""
+    """Turn damage of a file written by `rule` into a `DamagedFileError`."""
     if not Path(file).is_file():
         raise FileNotFoundError(f"{file}: no such file; rule {rule} writes it.")
     try:
@@ -59,8 +59,8 @@ def open_checked(file: str | Path, rule: str) -> Iterator[h5py.File]:
                 yield opened
         except (InputError, MemoryError, DamageError):
             raise
-        # HDF5 reports a truncated file when it is opened or only when a block is read, and damage
-        # can cause almost any error anywhere inside HDF5, h5py or anndata.
+        # HDF5 reports a truncated file when it is opened, or only when a block is read. Damage can
+        # cause almost any error anywhere inside HDF5, h5py or anndata.
         except Exception as error:
             raise DamageError(f"truncated or damaged ({reason_of(error)})") from error
 
@@ -77,7 +77,7 @@ def require_shape(dataset: h5py.Dataset, name: str, wanted: Sequence[int | None]
 def find_array(
     group: h5py.Group, name: str, *, kind: str, shape: Sequence[int | None]
 ) -> h5py.Dataset:
-    """Return a numeric array, not yet read, after checks; `kind` is "f" or "i", None any length."""
+    """Return a checked numeric array, not yet read; `kind` is "f" or "i", None is any length."""
     dataset, wanted = group.get(name), {"f": np.floating, "i": np.integer}[kind]
     require(isinstance(dataset, h5py.Dataset), f"array {name!r} is missing")
     is_right = np.issubdtype(dataset.dtype, wanted)
@@ -98,7 +98,7 @@ def write_anndata(file: str | Path, data: anndata.AnnData) -> None:
 
 def read_part(opened: h5py.File, name: str, kind: type = object) -> Any:
     """Read a part of an AnnData file, such as ``uns/provenance``, and check its type."""
-    # Not at the top: most readers of HDF5 need no AnnData, which takes a quarter of a second.
+    # Not imported at the top: AnnData takes a quarter of a second, and few readers need it.
     from anndata.io import read_elem
 
     try:

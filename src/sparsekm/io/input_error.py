@@ -1,4 +1,4 @@
-"""The error that every reader raises for a file that it cannot use, and how it shows any text."""
+"""The error that every reader raises for an unusable file, and how it shows any text."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 MOST_CHARACTERS = 1000
-"""Maximum length of a message, since it may quote a value of any length."""
+"""Maximum length of a message, because it may quote a value of any length."""
 
 MOST_OF_ADVICE = 10_000
-"""Maximum length of its advice, which begins with "Set": it is whole, to be pasted."""
+"""Maximum length of its advice, which begins with "Set". It is complete and can be pasted."""
 
 
 def escape_unprintable(text: str) -> str:
@@ -22,8 +22,8 @@ def escape_unprintable(text: str) -> str:
     )
 
 
-# User, password and query of an address, or of the part of one that urllib3 quotes after "url: ".
-# A password may have a slash that should have been escaped.
+# User, password and query of an address, or of the part that urllib3 quotes after "url: ". A
+# password may contain a slash that should have been escaped.
 _SECRETS = re.compile(
     r"""(\b[a-z][a-z0-9+.-]{0,20}://|\burl:\ )
     (?:[^\s/?#'"]{0,2000}@ | [^\s/?#'"]{0,200}:(?!\d*[/?#'"\s])[^\s'"]{0,2000}@)?
@@ -33,7 +33,7 @@ _SECRETS = re.compile(
 
 
 def hide_secrets(text: str) -> str:
-    """Cut user, password and query out of every address in a text, which may be an address itself.
+    """Remove user, password and query from every address in a text.
 
     Examples
     --------
@@ -54,8 +54,8 @@ def shorten(text: str, most: int) -> str:
 class InputError(ValueError):
     """A file that cannot be used; the message names the file, the problem and the rule.
 
-    Whatever the message quotes from the file, it is one line of at most `MOST_CHARACTERS` printable
-    characters, and of `MOST_OF_ADVICE` from "Set" on, since it goes to terminals and logs.
+    The message may quote anything from the file, and goes to terminals and logs. Therefore it is
+    one line of at most `MOST_CHARACTERS` printable characters, and `MOST_OF_ADVICE` from "Set" on.
     """
 
     def __init__(self, message: str) -> None:
@@ -65,14 +65,14 @@ class InputError(ValueError):
 
 
 def check_file(file: str | Path, *, or_folder: bool = False) -> None:
-    """Refuse a path where nothing is, or nothing that can be read twice."""
+    """Refuse a path that does not exist or cannot be read twice."""
     path = Path(file)
     if not path.exists():
         raise FileNotFoundError(f"{file}: no such file.")
     if not (path.is_file() or (or_folder and path.is_dir())):
         raise InputError(
-            f"{file}: should be a file, and is a folder, a pipe, a socket or a device. What a "
-            "program writes to a pipe can be read only once: let it write to a file."
+            f"{file}: should be a file; it is a folder, a pipe, a socket or a device. A pipe can "
+            "be read only once, so let the program write to a file."
         )
 
 
@@ -85,5 +85,5 @@ def reason_of(error: BaseException) -> str:
 
 
 def is_storable(text: str) -> bool:
-    """Tell whether files can hold a text: no NUL and no half of a surrogate pair."""
+    """Tell whether files can hold a text, without NUL and unpaired surrogates."""
     return "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)

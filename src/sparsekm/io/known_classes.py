@@ -1,8 +1,8 @@
-"""Known classes of samples, and so the number of clusters; some samples may have no class.
+"""Known classes of samples, which give the number of clusters; some samples may have no class.
 
-In memory classes are an object array of str, with `UNKNOWN` for a sample without a class; in a file
-the category is missing. Such a sample is clustered like any other but left out of all comparisons
-of clusters with classes.
+In memory, classes are an object array of str, with `UNKNOWN` for a sample without a class; in a
+file the category is missing. Such a sample is clustered like the others, but left out of all
+comparisons of clusters with classes.
 """
 
 from __future__ import annotations

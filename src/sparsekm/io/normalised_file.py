@@ -1,15 +1,15 @@
 """The file ``normalised.h5ad``, the input of the clustering for every atlas age and matrix.
 
-An AnnData file. X is float32, an array or a sparse matrix (CSR) if the data came as one, which is
-divided by the standard deviations but not centred, since that would fill it: z-scores are X less
-``var["center"]``. It is stored without chunks, so that it can be mapped into memory. var has
-``mean`` and ``deviation`` (ddof = 1) of the features before they were z-scored, if they were,
-``relevant`` (bool) if a truth was planted, and ``group`` if features are kept or dropped in groups.
-obs has ``label``, ``group`` and ``batch`` (categories of strings, missing where unknown) and
-``weight`` if they are known; columns that start with "annotation " are those that the user named,
-such as age or sex. obsm has ``spatial`` if positions are known; ``uns["provenance"]`` records the
-source of the data and their processing. Where some of the features were chosen for the clustering,
-``raw`` has X and var of all, as in scanpy's files.
+It is an AnnData file. X is float32: an array, or a sparse matrix (CSR) if the data were sparse. A
+sparse X is divided by the standard deviations but not centred, because centring would make it
+dense: z-scores are X minus ``var["center"]``. It is stored without chunks, so that it can be mapped
+into memory. If features were standardised, var has their original ``mean`` and ``deviation`` (ddof
+= 1). It has ``relevant`` (bool) if a truth was planted, and ``group`` if features are kept or
+dropped in groups. obs has ``label``, ``group`` and ``batch`` (categories of strings, missing if
+unknown) and ``weight`` if they are known. Columns that start with "annotation " were named by the
+user, such as age or sex. obsm has ``spatial`` if positions are known; ``uns["provenance"]`` records
+the source of the data and their processing. If only some features were chosen for the clustering,
+``raw`` has X and var of all features, as in scanpy's files.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from sparsekm.io.readers.raw_matrix import RawMatrix, SparseRows
 
 RULE = "normalise_expression (of an age) or normalise_matrix"
 ANNOTATION = "annotation "
-"""How the columns of ``obs`` begin that the user named as annotations."""
+"""The prefix of the columns of ``obs`` that the user named as annotations."""
 NUMBERS_AT_ONCE = 2**22
-"""How many numbers of a matrix are processed together: 32 MB in double precision."""
-# The columns of ``obs``, and what a description calls them.
+"""The number of values of a matrix that are processed together: 32 MB in double precision."""
+# The columns of ``obs``, and their names in a description.
 _OF_SAMPLES = {"label": "labels", "group": "groups", "batch": "batch", "weight": "weights"}
 _REGION_COLUMNS = ("acronym", "name", "id", "color")
 
 
 @dataclass(frozen=True, kw_only=True)
 class NormalisedData(ScaledData):
-    """The content of the file: a data set, and what else the file has about it."""
+    """The content of the file: a data set, and further information about it."""
 
     var: pd.DataFrame  # the table of features, p rows
     provenance: Mapping[str, Any]
@@ -53,9 +53,9 @@ class NormalisedData(ScaledData):
 
 
 def tabulate(about: Description, **scale: np.ndarray | None) -> tuple[pd.DataFrame, ...]:
-    """Return a description as the tables of samples and of features, and a scale in the latter."""
+    """Return a description, and a scale, as the tables of samples and of features."""
     obs: dict[str, Any] = {name: getattr(about, known) for name, known in _OF_SAMPLES.items()}
-    # A stroke would make a folder in the file.
+    # A slash would make a group in the file.
     obs |= {ANNOTATION + name.replace("/", "_"): of for name, of in about.annotations.items()}
     var = {"relevant": about.relevant, **scale, "group": about.feature_groups}
     obs, var = ({name: of for name, of in each.items() if of is not None} for each in (obs, var))
@@ -75,7 +75,7 @@ def write_normalised(
 ) -> None:
     """Write a data set of n samples and p features, named by `obs` and `var`, atomically.
 
-    `whole` are the matrix and the table of all features, if X has some of them.
+    `whole` has the matrix and the table of all features, if X has only some of them.
     """
     obs, var = obs.copy(), var.copy()
     obs.index, var.index = obs.index.astype(str), var.index.astype(str)
@@ -105,7 +105,7 @@ def write_normalised(
 
 
 def _write_matrix(opened: h5py.File, name: str, X: RawMatrix) -> None:
-    """Write X block by block, a sparse one with columns ascending in a row, none twice."""
+    """Write X block by block; if sparse, with ascending, distinct columns in each row."""
     if not X.is_sparse:
         array = opened.create_dataset(name, X.shape, np.float32)
         array.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
@@ -133,8 +133,8 @@ def read_normalised(
 ) -> NormalisedData:
     """Read and check a data set, without X if `values` is false.
 
-    A dense X is read into memory if it takes no more than `most_bytes`, by default always; a
-    sparse one is mapped from the file.
+    A dense X is read into memory if it takes no more than `most_bytes` (by default always). A
+    sparse X is mapped from the file.
     """
     with open_checked(file, RULE) as opened:
         parts = read_parts(opened)
@@ -194,7 +194,7 @@ def read_anndata(file: str | Path) -> anndata.AnnData:
     """Read a data set without its matrix."""
     with open_checked(file, RULE) as opened:
         parts = read_parts(opened)
-        # The matrix may be copied: no link to another file, and of the right shape.
+        # The matrix can be copied if it is not a link to another file and has the right shape.
         _open_matrix(opened, parts)
         return anndata.AnnData(**parts)
 
@@ -216,9 +216,9 @@ def _read_matrix(
 ) -> np.ndarray | csr_array:
     """Return the whole matrix as float32.
 
-    An array is read into memory or mapped, a sparse matrix is always mapped: a job often needs only
-    a sample of its rows, and the system keeps in memory what is used again. Values are checked;
-    those of a mapped array are checked when they are first used.
+    An array is read into memory or mapped. A sparse matrix is always mapped, because a job often
+    needs only a sample of its rows, and the system keeps used parts in memory. Values are checked;
+    values of a mapped array are checked at their first use.
     """
     stored = _open_matrix(opened, parts)
     shape = stored.shape
@@ -228,7 +228,7 @@ def _read_matrix(
             require(part.has_canonical_format, "X has columns out of order")
             _check_values(part.data)
         data, indices = _map(stored.data).astype(np.float32, copy=False), _map(stored.indices)
-        # Starts of another type would make a copy of the indices.
+        # Another type of the row starts would lead to a copy of the indices.
         return csr_array((data, indices, stored.indptr.astype(indices.dtype)), shape=shape)
     if most_bytes is not None and stored.nbytes > most_bytes:
         return _map(stored)
@@ -238,7 +238,7 @@ def _read_matrix(
 
 
 def _open_matrix(opened: h5py.File, parts: Mapping[str, Any]) -> Any:
-    """Return X, not yet read, which has the shape of its names."""
+    """Return X, not yet read, after a check that its shape fits its names."""
     stored, shape = _open_rows(opened), (len(parts["obs"]), len(parts["var"]))
     is_right = stored.shape == shape and min(shape) > 0
     require(is_right, f"X: shape={stored.shape} should be {shape}, at least 1 x 1")
@@ -259,13 +259,13 @@ def _open_rows(opened: h5py.Group) -> Any:
 
 
 def _check_values(values: np.ndarray) -> None:
-    # NaN and infinity carry through sums of the extremes, without a second array.
+    # NaN and infinity propagate to sums of the extremes, so a second array is not needed.
     is_finite = not values.size or np.isfinite([values.min(), values.max()]).all()
     require(is_finite, "X contains NaN or infinity")
 
 
 def _map(stored: h5py.Dataset) -> np.ndarray:
-    """Map an array of a file into memory, where what is written stays; read an empty one."""
+    """Map an array of a file into memory, copy on write; read an empty one."""
     offset = stored.id.get_offset()
     if offset is None:
         return stored[()]
@@ -273,14 +273,14 @@ def _map(stored: h5py.Dataset) -> np.ndarray:
 
 
 def _cut(shape: tuple[int, int]) -> Iterator[slice]:
-    """Yield slices of rows, each of few enough numbers."""
+    """Yield slices of rows with a limited number of values."""
     height = max(1, NUMBERS_AT_ONCE // max(shape[1], 1))
     for start in range(0, shape[0], height):
         yield slice(start, min(start + height, shape[0]))
 
 
 Source = np.ndarray | str | Path
-"""A matrix in memory, or the file whose X it is, of which only blocks are read."""
+"""A matrix in memory, or the file of which X is read in blocks."""
 
 
 def row_blocks(
@@ -288,9 +288,9 @@ def row_blocks(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield blocks of a matrix: the rows, and a copy of some features as float64, centred.
 
-    With `whole`, they are of all features that the file has, not of those that were clustered.
-    The blocks depend only on the number of all features, so that sums over them are identical to
-    the last bit whether or not the matrix is in memory.
+    With `whole`, blocks have all features of the file, not only the clustered ones. They depend
+    only on the number of all features, so that sums over them are bit-identical whether or not the
+    matrix is in memory.
     """
     if isinstance(source, np.ndarray):
         for rows in _cut(source.shape):
@@ -302,12 +302,13 @@ def row_blocks(
         center = opened["var/center"][()][features] if "center" in opened["var"] else 0
         for rows in _cut(stored.shape):
             block = as_dense(stored[rows][:, features])
-            # As of a matrix in memory, centred values are single, and sums run in this order.
+            # As for a matrix in memory, centred values have single precision, and sums run in this
+            # order.
             yield rows, (block - center).astype(np.float32, order="C").astype(np.float64)
 
 
 def read_var(file: str | Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read the tables of the features that were clustered, and of all."""
+    """Read the tables of the clustered features and of all features."""
     with open_checked(file, RULE) as opened:
         var = read_part(opened, "var", pd.DataFrame)
         return var, read_part(opened, "raw/var", pd.DataFrame) if "raw" in opened else var
@@ -318,7 +319,7 @@ def read_features(
 ) -> np.ndarray:
     """Read some features as float32, centred, of all or some samples, both ascending.
 
-    With `whole`, they are positions among all features that the file has.
+    With `whole`, they are positions among all features of the file.
     """
     parts = []
     for rows, block in row_blocks(file, features, whole=whole):

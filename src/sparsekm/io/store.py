@@ -1,9 +1,9 @@
 """The workflow's own HDF5 files: paths, fits and references, each with checksums throughout.
 
-A file is a handful of named arrays and attributes, written whole and checked when it is read. Any
-byte that changed since is noticed by HDF5 itself: every array is one chunk with a Fletcher-32
-checksum, the structure of the file has checksums (format "v110"), and text is stored with a fixed
-length in attributes. Plain h5py reads these files.
+A file has a few named arrays and attributes, is written as a whole, and is checked when it is read.
+HDF5 itself detects any changed byte: every array is one chunk with a Fletcher-32 checksum, the
+structure of the file has checksums (format "v110"), and text is stored with a fixed length in
+attributes. Plain h5py reads these files.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ REQUIRED = {
 }
 """The attributes that every file has, and their types; mappings are stored as JSON.
 
-``seed`` is the data set's seed; the digests are SHA-256 in hexadecimal. Files may have others.
+``seed`` is the data set's seed; the digests are SHA-256 in hexadecimal. Files may have further
+attributes.
 """
 
 
 class Array(NamedTuple):
-    """What an array should be: its type, the names of its lengths, and the limits of its values."""
+    """The declaration of an array: its type, the names of its lengths, and limits of its values."""
 
     dtype: np.dtype
     shape: list[str]  # names, which mean the same throughout a file
     is_optional: bool
-    # "share" is in [0, 1], or NaN if unknown; other numbers are finite. "low..length" is from low
-    # on and below a length. "packed" is mostly 0, so it takes no space.
+    # "share" is in [0, 1], or NaN if unknown; other numbers are finite. "low..length" means at
+    # least low and less than a length. "packed" arrays are mostly 0 and are compressed.
     limits: str
 
 
@@ -86,7 +87,7 @@ class Store:
         """Read and check the arrays, None if left out, and the attributes of a file."""
         with open_checked(file, self.rule) as opened:
             attributes = self._read_attributes(opened)
-            # A fit may have fewer clusters than it was asked for.
+            # A fit may have fewer clusters than requested.
             lengths = {"most_clusters": attributes["n_clusters"]}
             arrays = {name: self._read_array(opened, name, lengths) for name in self.arrays}
         return arrays, attributes
@@ -96,11 +97,11 @@ class Store:
         if name not in opened:
             require(array.is_optional, f"array {name!r} is missing")
             return None
-        # Not `get`, which takes a damaged array for a missing one.
+        # `get` would take a damaged array for a missing one.
         stored = opened[name]
         is_right = getattr(stored, "dtype", None) == array.dtype
         require(is_right, f"{name} should be an array of {array.dtype.name}")
-        # None stands for a length that no array before it has.
+        # None stands for a length that no previous array has.
         require_shape(stored, name, [lengths.get(length) for length in array.shape])
         is_whole = stored.chunks == stored.shape and stored.id.get_num_chunks()
         is_checked = stored.fletcher32 and is_whole
@@ -168,7 +169,7 @@ def write_path(
     attributes: Mapping[str, Any],
     samples: np.ndarray | None = None,
 ) -> None:
-    """Write a path atomically; `samples` are those that were clustered, ascending, if not all."""
+    """Write a path atomically; `samples` are the clustered samples, ascending, if not all."""
     _PATH.write(file, {**vars(path), "samples": samples}, {**attributes, "search": path.search})
 
 
@@ -179,11 +180,11 @@ def read_path(file: str | Path) -> tuple[SparsityPath, dict[str, Any]]:
     return SparsityPath(**arrays, search=attributes["search"]), attributes
 
 
-# The files ``chosen.h5``, the fit that the tuning chose, and ``tuned.h5``, the one that is
-# shown. The latter is the best of those from several seeds at the chosen sparsity, if the
-# method asks for the best. Further attributes: ``rule``, ``reference`` and ``n_references``, which
-# describe how the fit was chosen, with the rule ``auto`` also ``limited`` (the limit decided how
-# many features are kept). If the tuning drew some of the samples, ``n_tuned`` is their number.
+# The files ``chosen.h5``, the fit that the tuning chose, and ``tuned.h5``, the one that is shown.
+# The latter is the best of the fits from several seeds at the chosen sparsity, if the method asks
+# for this. Further attributes: ``rule``, ``reference`` and ``n_references``, which describe how the
+# fit was chosen, with the rule ``auto`` also ``limited`` (the limit decided how many features are
+# kept). If the tuning drew some of the samples, ``n_tuned`` is their number.
 _FIT = Store(
     "fit",
     "tune_sparsity",
@@ -208,7 +209,7 @@ _FIT = Store(
     overlaps?             float64  n_clusters             share
     """,
 )
-# Fields of a fit that are attributes of the file, and what stands for one that is not known.
+# Fields of a fit that are attributes of the file, and their values if they are not known.
 _OF_FIT = {
     "sparsity": None,
     "objective": None,
@@ -219,7 +220,7 @@ _OF_FIT = {
     "n_nearly": 0,
     "nearly_agreement": 0.0,
 }
-# Of more samples, the partitions of folds would take too much room.
+# With more samples, the partitions of folds would take too much space.
 MOST_TOGETHER = 2000
 
 

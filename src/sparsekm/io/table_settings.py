@@ -29,9 +29,9 @@ class TableSetting:
     example: Any  # as the configuration shows it in a comment
     metavar: str | None = None
     option: str = ""  # by default made from the name
-    is_read: bool = True  # passed to the reader of the table
-    word: str = ""  # what may stand in place of a number
-    group: str = "how the table is read"  # of the options in the help
+    is_read: bool = True  # whether it is passed to the reader of the table
+    word: str = ""  # the word that can replace a number
+    group: str = "how the table is read"  # the group of its option in the help
 
     @property
     def flag(self) -> str:
@@ -43,13 +43,13 @@ class TableSetting:
         if isinstance(value, bool) and self.name == "transpose":
             return self.flag if value else "--no-transpose"
         values = [f"{one}" for one in (value if isinstance(value, list | tuple) else [value])]
-        # What begins with a stroke would be taken for another option.
+        # A value that begins with a hyphen would be taken for another option.
         joined = [f"{self.flag}={one}" for one in values if one[:1] == "-"]
         plain = [one for one in values if one[:1] != "-"]
         return shlex.join([*joined, *([self.flag, *plain] if plain else [])])
 
     def read_number(self, text: str) -> int | str:
-        """Read a whole number, or the word that may stand in its place."""
+        """Read a whole number, or the word that can replace it."""
         if text == self.word or text.isdecimal():
             return int(text) if text != self.word else text
         raise argparse.ArgumentTypeError(f"{text!r} should be a whole number, or {self.word}")
@@ -75,10 +75,10 @@ TABLE_SETTINGS = tuple(TableSetting(name, **about) for name, about in _DECLARED.
 """All settings, in the order in which they are shown."""
 
 READER_SETTINGS = tuple(setting.name for setting in TABLE_SETTINGS if setting.is_read)
-"""The names of those that the reader takes."""
+"""The names of the settings that the reader takes."""
 
 VALUE_SETTINGS = tuple(name for name in READER_SETTINGS if name not in (*OF_SAMPLES, "annotate"))
-"""Of these, the ones on which names and values depend, not what else is known of the samples."""
+"""Of these, the settings that affect names and values, not annotation of the samples."""
 
 
 def split_settings(settings: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -90,7 +90,7 @@ def split_settings(settings: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def given_settings(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
-    """Return those of these settings that options give."""
+    """Return the settings that options give."""
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
     lists = {name: [*dict.fromkeys(one)] for name, one in given.items() if isinstance(one, list)}
     return given | lists

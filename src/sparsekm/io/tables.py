@@ -21,8 +21,8 @@ from sparsekm.io.input_error import reason_of
 # Tables made of floats write 2 as 2.0.
 _INTEGER = r"-?[0-9]{1,18}(?:\.0)?"
 _NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
-# By kind: a pattern of its cells, what they should be, and the dtype of the column. "word" is any
-# text; "identifier" an integer or nothing (Int64) if all cells are such, otherwise text.
+# For each kind: a pattern of its cells, its description, and the dtype of the column. "word" is any
+# text. "identifier" is an integer or nothing (Int64) if all cells are, and otherwise text.
 _KINDS = {
     "whole": (_INTEGER, "a whole number", np.int64),
     "number": (_NUMBER, "a finite number", np.float64),
@@ -71,7 +71,7 @@ def _parse(file: str | Path, **options: Any) -> pd.DataFrame:
 
 
 def _convert(cells: pd.Series, kind: str) -> pd.Series:
-    """Return a column of cells as its kind; a cell that is none is named with its line."""
+    """Convert a column of cells to its kind; an error names the wrong cell and its line."""
     if kind == "identifier":
         kind = "whole?" if cells.str.fullmatch("[0-9]{0,18}").all() else "word"
     if kind == "word":
@@ -93,7 +93,7 @@ def _convert(cells: pd.Series, kind: str) -> pd.Series:
 
 
 def _read_kinds(lines: str) -> dict[str, str]:
-    """Return the kind of each name, in order; a line has a kind and names."""
+    """Return the kind of each name, in order, from lines of a kind and names."""
     rows = map(str.split, lines.strip().splitlines())
     return {name.removesuffix("*"): kind for kind, *names in rows for name in names}
 
@@ -102,8 +102,8 @@ class TableFormat:
     """A kind of table, which `rule` writes; with a column ``chosen``, exactly one row is chosen.
 
     `columns` are lines of a kind and the names of the columns of this kind. A table has exactly
-    these, in their order, unless there are `others`: the same of further columns, in any order,
-    whose names begin so.
+    these columns, in this order, unless there are `others`. These are lines of a kind and the
+    prefixes of further columns, in any order.
     """
 
     def __init__(self, rule: str, columns: str, others: str = "") -> None:

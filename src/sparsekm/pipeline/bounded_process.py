@@ -1,9 +1,9 @@
-"""Work in a process of its own, with limits on memory, processor time and what it writes.
+"""Work in a separate process, with limits on memory, processor time and file size.
 
 Damaged files can make the libraries that parse them crash, hang, or fill the memory or the disk, in
-more ways than checks can anticipate. So every job, and the command's own look at a table, works in
-a child, whose limits the kernel enforces (macOS none on memory). Processor time, unlike wall time,
-does not run out sooner on a busy machine.
+more ways than checks can anticipate. Therefore every job, and the command's own summary of a table,
+works in a child process, whose limits the kernel enforces (macOS does not limit memory). Processor
+time, unlike wall time, does not run out sooner on a busy machine.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from typing import Any, NamedTuple
 from sparsekm.io.input_error import InputError, hide_secrets, reason_of
 
 MOST_ANSWER = 2**24
-"""Bytes of the longest answer that is taken from a child."""
+"""Bytes of the longest result that is accepted from a child."""
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Limits(NamedTuple):
-    """What a process may take; by default, what the libraries need for a small file."""
+    """The limits of a process; the defaults suffice for a small file."""
 
     memory: int = 2**31  # bytes of address space, beyond those in use at the start
     seconds: float = 60  # of processor time
@@ -55,9 +55,10 @@ class LimitError(InputError):
 
 
 def run_bounded(file: str | Path, work: Callable[[], Any], limits: Limits = LEAST) -> Any:
-    """Call `work` in a child process with limits, and return what it returns, if JSON can hold it.
+    """Call `work` in a child process with limits, and return its result, which must fit JSON.
 
-    `file` is what `work` reads, for messages. An error in the child becomes an `InputError` with
+    `file` is the file that `work` reads, for messages. An error in the child becomes an
+    `InputError` with
     the same message; a crash or an exceeded limit becomes a `LimitError`.
     """
     context = get_context("fork")
@@ -93,7 +94,7 @@ def run_bounded(file: str | Path, work: Callable[[], Any], limits: Limits = LEAS
 
 @contextlib.contextmanager
 def _forwarding() -> Iterator[Callable[[int], None]]:
-    """Pass the signals that should end this process on to a child, and obey them after it ended."""
+    """Pass the signals that should end this process on to a child; obey them when it has ended."""
     caught: list[int] = []
     children: list[int] = []
 
@@ -109,7 +110,7 @@ def _forwarding() -> Iterator[Callable[[int], None]]:
         for number in caught:
             os.kill(child, number)
 
-    # Python lets no other thread handle signals.
+    # Only this thread may handle signals in Python.
     is_main = threading.current_thread() is threading.main_thread()
     before = {number: signal.signal(number, catch) for number in _FORWARDED if is_main}
     try:
@@ -122,14 +123,14 @@ def _forwarding() -> Iterator[Callable[[int], None]]:
 
 
 def _answer(sender: Connection, work: Callable[[], Any], limits: Limits, scratch: str) -> None:
-    """Work within limits, and send what became of it."""
-    # If not even the error can be reported, there is no memory left.
+    """Work within limits, and send the outcome."""
+    # If even the error cannot be reported, there is no memory left.
     answer: dict[str, Any] = {"limit": "ran out of memory"}
     try:
         if threading.current_thread() is threading.main_thread():
             for number in _FORWARDED:
                 signal.signal(number, signal.SIG_DFL)
-        # Libraries look at the variable, and Python at the attribute.
+        # Libraries read the variable, and Python reads the attribute.
         os.environ["TMPDIR"] = tempfile.tempdir = scratch
         _set_limits(limits)
         answer = {"value": work()}
@@ -148,12 +149,12 @@ def _answer(sender: Connection, work: Callable[[], Any], limits: Limits, scratch
 
 def _set_limits(limits: Limits) -> None:
     in_use = 0
-    # macOS does not tell.
+    # macOS does not report this.
     with contextlib.suppress(OSError):
         pages = Path("/proc/self/statm").read_text().split()[0]
         in_use = int(pages) * os.sysconf("SC_PAGE_SIZE")
     wanted = {
-        # A child that dies leaves no copy of its memory behind.
+        # A child that dies does not leave a copy of its memory.
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_AS: in_use + limits.memory,
         resource.RLIMIT_CPU: math.ceil(limits.seconds),
@@ -169,10 +170,11 @@ def _set_limits(limits: Limits) -> None:
 def share_among_processes(
     work: Callable[[Any], Any], items: Sequence[Any], n_processes: int
 ) -> Iterator[Any]:
-    """Yield ``work(item)`` of every item in order, worked out by so many forks of this process.
+    """Yield ``work(item)`` of every item in order, computed by a number of forks of this process.
 
-    For work that holds the interpreter lock, by a process that has no thread. The forks have its
-    limits. They end with it: each holds no end of a pipe but its own, which then breaks.
+    This is for work that holds the interpreter lock, in a process without threads. The forks have
+    the limits of the process and end with it: each fork holds only its own end of a pipe, which
+    then breaks.
     """
     n_processes = min(n_processes, len(items))
     if n_processes < 2:

@@ -1,4 +1,4 @@
-"""How large the inputs of jobs are; Snakemake uses this module where NumPy is not installed."""
+"""The sizes of the inputs of jobs. Snakemake uses this module also without NumPy."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from typing import NamedTuple
 
 
 class Declared(NamedTuple):
-    """What the file of a matrix declares; zeros if it does not say."""
+    """The sizes that the file of a matrix declares; 0 if it does not."""
 
     matrix: float = 0  # megabytes
-    memory: float = 0  # megabytes that reading it takes
+    memory: float = 0  # megabytes of memory for reading it
     n_samples: int = 0
 
 
 def measured(file: str | Path, layer: str | None) -> Declared:
-    """Return what a file of HDF5, Zarr or NumPy declares: its own size would say little.
+    """Return the sizes that a file of HDF5, Zarr or NumPy declares.
 
-    It may be compressed. Where only Snakemake is installed, nothing can be asked.
+    Its own size would say little, because it may be compressed. If only Snakemake is installed,
+    they are unknown.
     """
     from sparsekm.io.readers.reader import measure_matrix
 
@@ -31,7 +32,7 @@ def measured(file: str | Path, layer: str | None) -> Declared:
 def bytes_of(path: Path) -> int:
     """Return the bytes of a file, or of all files in a folder such as a Zarr store.
 
-    A table that is compressed has the bytes of what it becomes, as far as the file says.
+    A compressed table counts with its uncompressed bytes, if the file states them.
     """
     try:
         if path.suffix.lower() == ".xlsx":
@@ -39,20 +40,20 @@ def bytes_of(path: Path) -> int:
                 return sum(member.file_size for member in archive.infolist())
         if path.suffix.lower() == ".gz":
             return max(path.stat().st_size, unpacked_bytes(path))
-    # Damage is for the job to report.
+    # The job reports damage.
     except (OSError, zipfile.BadZipFile):
         pass
     return sum(part.stat().st_size for part in (path, *path.rglob("*")))
 
 
 def unpacked_bytes(path: Path) -> int:
-    """Return the length of what a gzip file holds: all blocks of bgzip, else the last member."""
+    """Return the uncompressed length of a gzip file: all blocks of bgzip, else the last member."""
     length = 0
     with path.open("rb") as opened:
-        # The header of a block of bgzip holds the size of the block, less one.
+        # The header of a block of bgzip holds the size of the block minus one.
         while (header := opened.read(18))[12:16] == b"BC\2\0":
             opened.seek(int.from_bytes(header[16:], "little") - 21, os.SEEK_CUR)
-            # Every member ends with the length of what was compressed, modulo 2**32.
+            # Every member ends with its uncompressed length, modulo 2**32.
             length += int.from_bytes(opened.read(4), "little")
         if not length:
             opened.seek(-4, os.SEEK_END)
@@ -61,10 +62,11 @@ def unpacked_bytes(path: Path) -> int:
 
 
 def held_megabytes(path: Path, most_samples: float = math.inf, limit: float = math.inf) -> float:
-    """Return the size of a job's input, of sparse data as if it were of an array.
+    """Return the size of a job's input; sparse data count as an array.
 
-    Jobs hold an array several times; sparse data less often, but a part of the samples as an array.
-    Of sparse data they hold `most_samples` (0 for all); of an array these only above the limit.
+    Jobs hold an array several times. They hold sparse data less often, but some of the samples as
+    an array: `most_samples` of them (0 for all). Of a dense array they hold only this number above
+    the limit.
     """
     size = bytes_of(path) / 2**20
     if path.name != "normalised.h5ad":
@@ -81,7 +83,7 @@ def held_megabytes(path: Path, most_samples: float = math.inf, limit: float = ma
                 whole = opened["raw/X"]
                 parts = whole.values() if is_sparse else [whole]
                 size -= sum(part.nbytes for part in parts) / 2**20
-    # Snakemake may be alone, and damage is for the job to report.
+    # Only Snakemake may be installed, and the job reports damage.
     except (ImportError, OSError, KeyError, ValueError, RuntimeError):
         return size
     if not is_sparse:
@@ -91,6 +93,6 @@ def held_megabytes(path: Path, most_samples: float = math.inf, limit: float = ma
 
 
 def array_megabytes(size: float, n_samples: int | None, most_samples: float, limit: float) -> float:
-    """Return the size of so many samples of an array, or up to the limit, of all."""
+    """Return the size of a number of samples of an array; below the limit, of all samples."""
     share = min(1, most_samples / n_samples) if n_samples else 1
     return min(size, max(limit, size * share))

@@ -1,4 +1,4 @@
-"""From a user's table to a matrix ready to be clustered: missing values, then normalisation."""
+"""From a user's table to a matrix for clustering: missing values, then normalisation."""
 
 from __future__ import annotations
 
@@ -24,24 +24,25 @@ IMPUTATIONS = {
     "half_minimum": "half of the smallest value of the feature",
     "drop": "",
 }
-"""How missing values may be filled, in words; "drop" leaves out the features that lack any."""
+"""The ways to fill missing values, in words; "drop" leaves out features with missing values."""
 MAX_MISSING = 0.5
-"""The largest share of missing values of a feature, and then of a sample, by default."""
+"""The default of the largest share of missing values in a feature, and then in a sample."""
 
 
 @dataclass
 class NormalisedMatrix(RawMatrix):
-    """A matrix that is ready to be clustered, and what its normalisation did."""
+    """A matrix for clustering, and the results of its normalisation."""
 
-    # (p,): what is to be subtracted from a sparse matrix; means and deviations before z-scoring.
+    # (p,): the values to subtract from a sparse matrix; means and deviations before
+    # standardisation.
     center: np.ndarray | None = None
     means: np.ndarray | None = None
     deviations: np.ndarray | None = None
     library_size: float | None = None  # the median of the samples' totals of counts
     dropped: Sequence[str] = ()  # the constant features
     n_filtered: int = 0  # features that `n_top_features` left out
-    # The settings that were chosen since the values are raw counts, and the normalisation that
-    # should be tried as well where that is in doubt.
+    # The settings that were chosen because the values are raw counts, and the normalisation that
+    # should also be tried if this is doubtful.
     chosen: Mapping[str, Any] = field(default_factory=dict)
     doubted_for: str = ""
 
@@ -56,11 +57,11 @@ def read_normalised_table(
     *,
     quick: bool = False,
 ) -> tuple[RawMatrix, NormalisedMatrix]:
-    """Read a user's matrix with the settings `reading`, fill what is missing, and normalise it.
+    """Read a user's matrix with the settings `reading`, fill missing values, and normalise it.
 
-    Return it before and after it was normalised. Remarks say all that was guessed, left out or
-    changed. `quick` is for the summary before a run: what the settings leave open is chosen for raw
-    counts, and medians stand in for missing values.
+    Return the matrix before and after normalisation. Remarks list all guesses, omissions and
+    changes. `quick` is for the summary before a run: settings for raw counts are chosen if they are
+    open, and medians replace missing values.
     """
     before = _last_change(file)
     raw = read_matrix(file, **reading)
@@ -89,16 +90,16 @@ def read_normalised_table(
 
 
 def _last_change(file: str | Path) -> tuple[int, int] | None:
-    """Return the size of a file and when it was last written to; None if there is none."""
+    """Return the size of a file and its time of modification; None if there is no file."""
     try:
         status = Path(file).stat()
     except OSError:
-        return None  # reading it says why
+        return None  # reading the file reports the error
     return status.st_size, status.st_mtime_ns
 
 
 def settle_doubts(matrices: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """List, for every table that can be read in several ways, what to add to a configuration.
+    """List the settings to add to a configuration for tables that can be read in several ways.
 
     `matrices` are the settings of each table, with its path, by the name of the data set.
     """
@@ -114,12 +115,12 @@ def settle_doubts(matrices: Mapping[str, Mapping[str, Any]]) -> list[str]:
                 lines += [f"    {mark}{written({key: way.settings[key]})}" for key in way.settings]
                 lines[-1] += f"  # {way.meaning}" * bool(way.meaning)
         except OSError:
-            continue  # the job of that table says why
+            continue  # the job of this table reports the error
     return lines
 
 
 def read_feature_groups(file: str | Path, features: Sequence[str]) -> np.ndarray:
-    """Read the group of each feature (p,), str; a feature that is not in the file is its own."""
+    """Read the group of each feature (p,), str; a feature that is not in the file forms a group."""
     check_file(file)
     with of_file(file):
         try:
@@ -143,10 +144,9 @@ def normalise(
     """Normalise a matrix.
 
     Constant features are dropped. "zscore" gives each other feature mean 0 and standard deviation 1
-    (ddof = 1); "counts" does the same after `log_counts`, "log2" after `log_values`; "none" leaves
-    the values as they are.
-    With `n_top_features`, that many of the features of raw counts are kept, those of
-    `most_variable_counts`; totals are of all features.
+    (ddof = 1); "counts" does the same after `log_counts`, and "log2" after `log_values`; "none"
+    does not change values. With `n_top_features`, this number of features of raw counts is kept, by
+    `most_variable_counts`; totals include all features.
     """
     if how not in NORMALISATIONS:
         raise ValueError(f"normalise={how!r} should be one of {list(NORMALISATIONS)}.")
@@ -183,11 +183,11 @@ def settle_missing(
     on_logs: bool = False,
     quick: bool = False,
 ) -> RawMatrix:
-    """Drop features and samples above the limit, and fill what else is missing.
+    """Drop features and samples above the limit, and fill the other missing values.
 
-    By default by what the features have in common, as ``missing="impute"`` of the estimators does,
-    `on_logs` of values whose logarithms will be clustered. Remarks of the matrix say what was done.
-    With `quick`, medians stand in, which take less time.
+    The default is a low-rank approximation, as with ``missing="impute"`` of the estimators. It
+    works `on_logs` if logarithms will be clustered. Remarks of the matrix describe the changes.
+    With `quick`, medians are used, which takes less time.
     """
     impute = impute or "low_rank"
     limit = MAX_MISSING if max_missing is None else max_missing
@@ -216,11 +216,11 @@ def settle_missing(
             remarks.append(say("lack_too_much", n=len(gone), **lack))
     X = X[rows]
     lacking = np.isnan(X)
-    # What was left of a feature may all have been in samples that were dropped.
+    # The remaining values of a feature may all have been in dropped samples.
     some = ~(lacking.any(axis=0) if impute == "drop" else lacking.all(axis=0))
     if impute == "drop":
         remarks.append(say("lack_any", n=np.count_nonzero(~some)))
-    # In rows, as sums over samples depend on it by rounding.
+    # The order is by rows, because the rounding of sums over samples depends on it.
     X = np.ascontiguousarray(X[:, some])
     columns, lacking = columns[some], lacking[:, some]
     if len(rows) < 3 or not len(columns):
@@ -255,12 +255,12 @@ def _fill(
     elif impute == "median":
         fill[columns] = np.nanmedian(X[:, columns], axis=0)
     else:
-        # Not at the top: most tables are complete, and threads take a tenth of a second to import.
+        # Not imported at the top: it takes a tenth of a second, and most tables are complete.
         from sparsekm.cluster.imputation import fill_missing
 
         if on_logs:
             logs = X + offset.astype(X.dtype)
-            # Negative values are refused when logarithms are taken; none are filled in.
+            # Values are not filled with negative values, because logarithms refuse these.
             np.log1p(np.maximum(logs, 0, out=logs), out=logs)
             fill = fill_missing(logs)
             np.maximum(np.expm1(fill, out=fill), 0, out=fill)

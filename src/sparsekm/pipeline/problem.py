@@ -1,7 +1,7 @@
 """The clustering problem defined by a data set, a method and settings.
 
-The rules `cluster_path` and `reference_path` solve the same problem on the data and on references;
-defining it in one place keeps their grids, seeds and search effort the same.
+The rules `cluster_path` and `reference_path` solve the same problem on the data and on references.
+It is defined in one place, so that their grids, seeds and search effort agree.
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ class ClusteringProblem:
     """The data to cluster, the estimator and its settings."""
 
     whole: NormalisedData
-    # What is clustered, and its samples among those of `whole`: all or, for a method that knows no
-    # weights, some, ascending, repeated by their weights.
+    # The clustered data, and the positions of their samples in `whole`: all samples or, for a
+    # method without weights, some of them, ascending, repeated by their weights.
     data: ScaledData
     rows: np.ndarray
     samples: np.ndarray | None  # those to tune the sparsity on, ascending; None for all
-    # Not fitted. Its `random_state` is `seed` or, for `SparseKMeans`, the seed of its folds.
+    # The estimator is not fitted. Its `random_state` is `seed` or, for `SparseKMeans`, the seed of
+    # its folds.
     estimator: Any
     settings: Any  # the `SparseKMeans` that made the estimator, or None
     # (m,), ascending; None for a method without a grid
@@ -54,14 +55,14 @@ class ClusteringProblem:
 
     @cached_property
     def tuning(self) -> ScaledData:
-        """The samples on which the sparsity is tuned, dense if the method reads no sparse ones."""
+        """The samples on which the sparsity is tuned; dense if the method needs that."""
         tuned = self.data if self.samples is None else self.data.take(self.samples)
         is_ready = get_tags(self.estimator).input_tags.sparse or isinstance(tuned.X, np.ndarray)
         return tuned if is_ready else replace(tuned, X=as_dense(tuned.X))
 
     @property
     def auto(self) -> Any:
-        """The settings of `SparseKMeans` where the number of clusters is, or was, chosen."""
+        """The settings of `SparseKMeans` if the number of clusters is, or was, chosen."""
         return clone(self.settings).set_params(n_clusters="auto")
 
     def find(self, data: ScaledData | None = None, **options: Any) -> ChosenFit:
@@ -70,7 +71,7 @@ class ClusteringProblem:
         return find_clusters(settings, data or self.whole, number=self.number, **options)
 
     def kept_by(self, fit: ChosenFit) -> tuple[ScaledData, np.ndarray]:
-        """Return the samples to tune on, without those that a fit set aside, and their labels."""
+        """Return the tuning samples that a fit did not set aside, and their labels."""
         labels = fit.clustered[self.rows]
         labels = labels if self.samples is None else labels[self.samples]
         inside = np.flatnonzero(labels >= 0)
@@ -80,14 +81,14 @@ class ClusteringProblem:
 
     @property
     def each_once(self) -> np.ndarray | slice:
-        """Where, among the samples to tune on, each is for the first time."""
+        """The positions in the tuning samples at which each sample occurs first."""
         rows = self.rows if self.samples is None else self.rows[self.samples]
         first = np.unique(rows, return_index=True)[1]
         return slice(None) if len(first) == len(rows) else first
 
 
 def cluster_means(data: ScaledData, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Average the z-scores of every cluster: (K, p), those of all samples for one without any."""
+    """Average the z-scores of every cluster: (K, p); an empty cluster gets the overall mean."""
     means = cluster_centers(data.X, labels, n_clusters)
     if np.isnan(means).any():
         means = np.where(np.isnan(means), feature_means(data.X), means)
@@ -99,8 +100,8 @@ def describe_fit(
 ) -> ChosenFit:
     """Return a fit with the means of its clusters, for all samples.
 
-    Samples that were trimmed, which have the label -1, or have weight 0 have no part in the means,
-    and get the nearest cluster.
+    Trimmed samples, with the label -1, and samples of weight 0 are not used for the means, and get
+    the nearest cluster.
     """
     whole, inside = problem.whole, fit.labels >= 0
     samples, labels = problem.rows[inside], fit.labels[inside]
@@ -137,12 +138,12 @@ def define_problem(
 ) -> ClusteringProblem:
     """Read the ``normalised.h5ad`` of a data set and define its clustering problem.
 
-    `search` are parameters of estimators, such as ``n_init``; those that a method does not have are
-    ignored. `grid` has ``sparsities``, "auto" or a list, and ``n_sparsities``, the length of an
-    "auto" grid; it is empty for a method without a sparsity, or with its own grid. Of more samples
-    than `max_samples`, so many are drawn to tune the sparsity. A dense X is read into memory if it
-    takes no more than `most_bytes`; no result depends on that. `counts` is the table of the numbers
-    of clusters that were tried, where the data determine it.
+    `search` has parameters of estimators, such as ``n_init``; parameters that a method does not
+    have are ignored. `grid` has ``sparsities``, "auto" or a list, and ``n_sparsities``, the length
+    of an "auto" grid. It is empty for a method without a sparsity, or with its own grid. If there
+    are more than `max_samples` samples, this number is drawn to tune the sparsity. A dense X is
+    read into memory if it takes no more than `most_bytes`; no result depends on this. `counts` is
+    the table of the numbers of clusters that were tried, if the data determine the number.
     """
     data = read_normalised(file, most_bytes)
     entry = get_method(method)
@@ -172,7 +173,7 @@ def define_problem(
         rows = repeat_samples(data.about.weights, n_samples)
         clustered = data.take(rows).standardise_by(np.arange(len(rows)))
         if data.about.groups is None and len(np.unique(rows)) < len(rows):
-            # Copies of a sample are left out together.
+            # Copies of a sample are held out together.
             clustered = replace(clustered, about=replace(clustered.about, groups=rows))
     most = parameters["max_samples"]
     seed_of_sample = own_seed if settings is None else estimator.random_state
@@ -203,10 +204,10 @@ def define_problem(
 
 
 def _refuse_unknown(dataset: str, entry: Method, settings: Mapping, accepted: Mapping) -> None:
-    """Refuse what a user asked for and a method cannot do."""
+    """Refuse settings that a method does not support."""
     unsupported = {
         "trim": ("set samples aside", settings.get("trim")),
-        # k-means, of all features or components, chooses none.
+        # k-means on all features or on components does not choose features.
         "feature_groups": (
             "choose groups",
             "feature_groups" in settings and entry.name not in ("kmeans", "pca"),
@@ -236,7 +237,7 @@ def _sparsities(
 
 
 def refit(problem: ClusteringProblem, fit: ChosenFit, number: int) -> ChosenFit:
-    """Fit a problem again as its chosen fit, from the seed of this number."""
+    """Fit a problem again like its chosen fit, with another numbered seed."""
     seed = derive_seed(problem.seed, "refit", number)
     if problem.settings is not None:
         return replace(problem.find(seed=seed), attributes=fit.attributes)
@@ -246,10 +247,10 @@ def refit(problem: ClusteringProblem, fit: ChosenFit, number: int) -> ChosenFit:
 
 
 def order_fits(fits: Sequence[ChosenFit], maximises: bool) -> list[int]:
-    """Order fits from the seeds 0, 1, 2, ...: the one to show, then the others.
+    """Order fits from the seeds 0, 1, 2, ...: the fit to show, then the others.
 
-    That is the best, and the first of the best, for a method that maximises its objective;
-    otherwise the first, which the tuning chose.
+    For a method that maximises its objective, the best fit is shown (the first one, if several
+    tie); otherwise the first fit, which the tuning chose.
     """
     seeds = range(len(fits))
     best = max(seeds, key=lambda seed: fits[seed].objective) if maximises else 0

@@ -1,10 +1,10 @@
-"""Where results come from: seeds, versions, and digests of inputs and of source code.
+"""The provenance of results: seeds, versions, and digests of inputs and of source code.
 
 Every seed is derived from the root seed and names: all methods use the same references and starts,
 a job can be repeated alone, and adding a data set does not affect the others.
 
-The digest of a script covers the code that it can run: the script and the modules that it imports,
-directly or indirectly, with the tables and templates that these read. Of Python only the syntax
+The digest of a script covers the code that it can run: the script, the modules that it imports,
+directly or indirectly, and the tables and templates that they read. Only the syntax of Python
 counts, without comments, docstrings and layout.
 """
 
@@ -24,7 +24,7 @@ from sparsekm.io.atomic import write_text
 
 
 def derive_seed(root: int, *names: str | int) -> int:
-    """Derive a seed in [0, 2**31) from the root seed and names, such as that of a data set.
+    """Derive a seed in [0, 2**31) from the root seed and names, such as a data set's name.
 
     Examples
     --------
@@ -37,10 +37,11 @@ def derive_seed(root: int, *names: str | int) -> int:
         raise ValueError(f"seed={root} should be >= 0.")
     words = [root]
     for name in names:
-        # hash() differs from process to process; this does not. The type keeps 1 and "1" apart.
+        # hash() differs from process to process; this digest does not. The type distinguishes 1 and
+        # "1".
         digest = hashlib.sha256(f"{type(name).__name__}:{name}".encode()).digest()
         words.extend(int.from_bytes(digest[at : at + 4], "little") for at in range(0, 16, 4))
-    # Snakemake reads this module wherever it runs, without NumPy.
+    # Snakemake reads this module also without NumPy.
     import numpy as np
 
     return int(np.random.SeedSequence(words).generate_state(1, np.uint32)[0] >> 1)
@@ -62,7 +63,7 @@ _COMPUTING = ("numpy", "scipy", "numba", "scikit-learn")
 
 
 def computing_versions() -> str:
-    """Return major and minor version of the packages that compute: patches change no result."""
+    """Return major and minor versions of the packages that compute; patches change no result."""
     known = package_versions()
     versions = [f"{name} {known[name]}" for name in _COMPUTING if name in known]
     return ", ".join(re.sub(r"( \d+\.\d+).*", r"\1", each) for each in versions)
@@ -87,15 +88,15 @@ def _walk(file: Path) -> dict[str, Path]:
     return {part.relative_to(file).as_posix(): part for part in parts}
 
 
-# Bytes beyond which taking a digest again takes noticeable time.
+# Beyond this number of bytes, computing a digest again takes noticeable time.
 _LARGE = 2**26
 
 
 def input_digest(file: str | Path) -> str:
     """Return the `file_digest` of a file or folder.
 
-    If it is large, the digest is noted for its size, times of modification and change, and inode:
-    nobody can set the time of change.
+    For a large file, the digest is stored with its size, times of modification and change, and
+    inode. Nobody can set the time of change.
     """
     states = [(part, part.stat()) for part in _walk(Path(file)).values()]
     if sum(state.st_size for _, state in states) < _LARGE:
@@ -108,9 +109,9 @@ def input_digest(file: str | Path) -> str:
 
 
 def _noted(name: str, take: Callable[[], str]) -> str:
-    """Return a digest from its note, or take and note it.
+    """Return a stored digest, or compute and store it.
 
-    A note that is damaged, or cannot be written, only costs time.
+    A stored digest that is damaged, or cannot be written, only costs time.
     """
     note = Path(".snakemake/sparsekm/digests", name)
     with contextlib.suppress(OSError, UnicodeDecodeError):
@@ -132,7 +133,7 @@ _IMPORT = re.compile(
 def source_digest(
     script: str | Path, *modules: str, package_folder: str | Path = _PACKAGE_FOLDER
 ) -> str:
-    """Digest a script with what it uses, see `source_files`, in 16 hexadecimal digits."""
+    """Digest a script and the files that it uses, see `source_files`, in 16 hexadecimal digits."""
     files = source_files(script, *modules, package_folder=package_folder)
     return _digest_lines(f"{file.name} {_code_digest(file)}" for file in files)[:16]
 
@@ -142,9 +143,9 @@ def source_files(
 ) -> list[Path]:
     """List a script, the modules of its folder and of the package that it uses, and their data.
 
-    Imports are found anywhere in a file, and followed. `modules` are further ones of the package,
-    which the job finds by name in a table. Who imports the package itself may use all of it; its
-    `__init__` file, which only re-exports, never counts.
+    Imports are found anywhere in a file, and followed. `modules` are further modules of the
+    package, which the job finds by name in a table. A file that imports the package itself may use
+    all of it. The package's `__init__` file, which only re-exports, does not count.
     """
     package_folder = Path(package_folder).resolve()
     files: set[Path] = set()
@@ -181,7 +182,7 @@ def _used_files(file: Path, package_folder: Path) -> frozenset[Path]:
             is_whole = (module == top and not names) or (source == top and not located)
             if is_whole and module not in (source, f"{top}.__version__"):
                 files |= {*package_folder.rglob("*.py")} - {package_folder / "__init__.py"}
-        # Scripts import their neighbours as Python would.
+        # Scripts import files in their folder, as in Python.
         if not is_ours:
             files.add(file.with_name(f"{(source or modules).split('.')[0].strip()}.py"))
     return frozenset(each for each in files if each.exists())
@@ -189,7 +190,7 @@ def _used_files(file: Path, package_folder: Path) -> frozenset[Path]:
 
 @cache
 def _data_in(folder: Path) -> dict[Path, set[Path]]:
-    """Return the data that each module of a folder reads: what it names, or what none names."""
+    """Return the data that each module of a folder reads: files named by it or by none."""
     texts = {module: module.read_text("utf-8") for module in folder.glob("*.py")}
     read: dict[Path, set[Path]] = {module: set() for module in texts}
     for data in folder.rglob("*"):
@@ -205,14 +206,14 @@ def _data_in(folder: Path) -> dict[Path, set[Path]]:
 
 @cache
 def _code_digest(file: Path) -> str:
-    """Digest a file; the digest is noted for its bytes, whose digest is fast."""
+    """Digest a file; the digest is stored for its bytes, whose digest is fast."""
     python = ".".join(platform.python_version_tuple()[:2]).encode()
     state = hashlib.sha256(python + b"\0" + file.read_bytes()).hexdigest()
     return _noted(f"source-{state}", lambda: hashlib.sha256(python + _meaning(file)).hexdigest())
 
 
 class _WithoutTexts(ast.NodeTransformer):
-    """Drops docstrings, and what does nothing either."""
+    """Drops docstrings and other expressions without effect."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
         return None if isinstance(node.value, ast.Constant) else node

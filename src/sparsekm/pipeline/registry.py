@@ -1,4 +1,4 @@
-"""The methods by name, from ``methods.toml``: no other code knows a method but from there."""
+"""The methods by name, from ``methods.toml``, the only source of methods for other code."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 class Method:
     """A clustering method as the workflow runs and draws it; ``methods.toml`` explains the fields.
 
-    The estimator is imported on demand: Snakemake looks up methods each time it starts and should
-    not have to load the estimators for that.
+    The estimator is imported on demand, because Snakemake looks up methods each time it starts and
+    should not have to load estimators.
     """
 
     title: str
@@ -24,7 +24,7 @@ class Method:
     name: str = ""
     about: str = ""
     text: str = ""
-    module: str = ""  # of the estimator; no import names it, so that a digest need not follow it
+    module: str = ""  # of the estimator; not imported by name, so that digests need not follow it
     class_name: str = ""
     tuning: str = "none"
     search: tuple[str, ...] = ()
@@ -64,5 +64,5 @@ def get_method(name: str) -> Method:
 
 
 def method_look(name: str) -> Method:
-    """Return a method to draw; an unknown one is grey and has its name as title."""
+    """Return the look of a method; an unknown method is grey and has its name as title."""
     return METHODS.get(name) or Method(name, METHODS["kmeans"].color, "o", "-")

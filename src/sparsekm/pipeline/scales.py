@@ -14,8 +14,8 @@ from sparsekm.cluster.raw_counts import Judgement, judge_counts
 from sparsekm.io.readers.messages import MatrixError, say
 from sparsekm.io.readers.raw_matrix import Block, RawMatrix
 
-# Of counts with more features, so many are clustered unless a setting says otherwise: those that
-# vary most, as in scanpy's usual way.
+# If counts have more features, the default is to cluster this number of the most variable features,
+# as is usual in scanpy.
 MANY_FEATURES, N_TOP_FEATURES = 5000, 2000
 _CELLS_AT_ONCE = 2**18
 _LARGEST_LOG = 100
@@ -25,7 +25,7 @@ _FAR = 10
 
 
 def z_scores(block: Block, mean: np.ndarray, deviation: np.ndarray) -> Block:
-    """Return the z-scores of some rows, sparse ones not centred.
+    """Return the z-scores of some rows; sparse rows are not centred.
 
     With ddof = 1 the between-cluster sum of squares of a noise feature has expectation K - 1.
     """
@@ -35,7 +35,7 @@ def z_scores(block: Block, mean: np.ndarray, deviation: np.ndarray) -> Block:
 
 
 def standardise(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Turn an array into z-scores, in place, and return the moments that it had."""
+    """Turn an array into z-scores, in place, and return its original moments."""
     matrix = RawMatrix.of(X)
     mean, deviation = measure_moments(matrix)
     scale = np.where(deviation > 0, deviation, 1)
@@ -47,13 +47,13 @@ def standardise(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def measure_moments(X: RawMatrix) -> tuple[np.ndarray, np.ndarray]:
     """Compute means, less the offset, and standard deviations (ddof = 1), both (p,), float64.
 
-    The deviation is 0 of a feature that does not vary beyond rounding, which has no z-score.
+    The deviation is 0 for a feature that does not vary beyond rounding; it has no z-score.
     """
     n, p = X.shape
     total, squares, size = np.zeros(p), np.zeros(p), np.zeros(p)
     epsilon = np.finfo(np.float32).eps
     if X.is_sparse:
-        # Added one by one, sums do not depend on how the rows are cut.
+        # Rows are added one by one, so that sums do not depend on the blocks.
         for _, block in X.blocks():
             np.add.at(total, block.indices, block.data.astype(np.float64))
         mean = total / n
@@ -70,7 +70,7 @@ def measure_moments(X: RawMatrix) -> tuple[np.ndarray, np.ndarray]:
         for _, block in X.blocks(height):
             centred = block - mean
             squares += np.einsum("ij,ij->j", centred, centred)
-        # An offset makes rounding of its own.
+        # An offset causes additional rounding.
         rounding = np.maximum(epsilon * size, 8 * np.finfo(np.float64).eps * np.abs(X.offset))
     deviation = np.sqrt(squares / (n - 1))
     return mean, np.where(deviation > rounding, deviation, 0)
@@ -85,7 +85,7 @@ def file_values(raw: RawMatrix) -> RawMatrix:
 
 
 def log_counts(raw: RawMatrix, library_size: float | None = None) -> tuple[RawMatrix, float]:
-    """Transform counts to ``log(1 + count / total * library size)``, and return that size too.
+    """Transform counts to ``log(1 + count / total * library size)``, and return the library size.
 
     The total is the sum of a sample over all features, and the library size the median of the
     totals, unless it is given. Negative values, and samples without counts, are refused.
@@ -111,7 +111,7 @@ def log_counts(raw: RawMatrix, library_size: float | None = None) -> tuple[RawMa
 
 
 def log_values(raw: RawMatrix) -> RawMatrix:
-    """Transform values to ``log2(1 + value)``; negative ones are refused."""
+    """Transform values to ``log2(1 + value)``; negative values are refused."""
 
     def change(block: Block, rows: slice) -> Block:
         if isinstance(block, np.ndarray):
@@ -122,14 +122,14 @@ def log_values(raw: RawMatrix) -> RawMatrix:
 
 
 def _store(block: csr_array, values: np.ndarray) -> csr_array:
-    """Return a sparse block with other values in the same places."""
+    """Return a sparse block with other values at the same positions."""
     parts = values.astype(np.float32, copy=False), block.indices, block.indptr
     return csr_array(parts, shape=block.shape)
 
 
 def _without_negative(raw: RawMatrix, refusal: str) -> RawMatrix:
     X = file_values(raw)
-    # Missing values, of which a sparse matrix has none, are passed over.
+    # Missing values, which a sparse matrix cannot have, are skipped.
     smallest = min(
         np.fmin.reduce(block, axis=None) if isinstance(block, np.ndarray) else block.min()
         for _, block in X.blocks()
@@ -146,7 +146,7 @@ def _totals(block: Block) -> np.ndarray:
 
 
 def refuse_other_than_counts(raw: RawMatrix) -> None:
-    """Refuse values that are not counts, of which `most_variable_counts` chooses features."""
+    """Refuse values that are not counts, because `most_variable_counts` needs counts."""
     if _largest_count(_values(raw)) < 0:
         raise MatrixError(say("top_of_no_counts"))
 
@@ -159,7 +159,7 @@ def judge(raw: RawMatrix) -> Judgement:
 def settings_of_counts(
     raw: RawMatrix, judged: Judgement, normalise: str | None, n_top_features: int | str | None
 ) -> dict[str, Any]:
-    """Return how raw counts are prepared, as far as the settings leave it open; {} for others."""
+    """Return the settings that prepare raw counts, if they are open; {} for other values."""
     chosen: dict[str, Any] = {}
     if normalise is None and judged.are_counts:
         normalise = chosen["normalise"] = "counts"
@@ -170,7 +170,7 @@ def settings_of_counts(
 
 
 def doubted_for(judged: Judgement, normalise: str) -> str:
-    """Return the other normalisation that should be tried as well, or ""."""
+    """Return the other normalisation that should also be tried, or ""."""
     if normalise == "counts":
         return "" if judged.is_sure else "zscore"
     is_counts = judged.are_counts or not judged.is_sure
@@ -178,7 +178,7 @@ def doubted_for(judged: Judgement, normalise: str) -> str:
 
 
 def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
-    """Return which features of raw counts vary most for their mean, ascending.
+    """Return the features of raw counts that vary most for their mean, ascending.
 
     After `log_counts`, features are ranked by `variance_beyond_trend`, as `SparseKMeans` ranks
     them; ties go to the lowest index.
@@ -191,7 +191,7 @@ def most_variable_counts(raw: RawMatrix, n_features: int) -> np.ndarray:
 
 
 def _values(raw: RawMatrix) -> Iterator[np.ndarray]:
-    """Yield the values of the file; of a sparse matrix those that it stores."""
+    """Yield the values of the file; for a sparse matrix, the stored values."""
     for _, block in raw.blocks():
         yield block.data if raw.is_sparse else block + raw.offset
 
@@ -208,9 +208,9 @@ def _largest_count(parts: Iterable[np.ndarray]) -> float:
 
 
 def remark_on_scale(raw: RawMatrix, judged: Judgement, normalise: str) -> list[str]:
-    """Return remarks on the scale of the values, with the option that suits it."""
+    """Return remarks on the scale of the values, with a suitable option."""
     if normalise == "counts":
-        # Values on a log scale are in every block.
+        # Values on a log scale would occur in every block.
         return [] if _largest_count(islice(_values(raw), 1)) >= 0 else [say("no_counts")]
     if judged.are_counts:
         return [say("raw_counts")]

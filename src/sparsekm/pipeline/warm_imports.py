@@ -1,4 +1,4 @@
-"""Import and compile what the workflow uses, for the process that jobs are forked from."""
+"""Import and compile the workflow's code, for the process from which jobs are forked."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from sparsekm.runtime.unread_settings import leave_unread
 
 
 def fit_once(*estimators) -> None:
-    """Load the compiled functions, which happens when they are first called."""
+    """Load the compiled functions by calling them."""
     X = np.random.default_rng(0).standard_normal((24, 12), dtype=np.float32)
     X[:12, :4] += 4
     for estimator in estimators:
@@ -40,7 +40,7 @@ def warm_up() -> None:
             # Also where it is interrupted, it does nothing else.
             os._exit(0)
     for module in pkgutil.walk_packages([str(Path(__file__).parents[1])], "sparsekm."):
-        # A module may need an extra that is not there; the job that needs it will say so.
+        # A module may need a missing extra; the job that needs it will report this.
         with contextlib.suppress(Exception):
             import_module(module.name)
     fit_once(SparseKMeans(2, n_jobs=1), l1)

@@ -1,8 +1,8 @@
 """The files of a workflow: as its rules declare them, and as its jobs recorded them.
 
-Each job has a record of its own, named like its log, so that no two jobs write the same file.
-Snakemake's metadata lack logs and figures, lose the files of a job that failed, and also list the
-files of other workflows that ran in the folder.
+Each job has its own record, named like its log, so that no two jobs write the same file.
+Snakemake's metadata lack logs and figures, lose the files of a failed job, and also list the files
+of other workflows that ran in the folder.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 FOLDERS = ("data", "results", "logs")
-# What jobs write besides the outputs of their rules, with the constraints on its wildcards.
+# Files that jobs write besides the outputs of their rules, with constraints on wildcards.
 UNDECLARED = (
     "data/raw/phantom/ontology.json",
     "data/raw/phantom/genes.json",
@@ -24,7 +24,7 @@ UNDECLARED = (
     "results/simulation/repetitions/{experiment}/{setting}/{row}/{file}",
 )
 FIGURES = "results/figures/{dataset}_{figure}.{kind}"
-# What rules declare, but do not spell out.
+# Files that rules declare without a literal path.
 _COMPOSED = (
     "data/raw/{source}/manifest.csv",
     "data/raw/{source}/{age}/manifest.csv",
@@ -45,7 +45,7 @@ _CONSTRAINTS = {
 def read_patterns(rules: Iterable[Path], **constraints: str) -> re.Pattern:
     """Compile a pattern of the files that rules declare, with these constraints on wildcards."""
     text = "\n".join(file.read_text(encoding="utf-8") for file in rules)
-    # Only the constraints for all rules begin at the margin.
+    # Only constraints for all rules begin without indentation.
     blocks = re.findall(r"^wildcard_constraints:\n((?:  +\w+=.*\n)+)", text, re.M)
     of_rules = re.findall(r'^ +(\w+)=r?"(.+)",$', "".join(blocks), re.M)
     # Braces in f-strings are not wildcards, and a path without an ending is a folder.
@@ -93,10 +93,10 @@ def record_files(log: Path, files: Iterable[str | Path]) -> None:
 
 
 def replace_recorded(log: Path, folder: str | Path, files: Iterable[str | Path]) -> None:
-    """Record files of a folder; what earlier runs of the job made there, but not this one, goes."""
+    """Record files of a folder; delete files that only earlier runs of the job made there."""
     new = {Path(file).as_posix() for file in files}
     for old in _read(_record_of(log)) - new:
-        # A record from somebody else could name a file elsewhere, by "..".
+        # A record from somebody else could name a file elsewhere with "..".
         if Path(os.path.normpath(old)).parent == Path(folder):
             Path(old).unlink(missing_ok=True)
     record_files(log, new)
@@ -116,16 +116,16 @@ def recorded_files(folder: Path) -> set[str]:
 
 
 def left_behind(made: set[str]) -> list[str]:
-    """List what jobs made in the results of this folder, besides the files that a run makes.
+    """List the files that jobs made in the results of this folder, but that a run does not make.
 
-    A folder without any of these stands for its files. The studies, which run by themselves, and
+    A folder that has only such files is listed instead of them. Studies, which run separately, and
     figures, which the report keeps up to date, do not count.
     """
     others = r"results/(?!(?:benchmarks|figures|simulation|theory|yardstick)/)"
     kept, left = {place for file in made for place in Path(file).parents}, set()
     for file in recorded_files(Path()) - made:
         if re.match(others, file) and Path(file).exists():
-            # From the data set's folder on.
+            # The path begins with the data set's folder.
             places = (*list(Path(file).parents)[-3::-1], Path(file))
             left.add(next(place.as_posix() for place in places if place not in kept))
     return sorted(left)

@@ -28,7 +28,7 @@ from sparsekm.reporting.results import DatasetResult
 
 AXES = ("x", "y", "z")
 PLANES = {"sagittal": ("z", "x", "y"), "coronal": ("x", "z", "y"), "horizontal": ("y", "x", "z")}
-"""Of each family of slices the axis it cuts, and the axes drawn right and down."""
+"""For each family of slices, the axis that it cuts, and the axes drawn right and down."""
 _MIN_VOXELS_SHOWN = 3
 
 
@@ -68,7 +68,7 @@ def richest_slice(obs: pd.DataFrame, spatial: np.ndarray, regions: np.ndarray, n
     voxels = np.flatnonzero(cut == index)
     position = spatial[voxels[0], AXES.index(cut_axis)]
     steps, lengths = np.ptp(obs[list(AXES)].to_numpy(), axis=0), np.ptp(spatial, axis=0)
-    # All voxels may have one index.
+    # All voxels may have the same index.
     spacing = dict(zip(AXES, np.where(steps, lengths / np.maximum(steps, 1), 1.0), strict=True))
     down, right = (obs[axis].to_numpy()[voxels] for axis in (down_axis, right_axis))
     return Slice(
@@ -117,8 +117,8 @@ def _lay_out(
 ) -> tuple[Figure, np.ndarray, list[Slice], float]:
     """Lay out panels at a common scale: a row for each plane, the widest slice `width` inches.
 
-    `codes` are those of regions, and `room` is what the figure needs beside its panels. Returns the
-    figure, its axes in millimetres, the slices and the inches of a millimetre.
+    `codes` are the regions, and `room` is the space of the figure beside its panels. Returns the
+    figure, its axes in millimetres, the slices and the inches per millimetre.
     """
     slices = [richest_slice(result.obs, result.spatial, codes, name) for name in PLANES]
     widest = max(piece.size_mm[1] for piece in slices)
@@ -155,7 +155,7 @@ def _show_slice(
     extent = (0, width, height, 0)
     image = axes.imshow(picture, extent=extent, interpolation="nearest", aspect="equal", **look)
     lines = boundary_lines(piece.image(borders), piece.spacing)
-    # One path for all lines: a collection would write each as an element of its own.
+    # All lines are one path, because a collection would write each line as an element.
     path = Path(lines.reshape(-1, 2), [Path.MOVETO, Path.LINETO] * len(lines))
     axes.add_patch(PathPatch(path, facecolor="none", edgecolor=style.INK, linewidth=0.45))
     axes.set(**limits)
@@ -168,7 +168,7 @@ def slice_figure(result: DatasetResult) -> Figure:
     colors = class_colors(result)
     regions = result.obs["region"].astype(str).to_numpy(dtype=object)
     codes = pd.Index(colors).get_indexer(regions)
-    # Of each column the title, and the codes of the voxels with their colours and names.
+    # The title of each column, and the codes of the voxels with their colours and names.
     columns = [("atlas regions", codes, list(colors.values()), list(colors))]
     for name, method in result.methods.items():
         shades = color_clusters(method.labels, regions, colors)

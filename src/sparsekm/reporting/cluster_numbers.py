@@ -21,12 +21,12 @@ _CURVES = {
     "silhouette": "mean silhouette",
     "ambiguous": "share of ambiguous pairs",
 }
-_MOST_BARS = 300  # of more samples, every so many silhouettes are drawn
+_MOST_BARS = 300  # of more samples, evenly spaced silhouettes are drawn
 
 
 @style.figure_style()
 def count_figure(result: DatasetResult) -> Figure | None:
-    """Draw what the clusters of each number are like."""
+    """Draw measures of the clusters for each number."""
     counts = result.numbers if result.counts is None else result.counts
     if counts is None or len(counts) < 2:
         return None
@@ -81,7 +81,7 @@ def _draw_moves(
             shown[number] = divisions[f"clusters_{number}"].to_numpy()[fitted]
     bends = 3 * np.linspace(0, 1, 20) ** 2 - 2 * np.linspace(0, 1, 20) ** 3
     for number, own in shown.items():
-        # Clusters beside K lie in the order of their samples at K.
+        # Clusters at K - 1 and K + 1 are ordered by their samples at K.
         rank = pd.Series(shown[k]).groupby(own).mean().rank(method="first")[own].to_numpy()
         there, here = np.lexsort([shown[k], rank]), np.lexsort([rank, shown[k]])
         for cluster in np.unique(own):

@@ -87,7 +87,7 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
 
 
 def _separation_facts(table: pd.DataFrame | None) -> dict[str, Any]:
-    """Name the pairs of clusters that stand apart, that touch, and that are too few to tell."""
+    """Name the pairs of clusters that are separated, overlapping, or too small to tell."""
     if table is None:
         return {"apart": [], "touch": [], "few": []}
     names = table["cluster_a"].astype(str) + " and " + table["cluster_b"].astype(str)
@@ -97,7 +97,7 @@ def _separation_facts(table: pd.DataFrame | None) -> dict[str, Any]:
 
 
 def agreements(result: DatasetResult) -> dict[str, float]:
-    """Compute the adjusted Rand index of every other method's clusters with the answer."""
+    """Compute the adjusted Rand index of every other method's clusters with the result."""
     method = result.primary
     return {
         name: float(adjusted_rand_score(method.labels, other.labels))
@@ -107,11 +107,11 @@ def agreements(result: DatasetResult) -> dict[str, float]:
 
 
 def _comparison_facts(result: DatasetResult) -> dict[str, Any]:
-    """List the methods that disagree, and the columns and batches that are nearly the clusters."""
+    """List the methods that disagree, and columns and batches that nearly equal the clusters."""
     found = agreements(result).items()
     table = associate(result.primary.labels, _unnamed(result))
     is_alike = (table["effect_name"] == CATEGORY_EFFECT) & (table["effect"] >= COINCIDE)
-    # Of few samples the effect is large by chance.
+    # With few samples the effect is large by chance.
     alike = table[is_alike & (table["q"] <= LEVEL)]
     associated, centred, sizes = "", 1.0, []
     if result.batches is not None:
@@ -128,7 +128,7 @@ def _comparison_facts(result: DatasetResult) -> dict[str, Any]:
 
 
 def _unnamed(result: DatasetResult) -> dict[str, pd.Series]:
-    """Return the annotations but for batches, which are told of by themselves."""
+    """Return the annotations without batches, which are described separately."""
     return {k: v for k, v in result.annotations.items() if k != "batch" or not result.batches}
 
 
@@ -149,7 +149,7 @@ def _commands(
 
 
 def _other_scale(result: DatasetResult, settings: Mapping[str, Any]) -> str:
-    """Write the command with the other normalisation if it is in doubt whether these are counts."""
+    """Write the command with the other normalisation if it is doubtful whether these are counts."""
     other = result.provenance.get("doubted_for")
     if not other or not settings.get("path"):
         return ""
@@ -159,7 +159,8 @@ def _other_scale(result: DatasetResult, settings: Mapping[str, Any]) -> str:
 
 def _command(settings: Mapping[str, Any], output: str) -> str:
     """Write the command that runs a table with these settings."""
-    # The command's own configurations name a table from their folder; it is typed beside that.
+    # The command's configurations name a table relative to their folder; here it is relative to the
+    # parent folder.
     words = ["sparsekm", "run", str(settings["path"]).removeprefix("../")]
     for name, value in settings.items():
         option = "--" + {"n_clusters": "clusters"}.get(name, name).replace("_", "-")

@@ -19,12 +19,12 @@ from sparsekm.tuning.separation import LEVEL, could_tell
 _RATES = {"CER": "cer", "chance": "cer_chance", "ARI": "ari", "AMI": "ami"}
 _KINDS = {
     **dict.fromkeys(_RATES, RATE),
-    **dict.fromkeys(("agreement", "agreement with the answer", "reproducible"), ".2f"),
+    **dict.fromkeys(("agreement", "agreement with the result", "reproducible"), ".2f"),
 }
 
 
 def _names(results: Sequence[DatasetResult]) -> list[Cell]:
-    """Name data sets; what is simulated is called so where not all is."""
+    """Name data sets; if only some are simulated, their names say so."""
     told = "" if _all_simulated(results) else "simulated"
     return [
         Cell(result.name, url=f"#dataset-{result.name}", note=told if result.is_simulated else "")
@@ -41,7 +41,7 @@ def _seed_range(method: ChosenFit) -> str | None:
 
 
 def compare_datasets(results: Sequence[DatasetResult]) -> TableView | None:
-    """Make a row for each of several data sets: what its first screen says, in numbers."""
+    """Make a row for each of several data sets: the contents of its first screen, in numbers."""
     if len(results) < 2:
         return None
     table = pd.DataFrame(map(_summarise, results)).dropna(axis=1, how="all")
@@ -74,13 +74,13 @@ def _summarise(result: DatasetResult) -> dict[str, Any]:
 
 
 def method_table(result: DatasetResult) -> pd.DataFrame:
-    """Make a row for each method, the answer first; rates that are not known have no column."""
+    """Make a row for each method, the one shown first at the top; unknown rates have no column."""
     answer, others = result.primary, agreements(result)
     known = {title: name for title, name in _RATES.items() if name in answer.rates}
     return pd.DataFrame(
         {
             "method": method_look(method.name).title,
-            "agreement with the answer": others.get(method.name, "the answer"),
+            "agreement with the result": others.get(method.name, "the result"),
             "agreement over seeds": _seed_range(method),
             "kept": method.n_kept,
             **{title: method.rates.get(name) for title, name in known.items()},
@@ -101,7 +101,7 @@ def compare_methods(results: Sequence[DatasetResult]) -> TableView:
 
 
 def view_choices(result: DatasetResult) -> TableView | None:
-    """Show how far the answer hangs on the choices that were made."""
+    """Show how much the result depends on choices."""
     table = result.choices
     if table is None:
         return None
@@ -122,7 +122,7 @@ _DROPPED = {
 
 
 def view_statistics(results: Sequence[DatasetResult]) -> list[TableView]:
-    """Make one table for atlas ages and one for matrices, since their row names differ."""
+    """Make one table for atlas ages and one for matrices, because their row names differ."""
     views = []
     for is_atlas, what in ((True, "ages"), (False, "matrices")):
         group = [result for result in results if result.is_atlas == is_atlas]

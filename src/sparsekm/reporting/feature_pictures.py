@@ -32,7 +32,7 @@ def shown_features(result: DatasetResult) -> tuple[np.ndarray, np.ndarray]:
     kept, numbers = np.flatnonzero(method.weights), np.unique(method.labels)
     sizes = np.bincount(method.labels)[numbers]
     means = method.measured_centers[np.ix_(numbers, kept)]
-    # The mean of all others follows from that of all samples.
+    # The mean of all others follows from the mean of all samples.
     others = (sizes @ means - sizes[:, None] * means) / np.maximum(sizes.sum() - sizes, 1)[:, None]
     apart = np.nan_to_num(np.abs(means - others))
     if method.signature is not None:
@@ -40,7 +40,7 @@ def shown_features(result: DatasetResult) -> tuple[np.ndarray, np.ndarray]:
     ranked = np.argsort(-apart, axis=1, kind="stable")
     each = max(_FEWEST_EACH, MOST_FEATURES // len(numbers))
     chosen: dict[int, int] = {}
-    # Clusters choose in turn, so that none takes what marks another.
+    # Clusters choose one after the other, so that none takes features that mark another.
     for _ in range(each):
         for number, order in zip(numbers.tolist(), ranked.tolist(), strict=True):
             place = next((place for place in order if place not in chosen), None)

@@ -29,10 +29,10 @@ ATLAS_GENES = ("Scn4b", "Neurog1")
 
 
 def choose_genes(result: DatasetResult, wanted: Sequence[str] | str = "auto") -> list[int]:
-    """Find the rows of ``result.genes`` of the genes of interest, in the order wanted.
+    """Find the rows of ``result.genes`` of the genes of interest, in the requested order.
 
     Missing symbols are skipped, and the asterisk at the end of some symbols may be omitted. "auto"
-    means the paper's examples, or of the phantom the first housekeeping gene and marker.
+    means the paper's examples, or for the phantom the first housekeeping gene and marker.
     """
     genes = result.genes
     symbols = genes["symbol"].astype(str)
@@ -48,7 +48,7 @@ def _first_of_kinds(genes: pd.DataFrame) -> list[str]:
     if "planted_kind" not in genes:
         return []
     kind, relevant = genes["planted_kind"], genes.get("relevant", pd.Series(True, genes.index))
-    # A marker may be one at other ages only.
+    # A gene may be a marker only at other ages.
     groups = kind == "housekeeping", (kind == "marker") & relevant.astype(bool)
     return [name for of in groups for name in sorted(genes["symbol"][of].astype(str))[:1]]
 
@@ -61,7 +61,7 @@ def top_kept(result: DatasetResult, n_genes: int, without: Sequence[int] = ()) -
 
 
 MOST_FEATURES = 4000
-"""Rows of features on the page, the highest ranks; the file has all."""
+"""The number of features on the page, those with the highest ranks; the file has all."""
 MOST_SAMPLES = 20_000
 _WIDE = ("name", "terms")
 _SYMBOLS = {"l0": "ℓ₀", "l1": "ℓ₁", "kmeans": "k-means"}
@@ -133,7 +133,7 @@ def _shown(result: DatasetResult) -> list[str]:
     wanted += ["lead_cluster", "highest_label", "effect_label", "terms"]
     # The kind says more than a flag.
     wanted.append("planted_kind" if "planted_kind" in genes else "relevant")
-    # The paper's comparison is of the atlas.
+    # The paper's comparison concerns the atlas.
     wanted += ["weight_l1", "verdict"] if result.is_atlas else []
     return [
         name for name in wanted if name in genes and not (name in _WIDE and not genes[name].any())
@@ -181,7 +181,7 @@ _TERM_HEADS = {
 
 
 def view_enrichment(result: DatasetResult) -> dict[str, Any] | None:
-    """Tell of every group, and list the terms found up to a false discovery rate, if any."""
+    """Describe every group, and list the terms found up to a false discovery rate, if any."""
     table, words = result.enrichment, result.words
     if table is None or table.empty:
         return None

@@ -1,4 +1,4 @@
-"""How the page is written: its templates, and the common form of all its tables and figures."""
+"""Writing the page: its templates, and the common form of all its tables and figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sparsekm.figures.style import figure_svg, render_figure
 
 TEMPLATES = Path(__file__).with_name("templates")
 WORDS = json.loads((TEMPLATES / "words.json").read_text("utf-8"))
-"""Captions, and what the values of settings mean, where braces hold keys of the literature."""
+"""Captions, and the meanings of settings' values; braces hold keys of the literature."""
 
 
 # Characters that turn the direction of text, and could make one name look like another; in the
@@ -37,18 +37,18 @@ def _environment(autoescape: bool) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    # Tables of genes are most of the page, so their values are not separated by blanks.
+    # Tables of genes make up most of the page, so their values are not separated by blanks.
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     own = (caption, joined, name_some, write_range)
     environment.globals |= {function.__name__: function for function in own}
     environment.filters["count"] = "{:,}".format
-    # Adding 0 leaves no -0.00.
+    # Adding 0 avoids -0.00.
     environment.filters["rate"] = lambda value: f"{round(value, 2) + 0.0:.2f}"
     return environment
 
 
 def render_page(content: Mapping[str, Any], template: str = "report.html") -> str:
-    """Fill in a template of HTML, a file in ``templates``; what comes from data is escaped."""
+    """Fill in a template of HTML, a file in ``templates``; values from data are escaped."""
     text = _environment(autoescape=True).get_template(template).render(content)
     return _DIRECTIONS.sub("\ufffd", text)
 
@@ -76,7 +76,7 @@ def name_some(names: Sequence[str], most: int) -> str:
 
 
 def write_range(values: pd.Series) -> str:
-    """Write the least and the largest value, or one if they are the same as written."""
+    """Write the smallest and the largest value, or one of them if they look the same."""
     least, most = (f"{value:.2f}" for value in (values.min(), values.max()))
     return least if least == most else f"{least} to {most}"
 
@@ -87,7 +87,7 @@ COUNT, RATE = ",.0f", ".4f"
 
 
 class Bars(NamedTuple):
-    """A small histogram, its left and its right half in a colour each."""
+    """A small histogram, with a colour for each half."""
 
     counts: Sequence[int]
     colors: Sequence[str]
@@ -96,7 +96,7 @@ class Bars(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """A text: a link, with a swatch before it, a note below it, on a shade in hundredths."""
+    """A text, with an optional link, swatch, note and shade (in hundredths)."""
 
     text: str
     url: str = ""
@@ -132,7 +132,7 @@ def make_table(
 ) -> TableView:
     """Make a table of a frame of cells, texts and numbers, whose headings may be cells.
 
-    `kinds` are by heading the format of its numbers (of whole numbers it is known), "text", or
+    `kinds` has for each heading the format of its numbers (whole numbers need none), "text", or
     "wide" for long text.
     """
     forms = [(kinds or {}).get(head, ",") for head in table]

@@ -193,7 +193,7 @@ def write_methods(
         fill=lambda text: text.format_map(citations),
         results=results,
         normalisations=_normalisations(results),
-        # The restarts of k-means are no search over features.
+        # The restarts of k-means do not search over features.
         searches=distinct(
             WORDS["searches"].get(name, name)
             for method in every
@@ -238,8 +238,7 @@ def _normalisations(results: Sequence[DatasetResult]) -> dict[str, list[str]]:
         value, settings = result.provenance.get("normalisation"), _settings(result)
         steps = [WORDS["normalisations"].get(value, value)] if isinstance(value, str) else []
         steps += [
-            f"{what} of which {float(settings[limit]):.0%} or more of the values are missing are "
-            "dropped"
+            f"{what} with {float(settings[limit]):.0%} or more missing values are dropped"
             for limit, what in WORDS["screened"].items()
             if limit in settings
         ]

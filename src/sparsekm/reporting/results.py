@@ -1,6 +1,6 @@
 """The results of a run for one data set, read from the workflow's files.
 
-Of the matrix X only the columns that a figure needs are read.
+Only the columns of the matrix X that a figure needs are read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from sparsekm.io.tables import (
 
 
 class Nouns(NamedTuple):
-    """What the parts of a data set are called, and one label."""
+    """The names of the parts of a data set, and of one label."""
 
     features: str
     samples: str
@@ -60,7 +60,7 @@ class DatasetResult:
     enrichment: pd.DataFrame | None = None
     counts: pd.DataFrame | None = None
     choices: pd.DataFrame | None = None
-    # Of a matrix: the numbers of clusters compared, the clusters of each, and the candidates.
+    # For a matrix: the numbers of clusters compared, the clusters of each, and the candidates.
     numbers: pd.DataFrame | None = None
     divisions: pd.DataFrame | None = None
     candidates: pd.DataFrame | None = None
@@ -82,7 +82,7 @@ class DatasetResult:
 
     @property
     def words(self) -> Nouns:
-        """What its parts are called."""
+        """The names of its parts."""
         if self.is_atlas:
             return Nouns("genes", "voxels", "regions", "region")
         return Nouns("features", "samples", "classes", "class")
@@ -115,12 +115,12 @@ class DatasetResult:
 
     @property
     def primary(self) -> ChosenFit:
-        """The method whose clusters and features are the answer."""
+        """The method that is shown first."""
         return self.methods[primary_method(self.methods, is_atlas=self.is_atlas)]
 
     @property
     def majorities(self) -> dict[int, str]:
-        """The classes that name clusters of the answer, see `majority_classes`."""
+        """The classes that name clusters of this method, see `majority_classes`."""
         return {} if self.labels is None else majority_classes(self.primary.labels, self.labels)
 
     @property
@@ -135,7 +135,7 @@ class DatasetResult:
 
     @property
     def annotations(self) -> dict[str, pd.Series]:
-        """What the user knows of the samples besides their classes, by the names of columns."""
+        """Annotations of the samples besides their classes, by the names of columns."""
         return {
             str(name).removeprefix(ANNOTATION): self.obs[name]
             for name in self.obs
@@ -216,7 +216,7 @@ def load_dataset_result(
 
 def _load_method(name: str, fit: str | Path, files: Mapping[str, Any]) -> ChosenFit:
     read = {kind: form.read(files[kind]) for kind, form in _OF_METHOD.items() if files.get(kind)}
-    # Of large data there is only the tuned fit.
+    # For large data there is only the tuned fit.
     if len(read.get("seeds", ())) < 2:
         read["seeds"] = None
     if files.get("scores"):

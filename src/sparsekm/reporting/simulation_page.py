@@ -97,7 +97,7 @@ def render_simulation_page(view: dict[str, Any]) -> str:
 
 
 def _describe_claims(claims: pd.DataFrame) -> list[str]:
-    """Count the verdicts, of comparisons that could fail."""
+    """Count the verdicts on comparisons that could fail."""
     tested = claims[~claims["verdict"].isin([verdicts.CANNOT_BE_TESTED, verdicts.NOT_JUDGED])]
     if tested.empty:
         return []
@@ -129,7 +129,7 @@ def _view_claims(claims: pd.DataFrame) -> TableView:
     printed = claims["kind"].isin(_PRINTED)
     told, missed = claims[~printed], claims[printed & claims["verdict"].isin(_DIFFERS)]
     told = told.sort_values("claim", key=lambda names: pd.factorize(names)[0], kind="stable")
-    # What is the same in all settings of a claim stands in the first row alone.
+    # Text that is the same in all settings of a claim is only in the first row.
     repeated = told["claim"].duplicated()
     told = told.assign(remark=told["reason"] + " " + told["remark"].mask(repeated, ""))
     told.loc[repeated, ["statement", "where"]] = ""
@@ -155,7 +155,7 @@ def _setting(line: Any) -> str:
         return ""
     number = line.experiment.removeprefix("experiment_")
     title = get_setting(line.experiment, line.setting).title
-    # Not broken but after the comma.
+    # The line may only break after the comma.
     return f"{number}: {title}".replace(" = ", "\u00a0=\u00a0").replace(": ", ":\u00a0")
 
 
@@ -167,7 +167,7 @@ def _numbers(line: Any) -> dict[str, str]:
             error = f" ({_computed(line.low)} to {_computed(line.high)})"
         theirs, ours = _computed(line.theirs), _computed(line.ours) + error
     else:
-        # A bracket as it is printed: it may have fewer digits than its kind of value.
+        # The bracket as printed, which may have fewer digits than its kind of value.
         is_bracket = line.kind == verdicts.SPREAD
         theirs = f"{line.theirs:g}" if is_bracket else write_value(line.metric, line.theirs)
         ours = write_value(line.metric, line.ours, line.se)
@@ -185,14 +185,15 @@ def _computed(value: float) -> str:
 
 
 def _is_exact(value: float, error: float) -> bool:
-    """Tell whether an error is 0, but for rounding: it is where all repetitions agree."""
+    """Tell whether an error is 0 except for rounding, because all repetitions agree."""
     return error <= 1e-9 * max(1.0, abs(value))
 
 
 def write_value(metric: str, value: float, se: float = np.nan) -> str:
     """Write a value with its standard error: rates to three decimals, counts to one.
 
-    An error that this would round to 0 has one more digit; one that is unknown or 0 is left out.
+    An error that would be rounded to 0 has one more digit. An error that is unknown or 0 is left
+    out.
     """
     digits, error = 3 if metric in _RATES else 1, ""
     if not np.isnan(value) and not np.isnan(se) and not _is_exact(value, se):
@@ -220,9 +221,9 @@ def _view_experiment(result: SimulationResult, name: str) -> dict[str, Any]:
 
 
 def _table(result: SimulationResult, experiment: str) -> TableView:
-    """Make a row for each method in each setting: below our mean its spread and other values.
+    """Make a row for each method in each setting.
 
-    These are the CER of chance, and the paper's value, bold if it is missed.
+    Below our mean are its spread, the CER of chance, and the paper's value, bold if ours misses it.
     """
     summary, paper, claims = (
         table[table["experiment"] == experiment]
@@ -251,7 +252,7 @@ def _table(result: SimulationResult, experiment: str) -> TableView:
         row = METHOD_ROWS[name]
         told = {"setting": get_setting(experiment, setting).title, "method": row.title}
         for metric in _METRIC_NAMES:
-            # The floor is given its features.
+            # The floor gets its features and does not choose any.
             given = row.features == "relevant" and metric in ("pzw", "pnw")
             told[metric.upper()] = None if given else cells.get((setting, name, metric))
         rows.append(told)
@@ -260,7 +261,7 @@ def _table(result: SimulationResult, experiment: str) -> TableView:
 
 
 _LOOKS = {
-    # The workflow's own l0; the search that is not the workflow's; and the floor.
+    # The l0 of the workflow; the search that the workflow does not use; and the floor.
     "l0_global": METHODS["l0"],
     "l0_alternate": Method("", style.VERMILION, "X", "--"),
     "l0_printed": Method("", style.PLUM, "d", "-."),
@@ -275,7 +276,7 @@ def row_look(row: str) -> Method:
 
 
 def row_name(row: str) -> str:
-    """Give a row's name on an axis, in two lines where it is long."""
+    """Give a row's name on an axis, in two lines if it is long."""
     return _NAMES.get(row, METHOD_ROWS[row].title.replace(", ", ",\n"))
 
 
@@ -287,7 +288,7 @@ def overview_figure(
     n_relevant = int(weights[0]["relevant"].sum()) if weights else None
     n_weights = max(len(weights), 1)
     figure = style.new_figure(10.4, 3.3)
-    # Two tall panels and, to their right, one above the other, one per table of weights.
+    # Two tall panels and, to their right, a column of panels, one per table of weights.
     grid = figure.add_gridspec(n_weights, 3, width_ratios=[1.05, 1, 1.15])
     left, middle = (figure.add_subplot(grid[:, column]) for column in (0, 1))
     right = grid[:, 2].subgridspec(n_weights, 1).subplots(sharex=True, squeeze=False)[:, 0]
@@ -326,7 +327,7 @@ def _main_rows(ran: Collection[str]) -> list[str]:
 
 
 def _draw_rates(axes: Axes, repetitions: pd.DataFrame, whole: pd.DataFrame) -> None:
-    """Draw the main rows that ran in the `whole` experiment, which also sets the axis."""
+    """Draw the main rows of one setting; the `whole` experiment sets the axis."""
     rows = _main_rows(set(whole["method"]))
     highest = max(float(whole.loc[whole["method"].isin(rows), "cer"].max()), 0.01)
     for place, row in enumerate(rows):
@@ -345,7 +346,8 @@ def _draw_rates(axes: Axes, repetitions: pd.DataFrame, whole: pd.DataFrame) -> N
             whiskerprops=line,
             capprops=line,
         )
-        # Spread by a fixed pattern, so that equal rates stay apart and a figure has the same bytes.
+        # Points are spread in a fixed pattern, so that equal rates do not coincide and figures are
+        # reproducible.
         offsets = 0.22 * (np.arange(rates.size) * 0.618034 % 1 * 2 - 1)
         points = {"color": look.color, "markersize": 2.8, "markeredgewidth": 0, "alpha": 0.8}
         axes.plot(rates, place + offsets, look.marker, zorder=3, **points)
@@ -365,12 +367,12 @@ def shared_sparsities(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw_gaps(axes: Axes, gaps: Sequence[pd.DataFrame], n_relevant: int | None) -> None:
-    """Draw the mean curve of each row, with the mean of its standard errors as band."""
+    """Draw the mean curve of each row, with a band of its mean standard error."""
     for table in gaps:
         row = table["method"].iloc[0]
         look = row_look(row)
         curve = shared_sparsities(table).groupby("sparsity")[["gap", "se"]].mean().reset_index()
-        # All are of one method: what sets them apart stands after its name.
+        # All rows belong to one method, so only the part of the title after its name differs.
         line = {"label": METHOD_ROWS[row].title.partition(", ")[2], "color": look.color}
         line |= {"marker": look.marker, "linestyle": look.linestyle}
         style.draw_gap(axes, curve, "sparsity", **line)

@@ -1,12 +1,12 @@
-"""The one way kernels are compiled: without the interpreter lock, and kept on disk.
+"""The compilation of all kernels, without the interpreter lock and with a cache on disk.
 
-A kernel holds the code of the kernels it calls, but Numba looks only at its own file to decide
-whether one kept on disk is still good. Here its files are named after all the sources it can hold.
-Processes that start together compile each kernel once: one compiles, the others wait. The one that
-compiles tells the user, if it takes long.
+A kernel contains the code of the kernels that it calls, but Numba checks only the kernel's own file
+to decide whether a cached one is valid. Here the names of cached files depend on all sources that
+they can contain. If several processes start together, one compiles each kernel, and the others
+wait. The one that compiles tells the user if it takes long.
 
-Kept kernels are pickles: whoever writes them decides what runs. So only the environment can name a
-folder for them, as `NUMBA_CACHE_DIR`, and not a file in the folder that Python was started in.
+Cached kernels are pickles, so their writer decides what runs. Therefore only the environment can
+name a folder for them, as `NUMBA_CACHE_DIR`, and not a file in the current folder.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from numba.core.types import BaseNamedTuple
 try:
     import fcntl
 except ImportError:
-    # Windows has no such locks; there processes may compile the same.
+    # Windows has no such locks, so processes may compile the same kernel there.
     fcntl = None
 
 _SHARED_FOLDERS = tuple(Path(__file__).parents[1] / room for room in ("cluster", "runtime"))
 
-# Settings of Numba that say where kernels are kept.
+# Settings of Numba about the place of cached kernels.
 _PLACES = ("CACHE_DIR", "CACHE_LOCATOR_CLASSES")
 
 
@@ -71,7 +71,7 @@ class _NamedAfterSources(CompileResultCacheImpl):
         return f"{super().get_filename_base(fullname, abiflags)}-{_digest_folders(*self._folders)}"
 
     def covers(self, cls: type) -> bool:
-        """Return whether the files' names tell of the source of a class."""
+        """Return whether the files' names depend on the source of a class."""
         source = getattr(sys.modules[cls.__module__], "__file__", None) or ""
         return any(Path(source).is_relative_to(folder) for folder in self._folders)
 
@@ -80,11 +80,11 @@ class _KernelCache(FunctionCache):
     _impl_class = _NamedAfterSources
 
     def save_overload(self, sig, data) -> None:
-        """Keep a kernel, unless it holds the code of a penalty from other folders."""
+        """Save a kernel, unless it contains the code of a penalty from other folders."""
         classes = [given.instance_class for given in sig if isinstance(given, BaseNamedTuple)]
         if all(self._impl.covers(cls) for cls in classes):
-            # Two processes that keep two kernels of a function at once would give both one name.
-            # On a full disk none is kept.
+            # Two processes that save two kernels of a function at once would use the same name. If
+            # the disk is full, no kernel is saved.
             with self.alone(""), suppress(OSError):
                 super().save_overload(sig, data)
 
@@ -92,8 +92,8 @@ class _KernelCache(FunctionCache):
     def alone(self, sig) -> Iterator[None]:
         """Wait until no other process compiles this kernel; then others wait for this one.
 
-        A kernel's lock is one byte of a file beside the kept kernels. Calls form no circle, and
-        Numba compiles in one thread at a time: no two processes wait for each other.
+        A kernel's lock is one byte of a file next to the cached kernels. Two processes cannot wait
+        for each other, because calls are not circular, and Numba compiles in one thread at a time.
         """
         file = _open_locks(self.cache_path)
         byte = zlib.crc32(f"{self._impl.filename_base} {sig}".encode())
@@ -106,7 +106,7 @@ class _KernelCache(FunctionCache):
 
 @cache
 def _open_locks(folder: str) -> int | None:
-    """Open a folder's file of locks, once: closing any opening would end all locks on it."""
+    """Open a folder's file of locks only once, because closing any handle would end all locks."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
         return os.open(f"{folder}/compiling.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -115,20 +115,20 @@ def _open_locks(folder: str) -> int | None:
 
 
 def _lock(file: int | None, kind: str, byte: int) -> None:
-    """Lock a byte or release it; where there are no locks, processes may compile the same."""
+    """Lock a byte or release it; without locks, processes may compile the same kernel."""
     if file is not None and fcntl is not None:
         with suppress(OSError):
             fcntl.lockf(file, getattr(fcntl, kind), 1, byte)
 
 
 class _Compiling(event.Listener):
-    """Collects no garbage while it lasts, and says so if it takes more than two seconds in all.
+    """Disables garbage collection, and tells the user if compiling takes more than two seconds.
 
-    The collector would look at all that a compilation holds, many times.
+    The collector would examine all objects of a compilation many times.
     """
 
     def __init__(self) -> None:
-        # Kernels are compiled within those that call them.
+        # Kernels are compiled within the kernels that call them.
         self._depth, self._silent_for = 0, 2.0
 
     def on_start(self, event) -> None:
@@ -160,7 +160,7 @@ _compiling = _Compiling()
 
 
 def _compile_alone(kept: _KernelCache | None, compile_signature: Callable, sig):
-    # Numba's own lock first, so that one thread of a process waits for other processes.
+    # Numba's own lock comes first, so that one thread of a process waits for other processes.
     with (
         global_compiler_lock,
         kept.alone(sig) if kept else nullcontext(),
@@ -172,8 +172,8 @@ def _compile_alone(kept: _KernelCache | None, compile_signature: Callable, sig):
 def _compiler(**options) -> Callable[[Callable], Callable]:
     def compile_kernel(function: Callable) -> Callable:
         kernel, kept = njit(nogil=True, **options)(function), None
-        # Where there is no folder to keep a kernel in, as in a read-only container without a home,
-        # every process compiles its own.
+        # Without a folder for the cache, as in a read-only container without a home, every process
+        # compiles its own kernels.
         with suppress(RuntimeError):
             kept = kernel._cache = _KernelCache(function)
         kernel.compile = partial(_compile_alone, kept, kernel.compile)
@@ -184,7 +184,7 @@ def _compiler(**options) -> Callable[[Callable], Callable]:
 
 compiled = _compiler()
 
-# For sums that only steer a search: terms may be added in the order that the processor likes best,
-# several times faster. What is reported (scores, objectives, centres) is never summed like this.
+# For sums that only guide a search: terms may be added in the order that is fastest for the
+# processor. Reported values (scores, objectives, centres) are never summed like this.
 LOOSELY: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz"}}
 compiled_loosely = _compiler(**LOOSELY)

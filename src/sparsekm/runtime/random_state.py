@@ -10,13 +10,13 @@ import numpy as np
 def seed_sequence(random_state) -> np.random.SeedSequence:
     """Turn scikit-learn's `random_state`, or a SeedSequence, into a seed sequence.
 
-    None draws fresh entropy, and never NumPy's global generator; a RandomState or Generator is
-    drawn from once.
+    None draws fresh entropy and never uses NumPy's global generator. One number is drawn from a
+    RandomState or Generator.
     """
     if random_state is None:
         return np.random.SeedSequence()
     if isinstance(random_state, np.random.SeedSequence):
-        # A copy: spawning from the caller's own object would change it.
+        # It is a copy, because spawning from the caller's object would change it.
         return np.random.SeedSequence(random_state.entropy, spawn_key=random_state.spawn_key)
     if isinstance(random_state, np.random.Generator):
         return np.random.SeedSequence(int(random_state.integers(2**31)))
@@ -33,15 +33,15 @@ def seed_sequence(random_state) -> np.random.SeedSequence:
 
 
 def check_random_state(random_state) -> None:
-    """Refuse what `seed_sequence` refuses; nothing is drawn."""
+    """Refuse a seed that `seed_sequence` refuses, without drawing from it."""
     if not isinstance(random_state, np.random.Generator | np.random.RandomState):
         seed_sequence(random_state)
 
 
 def draw_samples(n_samples: int, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw `size` samples without replacement, ascending; all if there are no more.
+    """Draw `size` samples without replacement, ascending; all if there are not more.
 
-    Whatever works on a part of many samples draws it by this rule.
+    All code that draws a part of many samples uses this function.
     """
     if n_samples <= size:
         return np.arange(n_samples)

@@ -1,7 +1,7 @@
-"""Sharing the cores: a range of items among threads, and threads among searches.
+"""Share the cores: a range of items among threads, and threads among searches.
 
-The kernels release the interpreter lock. An item is always computed whole by one thread, and a
-BLAS, whose sums depend on its threads, has one: so no result depends on their number.
+The kernels release the interpreter lock. An item is always computed by one thread, and BLAS, whose
+sums depend on its threads, uses one thread. Therefore no result depends on the number of threads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from numbers import Integral
 from threading import Lock, local
 from typing import TypeVar
 
-# Both NumPy and SciPy bring a BLAS; the controller limits those that are loaded when it is made.
+# Both NumPy and SciPy have a BLAS; the controller limits the libraries that are loaded when it is
+# created.
 import scipy.linalg  # noqa: F401
 from joblib import Parallel, delayed, parallel_config
 from joblib.parallel import get_active_backend
@@ -22,9 +23,9 @@ from threadpoolctl import ThreadpoolController
 
 
 class _OneBlasThread(ContextDecorator):
-    """One limit for the process, which several threads can hold at once: the last one lifts it.
+    """One limit for the process, which several threads can hold at once; the last one lifts it.
 
-    A thread that holds it already has nothing to do: to set a limit takes as long as a small fit.
+    A thread that already holds it does not set it again, because this takes as long as a small fit.
     """
 
     def __init__(self) -> None:
@@ -41,7 +42,8 @@ class _OneBlasThread(ContextDecorator):
             if self._holders == 0:
                 self._before = _controller().limit()
             self._holders += 1
-            # Also where others hold it: some libraries keep a limit for every thread.
+            # It is set even if others hold it, because some libraries keep a limit for every
+            # thread.
             _controller().limit(limits=1, user_api="blas")
             _let_others_set()
 
@@ -63,7 +65,7 @@ def _controller() -> ThreadpoolController:
 
 
 def _let_others_set() -> None:
-    """Leave a context: since threadpoolctl 3.8 OpenBLAS obeys no other thread before that."""
+    """Leave a context; since threadpoolctl 3.8, OpenBLAS obeys other threads only after this."""
     with _controller().limit():
         pass
 
@@ -74,35 +76,35 @@ one_blas_thread = _OneBlasThread()
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# What searches that run side by side may hold together, each a copy of its data: memory does not
-# grow with the number of cores beyond it. One search always runs.
+# The bytes that parallel searches, each with a copy of its data, may hold together. Beyond this,
+# memory does not grow with the number of cores. One search always runs.
 MOST_BYTES_OF_COPIES = 2**29
-# Additions that take as long as it takes to start a thread, and some more.
+# A number of additions that takes somewhat longer than starting a thread.
 WORTH_A_THREAD = 2**18
 
 
 def count_threads(n_jobs: int | None) -> int:
     """Translate `n_jobs` into a number of threads.
 
-    None and -1 are all cores that the process may use (affinity and control group); within
-    `joblib.parallel_config(n_jobs=...)` that number, and within a parallel joblib job one. Other
-    numbers have joblib's meaning: -2 is all cores but one.
+    None and -1 are all cores that the process may use (affinity and control group). Within
+    `joblib.parallel_config(n_jobs=...)` they are that number, and within a parallel joblib job 1.
+    Other numbers have joblib's meaning: -2 is all cores but one.
     """
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral)):
         raise TypeError(f"n_jobs={n_jobs!r} should be None or an integer.")
     if n_jobs == 0:
-        raise ValueError(f"n_jobs={n_jobs} should be None, >= 1, or < 0: -1 is all cores.")
+        raise ValueError(f"n_jobs={n_jobs} should be None, >= 1, or < 0; -1 is all cores.")
     backend, granted = get_active_backend()
     if n_jobs is None or n_jobs == -1:
         n_jobs = granted
     if n_jobs is None:
-        # joblib has no public way to ask whether this is a job of its own.
+        # joblib has no public way to ask whether this is one of its jobs.
         n_jobs = 1 if getattr(backend, "nesting_level", 0) else -1
     return backend.effective_n_jobs(n_jobs)
 
 
 def grant_threads(n_jobs: int | None) -> parallel_config:
-    """Give all that is called in this context no more threads than `n_jobs` stands for."""
+    """Limit calls in this context to the threads that `n_jobs` stands for."""
     return parallel_config(n_jobs=count_threads(n_jobs))
 
 
@@ -126,13 +128,13 @@ def run_side_by_side(
             return work(item)
 
     pool = Parallel(n_jobs=at_once, require="sharedmem", return_as="generator")
-    # Held here, for all the threads.
+    # The limit is held here for all threads.
     with one_blas_thread:
         yield from pool(delayed(work_with_share)(item) for item in items)
 
 
 def worth_a_thread(item_size: int) -> int:
-    """Return how many items of so many additions each are worth a thread."""
+    """Return how many items with a number of additions each are worth a thread."""
     return max(1, WORTH_A_THREAD // max(1, item_size))
 
 
@@ -141,7 +143,7 @@ def run_in_slices(
 ) -> None:
     """Call ``work(start, stop)`` on slices that together cover ``range(n_items)``.
 
-    Slices start at multiples of `multiple`: of items of little work, what is worth a thread.
+    Slices start at multiples of `multiple`, the number of small items that is worth a thread.
     """
     n_slices = max(1, min(n_threads, -(-n_items // multiple)))
     if n_slices == 1:
@@ -155,14 +157,14 @@ def run_in_slices(
 
 
 def take_turns(work: Callable[[int], None], n_items: int, n_workers: int) -> None:
-    """Call `work` on every item; a worker that is done with one takes the next.
+    """Call `work` on every item; a worker that has finished one takes the next.
 
-    The last items come first: they are those of dense sparsities, which take longest.
+    The last items come first, because they have dense sparsities and take longest.
     """
     left = iter(range(n_items - 1, -1, -1))
 
     def work_through(first: int, last: int) -> None:
-        # All workers take from one iterator.
+        # All workers share one iterator.
         for item in left:
             work(item)
 

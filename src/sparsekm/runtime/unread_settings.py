@@ -1,6 +1,6 @@
-"""Libraries that read settings in the folder they are used in do not, for jobs and the command.
+"""Prevent libraries from reading settings in the current folder, for jobs and the command.
 
-Matplotlib looks there for `matplotlibrc` when it is imported; Numba for `.numba_config.yaml`, then
+Matplotlib reads `matplotlibrc` there when it is imported, and Numba reads `.numba_config.yaml` then
 and before it compiles. A job and the command work in folders that may be somebody else's.
 """
 
@@ -40,6 +40,6 @@ def _run_elsewhere(run: Callable[[ModuleType], None], module: ModuleType) -> Non
 
 
 def leave_unread() -> None:
-    """Let no library that this process imports from now on read settings in the current folder."""
+    """Prevent libraries that are imported later from reading settings in the current folder."""
     if _Elsewhere not in sys.meta_path:
         sys.meta_path.insert(0, _Elsewhere)

@@ -1,6 +1,6 @@
-"""Studies of the methods: what of the paper is run, and the rivals of the yardstick.
+"""Studies of the methods: the experiments of the paper, and the methods of the yardstick.
 
-The workflow imports this module where NumPy is not installed.
+The workflow imports this module also without NumPy.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 RIVALS = ("centred", "variance500", "variable200", "ward", "spectral")
-"""The plain methods that run in the yardstick alone; see `sparsekm.studies.yardstick`."""
+"""The plain methods that run only in the yardstick; see `sparsekm.studies.yardstick`."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ EXPERIMENT_ARGUMENTS = {
 
 
 def select_settings(names: Iterable[str]) -> list[Setting]:
-    """List the settings that are asked for, each once, in the order of the paper.
+    """List the requested settings, each once, in the order of the paper.
 
-    The names are those of experiments (all their settings), or ``experiment/setting``.
+    A name is an experiment (all of its settings) or ``experiment/setting``.
     """
     chosen = set(names)
     called = [{s.experiment, f"{s.experiment}/{s.name}"} for s in PAPER_SETTINGS]
@@ -69,8 +69,8 @@ def get_setting(experiment: str, name: str) -> Setting:
 class MethodRow:
     """A method as it is run, and a row of the tables.
 
-    Main rows are the methods that are compared. Variants change something, to show where a
-    difference from a published number comes from; none was tuned to match a number.
+    Main rows are the compared methods. Variants change one thing, to show the source of a
+    difference from a published number; none was tuned to match a number.
     """
 
     name: str  # in the configuration, in paths and tables
@@ -80,8 +80,8 @@ class MethodRow:
     # Parameters of the estimator, and fields of `Effort`. Both take precedence over common ones.
     options: Mapping[str, Any] = field(default_factory=dict)
     tuning: Mapping[str, Any] = field(default_factory=dict)
-    searcher: str = ""  # a class of `sparsekm.studies.paper_runs`, not the registry's
-    features: str = "all"  # or "relevant": which it sees
+    searcher: str = ""  # a class of `sparsekm.studies.paper_runs` that replaces the estimator
+    features: str = "all"  # or "relevant": the features that it sees
     standardise: bool = True  # whether it sees z-scored data
 
     @property
@@ -90,18 +90,19 @@ class MethodRow:
         return bool(self.varies)
 
 
-# One start and 6 rounds are the effort of the authors' scripts, as are 100 values of the l1 bound.
-# Algorithm 1 has no limit on the rounds, here 100: in Experiment 2 its error is the same with
-# 1,000, and on references, where every k-means finds other clusters, it seldom ends.
+# One start, 6 rounds and 100 values of the l1 bound are the effort of the authors' scripts.
+# Algorithm 1 has no limit on the rounds; here it is 100. In Experiment 2 its error is the same with
+# 1,000. On references, every k-means finds other clusters, and Algorithm 1 seldom ends.
 _ROWS = json.loads(Path(__file__).with_name("paper_rows.json").read_text("utf-8"))
 METHOD_ROWS = {row["name"]: MethodRow(**row) for row in _ROWS}
 """All rows, in the order of the tables."""
 
 
 def stand_ins(rows: Iterable[str]) -> dict[str, str]:
-    """Name, of the main rows that ran, the one that is judged for each of the paper's methods.
+    """Name the main row that is judged for each of the paper's methods.
 
-    It is the first in the order of the tables: of l0-k-means Algorithm 1 as it is printed.
+    It is the first row that ran, in the order of the tables. For l0-k-means it is Algorithm 1 as
+    printed.
     """
     ran, judged = set(rows), {}
     for name, row in METHOD_ROWS.items():

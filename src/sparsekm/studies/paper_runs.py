@@ -1,7 +1,8 @@
-"""One repetition: drawn, fitted, compared with the planted truth, kept on disk, tabulated.
+"""One repetition: drawn, fitted, compared with the planted truth, stored, and tabulated.
 
-Below are searches as the paper and the authors' scripts run them: Lloyd's k-means, single starts.
-Run on the same data, they show how much of a difference from published numbers is due to them.
+The module also has the searches of the paper and the authors' scripts: Lloyd's k-means and single
+starts. On the same data, they show how much of a difference from published numbers is due to the
+search.
 """
 
 from __future__ import annotations
@@ -40,14 +41,17 @@ METRICS = (
     *("cer", "cer_chance", "ari", "ami", "ecr"),
     *("nw", "pzw", "pnw", "sparsity", "objective", "rounds"),
 )
-"""What is measured in every repetition: the CER of chance is the mean over random partitions into
-clusters of these sizes; the sparsity is NaN where the method has none; the objective is what the
-method maximises; rounds are those of the search that ended in the fit."""
+"""The measures of every repetition.
+
+The CER of chance is the mean over random partitions into clusters of these sizes. The sparsity is
+NaN if the method has none. The objective is the quantity that the method maximises. Rounds are
+counted in the search that ended in the fit.
+"""
 GAP_COLUMNS = ["sparsity", "gap", "se"]
 KEYS = ("experiment", "setting", "method")
 
 # Starts, ``n_init``, and the size of the gap statistic, ``n_sparsities``, ``n_references`` and
-# ``n_refined``: how hard the rows search that do not define their own effort.
+# ``n_refined``: the effort of rows that do not define their own.
 Effort = Mapping[str, int]
 
 
@@ -55,13 +59,13 @@ class Repetition(NamedTuple):
     """The results of one repetition."""
 
     metrics: np.ndarray  # (n_metrics,): `METRICS`
-    weights: np.ndarray  # (n_features,): 0 for those that a row does not see
-    gap: np.ndarray  # (n_sparsities, 3): `GAP_COLUMNS`; no rows where nothing was tuned
+    weights: np.ndarray  # (n_features,): 0 for features that a row does not see
+    gap: np.ndarray  # (n_sparsities, 3): `GAP_COLUMNS`; no rows if nothing was tuned
 
 
 def draw_data(setting: Setting, *, root: int, replicate: int, standardise: bool) -> SimulatedData:
-    """Draw the data of a repetition: the same for every row, z-scored or not."""
-    # As draw_replicate seeds them; `standardise` among its arguments would change the seed.
+    """Draw the data of a repetition, the same for every row, standardised or not."""
+    # The seed is that of draw_replicate; `standardise` among its arguments would change it.
     seed = replicate_seed(root, setting.experiment, setting.arguments, replicate)
     draw = EXPERIMENTS[setting.experiment]
     return draw(**setting.arguments, standardise=standardise, random_state=seed)
@@ -95,7 +99,7 @@ def run_repetition(
 
 
 def make_estimator(row: MethodRow, effort: Effort, data: SimulatedData, seed: int) -> Any:
-    """Make the estimator of a row for a data set, inside a `GapSearch` where it is tuned."""
+    """Make the estimator of a row for a data set, inside a `GapSearch` if it is tuned."""
     kind = SEARCHERS[row.searcher] if row.searcher else METHODS[row.method].estimator
     options = {**effort, **row.options}
     options = {name: options[name] for name in options.keys() & kind().get_params().keys()}
@@ -109,10 +113,10 @@ def make_estimator(row: MethodRow, effort: Effort, data: SimulatedData, seed: in
 
 
 class RepetitionStore:
-    """Finished repetitions of one setting and row: a job that was killed continues from them.
+    """Finished repetitions of one setting and row, from which a killed job continues.
 
-    The folder has one file per repetition, with a digest of the `parameters`, all plain values that
-    a repetition depends on besides its number. A file with another digest counts as absent.
+    The folder has one file per repetition, with a digest of the `parameters`: all plain values,
+    besides its number, on which a repetition depends. A file with another digest counts as absent.
     """
 
     def __init__(self, folder: str | Path, parameters: Mapping[str, Any]) -> None:
@@ -121,9 +125,10 @@ class RepetitionStore:
         self.digest = hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def load(self, replicate: int) -> Repetition | None:
-        """Read a repetition; None where it is absent, damaged or of other parameters."""
+        """Read a repetition; None if it is absent, damaged or has other parameters."""
         try:
-            # NumPy does not close a damaged file that it opened itself.
+            # The file is opened here, because NumPy does not close a damaged file that it opened
+            # itself.
             file = self.folder / f"{replicate}.npz"
             with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
                 repetition = Repetition(*(archive[name] for name in Repetition._fields))
@@ -148,7 +153,7 @@ def run_repetitions(
     store: RepetitionStore,
     progress: Callable[[int, int], None],
 ) -> list[Repetition]:
-    """Run all repetitions that are not in the store yet, and keep each as soon as it is done."""
+    """Run all repetitions that are not in the store, and store each as soon as it is finished."""
     repetitions: list[Repetition] = []
     for replicate in range(replicates):
         repetition = store.load(replicate)
@@ -189,7 +194,7 @@ def tabulate(
 
 @dataclass(frozen=True)
 class LloydPartition(KMeansPartition):
-    """k-means by Lloyd's iteration from k-means++ alone, whatever the number of samples."""
+    """k-means by Lloyd's iteration from k-means++ only, for any number of samples."""
 
     def start(self, X, weights, rng):
         """Iterate from k-means++ seeds among all samples."""
@@ -231,11 +236,11 @@ def _weighted_rows(X, weights):
 
 
 def run_as_printed(X, partition, weight_step, rng, *, max_iter, tol, overwrite=False) -> Fit:
-    """Run the paper's Algorithm 1 word for word, with `partition.start` for "standard k-means".
+    """Run the paper's Algorithm 1 literally, with `partition.start` for "standard k-means".
 
-    Every round finds its clusters afresh, under dissimilarities w_j d; the objective may fall. With
-    `overwrite`, "transform d <- w_j d" is of what the last round left, not of the data's own
-    dissimilarities: then a feature that was dropped once never returns. `max_iter` is ours.
+    Every round finds new clusters under the dissimilarities w_j d; the objective may fall. With
+    `overwrite`, "transform d <- w_j d" is applied to the result of the last round and not to the
+    data's own dissimilarities, so that a dropped feature never returns. `max_iter` is our addition.
     """
     weights = np.full(X.n_features, 1.0 / np.sqrt(X.n_features))
     scale = np.ones(X.n_features)
@@ -266,8 +271,8 @@ class _WithLloyd:
 class _Unshared:
     """Fit every sparsity of a path by one alternation from one k-means on all features.
 
-    No fit is offered another's labels but where `_carried`: then every sparsity starts from those
-    of the next smaller one. `n_init` is not used here, nor by `_AsPrinted`.
+    A fit does not use labels of other fits, except with `_carried`: then every sparsity starts from
+    the labels of the next smaller one. Neither this class nor `_AsPrinted` uses `n_init`.
     """
 
     _carried = False
@@ -286,7 +291,7 @@ class _Unshared:
 
 
 class _AsPrinted(_WithLloyd):
-    """Fit every sparsity by one run of Algorithm 1 as it is printed."""
+    """Fit every sparsity by one run of Algorithm 1 as printed."""
 
     _overwrites = False
     independent_fits = True
@@ -302,7 +307,7 @@ class _AsPrinted(_WithLloyd):
         return fits, np.array([fit.objective for fit in fits])
 
 
-# The parameters are those of the package's own estimators.
+# The parameters are the same as for the package's own estimators.
 LloydKMeans = type("LloydKMeans", (_WithLloyd, KMeans), {})
 _CARRIED = {"_carried": True, "independent_fits": False}
 CarriedL0KMeans = type("CarriedL0KMeans", (_Unshared, L0KMeans), _CARRIED)

@@ -1,7 +1,8 @@
-r"""Our means beside the numbers that the paper prints, and a verdict for each of its claims.
+r"""Compare our means with the numbers in the paper, and give a verdict for each of its claims.
 
 ``docs/paper.md`` has the rules. The unit of a difference is :math:`\sqrt{1 + n / 20}` times our
-standard error over n repetitions or, where the paper's mean is at the end of a range, that alone.
+standard error over n repetitions. If the paper's mean is at the end of a range, it is our standard
+error.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sparsekm.studies.paper_runs import KEYS, METRICS
 
 PAPER_REPETITIONS = 20
 FEWEST = 10
-"""Minimum number of repetitions for a comparison: the standard error of fewer is too rough."""
+"""Minimum number of repetitions for a comparison; with fewer, the standard error is too rough."""
 
 CELL = ["experiment", "setting", "method", "metric"]
 COMPARED_COLUMNS = (
@@ -60,11 +61,11 @@ def read_paper_values(file: str | Path) -> pd.DataFrame:
 
 
 def compare_rows(summary: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
-    """Set every row of a summary beside the paper's value for the method that it runs.
+    """Compare every row of a summary with the paper's value for its method.
 
-    Units are NaN for fewer than `FEWEST` repetitions, and infinite where the standard error is 0
-    and the values differ. Omitted is what could not differ, the numbers of features of a method
-    that always keeps all, and the floor row, which knows the relevant ones.
+    Units are NaN for fewer than `FEWEST` repetitions, and infinite if the standard error is 0 and
+    the values differ. Numbers of features are omitted for a method that always keeps all, because
+    they cannot differ. The floor row, which knows the relevant features, is also omitted.
     """
     methods = {name: row.method for name, row in METHOD_ROWS.items() if row.features == "all"}
     ours = summary[summary["method"].isin(methods)].rename(columns={"method": "row"})
@@ -93,11 +94,11 @@ def in_errors(difference: float, error: float) -> float:
 
 
 MEAN, SPREAD = "number", "spread"
-"""Kinds of claims besides those of the text: a printed mean, and the bracket behind it."""
+"""Kinds of claims besides claims of the text: a printed mean, and the bracket after it."""
 REPRODUCED, OPEN = "reproduced", "within noise"
 EXPLAINED, UNEXPLAINED = "differs, with a reason", "differs, no reason found"
 CANNOT_BE_TESTED, NOT_JUDGED = "cannot be tested here", "not judged"
-"""Verdicts; what ran too seldom, or not at all, is not judged."""
+"""Verdicts; settings with too few or no runs are not judged."""
 
 ERRORS = 2.0
 CLAIM_COLUMNS = (
@@ -111,26 +112,26 @@ _EXPERIMENT_4 = "The counts printed for Experiment 4 contradict its design: see 
 class PaperClaim(NamedTuple):
     """One claim of the text.
 
-    The kind is "order" (the mean of `left` is below that of `right`), "level" (the mean of `left`
-    keeps to `bound`), "repeat" (two settings draw the same data, so that their means agree),
-    "theory" (it holds or fails by an argument, the remark, or by the computation that `metric`
-    names in `sparsekm.studies.theorems`) or "atlas" (only the atlas can tell).
+    The kind is "order" (the mean of `left` is below the mean of `right`), "level" (the mean of
+    `left` respects `bound`), "repeat" (two settings draw the same data, so their means should
+    agree), "theory" (an argument in the remark decides, or the computation that `metric` names in
+    `sparsekm.studies.theorems`) or "atlas" (only the atlas can decide).
     """
 
     name: str
     where: str
     statement: str
     kind: str
-    settings: tuple[Setting, ...] = ()  # in each of which an order or a level is claimed
+    settings: tuple[Setting, ...] = ()  # for each of which an order or a level is claimed
     metric: str = ""
-    left: str = ""  # a method, as the paper's tables name it, or a row; and so is `right`
+    left: str = ""  # a method, as the paper's tables name it, or a row; likewise `right`
     relation: str = ""  # below, at least, at most, about, equal, holds, fails
     right: str = ""
     bound: float = np.nan
-    remark: str = ""  # how a vague word is read, or what is wrong with the claim
+    remark: str = ""  # the interpretation of a vague word, or the error of the claim
 
     def excess(self, mean: float) -> float:
-        """Return how far a mean is beyond the bound of a level; 0 where it keeps to it."""
+        """Return how far a mean is beyond the bound of a level; 0 if it is within the bound."""
         factor = _ABOUT if self.relation == "about" else 1.0
         above = 0.0 if self.relation == "at least" else mean - self.bound * factor
         below = 0.0 if self.relation == "at most" else self.bound / factor - mean
@@ -149,7 +150,7 @@ def read_paper_claims(file: str | Path) -> list[PaperClaim]:
 
 
 class _Study:
-    """Our values by repetition, the paper's numbers, and which row is judged for a method."""
+    """Our values by repetition, the paper's numbers, and the row that is judged for each method."""
 
     def __init__(self, repetitions: pd.DataFrame, comparison: pd.DataFrame) -> None:
         self.judged = stand_ins(set(repetitions["method"]))
@@ -158,11 +159,11 @@ class _Study:
         self._paper = comparison.drop_duplicates(CELL).set_index(CELL)["paper"].to_dict()
 
     def printed(self, setting: Setting, method: str, metric: str) -> float:
-        """Return the paper's number; NaN where it prints none."""
+        """Return the paper's number; NaN if there is none."""
         return self._paper.get((setting.experiment, setting.name, method, metric), np.nan)
 
     def runs(self, setting: Setting, method: str, metric: str) -> dict[str, pd.Series]:
-        """Return the values of a method's runs, the judged one first; none if that is too short."""
+        """Return the values of a method's runs, the judged run first; none if it is too short."""
         judged, runs = self.judged.get(method, method), {}
         rows = [r.name for r in METHOD_ROWS.values() if r.method == method and r.features == "all"]
         for name in (judged, *rows):
@@ -181,9 +182,9 @@ def judge_claims(
 ) -> pd.DataFrame:
     """Judge every claim of the text in each of its settings, and every printed number.
 
-    `comparison` is of `compare_rows` and `checks` of `sparsekm.studies.theorems`. Of an order,
-    ours and theirs are the mean of left less right. Units are differences over their standard
-    errors; low and high are the interval of a share.
+    `comparison` comes from `compare_rows`, and `checks` from `sparsekm.studies.theorems`. For an
+    order, ours and theirs are the mean of left minus right. Units are differences over their
+    standard errors; low and high are the interval of a share.
     """
     study = _Study(repetitions, comparison)
     computed = checks.set_index("check")[["holds", "ours", "se", "low", "high", "theirs"]]
@@ -203,7 +204,7 @@ def judge_claims(
             case _:
                 holds = {"holds": claim.relation == "holds"}
                 found = computed.loc[claim.metric].to_dict() if claim.metric else holds
-                # The remark tells what is wrong with a statement.
+                # The remark explains the error of a statement.
                 verdict = _decide(found["holds"], False, claim.remark)
                 lines.append(row | found | verdict | {"reason": ""})
     table = pd.DataFrame(lines, columns=list(CLAIM_COLUMNS))
@@ -211,14 +212,14 @@ def judge_claims(
 
 
 def _decide(holds: bool, is_open: bool, reason: str) -> dict:
-    """Write the verdict; the reason is told where a claim differs."""
+    """Write the verdict, with the reason if a claim differs."""
     if holds or is_open:
         return {"verdict": REPRODUCED if holds else OPEN}
     return {"verdict": EXPLAINED if reason else UNEXPLAINED, "reason": reason}
 
 
 def _judge_numbers(comparison: pd.DataFrame, study: _Study) -> Iterator[dict]:
-    """Judge every printed mean, and the bracket behind it as a standard deviation."""
+    """Judge every printed mean, and the bracket after it as a standard deviation."""
     for line in comparison[comparison["row"].isin(study.judged.values())].itertuples():
         if np.isnan(line.units):
             continue
@@ -243,7 +244,7 @@ def _judge_numbers(comparison: pd.DataFrame, study: _Study) -> Iterator[dict]:
 
 
 def _spread_units(line, power: float) -> float:
-    """Compare logarithms of spreads; a bracket is any of the numbers that round to it."""
+    """Compare logarithms of spreads; a bracket stands for all numbers that round to it."""
     half = 0.5 * 10.0 ** -len(f"{line.paper_bracket:g}".partition(".")[2])
     low, high = max(line.paper_bracket - half, 0.0) ** power, (line.paper_bracket + half) ** power
     nearest = min(max(line.sd, low), high)
@@ -254,9 +255,9 @@ def _spread_units(line, power: float) -> float:
 
 
 def _judge_runs(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
-    """Judge an order or a level by the judged run, and explain a difference by others.
+    """Judge an order or a level by the judged run, and explain a difference by other runs.
 
-    An order is that of paired differences of left and right; zero everywhere, they show none.
+    An order uses paired differences of left and right; if all are zero, there is no order.
     """
     sides = [side for side in (claim.left, claim.right) if side]
     printed = [study.printed(setting, side, claim.metric) for side in sides]
@@ -272,13 +273,13 @@ def _judge_runs(claim: PaperClaim, setting: Setting, study: _Study) -> dict:
         return {"theirs": theirs}
     own, *_ = runs.values()
     units = in_errors(miss(own.mean()), _error(own))
-    # `most` errors of a miss are none, up to two are noise.
+    # `most` is the largest error that counts as met: 0 by default, and 2 to allow for noise.
     decided = _decide(units <= most, units < ERRORS, table or _find_runs(runs, miss))
     return {"theirs": theirs, "ours": own.mean(), "se": _error(own), "units": units} | decided
 
 
 def _pair(left: dict[str, pd.Series], right: dict[str, pd.Series]) -> dict[str, pd.Series]:
-    """Return differences of runs, of which one is the judged one, or both the same variant."""
+    """Return differences of runs, with the judged run as one of them, or of the same variant."""
     judged = {*list(left)[:1], *list(right)[:1]}
     return {
         f"{one} less {other}": (left[one] - right[other]).dropna()
@@ -288,10 +289,10 @@ def _pair(left: dict[str, pd.Series], right: dict[str, pd.Series]) -> dict[str, 
 
 
 def _find_runs(runs: Mapping[str, pd.Series], miss: Callable, n_paper: float = np.inf) -> str:
-    """Name at most three other runs that keep to a claim that the first run misses.
+    """Name at most three other runs that meet a claim that the first run misses.
 
-    They miss it by two errors at most and by less than the first run, from which they are two
-    errors away on the same data.
+    They miss it by at most two errors and by less than the first run, and differ from that run by
+    two errors on the same data.
     """
     own, *_ = runs.values()
     better = []
@@ -310,7 +311,7 @@ def _error(values: pd.Series) -> float:
 
 
 def _judge_repeat(claim: PaperClaim, study: _Study) -> dict:
-    """Judge whether two of the paper's means of one design differ by more than our error allows."""
+    """Judge whether two means of the paper for one design differ by more than our error allows."""
     left, right = (study.printed(setting, claim.left, claim.metric) for setting in claim.settings)
     pair = [study.runs(setting, claim.left, claim.metric) for setting in claim.settings]
     if not all(pair):

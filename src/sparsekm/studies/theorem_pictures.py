@@ -81,7 +81,7 @@ def draw_scores(scores: pd.DataFrame) -> tuple[Figure, str]:
 
 @figure_style()
 def draw_bound(partitions: pd.DataFrame) -> tuple[Figure, str]:
-    """Draw Theorem 3: the error of k-means and the bound, where there is one."""
+    """Draw Theorem 3: the error of k-means and the bound, if there is one."""
     mus = list(dict.fromkeys(partitions["mu"]))
     seen = partitions.dropna(subset="ecr")
     figure = new_figure(6.4, 3.2, has_formulas=True)
@@ -101,7 +101,7 @@ def draw_bound(partitions: pd.DataFrame) -> tuple[Figure, str]:
     axes.set(xscale="log", ylim=(0, 0.72), xlabel="relevant features $p^*$ (log scale)")
     axes.set_ylabel("error clustering rate")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    # Column by column: what was observed above what is promised.
+    # The legend is filled by columns, with the observed error above the bound.
     figure.legend(handles=handles, loc="outside lower center", ncols=len(mus))
     kappas = "; ".join(f"{stated_kappa(mu):,.0f} and {kappa(mu):,.0f} at μ = {mu:g}" for mu in mus)
     return figure, _CAPTIONS["partition_bound"].format(
@@ -151,7 +151,7 @@ def _draw_cells(axes: Axes, shares: pd.DataFrame):
 
 
 def _edges(places: np.ndarray) -> np.ndarray:
-    """Return the borders of cells around places, half-way in logarithms."""
+    """Return the borders of cells around positions, half-way on a log scale."""
     logs = np.log(places)
     middles = (logs[1:] + logs[:-1]) / 2
     return np.exp([2 * logs[0] - middles[0], *middles, 2 * logs[-1] - middles[-1]])
@@ -173,4 +173,4 @@ PICTURES: dict[str, tuple[Callable, Callable]] = {
     "partition_bound": (simulate_partitions, draw_bound),
     "support_recovery": (simulate_recovery, draw_recovery),
 }
-"""The pictures by name: how the table is made from a seed, and how it is drawn."""
+"""The pictures by name: a function that makes the table from a seed, and one that draws it."""

@@ -1,9 +1,9 @@
-r"""The paper's theorems in numbers: what they promise, and what simulated data show.
+r"""The paper's theorems in numbers: their bounds, and the behaviour of simulated data.
 
 Samples of cluster k, a share :math:`\pi_k` of all, have mean :math:`\mu_k` in each of the
-:math:`p^*` relevant features and 0 in the noise features; all variances are one. `run_checks` runs
-the statements that need a computation; the others are settled by an argument, the remark of their
-claim in ``data/paper/claims.csv``, which also tells what the numbers here mean.
+:math:`p^*` relevant features and 0 in the noise features; all variances are one. `run_checks`
+checks the statements that need a computation. The others are settled by an argument, in the remark
+of their claim in ``data/paper/claims.csv``, which also explains the numbers here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sparsekm.cluster.weight_step import SoftThreshold
 from sparsekm.metrics import error_clustering_rate
 from sparsekm.simulation import SimulatedData, gaussian_clusters, replicate_seed
 
-# Levels of Experiments 2 and 3 over mu, and their shares.
+# Levels of Experiments 2 and 3 divided by mu, and their shares.
 LEVELS, SHARES = np.array([1.0, -1.0, 0.0]), (1 / 3,) * 3
 
 
@@ -36,7 +36,7 @@ def second_moment(mu: float) -> float:
 
 
 def stated_kappa(mu: float) -> float:
-    r"""Compute the least :math:`p^*` of Theorem 3 as it is stated; here the mean level is 0.
+    r"""Compute the smallest :math:`p^*` of Theorem 3 as stated; here the mean level is 0.
 
     .. math:: 128 (K + \sum_k \pi_k \mu_k^2)
               / (\sum_k \pi_k \mu_k^2 - (\sum_k \pi_k \mu_k)^2)^2
@@ -45,7 +45,7 @@ def stated_kappa(mu: float) -> float:
 
 
 def kappa(mu: float) -> float:
-    r"""Compute :math:`\ln K` times `stated_kappa`, as the last display of the proof has it."""
+    r"""Compute :math:`\ln K` times `stated_kappa`, as in the last display of the proof."""
     return stated_kappa(mu) * float(np.log(3))
 
 
@@ -64,7 +64,7 @@ def expected_score(levels: np.ndarray, labels: np.ndarray, n_clusters: int) -> f
 
 
 def best_impure_value(error: float) -> float:
-    r"""Compute the :math:`f(\epsilon)` of Theorem 3: what the best of the bad partitions attains.
+    r"""Compute the :math:`f(\epsilon)` of Theorem 3: the value of the best of the bad partitions.
 
     .. math:: f(\epsilon) = \max \sum_{k'} \tilde\pi_{k'} \tilde\mu_{k'}^2
 
@@ -85,13 +85,13 @@ def ecr_bound(mu: float, n_relevant: float) -> float:
     if n_relevant < kappa(mu):
         return float("nan")
     best = mu**2 * best_impure_value(0)
-    # The value at mu = 1 that the partition has to attain.
+    # The value at mu = 1 that the partition has to reach.
     value = (best - np.sqrt(128 * np.log(3) * (best + 3) / n_relevant)) / mu**2
     error = (1 / (value - 1 / 3) - 3) / 9 if value >= 1 / 2 else (1 - value) / 1.5
     return float(min(error, 2 / 3))
 
 
-# Both of mean 0 and variance 1; Theorem 1 asks for no more.
+# Both have mean 0 and variance 1; Theorem 1 requires nothing else.
 DISTRIBUTIONS: dict[str, Callable] = {
     "normal": lambda rng, shape: rng.standard_normal(shape),
     "exponential": lambda rng, shape: rng.standard_exponential(shape) - 1,
@@ -110,12 +110,15 @@ PLANES: dict[str, dict[str, Sequence[float]]] = {
         "n_features": (1000,),
     },
 }
-"""Settings over which recovery is watched; the two of several values are the axes, x first."""
+"""Settings for which recovery is counted; the two with several values are the axes, x first."""
 Seeds = Iterable[np.random.SeedSequence]
 Track = Callable[[Sequence], Iterable]
 FITS = ("oracle", "kmeans", "alternate", "global")
-"""With K = 3 and s = p*: none, as the labels are known; k-means on all features (Theorem 4); the
-paper's Algorithm 1 made monotone and restarted (Theorem 5); and the search for the optimum."""
+"""The fits, with K = 3 and s = p*.
+
+They are none, because the labels are known; k-means on all features (Theorem 4); the paper's
+Algorithm 1, made monotone and restarted (Theorem 5); and the search for the optimum.
+"""
 
 
 def _seeds(root: int, study: str, n: int, key: Mapping[str, Any]) -> Seeds:
@@ -125,7 +128,7 @@ def _seeds(root: int, study: str, n: int, key: Mapping[str, Any]) -> Seeds:
 def draw_sets(
     setting: Mapping[str, Any], seeds: Seeds
 ) -> Iterator[tuple[SimulatedData, np.random.SeedSequence]]:
-    """Draw data sets as the theorems have them, not standardised, each with a seed to search."""
+    """Draw data sets as in the theorems, not standardised, each with a seed for the search."""
     means = np.outer(setting["mu"] * LEVELS, np.ones(setting["n_relevant"]))
     sizes = setting["cluster_size"], setting["n_features"]
     for seed in seeds:
@@ -134,7 +137,7 @@ def draw_sets(
 
 
 def partition_errors(setting: Mapping[str, Any], seeds: Seeds) -> np.ndarray:
-    """Return the ECR of k-means on all features, the best of ten starts, in every data set."""
+    """Return the ECR of k-means on all features, the best of ten starts, for every data set."""
     errors = []
     for data, start in draw_sets(setting, seeds):
         fitted = KMeans(3, random_state=np.random.default_rng(start)).fit(data.X)
@@ -143,7 +146,7 @@ def partition_errors(setting: Mapping[str, Any], seeds: Seeds) -> np.ndarray:
 
 
 def mislabel(labels: np.ndarray, n_moved: int, rng: np.random.Generator) -> np.ndarray:
-    """Move samples drawn at random each to one of the two other clusters; none is left empty."""
+    """Move randomly drawn samples to one of the two other clusters; no cluster becomes empty."""
     while True:
         moved = labels.copy()
         chosen = rng.choice(len(labels), n_moved, replace=False)
@@ -193,9 +196,9 @@ def simulate_partitions(
     repetitions: int = 20,
     track: Track = iter,
 ) -> pd.DataFrame:
-    """Measure the error of k-means as relevant features are added, beside Theorem 3's bound.
+    """Measure the error of k-means as relevant features are added, and Theorem 3's bound.
 
-    There are three noise features for each relevant one. The last rows are those of the bound.
+    There are three noise features for each relevant one. The last rows have the bound.
     """
     rows = []
     for mu, count in track([*product(mus, n_relevant)]):
@@ -222,7 +225,7 @@ def simulate_recovery(
 ) -> pd.DataFrame:
     """Count how often each fit scores all relevant above all noise features (Theorems 4 and 5).
 
-    All fits see the same data, of a multiple of 3 samples.
+    All fits see the same data, with a multiple of 3 samples.
     """
     cells = [
         {"plane": name, **dict(zip(plane, values, strict=True))}
@@ -258,7 +261,7 @@ def _recovers(fit: str, data: SimulatedData, rng: np.random.Generator, n_init: i
 
 COLUMNS = ("check", "holds", "ours", "se", "low", "high", "theirs")
 STRONG = {"mu": 8.0, "n_relevant": 10, "cluster_size": 30, "n_features": 200}
-"""Where every condition of Theorem 5 holds that has a number: levels of 8, 90 samples."""
+"""A setting in which every numerical condition of Theorem 5 holds: levels of 8, 90 samples."""
 Found = Iterator[tuple[str, dict[str, Any]]]
 
 
@@ -312,7 +315,7 @@ def _check_bounds(root: int) -> Found:
 
 
 def _check_partitions(root: int) -> Found:
-    """Check the remarks on Theorem 3: limits, looked at where they should be near."""
+    """Check the remarks on Theorem 3: limits, evaluated where they should be nearly reached."""
 
     def rates(check: str, mu: float, n_relevant: int, size: int, p: int) -> np.ndarray:
         setting = {"mu": mu, "n_relevant": n_relevant, "cluster_size": size, "n_features": p}
@@ -366,13 +369,13 @@ def _check_selection(root: int) -> Found:
     yield "growing_relevant", share("growing_relevant", selects, **growing)
     yield "subgaussian", share("subgaussian", selects_uniform)
     row = share("l1_selection", some_bound_selects)
-    # The paper says that l1 does not.
+    # The paper states that l1 does not.
     yield "l1_selection", row | {"holds": row["ours"] == 0, "theirs": np.nan}
     yield "any_clusterer", share("any_clusterer", agglomeration_selects)
 
 
 def run_checks(root: int) -> pd.DataFrame:
-    """Run every check: columns `COLUMNS`; an interval is Clopper and Pearson's of 95 %."""
+    """Run every check, with the columns `COLUMNS`; intervals are Clopper and Pearson's, 95 %."""
     themes = _check_bounds, _check_partitions, _check_selection
     lines = [{"check": name} | found for theme in themes for name, found in theme(root)]
     return pd.DataFrame(lines, columns=list(COLUMNS))

@@ -25,7 +25,7 @@ from sparsekm.tuning.gap import default_sparsities
 from sparsekm.tuning.gap_search import GapSearch
 from sparsekm.tuning.partitions import match_clusters
 
-# From this share of the refits on, a sample is reproducible.
+# A sample is reproducible from this share of the refits on.
 REPRODUCIBLE = 0.9
 _SHAPE = ["n_samples", "n_features", "n_clusters"]
 
@@ -45,9 +45,9 @@ def read_labelled_set(
             f"{file}: {reason_of(error)}; it should be written by numpy.savez."
         ) from error
     if X.ndim != 2 or X.dtype.kind not in "fiub":
-        raise InputError(f"{file}: X should be a matrix of numbers, is {X.dtype} of {X.shape}.")
+        raise InputError(f"{file}: X should be a matrix of numbers; it is {X.dtype} of {X.shape}.")
     if y.shape != (len(X),) or pd.isna(y).any() or not np.isfinite(X).all():
-        raise InputError(f"{file}: y should have one class for each row of X, and X be finite.")
+        raise InputError(f"{file}: y should have one class for each row of X; X should be finite.")
     rows = np.arange(len(X))
     if len(X) > max_samples:
         rows = np.sort(np.random.default_rng(random_state).permutation(len(X))[:max_samples])
@@ -70,8 +70,9 @@ def run_seeds(
 ) -> pd.DataFrame:
     """Run a method, see `fit_method`, with every seed as `random_state`.
 
-    Of more samples than `max_samples` each seed draws its own. `effort` is ``n_sparsities`` and
-    ``n_references``. A row per seed has the sizes and the measures of `score_method`.
+    If there are more than `max_samples` samples, each seed draws its own. `effort` is
+    ``n_sparsities`` and ``n_references``. A row per seed has the sizes and the measures of
+    `score_method`.
     """
     name, rows = Path(file).stem, []
     for seed in seeds:
@@ -89,9 +90,9 @@ def score_method(
 ) -> dict[str, Any]:
     """Cluster a labelled data set, and compare the clusters with the classes.
 
-    The error is of the best matching of clusters to classes. Of a method that is refitted,
-    reproducible is the share of samples in their cluster in nine tenths of the refits, and right
-    the share of these in their class.
+    The error is the error of the best matching of clusters to classes. For a method that is
+    refitted, reproducible is the share of samples that are in their cluster in nine tenths of the
+    refits, and right is the share of these samples that are in their class.
     """
     start = time.perf_counter()
     model, n_kept = fit_method(X, int(classes.max()) + 1, method, effort, seed)
@@ -115,8 +116,9 @@ def fit_method(
 ) -> tuple[Any, int]:
     """Fit a method; return it and the number of features that it uses.
 
-    `SparseKMeans` sees X as it comes, all others but "centred" z-scores. Highly variable features
-    have the largest variances for their mean. Spectral clustering is of ten nearest neighbours.
+    `SparseKMeans` sees the unscaled X, and all other methods except "centred" see z-scores. Highly
+    variable features have the largest variances for their mean. Spectral clustering uses ten
+    nearest neighbours.
     """
     scaled = ScaledData.standardise(data)
     X, model = scaled.X, KMeans(n_clusters, random_state=seed)
@@ -140,22 +142,22 @@ def fit_method(
                 shared: Any = {"n_references": effort["n_references"], "random_state": seed}
                 model = GapSearch(model, sparsities=grid, rule="auto", **shared)
     with warnings.catch_warnings():
-        # Classes far apart have no edge between them.
+        # Distant classes have no edge between them.
         warnings.filterwarnings("ignore", "Graph is not fully connected", UserWarning)
         model.fit(X)
     return model, int(np.count_nonzero(getattr(model, "feature_weights_", np.ones(X.shape[1]))))
 
 
 _MEASURES = ["error", "cer", "ari", "n_kept", "reproducible", "right"]
-# A set is solved by a method whose error is at most this.
+# A method solves a data set if its error is at most this.
 SOLVED = 0.25
 
 
 def summarise(table: pd.DataFrame) -> pd.DataFrame:
     """Average the results of `run_seeds` over seeds, for every data set and method.
 
-    Of measures it is also the standard deviation, with the ending _sd, of sizes the maximum, and of
-    seconds the median, since the first fit of a job also loads or compiles code.
+    Measures also have the standard deviation, with the ending _sd. Sizes have the maximum, and
+    seconds the median, because the first fit of a job also loads or compiles code.
     """
     groups = table.groupby(["data_set", "method"], sort=False)
     summary = groups[_SHAPE].max()
@@ -170,9 +172,9 @@ def summarise(table: pd.DataFrame) -> pd.DataFrame:
 def count_wins(summary: pd.DataFrame) -> pd.DataFrame:
     """Average every method over the data sets, and count its wins and losses against k-means.
 
-    Better, same and worse: on how many data sets the mean error is lower than that of k-means by at
-    least half a sample, within half a sample, or higher; empty without k-means. Right and regret
-    are those of `docs/performance.md`; share is that of the features kept.
+    better, same and worse count the data sets whose mean error is lower than with k-means by at
+    least half a sample, within half a sample, or higher; they are empty without k-means. right and
+    regret are explained in `docs/performance.md`; share is the share of kept features.
     """
     baseline = summary[summary["method"] == "kmeans"].set_index("data_set")["error"]
     plain = summary[summary["method"].isin(["kmeans", *RIVALS])]

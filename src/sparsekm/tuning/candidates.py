@@ -30,12 +30,13 @@ from sparsekm.tuning.feature_ranking import (
     order_features,
 )
 
-# The z-scores that starts see are clipped here: a value that one sample alone has is near sqrt(n).
+# Starts use z-scores clipped at this value, because a value that only one sample has is near
+# sqrt(n).
 CLIP = 3.0
 # A start has no cluster of fewer samples, or of fewer than a quarter of the mean size.
 SMALLEST_CLUSTER = 5
-# The components use the first number of features that rank first; other starts look at the second
-# number.
+# Principal components use this many of the features that rank first (the first number); other
+# starts use the second number.
 N_FIRST, N_SCREENED = 200, 500
 # The largest number of principal components, and the samples needed for each.
 MOST_COMPONENTS, SAMPLES_PER_COMPONENT = 10, 5
@@ -46,13 +47,13 @@ MARGINAL_SIZES, ALIKE = (1, 2, 4), 0.7
 FEW_FEATURES = 100
 # Features kept for each cluster but the first; the same number for two clusters as for three.
 FEATURES_PER_CLUSTER = 25
-# Rounds of Algorithm 1, each at the number of features that differ after the one before.
+# Rounds of Algorithm 1, each with the number of features that differ after the previous round.
 MOST_ROUNDS = 10
 N_INIT, N_INIT_OPTIMUM = 20, 1
 
 
 class Candidate(NamedTuple):
-    """A start, by its name in `STARTS`, and how many features are kept from there."""
+    """A start, by its name in `STARTS`, and the number of features that are kept."""
 
     start: str
     n_features: int  # or groups of features
@@ -63,7 +64,7 @@ class Candidate(NamedTuple):
 
 
 def kept_features(n_clusters: int, n_features: int) -> int:
-    """Return how many features fits keep: 25 a cluster but the first, at least 50, at most half."""
+    """Return how many features fits keep: 25 per cluster but one, at least 50, at most half."""
     return min(-(-n_features // 2), FEATURES_PER_CLUSTER * max(2, n_clusters - 1))
 
 
@@ -72,11 +73,11 @@ class Samples:
     """Samples that are clustered: the matrix of Algorithm 1, and the features that rank first."""
 
     matrix: FeatureMatrix  # z-scores, centred
-    screened: CentredMatrix  # those of the features that rank first, best first
+    screened: CentredMatrix  # z-scores of the features that rank first, best first
     estimator: L0KMeans | L1KMeans  # with its number of clusters, groups of features and seed
     screened_groups: np.ndarray | None  # the group of each feature in `screened`
     n_kept: int  # `kept_features` of all features, or groups
-    sparsity: float | None = None  # if it is given: all fits have it
+    sparsity: float | None = None  # if given, the sparsity of all fits
     n_init: int = N_INIT
 
     @property
@@ -86,7 +87,7 @@ class Samples:
 
     @property
     def n_units(self) -> int:
-        """How many features, or groups of features, there are."""
+        """The number of features, or of groups of features."""
         return count_units(np.arange(self.matrix.n_features), self.estimator.feature_groups)
 
     @property
@@ -101,7 +102,7 @@ class Samples:
         return np.clip(self.screened.columns[first].T.astype(np.float64), -limit, limit)
 
     def cluster(self, values: np.ndarray) -> np.ndarray | None:
-        """Label the samples by k-means; None where fewer than K samples are distinct."""
+        """Label the samples by k-means; None if fewer than K samples are distinct."""
         matrix = CentredMatrix(np.ascontiguousarray(values - values.mean(axis=0)))
         if count_distinct(matrix, self.n_clusters) < self.n_clusters:
             return None
@@ -125,7 +126,7 @@ class Samples:
         return fit_from(self.estimator, self.matrix, labels, bound)
 
     def settle(self, fit: Fit) -> Fit:
-        """Run Algorithm 1 at the number of features that differ, until that number stays."""
+        """Run Algorithm 1 with the number of features that differ, until it no longer changes."""
         groups: Any = self.estimator.feature_groups
         for _ in range(MOST_ROUNDS if self.sparsity is None else 0):
             labels, scores = fit.labels, fit.scores
@@ -136,7 +137,7 @@ class Samples:
         return fit
 
     def fit_again(self, fit: Fit, count: int) -> Fit:
-        """Run Algorithm 1 from a fit, at the sparsity that keeps so many features of its scores."""
+        """Run Algorithm 1 from a fit, at the sparsity that keeps `count` features by its scores."""
         means = group_means(fit.scores, self.estimator.feature_groups)
         bound = PENALTIES[self.estimator.penalty].bound_for(means, count)
         return fit_from(self.estimator, self.matrix, fit.labels, bound)
@@ -152,9 +153,9 @@ Fits = Iterator[tuple[Candidate, Fit]]
 
 
 def _fit_components(samples: Samples) -> Fits:
-    """Start from principal components, each scaled to the root of its deviation, and go down.
+    """Start from principal components, scaled to the roots of their deviations; drop features.
 
-    A module of q copies of one feature then counts as much as sqrt(q) features.
+    With this scale, a module of q copies of one feature counts as much as sqrt(q) features.
     """
     labels = first_start(samples)
     kept, n_units = samples.n_kept, samples.n_units
@@ -164,7 +165,7 @@ def _fit_components(samples: Samples) -> Fits:
         return
     if kept < n_units <= FEW_FEATURES:
         yield Candidate("components", n_units), samples.fit(labels, n_units)
-    # Each number from the fit before.
+    # Each number of features starts from the previous fit.
     for divisor in (4, 8, 16) if kept >= 16 else (2, 4):
         if kept // divisor:
             fit = samples.fit(fit.labels, kept // divisor)
@@ -202,7 +203,7 @@ def _fit_marginals(samples: Samples) -> Fits:
 
 
 def _unlike(values: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
-    """Order features by how far they are from a Gaussian, of those that correlate the first."""
+    """Order features by their distance from a Gaussian; of correlated features keep the first."""
     order = order_features(marginal_scores(values, n_jobs=1), groups)
     numbers = number_units(order, groups)
     directions = values - values.mean(axis=0)
@@ -222,7 +223,7 @@ def _unlike(values: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
 
 @one_blas_thread
 def principal_components(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute components of unit norm, (n_samples, d), and their deviations, (d,), none of 0."""
+    """Compute components of unit norm, (n_samples, d), and their non-zero deviations, (d,)."""
     left, deviations, _ = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
     count = max(1, int(np.count_nonzero(deviations > 1e-9 * deviations[0])))
     return left[:, :count], deviations[:count]
@@ -241,7 +242,7 @@ def fit_optima(samples: Samples) -> Iterator[Fit]:
         random_state=samples.estimator.random_state,
         n_jobs=1,
     )
-    # No feature that marks a cluster of the smallest size is clipped.
+    # A feature that marks a cluster of the smallest size is not clipped.
     limit = max(CLIP, np.sqrt(samples.matrix.n_samples / samples.smallest_cluster))
     path = estimator.path(CentredMatrix(samples.clipped(n_units, limit)), grid)
     for place in range(len(grid)):

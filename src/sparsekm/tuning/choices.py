@@ -1,4 +1,4 @@
-"""How much the result depends on choices: what other features and samples would find.
+"""How much the result depends on choices: the clusters with other features and samples.
 
 Each choice is one fit of all samples, without folds.
 """
@@ -38,7 +38,8 @@ def compare_choices(
 ) -> pd.DataFrame:
     """Fit data again by an L0KMeans or L1KMeans with other choices; compare with the result.
 
-    That is `labels`, (n_samples,), with the features `kept`. ``progress(done, total)`` is called
+    The result is `labels`, (n_samples,), with the features `kept`. ``progress(done, total)`` is
+    called
     after each choice. `agreement` is the adjusted Rand index on the samples that were fitted.
     """
     rng = np.random.default_rng(seed)
@@ -48,7 +49,7 @@ def compare_choices(
     screening = choose_screening(data)
     weights = np.zeros(data.X.shape[1])
     weights[kept] = 1.0
-    # Where features are independent, the result starts from optima.
+    # If features are independent, the result starts from optima.
     is_independent = not noise_correlation(
         data.X, labels, weights, data.unit_numbers
     ).is_beyond_chance
@@ -85,7 +86,7 @@ def _choices(data: ScaledData, labels, kept, rng: np.random.Generator) -> Iterat
 
 
 def _fit(estimator, data, screening, n_screened, is_independent, seed) -> np.ndarray:
-    """Label all samples by Algorithm 1 from one start of the kind that the result has."""
+    """Label all samples by Algorithm 1 from the kind of start that the result has."""
     own = clone(estimator).set_params(random_state=seed)
     folds = Folds(data, own, screening, None, np.arange(data.X.shape[0]), [])
     if is_independent:

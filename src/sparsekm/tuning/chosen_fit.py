@@ -1,4 +1,4 @@
-"""The result of `SparseKMeans`: one function finds it, for the estimator and for the workflow."""
+"""One function that finds the result of `SparseKMeans`, for the estimator and the workflow."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ from sparsekm.tuning.separation import (
 )
 from sparsekm.tuning.signatures import Signature, find_signatures
 
-# For a K that exceeds the most separated groups found so far by more than this, the first candidate
-# of the judge (the leader) alone is tried.
+# If K exceeds the largest number of separated groups so far by more than this, only the first
+# candidate of the judge (the leader) is tried.
 PATIENCE = 3
-# The most clusters tried, and the fewest samples for each; up to so many are tried of few samples,
-# too, since a number is found only where there are others.
+# The largest number of clusters to try, the fewest samples for each, and the number that is tried
+# even with few samples, because a number can only be chosen among several.
 MOST_CLUSTERS = 12
 SAMPLES_PER_CLUSTER, MOST_OF_FEW = 7, 3
-# Beside a number that was given, another is tried with so many samples for each cluster.
+# If K is given, another number is tried if there are this many samples for each cluster.
 FEWEST_BESIDE = 4
 # If there are more samples, this number is drawn to find the clusters.
 MOST_SAMPLES = 2000
@@ -75,8 +75,8 @@ class ChosenNumber(NamedTuple):
     """A number of clusters, and how it was chosen."""
 
     n_clusters: int  # the number that is fitted; clusters that are not separated are joined then
-    n_numbers: int = 0  # how many were tried; 0 if the number was given
-    price: float = 1.0  # by which p-values are multiplied for that
+    n_numbers: int = 0  # how many numbers were tried; 0 if K was given
+    price: float = 1.0  # the factor of p-values for these trials
     leader_only: bool = False  # whether the judge's first candidate alone was tried
     counts: pd.DataFrame | None = None  # a row per number that was tried
 
@@ -84,8 +84,8 @@ class ChosenNumber(NamedTuple):
     def of(cls, counts: pd.DataFrame) -> ChosenNumber:
         """Read it from the table of the values of K that were tried.
 
-        p-values are multiplied by how many were tried (Bonferroni), or by half of that if at least
-        two of them have as many separated groups as the chosen one.
+        p-values are multiplied by the number of values tried (Bonferroni), or by half of it if at
+        least two values have as many separated groups as the chosen one.
         """
         place, n_groups = int(counts["chosen"].argmax()), counts["n_groups"]
         n_clusters, n_numbers = int(counts["n_clusters"].iloc[place]), len(counts)
@@ -102,7 +102,7 @@ class ChosenNumber(NamedTuple):
 
 
 def most_clusters(n_samples: int, min_cluster_size: int = 1) -> int:
-    """Return the most clusters that are tried for so many samples, at least 2."""
+    """Return the largest number of clusters to try for a number of samples, at least 2."""
     room = max(MOST_OF_FEW, min(MOST_CLUSTERS, n_samples // SAMPLES_PER_CLUSTER))
     return max(2, min(room, n_samples // (2 * min_cluster_size)))
 
@@ -117,26 +117,26 @@ def find_clusters(
     seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ChosenFit:
-    """Cluster the samples by the best of the candidates, and say what is known of the result.
+    """Cluster the samples by the best of the candidates, and describe the result.
 
     Parameters
     ----------
     settings : SparseKMeans
-        How the data are clustered. Its sparsity is not read, and batches are not looked at.
+        How the data are clustered. Its sparsity is not read, and batches are not used.
     data : ScaledData
-        Values on one scale. Its description has, where they are known, the groups of samples that
-        are left out together, or else positions in space; weights, which count in the last run of
+        Values on one scale. If they are known, its description has the groups of samples that are
+        held out together, or else positions in space; weights, which count in the last run of
         Algorithm 1, its scores and the centres; and the groups of features.
     sparsity : float, optional
-        A count or bound. Only screening and start are chosen then.
+        A count or bound. If given, only screening and start are chosen.
     number : ChosenNumber, optional
         How K was chosen before, if `settings` ask for "auto". Otherwise it is chosen here. Values
-        from 2 upwards are tried. The number of groups is the most that two values of K or more
-        reach or, if that is larger, the largest K whose clusters are all separated at p-values that
-        count all values tried. Among the values of K with this number of groups, K equal to the
-        number is preferred, then the most reproducible K.
+        from 2 upwards are tried. The number of groups is the largest number that at least two
+        values of K reach. It is the largest K whose clusters are all separated, at p-values that
+        count all values tried, if that is larger. Among the values of K with this number of groups,
+        K equal to the number is preferred, then the most reproducible K.
     beside : bool, default=False
-        Whether to cluster into one less and one more, too, if the number is given, and to describe
+        If the number is given, whether to try one cluster less and one more, too, and to describe
         the clusters of all numbers, as with "auto".
     seed : int, optional
         Replaces the seed of the settings.
@@ -156,7 +156,7 @@ def find_clusters(
             return find(np.flatnonzero(data.about.weights))
         if not settings.trim:
             return find(np.arange(n_samples))
-        # Samples are set aside by all features first, and then by the features that have weight.
+        # Samples are first set aside by all features, and then by the features with weight.
         is_auto, smallest = settings.n_clusters == "auto", estimator.min_cluster_size
         n_clusters = most_clusters(n_samples) if is_auto else estimator.n_clusters
         n_trimmed = count_trimmed(settings.trim, n_samples, n_clusters, smallest)
@@ -173,11 +173,11 @@ def find_clusters(
 
 
 class _Search:
-    """The search for the clusters of some samples: `rows`, of all.
+    """The search for the clusters of some samples, `rows`.
 
-    `samples` are those of `rows` that are drawn to find the clusters, and `tuned` the same among
-    all samples. `scaled` are all samples on the scale of `rows`, without features that are constant
-    in these.
+    `samples` are the positions in `rows` of the samples that are drawn to find the clusters, and
+    `tuned` their positions among all samples. `scaled` are all samples on the scale of `rows`,
+    without the features that are constant in `rows`.
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class _Search:
         most = MOST_SAMPLES if settings.max_samples is None else settings.max_samples
         self.samples = tuning_sample(len(rows), most, seed, self.estimator)
         tuned = rows if self.samples is None else rows[self.samples]
-        # Outliers that are set aside enter the test, too: as large a share of them is drawn.
+        # Outliers that are set aside enter the test, too, so the same share of them is drawn.
         aside = np.setdiff1d(np.arange(n_samples), rows) if settings.trim else rows[:0]
         tested = np.union1d(tuned, aside[:: max(1, len(rows) // len(tuned))])
         part = data if len(tested) == n_samples else data.take(tested)
@@ -218,7 +218,7 @@ class _Search:
         self.n_distinct = count_distinct(folds.whole.matrix, MOST_CLUSTERS)
 
     def solve(self, number: ChosenNumber | None, beside: bool, progress: Any) -> ChosenFit:
-        """Find the clusters of one number, or of that which is chosen."""
+        """Find the clusters of a given number, or of the number that is chosen."""
         if number is None and self.settings.n_clusters == "auto":
             tried = self._try_numbers(progress)
             half = max(1.0, len(tried) / 2)
@@ -259,7 +259,7 @@ class _Search:
         return tried
 
     def _try_beside(self, trials: Trials) -> list[Trials]:
-        """Judge the first candidate for one cluster less and one more, if there can be so many."""
+        """Judge the first candidate for one cluster less and one more, if these are possible."""
         k, smallest = int(trials.best.labels.max()) + 1, int(self.estimator.min_cluster_size)
         most = len(self.tuned) // max(FEWEST_BESIDE, 2 * smallest)
         most = min(most, count_distinct(self.judge.folds.whole.matrix, k + 1))
@@ -270,7 +270,7 @@ class _Search:
         return [*less, trials, *more]
 
     def _tabulate(self, tried: Sequence[Trials], half: float) -> pd.DataFrame:
-        """Tabulate what the clusters of each number are like, see `SparseKMeans`."""
+        """Describe the clusters of each number in a table, see `SparseKMeans`."""
         fitted = self.judge.folds.fitted
         rows = []
         for trials in tried:
@@ -286,7 +286,7 @@ class _Search:
 
     @one_blas_thread
     def _silhouettes(self, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Compute the silhouettes of the samples that were fitted, in the features of weight."""
+        """Compute the silhouettes of the fitted samples, in the features with weight."""
         folds, kept = self.judge.folds, np.flatnonzero(weights)
         if not 2 <= len(np.unique(labels)) < len(labels):
             return np.zeros(len(labels))
@@ -296,7 +296,7 @@ class _Search:
     def _list_divisions(self, tried: Sequence[Trials], result: ChosenFit) -> pd.DataFrame:
         """Tabulate the silhouette of each sample, and its cluster for each number tried.
 
-        Of samples that were not fitted there is none: NaN and -1.
+        For samples that were not fitted, they are NaN and -1.
         """
         table = pd.DataFrame({"silhouette": np.full(len(result.labels), np.nan)})
         weights = result.weights[self.features.varies]
@@ -310,7 +310,7 @@ class _Search:
         return table
 
     def _describe(self, trials: Trials, number: ChosenNumber) -> ChosenFit:
-        """Describe the best clusters, joined if their number was chosen, for all samples."""
+        """Describe the best clusters for all samples; join them if their number was chosen."""
         judge, folds, trial = self.judge, self.judge.folds, trials.best
         factor, part = number.price * trials.factor, folds.data
         group = np.arange(int(trial.labels.max()) + 1)
@@ -369,7 +369,7 @@ class _Search:
         )
 
     def _average_left_out(self, left_out: np.ndarray, n_clusters: int) -> np.ndarray:
-        """Average the samples of each cluster that the fits of folds put there without them."""
+        """Average the samples that fits to folds assigned to each cluster without using them."""
         data = self.data
         own = np.full(len(left_out), n_clusters)
         own[self.rows] = np.where(left_out[self.rows] < 0, n_clusters, left_out[self.rows])
@@ -379,7 +379,7 @@ class _Search:
     def _place(self, fit: Fit, group: np.ndarray) -> ChosenFit:
         """Extend a fit to all samples: run Algorithm 1 again if they were drawn or have weights.
 
-        Those that were set aside, or have weight 0, get the cluster of the nearest centre.
+        Samples that were set aside, or have weight 0, get the cluster of the nearest centre.
         """
         data, rows = self.data, self.rows
         n_samples, weights = data.X.shape[0], data.about.weights
@@ -425,17 +425,17 @@ class _Search:
         return result
 
     def _fit_again(self, X: Any, start: np.ndarray, sparsity: float, n_clusters: int) -> Fit:
-        """Run Algorithm 1 from labels; its clusters keep the numbers that they have there."""
+        """Run Algorithm 1 from labels; clusters keep their numbers."""
         own = clone(self.estimator).set_params(n_clusters=n_clusters)
         if getattr(X, "sample_weight", None) is not None:
-            # Weights have no smallest number of samples.
+            # With weights, a smallest number of samples is not defined.
             own.set_params(min_cluster_size=1)
         fit = fit_from(own, X, start, sparsity)
         labels = match_clusters(start, fit.labels, np.arange(len(start))).astype(np.int32)
         return replace(fit, labels=labels)
 
     def _name_signatures(self, signatures: Sequence[Signature]) -> dict[str, Any]:
-        """Return the signatures by the features of the data."""
+        """Return the signatures as features of the data."""
         places = np.flatnonzero(self.features.varies)
         first, *others = (
             None if one.features is None else places[one.features] for one in signatures
@@ -473,7 +473,7 @@ def _take(matrix: Any, samples: np.ndarray) -> Any:
 
 
 def _choose_number(table: pd.DataFrame, tried: Sequence[Trials]) -> pd.DataFrame:
-    """Mark, in the table of the numbers of clusters that were tried, the one that is chosen."""
+    """Mark the chosen number in the table of the numbers of clusters that were tried."""
     fully_separated = [1]
     for trials in tried:
         every = pay_for(trials.best.pairs, len(tried) * trials.factor)["p_adjusted"]

@@ -1,4 +1,4 @@
-"""What was found, in words."""
+"""The result in words."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def describe_separation(pairs: pd.DataFrame, n_clusters: int, where: str = "") -
 def describe_leading(
     data: ScaledData, labels: np.ndarray, leading: Sequence[Leading], is_one_feature: bool
 ) -> str:
-    """Say in which features clusters are separated, if it is one alone or in their zeros."""
+    """Say in which features clusters are separated, if in only one or only in their zeros."""
     in_zeros = _are_of_zeros(data, labels, leading)
     if not leading or not (in_zeros or is_one_feature):
         return ""
@@ -70,7 +70,7 @@ def _are_of_zeros(data: ScaledData, labels: np.ndarray, leading: Sequence[Leadin
 def describe_numbers(
     counts: pd.DataFrame, pairs: pd.DataFrame, n_distinct: int | None = None
 ) -> str:
-    """Say how a number of clusters was chosen, if of samples of which so few are distinct."""
+    """Say how a number of clusters was chosen; `most` is given if few samples are distinct."""
     chosen, numbers = counts[counts["chosen"]].iloc[0], counts["n_clusters"]
     tried = f"{numbers.min()} to {numbers.max()} clusters were tried"
     if len(numbers) == 1:
@@ -90,10 +90,10 @@ def describe_features(signature: Signature, weights: np.ndarray) -> str:
     few = "No small set of features reproduces the clusters"
     if signature.features is not None:
         n_few = f"{len(signature.features):,}"
-        few = f"The signature of {n_few} puts left-out samples into the same clusters"
+        few = f"The signature of {n_few} assigns left-out samples to the same clusters"
     n_kept = np.count_nonzero(weights)
     return (
-        # Adding 0 leaves no -0.00.
+        # Adding 0 avoids -0.00.
         f"{few} (adjusted Rand index {round(signature.agreement, 2) + 0.0:.2f}). "
         f"{n_kept:,} of {len(weights):,} features {'has' if n_kept == 1 else 'have'} weight"
     )

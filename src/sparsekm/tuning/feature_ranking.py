@@ -1,8 +1,9 @@
 """Which features to cluster first, and which differ between the clusters that were found.
 
-Where all features share a unit, as genes of one assay do, those that mark classes vary more than
-others of the same mean: the highly variable ones. Where they do not, or where their variances were
-made equal, scale says nothing, and a feature counts by how far its distribution is from a Gaussian.
+If all features share a unit, as the genes of one assay do, features that mark classes vary more
+than others with the same mean: they are highly variable. If units differ, or variances were made
+equal, scale is uninformative, and features are ranked by how far their distribution is from a
+Gaussian.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import one_blas_thread
 
 SCREENINGS = ["auto", "trend", "variance", "marginal", "all"]
-# Screens hold these numbers of the features that rank first. Up to the smallest number, all
-# features are used.
+# Screens hold these numbers of features that rank first. Up to the smallest number, all features
+# are used.
 SCREENS = (100, 200, 500)
 # Variances within 1 % of each other, or means within a thousandth of a standard deviation, were
-# made equal. A tenth of the features may differ: a few were changed, or are nearly constant.
+# made equal. A tenth of the features may differ, because a few may be changed or nearly constant.
 EQUAL_VARIANCES = 1.01
 EQUAL_MEANS = 1e-3
 TAILS = (0.05, 0.95)
 # The spread (median absolute deviation, scaled as for a Gaussian) of log variances beyond the trend
-# is below 1 where features share a unit. Units that differ by factors of ten make it 3 and more.
+# is below 1 if features share a unit. If units differ by factors of ten, it is 3 or more.
 LARGEST_SPREAD = 1.5
 GAUSSIAN_MAD = 1.4826
 
@@ -47,7 +48,7 @@ GAUSSIAN_MAD = 1.4826
 def moments_as_they_came(
     data: ScaledData, samples: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return means and variances (ddof = 0) of values, of all or some samples, as they came."""
+    """Return means and variances (ddof = 0) of unscaled values, of all or some samples."""
     if samples is None or isinstance(data.X, csr_array):
         part = data.X if samples is None else data.X[samples]
         means, variances = feature_means(part), feature_variances(part)
@@ -58,7 +59,7 @@ def moments_as_they_came(
 
 
 def choose_screening(data: ScaledData) -> str:
-    """Tell how the features of data are ranked: an entry of `SCREENINGS`, never "auto"."""
+    """Return how the features of data are ranked: an entry of `SCREENINGS`, never "auto"."""
     means, variances = moments_as_they_came(data)
     if data.n_units <= SCREENS[0]:
         return "all"
@@ -77,9 +78,9 @@ def choose_screening(data: ScaledData) -> str:
 def rank_features(
     data: ScaledData, screening: str, samples: np.ndarray | None = None
 ) -> np.ndarray:
-    """Order features by the first to be looked at, from some of the samples; ties by position.
+    """Rank features, the most promising first, from some of the samples; ties by position.
 
-    Groups are ordered by the mean ranks of their features, since a feature that is constant in
+    Groups are ordered by the mean ranks of their features, because a feature that is constant in
     these samples has no finite score.
     """
     if screening == "all":
@@ -111,18 +112,18 @@ def number_units(order: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
 
 
 def first_features(order: np.ndarray, count: int, groups: np.ndarray | None) -> np.ndarray:
-    """Return the first `count` features of an order, or those of the first groups."""
+    """Return the first `count` features of an order, or the features of the first groups."""
     return order[number_units(order, groups) < count]
 
 
 def count_units(features: np.ndarray, groups: np.ndarray | None) -> int:
-    """Count features, or the groups that they are in."""
+    """Count features, or their groups."""
     return len(features if groups is None else np.unique(groups[features]))
 
 
 @compiled
 def _moments(X, samples, means, variances):
-    """Add to zeros what NumPy's mean and variance are, in its order, without a copy."""
+    """Sum as NumPy's mean and variance do, in the same order, but without a copy."""
     n, p = samples.shape[0], X.shape[1]
     for i in samples:
         for j in range(p):
@@ -136,7 +137,8 @@ def _moments(X, samples, means, variances):
 
 
 # Features count as correlated from this number of standard errors beyond chance. It is large
-# because pairs of a feature are not quite independent, and fitted labels are not the clusters.
+# because the pairs that share a feature are not independent, and fitted labels are not the true
+# clusters.
 BEYOND_CHANCE = 5.0
 # This number of features, evenly spaced, represents all features.
 MOST_CORRELATED = 300
@@ -145,10 +147,10 @@ MOST_CORRELATED = 300
 class NoiseCorrelation(NamedTuple):
     """How far features correlate within clusters."""
 
-    # Mean squared correlation of two features times (n_samples - n_clusters): about 1 where they
-    # are independent, more where they correlate.
+    # Mean squared correlation of two features times (n_samples - n_clusters): about 1 if they are
+    # independent, larger if they correlate.
     mean: float
-    n_pairs: int  # pairs of features it is the mean of
+    n_pairs: int  # the number of pairs of features in the mean
 
     @property
     def is_beyond_chance(self) -> bool:
@@ -163,7 +165,7 @@ def noise_correlation(
     weights: np.ndarray,
     groups: np.ndarray | None = None,
 ) -> NoiseCorrelation:
-    """Compare the correlations of dropped features within clusters with those expected by chance.
+    """Compare correlations of dropped features within clusters with those expected by chance.
 
     For independent features of n samples in K clusters, the squared correlations average 1 / (n -
     K) and, in units of that, each has a variance of about 2. A group is represented by one feature.
@@ -179,8 +181,8 @@ def noise_correlation(
     n_clusters, columns = int(labels.max()) + 1, X[:, used].astype(np.float64)
     centers = cluster_centers(columns, labels, n_clusters)
     if issparse(columns):
-        # From the products of the stored values, without a dense matrix. Sums of squares this small
-        # beside those about 0 are rounding.
+        # Use the products of the stored values, without a dense matrix. Sums of squares this small
+        # compared with those about 0 are rounding errors.
         centers, products = np.nan_to_num(centers), (columns.T @ columns).toarray()
         least = 1e-12 * products.diagonal()
         products -= centers.T @ (centers * np.bincount(labels, minlength=n_clusters)[:, None])
@@ -190,7 +192,7 @@ def noise_correlation(
     else:
         columns -= centers[labels]
         norms = np.sqrt(np.einsum("ij,ij->j", columns, columns))
-        # What is constant within clusters correlates with nothing.
+        # A feature that is constant within clusters correlates with nothing.
         varies = norms > 1e-9 * max(norms.max(initial=0.0), 1e-300)
         columns = columns[:, varies] / norms[varies]
         correlations = columns.T @ columns
@@ -202,9 +204,9 @@ def noise_correlation(
     return NoiseCorrelation(mean, count * (count - 1) // 2)
 
 
-# Share of features without any difference between the clusters among those that are counted.
+# The allowed share, among the counted features, of features that do not differ between clusters.
 FALSE_DISCOVERIES = 0.1
-# With many samples every difference is beyond chance. A difference counts if it explains at least
+# With many samples every difference exceeds chance. A difference counts if it explains at least
 # this share of a feature's variance, a medium effect by the convention of Cohen (1988), f = 0.25.
 MEDIUM_EFFECT = 0.25**2 / (1 + 0.25**2)
 

@@ -1,9 +1,9 @@
 """The candidates repeated on folds: every sample is left out once in each repeat.
 
-In each fold the features are ranked by the samples that were drawn, and every start and every
-number of features is found anew. Independent features are better started from the votes of the
-optima of all folds: k-means on the shares of partitions in which two samples are together (Fred &
-Jain 2005, doi:10.1109/TPAMI.2005.113).
+In each fold the drawn samples rank the features, and every start and number of features is fitted
+anew. If features are independent, a better start is a vote of the optima of all folds: k-means on
+the shares of partitions in which two samples are together (Fred & Jain 2005,
+doi:10.1109/TPAMI.2005.113).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from sparsekm.tuning.partitions import FoldFit
 
 N_REPEATS = 5
 N_FOLDS = 10
-# Enough restarts for one of many fits that are compared.
+# Restarts, which suffice because many fits are compared.
 N_INIT = 5
 # The optimum is searched among at most this number of features.
 N_SEARCHED = 2000
@@ -58,7 +58,7 @@ BYTES_WORTH_THREADS = 2**20
 
 
 def draw_folds(n_samples: int, *, seed: int, blocks: np.ndarray | None = None) -> list[np.ndarray]:
-    """Draw the samples left out in each fold, ascending, whole `blocks`; repeat after repeat."""
+    """Draw the samples left out in each fold, ascending, in whole `blocks`, repeat after repeat."""
     blocks = np.arange(n_samples) if blocks is None else np.unique(blocks, return_inverse=True)[1]
     n_blocks = int(blocks.max()) + 1
     n_folds = min(N_FOLDS, n_blocks)
@@ -74,7 +74,7 @@ def draw_folds(n_samples: int, *, seed: int, blocks: np.ndarray | None = None) -
 class Folds:
     """A data set, how it is clustered, and which samples each fold leaves out.
 
-    The results do not depend on how many folds are fitted side by side, in threads.
+    The results do not depend on the number of folds that threads fit in parallel.
     """
 
     data: ScaledData
@@ -86,7 +86,7 @@ class Folds:
 
     @property
     def n_first_repeat(self) -> int:
-        """How many folds leave out every sample once."""
+        """The number of folds that leave out every sample once."""
         return len(self.left_out) // N_REPEATS
 
     @cached_property
@@ -95,7 +95,7 @@ class Folds:
         return self.take_whole(N_SCREENED)
 
     def take_whole(self, n_screened: int) -> Samples:
-        """Return all samples that are clustered, with so many features for their starts."""
+        """Return all samples that are clustered, with a number of features for their starts."""
         data, fitted = self.data, self.fitted
         matrix = data.matrix if len(fitted) == data.X.shape[0] else data.matrix.take(fitted)
         screened = self._screen(fitted, n_screened)
@@ -129,7 +129,7 @@ class Folds:
                 for candidate, fit in STARTS[start](samples):
                     if names is None or candidate in names:
                         fits[candidate] = self._extend(index, drawn, screened, fit)
-                    # Those that were asked for come soon.
+                    # The requested features are among the first.
                     if names is not None and names <= fits.keys():
                         break
             return fits
@@ -150,7 +150,8 @@ class Folds:
     ) -> list[list[FoldFit]]:
         """Run Algorithm 1 in each fold from the labels of a fit, and settle it.
 
-        It begins at the number of features that the fit keeps. Folds that lack a cluster stay.
+        It begins with the number of features that the fit keeps. Folds that lack a cluster do not
+        change.
         """
 
         def work(index):
@@ -166,7 +167,7 @@ class Folds:
         return self._run(work, range(len(folds)), N_SCREENED)
 
     def _run(self, work, indices, n_features, progress=None) -> list:
-        _ = self.data.matrix  # Made here, not by every thread.
+        _ = self.data.matrix  # It is made here, and not by every thread.
         size = self.data.X.shape[0] * min(n_features, self.data.X.shape[1]) * 8
         n_jobs = self.estimator.n_jobs if size >= BYTES_WORTH_THREADS else 1
         results = []
@@ -177,9 +178,9 @@ class Folds:
         return results
 
     def _draw(self, index: int, n_features: int) -> tuple[np.ndarray, np.ndarray, Samples]:
-        """Return the samples of a fold, and the features that they rank first."""
+        """Return the samples of a fold, and the features that these samples rank first."""
         drawn = np.setdiff1d(self.fitted, self.left_out[index])
-        # All samples, or at last all features, where those drawn could not be clustered.
+        # If the drawn samples cannot be clustered, use all samples and, if necessary, all features.
         every, enough = self.data.n_units, self.estimator.n_clusters
         for own, most in ((drawn, n_features), (self.fitted, n_features), (self.fitted, every)):
             screened = self._screen(own, most)
@@ -189,7 +190,7 @@ class Folds:
         return own, screened, samples
 
     def _take(self, index: int, drawn: np.ndarray, screened: np.ndarray) -> Samples:
-        """Return some samples and features, with a seed and a guard of the fold's own."""
+        """Return some samples and features, with the fold's own seed and guard."""
         seed = np.random.SeedSequence(self.estimator.random_state, spawn_key=(index, 7))
         share = len(drawn) / len(self.fitted)
         groups = self._group(screened)
@@ -230,7 +231,7 @@ def take_features(data: ScaledData, features: np.ndarray, samples: np.ndarray) -
     """Copy some features of some samples, centred anew."""
     if issparse(data.X):
         return CentredMatrix(as_dense(data.X[:, features])[samples])
-    # Feature after feature, which is how they are wanted.
+    # The copy is stored feature after feature, as it is read.
     columns = np.take(data.matrix.columns[features], samples, axis=1, mode="clip")
     return CentredMatrix(columns.T, copy=False)
 
@@ -239,33 +240,34 @@ def extend_labels(X, part, labels: np.ndarray, weights: np.ndarray) -> np.ndarra
     """Label all samples by the nearest centre of a partition of `part`, in its kept features."""
     kept = part[:, np.flatnonzero(weights)]
     centers = cluster_centers(kept, labels, int(labels.max()) + 1)
-    # Centred at the part's own means: distances do not change, and rounding stays small.
+    # Values are centred at the means of the part: distances do not change, and rounding stays
+    # small.
     shift = feature_means(kept)
     return label_samples(X, weights, shift, (centers - shift).T)
 
 
 BLOCKS_PER_CLUSTER = 4
-"""Of space: neighbours are near-copies of each other, and blocks should be longer than that reach.
+"""The number of blocks of space per cluster.
 
-With fewer a half may lack whole clusters that are regions (Kunsch 1989,
-doi:10.1214/aos/1176347265).
+Blocks should be longer than the range of spatial correlation. With fewer blocks, a half may lack
+whole clusters that are regions (Kunsch 1989, doi:10.1214/aos/1176347265).
 """
 
 
 def check_groups(groups: ArrayLike | None, n_samples: int) -> np.ndarray | None:
-    """Check the groups that a caller gave, and number them: (n_samples,), int64, or None."""
+    """Check a caller's groups, and number them: (n_samples,), int64, or None."""
     if groups is None:
         return None
     if np.shape(groups) != (n_samples,):
         raise ValueError(f"groups: shape={np.shape(groups)} should be ({n_samples},).")
     numbers = label_codes(groups, "groups")
     if not numbers.any():
-        raise ValueError(f"groups={np.asarray(groups)[:1].tolist()} should be at least two.")
+        raise ValueError(f"groups={np.asarray(groups)[:1].tolist()} should be at least two groups.")
     return numbers
 
 
 def blocks_of(about: Description, n_clusters: int) -> np.ndarray | None:
-    """Return the samples' groups, (n,), or else blocks of space, if any are known."""
+    """Return the groups of samples, (n,), or blocks of space, if either is known."""
     if about.groups is not None:
         return check_groups(about.groups, len(about.groups))
     if about.positions is None:
@@ -274,10 +276,10 @@ def blocks_of(about: Description, n_clusters: int) -> np.ndarray | None:
 
 
 def space_blocks(positions: np.ndarray, n_blocks: int) -> np.ndarray:
-    """Cut space into blocks of equally many samples, each time across its longest side.
+    """Halve space repeatedly across its longest side, into blocks with equal numbers of samples.
 
-    Returned is the block of each of the `positions`, (n_samples, n_dimensions). There are
-    `n_blocks` or the next lower power of two.
+    Returns the block of each of the `positions`, (n_samples, n_dimensions). There are `n_blocks` or
+    the next lower power of two.
 
     Examples
     --------
@@ -304,8 +306,8 @@ def tuning_sample(
 ) -> np.ndarray | None:
     """Draw the samples on which a sparsity is tuned, ascending.
 
-    They depend on the seed and the numbers alone. None stands for all. A sample that the estimator
-    could not cluster is refused.
+    They depend only on the seed and the numbers. None draws all. A sample size that is too small
+    for the estimator is refused.
     """
     if max_samples is None or n_samples <= check_count("max_samples", max_samples):
         return None

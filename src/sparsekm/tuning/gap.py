@@ -1,4 +1,4 @@
-r"""How many features to keep: the gap curve, its rules, and their limit.
+r"""How many features to keep: the gap curve, the rules that read it, and a limit.
 
 .. math:: \mathrm{gap}(s) = \log O(s) - \frac1B \sum_b \log O^*_b(s) ,
 
@@ -23,9 +23,9 @@ from sparsekm.tuning.feature_ranking import NoiseCorrelation, noise_correlation
 def gap_curve(path: SparsityPath, reference_objectives: np.ndarray) -> pd.DataFrame:
     """Compare the first objectives of a path with those (n_references, n_sparsities) of references.
 
-    The table ascends in sparsity. The objective is that of the fit; log_objective is of the first
-    one, before the fit was refined, as reference_mean and reference_sd (ddof = 1) are of the log
-    objective of B references; se = sd * sqrt(1 + 1 / B).
+    The table is ascending in sparsity. objective is the objective of the fit. log_objective is the
+    logarithm of the first objective, before the fit was refined. reference_mean and reference_sd
+    (ddof = 1) describe the same logarithm for B references, and se = sd * sqrt(1 + 1 / B).
     """
     logs = np.log(reference_objectives)
     table = pd.DataFrame(
@@ -44,7 +44,7 @@ def gap_curve(path: SparsityPath, reference_objectives: np.ndarray) -> pd.DataFr
 
 
 def default_sparsities(penalty: str, n_features: int, n_sparsities: int = 10) -> np.ndarray:
-    """Return a geometric grid of at most `n_sparsities`, ascending, to where nothing is dropped."""
+    """Return a geometric grid of at most `n_sparsities`, ascending until nothing is dropped."""
     step = PENALTIES[penalty]
     grid = np.geomspace(*step.grid_range(n_features), n_sparsities)
     return np.unique(np.rint(grid) if step.counts_features else grid)
@@ -63,9 +63,9 @@ def search_grid(penalty: str, sparsities, n_features: int, n_constant: int) -> n
 def refined_sparsities(
     penalty: str, sparsities: np.ndarray, peak: int, n_refined: int
 ) -> np.ndarray:
-    """Add `n_refined` sparsities between the neighbours of one of an ascending grid.
+    """Add `n_refined` sparsities between the neighbours of one value of an ascending grid.
 
-    They are fewer where they agree with others; numbers of features are whole.
+    There are fewer if rounding to whole features makes some of them equal.
 
     Examples
     --------
@@ -99,20 +99,21 @@ class FeatureLimit:
     """The most features that a choice may keep, and why.
 
     Permuting destroys correlations that real features have even without clusters, so the gap of
-    correlated data tends to rise up to all features. Then at most a quarter of them may be kept.
+    correlated data tends to increase until all features are kept. In this case at most a quarter of
+    them may be kept.
     """
 
-    correlation: NoiseCorrelation  # of the features that the fit of the largest gap drops
+    correlation: NoiseCorrelation  # of the features that the fit at the largest gap drops
     n_features: int  # all features
 
     @property
     def most(self) -> int:
-        """The most features to keep: all where the dropped ones do not correlate."""
+        """The largest number of features to keep: all, if the dropped features do not correlate."""
         limited = self.correlation.is_beyond_chance
         return share_of(self.n_features) if limited else self.n_features
 
     def decides(self, gap_table: pd.DataFrame, chosen: int) -> bool:
-        """Tell whether the gap rises from the row `chosen` to the next, which is over the limit."""
+        """Return whether the gap increases after the row `chosen`, where the limit is exceeded."""
         following = gap_table.iloc[chosen + 1 : chosen + 2]
         over = following["n_selected"] > self.most
         return bool((over & (following["gap"] > gap_table["gap"].iloc[chosen])).any())
@@ -127,15 +128,15 @@ class FeatureLimit:
 
 
 def share_of(n_features: int) -> int:
-    """Return the most of `n_features` correlated features to keep, at least one."""
+    """Return the largest number of `n_features` correlated features to keep, at least one."""
     return max(1, int(LARGEST_SHARE * n_features))
 
 
 def feature_limit(X: np.ndarray, path: SparsityPath, gap_table: pd.DataFrame) -> FeatureLimit:
-    """Test whether the features that a path's fit of the largest gap, on `X`, drops correlate.
+    """Test whether the features that a path's fit to `X` drops at the largest gap correlate.
 
-    A sparser fit would drop features that make the clusters. If it splits these elsewhere, what it
-    drops correlates within them.
+    A sparser fit would drop features that make the clusters. If it splits them differently, the
+    dropped features correlate within its clusters.
     """
     peak = np.argsort(path.sparsities, kind="stable")[int(gap_table["gap"].argmax())]
     correlation = noise_correlation(X, path.labels[peak], path.weights[peak])
@@ -150,9 +151,9 @@ def select_sparsity(
 ) -> int:
     """Choose a row of a gap curve; return its position.
 
-    "max" takes the largest gap (the paper's rule), the smallest sparsity if several are equal;
-    "one-se" the smallest sparsity whose gap is within one standard error, that of the largest gap,
-    of the largest; "auto" is "max" among those within `limit`, or the sparsest if none is.
+    "max" takes the largest gap (the paper's rule), with the smallest sparsity if several are equal.
+    "one-se" takes the smallest sparsity whose gap is within one standard error of the largest gap.
+    "auto" is "max" among the sparsities within `limit`, or the sparsest if there is none.
     """
     check_choice("rule", rule, RULES)
     gap = gap_table["gap"].to_numpy()

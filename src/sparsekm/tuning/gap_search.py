@@ -57,13 +57,13 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     Parameters
     ----------
     estimator : estimator with `sparsity` and `path`
-        For instance `L0KMeans` or `L1KMeans`. Its sparsity is not used. References are treated like
+        For example, `L0KMeans` or `L1KMeans`. Its sparsity is not used. References are treated like
         the data: they are trimmed, have the same number of missing values, and columns of one group
-        are permuted together. If labels are given as `init`, references start from them too, so
-        the gap also contains the information in these labels.
+        are permuted together. If `init` holds labels, references start from the same labels, so the
+        gap is larger if the labels fit the data.
     sparsities : None or array-like, default=None
-        The grid. None stands for `sparsekm.tuning.gap.default_sparsities`. Constant features are
-        left out of the search.
+        The grid. None uses the grid of `sparsekm.tuning.gap.default_sparsities`. Constant features
+        are left out of the search.
     n_references : int, default=10
         Number of reference data sets, at least 2.
     reference : {"permutation", "gaussian", "shrunk", "spatial"}, default="permutation"
@@ -76,7 +76,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         is within one standard error of it; "auto" keeps at most a quarter of the features if
         features are correlated within clusters. See `sparsekm.tuning.gap.select_sparsity`.
     n_refined : int, default=0
-        Number of sparsities that a second stage adds next to the largest gap. Data and references
+        Number of sparsities that a second stage adds around the largest gap. Data and references
         are then fitted again at all sparsities, because the fits along a path help each other.
     max_samples : int, default=None
         If there are more samples, this many are drawn at random to choose the sparsity. All samples
@@ -106,7 +106,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     limit_ : FeatureLimit or None
         With ``rule="auto"``, the largest number of features that may be kept, and the reason.
     conclusion_ : str or None
-        With ``rule="auto"``, what determined the number of kept features.
+        With ``rule="auto"``, the reason for the number of kept features.
     labels_ : ndarray of shape (n_samples,), int32
         Cluster of each sample, from `best_estimator_`.
     feature_weights_ : ndarray of shape (n_features,)
@@ -157,7 +157,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         y : None
             Ignored.
         positions : array-like of shape (n_samples, n_dimensions), default=None
-            Positions of the samples in space, for references of the kind "spatial".
+            Positions of the samples in space, for "spatial" references.
         batch : array-like of shape (n_samples,), default=None
             The batch of each sample. X is fitted as given, and again centred within batches; see
             `SparseKMeans.fit`.
@@ -176,10 +176,10 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         TypeError
             If the estimator has no `sparsity` to tune; if `batch` is given with a sparse X.
         ValueError
-            If there are fewer than two clusters, which have no sparsity to choose; if references of
-            the kind "spatial" have no positions; if weights are negative, all 0, not one per
-            sample, or the estimator trims; if the estimator's `fit` would. All checks are made
-            before anything is fitted.
+            If there are fewer than two clusters, so that there is no sparsity to choose; if
+            "spatial" references have no positions; if there is not one weight per sample, or
+            weights are negative, all 0, or combined with `trim`; for the same reasons as in the
+            estimator's `fit`. All checks are made before anything is fitted.
         """
         self._check_parameters()
         X = compute(X)
@@ -195,7 +195,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         return self
 
     def _fit_weighted(self, X, positions, holes, sample_weight):
-        """Fit samples, each given as many times as it weighs."""
+        """Fit samples, each repeated according to its weight."""
         values = read_data(self, X)
         refuse_counted(getattr(self.estimator, "trim", 0))
         rows = repeat_samples(sample_weight, values.shape[0])
@@ -207,7 +207,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         self.labels_ = self.best_estimator_.labels_ = labels
 
     def _fit(self, X, positions, holes, rows: np.ndarray | None = None) -> None:
-        """Fit samples; those with the same number in `rows` are copies."""
+        """Fit samples; samples with the same number in `rows` are copies."""
         values = read_data(self, X)
         features = VaryingFeatures.of_values(values)
         everyone = features.select(values)
@@ -230,13 +230,13 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             tuned = clone(estimator)
             init: Any = getattr(tuned, "init", None)
             if np.ndim(init):
-                # Labels to start from, which may then lack a cluster: a start fills it.
+                # The labels may then lack a cluster, which a start fills.
                 tuned.set_params(init=np.asarray(init)[samples])
             tuned.check(values, searched=True)
         made = {"seed": seed, "positions": places, "holes": holes}
         sparsities, path, first, table = self._search(tuned, values, sparsities, made)
         self.limit_ = self.conclusion_ = None
-        # Samples that are given twice would make features seem to correlate.
+        # Repeated samples would make features seem to correlate.
         once = slice(None) if rows is None else np.unique(rows, return_index=True)[1]
         of_each = replace(path, labels=path.labels[:, once])
         if self.rule == "auto":
@@ -260,7 +260,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         self.labels_, self.feature_weights_ = estimator.labels_, estimator.feature_weights_
 
     def _search(self, estimator, X, sparsities, made) -> tuple[Any, ...]:
-        """Return the sparsities, their path, that of the first stage, and the gap curve."""
+        """Return the sparsities, their path, the path of the first stage, and the gap curve."""
         path, references = self._fit_paths(estimator, X, sparsities, made)
         first, table = path, gap_curve(path, references)
         if self.n_refined:
@@ -278,7 +278,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         return sparsities, path, first, table
 
     def _fit_paths(self, estimator, X, sparsities, made) -> tuple[SparsityPath, np.ndarray]:
-        """Search the references side by side, and then fit the data with all threads."""
+        """Search the references in parallel, and then fit the data with all threads."""
         shared: dict[str, Any] = {"reference": self.reference, **made}
 
         def say(what: str) -> None:
@@ -342,7 +342,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         Raises
         ------
         sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or `groups` are not one per sample.
+            Before `fit`; if X is not as in `fit`, or `groups` does not have one value per sample.
         """
         check_is_fitted(self)
         X, best = read_new(self, X), self.best_estimator_
@@ -353,7 +353,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         blocks = check_groups(groups, X.shape[0])
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         estimator = clone(best).set_params(random_state=seed)
-        # Samples that were trimmed are placed and counted, too.
+        # Trimmed samples are assigned and counted, too.
         fitted, aside = np.flatnonzero(labels >= 0), np.flatnonzero(labels < 0)
         if len(aside):
             estimator.set_params(trim=0.0)

@@ -1,7 +1,7 @@
 """One judge chooses among the candidates for a number of clusters.
 
-It asks how many clusters are separated on samples that were left out, at p-values that count every
-candidate, and how far the folds agree with the partition.
+It counts the clusters that are separated on held-out samples, at p-values that count every
+candidate, and measures how far the folds agree with the partition.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ MARGIN = 0.1
 # A partition of this number of features or more, which the folds reproduce, is not replaced by a
 # partition that depends on a single feature, because such a feature is often sex or a batch.
 MANY_FEATURES = 3
-# After the first repeat of the folds, the candidates remain that win at a raw p of twice the level;
-# at most this number.
+# After the first repeat of the folds, at most this number of candidates remain: those that win at a
+# raw p of twice the level.
 FIRST_FACTOR, MOST_CLOSE = 0.5, 4
 # Settling may reduce the agreement by this.
 SETTLING_LOSS = 0.02
@@ -53,7 +53,7 @@ SETTLING_LOSS = 0.02
 
 @dataclass(frozen=True)
 class Trial:
-    """A candidate's fit, and what its folds say of it."""
+    """A candidate's fit, and the results of its folds."""
 
     candidate: Candidate
     fit: Fit
@@ -61,7 +61,7 @@ class Trial:
     folds: list[list[FoldFit]]  # of each fold one fit, or the three of `Folds.repeat_optima`
     matched: list[FoldFit]  # of each fold the nearest, with the clusters named as in `labels`
     pairs: pd.DataFrame  # see `separation`: p of this candidate alone
-    agreement: float  # mean adjusted Rand index of the clusters with those of the folds
+    agreement: float  # mean adjusted Rand index of the clusters with the folds
 
     @property
     def kept(self) -> np.ndarray:
@@ -74,7 +74,7 @@ class Trial:
         return np.array([fit.labels for fits in self.folds for fit in fits])
 
     def group(self, factor: float) -> np.ndarray:
-        """Join the clusters that are not separated at p-values times a factor."""
+        """Join the clusters that are not separated if p-values are multiplied by a factor."""
         return join_overlapping(pay_for(self.pairs, factor), int(self.labels.max()) + 1)
 
     def n_groups(self, factor: float) -> int:
@@ -82,7 +82,7 @@ class Trial:
         return int(self.group(factor).max()) + 1
 
     def reproducibility(self, group: np.ndarray) -> float:
-        """Compute the mean adjusted Rand index of joined clusters with those of the folds."""
+        """Compute the mean adjusted Rand index of joined clusters with the joined folds."""
         of_folds = np.array([fold.join(group).labels + 1 for fold in self.matched])
         return float(agreement(group[self.labels], of_folds).mean())
 
@@ -100,7 +100,7 @@ class Trials:
         return self.best.n_groups(price * self.factor)
 
     def tabulate(self, price: float) -> pd.DataFrame:
-        """Tabulate them, see `SparseKMeans.search_results_`."""
+        """Tabulate the candidates, see `SparseKMeans.search_results_`."""
         rows = []
         for trial, factor in self.judged:
             p = pay_for(trial.pairs, price * factor)["p_adjusted"]
@@ -135,9 +135,9 @@ class Judge:
     def choose(
         self, n_clusters: int, price: float, progress: Any = None, *, leader_only: bool = False
     ) -> Trials:
-        """Judge the leader and, if asked to, the others, if one of them could take its place.
+        """Judge the leader and, if requested, the other candidates if one of them could replace it.
 
-        They are judged on the first repeat of the folds, and those that come close on all.
+        They are judged on the first repeat of the folds, and close ones on all repeats.
         """
         folds, done = self.folds.cluster_into(n_clusters), 0
         total = 2 * len(folds.left_out)
@@ -181,7 +181,7 @@ class Judge:
         return self.judge(Candidate("votes", whole.n_kept), fit, optima)
 
     def _compare(self, folds: Folds, fits: Mapping, first: Trial, price: float, count) -> Trials:
-        """Judge the candidates besides the leader, and settle the one that takes its place."""
+        """Judge the candidates besides the leader, and settle the one that replaces it."""
         n_few, n_folds = folds.n_first_repeat, len(folds.left_out)
         few = folds.repeat(range(n_few), progress=count)
         others = [
@@ -217,8 +217,8 @@ class Judge:
     def _takes_over(self, trial: Trial, first: Trial, own: float, factor: float) -> bool:
         """Say whether a candidate replaces the leader.
 
-        Groups are counted at the leader's factor for both, but some have to be separated at the
-        candidate's own.
+        The groups of both are counted with the leader's factor, but some of the candidate's have to
+        be separated with its own factor.
         """
         paid = pay_for(trial.pairs, factor)
         if not any_separated(paid) or not _wins(trial, first, own, own):
@@ -231,7 +231,7 @@ class Judge:
         )
 
     def _settle(self, folds: Folds, trial: Trial, factor: float) -> Trial:
-        """Run Algorithm 1 at the number of features that differ until it stays, in folds too."""
+        """Run Algorithm 1 with the number of features that differ until it stays, also in folds."""
         fit = folds.whole.settle(trial.fit)
         if fit is trial.fit:
             return trial
@@ -241,9 +241,9 @@ class Judge:
         return trial if loses or settled.agreement < trial.agreement - SETTLING_LOSS else settled
 
     def join(self, trial: Trial, group: np.ndarray, factor: float) -> tuple[Trial, np.ndarray]:
-        """Run Algorithm 1 again from joined clusters, or keep the map if that loses one of them.
+        """Run Algorithm 1 again from joined clusters, or only join them if that loses a group.
 
-        Returned are the trial, and the group of each of its clusters.
+        Returns the trial, and the group of each of its clusters.
         """
         n_joined = int(group.max()) + 1
         folds = self.folds.cluster_into(n_joined)
@@ -271,7 +271,7 @@ class Judge:
 
 
 def _wins(trial: Trial, first: Trial, factor: float, own: float, slack: float = 0.0) -> bool:
-    """Say whether a candidate has more separated groups than the leader, or as many, reproduced."""
+    """Say whether a candidate has more separated groups, or as many that are more reproducible."""
     theirs, ours = trial.n_groups(factor), first.n_groups(own)
     agrees = trial.agreement + slack
     if theirs == ours:

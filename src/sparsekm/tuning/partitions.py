@@ -1,4 +1,4 @@
-"""Partitions of the same samples: how far they agree, which clusters match, their consensus."""
+"""Partitions of the same samples: their agreement, matching clusters, and their consensus."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from sparsekm.runtime.threads import one_blas_thread
 
 @one_blas_thread
 def coassociation(labels: np.ndarray) -> np.ndarray:
-    """Compute in which share of partitions, (n_partitions, n_samples), two samples are together."""
+    """Compute the share of partitions, (n_partitions, n_samples), that join two samples."""
     n_partitions, n_samples = labels.shape
     width = int(labels.max()) + 1
     places = labels + width * np.arange(n_partitions)[:, None]
-    # Numbers of partitions are exact in float32, in which the product takes half the time.
+    # Counts of partitions are exact in float32, and its product takes half the time.
     indicators = np.zeros((n_samples, width * n_partitions), np.float32)
     indicators[np.arange(n_samples), places] = 1
     return (indicators @ indicators.T).astype(np.float64) / len(labels)
 
 
 def ambiguous_share(labels: np.ndarray) -> float:
-    """Compute the share of pairs of samples that more than 10 % and less than 90 % put together.
+    """Compute the share of pairs of samples that 10 % to 90 % of the partitions join.
 
-    0 is the best: all partitions, (n_partitions, n_samples), agree on all pairs (Senbabaoglu,
+    It is 0 if all partitions, (n_partitions, n_samples), agree on all pairs (Senbabaoglu,
     Michailidis & Li 2014, doi:10.1038/srep06207).
 
     Examples
@@ -47,7 +47,7 @@ def consensus_partition(
 ) -> np.ndarray:
     """Cluster the rows of the co-association; return int32 labels (n_samples,).
 
-    There are fewer clusters where the partitions, counted from 0, tell fewer groups apart.
+    There are fewer clusters if the partitions, counted from 0, distinguish fewer groups.
     """
     groups, group = np.unique(labels, axis=1, return_inverse=True)
     if groups.shape[1] <= n_clusters:
@@ -85,7 +85,7 @@ def agreement(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def sample_reproducibility(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Compute, for each sample, the share of matched partitions that put it into its cluster."""
+    """Compute, for each sample, the share of matched partitions that assign it to its cluster."""
     everyone = np.arange(len(labels))
     return np.mean([match_clusters(labels, other, everyone) == labels for other in others], axis=0)
 
@@ -93,7 +93,7 @@ def sample_reproducibility(labels: np.ndarray, others: np.ndarray) -> np.ndarray
 def cluster_overlaps(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Compute the mean Jaccard overlap of each cluster with its match in other partitions.
 
-    That is the share that both have of the samples that either has (Hennig 2007,
+    The overlap is the number of samples in both, divided by the number in either (Hennig 2007,
     doi:10.1016/j.csda.2006.11.025).
 
     Examples
@@ -113,7 +113,7 @@ def cluster_overlaps(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
 def match_clusters(
     labels: np.ndarray, other: np.ndarray, samples: np.ndarray, *, mostly: bool = False
 ) -> np.ndarray:
-    """Rename the clusters of another partition after those they match; -1 where they match none.
+    """Rename the clusters of another partition after their matches; -1 if there is no match.
 
     With `mostly`, two clusters match only if they share more than half of the samples of each.
     """
@@ -122,7 +122,7 @@ def match_clusters(
     codes = labels[samples].astype(np.int64) * n_theirs + other[samples]
     counts = np.bincount(codes, minlength=n_own * n_theirs).reshape(n_own, n_theirs)
     own, theirs = linear_sum_assignment(-counts)
-    # The last is that of no cluster.
+    # The last label stands for no cluster.
     match = np.full(n_theirs + 1, -1)
     match[theirs] = own
     if mostly:
@@ -139,9 +139,9 @@ class FoldFit(NamedTuple):
 
     drawn: np.ndarray  # (n_drawn,): samples that were fitted, ascending
     left_out: np.ndarray  # (n_left_out,)
-    labels: np.ndarray  # (n,): the nearest cluster; once clusters are named, -1 for one of no match
+    labels: np.ndarray  # (n,): the nearest cluster; once clusters are named, -1 if it has no match
     kept: np.ndarray  # (n_kept,): features of non-zero weight
-    screened: np.ndarray  # features among which they were chosen
+    screened: np.ndarray  # the features that ranked first, among which fits chose
 
     def agreement(self, labels: np.ndarray) -> float:
         """Compute the adjusted Rand index with another partition on the samples drawn."""
@@ -157,7 +157,7 @@ class FoldFit(NamedTuple):
         return self._replace(labels=np.where(self.labels < 0, -1, group[self.labels]))
 
     def complete(self, X: np.ndarray | csr_array) -> FoldFit:
-        """Put samples drawn whose cluster has no match to the nearest cluster that has one."""
+        """Assign drawn samples whose cluster has no match to the nearest cluster that has one."""
         labels, own = self.labels.copy(), self.labels[self.drawn]
         known = own >= 0
         if known.any():
@@ -170,7 +170,7 @@ class FoldFit(NamedTuple):
 
 
 def place_left_out(folds: Sequence[FoldFit], n_samples: int, n_clusters: int) -> np.ndarray:
-    """Return the cluster that each sample is in most often where it is left out, -1 if in none."""
+    """Return the cluster to which most folds without a sample assign it; -1 if there is none."""
     counts = np.zeros((n_samples, n_clusters), np.int64)
     for fold in folds:
         own = fold.labels[fold.left_out]

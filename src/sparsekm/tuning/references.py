@@ -2,8 +2,9 @@ r"""Reference data without clusters, each made when it is needed and seeded by i
 
 *Gaussian* references are random mixtures of rows: with G of independent standard normals and n
 centred rows X, the rows of :math:`G X / \sqrt{n}` are independent draws from
-:math:`N(0, X^T X / n)`. *Shrunk* ones add a share of independent normals, see
-`correlation_shrinkage`. *Spatial* ones are permuted like random fields, see `spatial_reference`.
+:math:`N(0, X^T X / n)`. *Shrunk* references add a share of independent normals, see
+`correlation_shrinkage`. *Spatial* references are permuted like random fields, see
+`spatial_reference`.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ from sparsekm.runtime.threads import one_blas_thread
 def permuted_reference(
     X: np.ndarray | csr_array, *, index: int, seed: int, groups: np.ndarray | None = None
 ) -> np.ndarray | csr_array:
-    """Permute every column separately: margins remain, dependence between features is removed.
+    """Permute every column separately: margins remain, and dependence between features is removed.
 
     Columns of one group, by their numbers in `groups` (n_features,), are permuted together. The
     stored values of each column of a sparse matrix are moved to random rows.
     """
     rng, n_samples = _generator(seed, index), X.shape[0]
-    # To which row each row goes, drawn once for every group.
+    # The new position of each row, drawn once for every group.
     move = cache(lambda group: rng.permutation(n_samples))
     if issparse(X):
         made = csc_array(X)
@@ -69,8 +70,8 @@ def permuted_reference(
     return columns.T
 
 
-# Up to here all rows mix with all; beyond, only within random blocks of about so many, so that
-# time and memory stay linear in the number of samples.
+# Up to this number, all rows mix with all. Beyond it, they mix only within random blocks of about
+# this size, so that time and memory stay linear in the number of samples.
 BLOCK = 512
 
 
@@ -79,8 +80,8 @@ def gaussian_reference(
 ) -> np.ndarray:
     """Draw from a single Gaussian: means, spreads and correlations remain, clusters are removed.
 
-    Correlations are multiplied by 1 - `shrinkage`, in expectation. Of more than `BLOCK` samples
-    there is a Gaussian per block of random rows.
+    Correlations are multiplied by 1 - `shrinkage`, in expectation. With more than `BLOCK` samples
+    there is one Gaussian for each block of random rows.
     """
     # One layout, one order of summation: the bits do not depend on how the caller's array lies.
     X = np.ascontiguousarray(X)
@@ -107,7 +108,7 @@ def gaussian_reference(
 
 
 def shrunk_reference(X: np.ndarray, *, index: int, seed: int) -> np.ndarray:
-    """Draw from a single Gaussian with the data's correlations, less what may be due to chance."""
+    """Draw from a single Gaussian with the data's correlations, without the part due to chance."""
     return gaussian_reference(X, index=index, seed=seed, shrinkage=correlation_shrinkage(X))
 
 
@@ -132,11 +133,11 @@ def reference_seed(seed: int, index: int) -> int:
 
 
 def check_reference(reference: str, X: np.ndarray | csr_array) -> None:
-    """Refuse references that are not of the kind of the data."""
+    """Refuse a kind of references that does not fit the data."""
     if issparse(X) and reference != "permutation":
         raise ValueError(
-            f"reference={reference!r} makes a dense matrix of a sparse X: should be "
-            "'permutation', or X.toarray() where it fits into memory."
+            f"reference={reference!r} makes a dense matrix of a sparse X; it should be "
+            "'permutation', or give X.toarray() if it fits into memory."
         )
 
 
@@ -153,14 +154,14 @@ def reference_objectives(
 ) -> np.ndarray:
     """Search one reference like the data; return an objective for each sparsity.
 
-    Spatial references need `positions`, (n_samples, n_dimensions). As many values as in X, where
-    `holes` of its shape are True, are missing and filled likewise.
+    Spatial references need `positions`, (n_samples, n_dimensions). `holes`, of the shape of X,
+    marks missing values; as many are removed from references and filled in the same way.
     """
     check_reference(reference, X)
     outliers = None
     if getattr(estimator, "trim", 0):
-        # What trimmed k-means sets aside stays as it is: permuted with the others, every sample
-        # would have values of outliers.
+        # Samples that trimmed k-means sets aside stay unchanged. If they were permuted with the
+        # others, every sample would have values of outliers.
         n_trimmed = count_trimmed(estimator.trim, X.shape[0], estimator.n_clusters, 1)
         kept = first_kept(as_matrix(X), estimator.n_clusters, n_trimmed, seed=seed)
         outliers = X[np.setdiff1d(np.arange(X.shape[0]), kept)]
@@ -180,34 +181,36 @@ def reference_objectives(
     if outliers is not None:
         join = vstack if issparse(X) else np.concatenate
         made = join([made, outliers])
-    # The reference is nobody else's: it is centred where it is, without another copy.
+    # The reference is not used elsewhere, so it is centred in place, without another copy.
     data = as_matrix(csr_array(made) if issparse(made) else made, copy=False)
     fitted = clone(estimator).set_params(random_state=reference_seed(seed, index))
     objectives = fitted.search_objectives(data, sparsities)
-    # Compiling a kernel leaves a circle of frames, which would hold these data beside those of
-    # the next reference. To look for it takes longer than to search small data.
+    # Compiling a kernel leaves a reference cycle of frames, which would keep these data in memory
+    # together with the next reference. Collecting it takes longer than searching small data.
     del made, data
     if stored_bytes(X) > _WORTH_COLLECTING:
         gc.collect()
     return objectives
 
 
-# Samples whose differences from others give the variogram: at fixed numbers of nearer samples.
+# The number of samples whose differences from others give the variogram, at fixed ranks of
+# distance.
 N_ANCHORS = 500
-# Points of the grid at most, with its margin.
+# The largest number of points of the grid, with its margin.
 MOST_POINTS = 2**19
-# The grid is so much longer than the data, since opposite sides of a Fourier transform are close.
+# The grid is this much longer than the data, because opposite sides of a Fourier transform are
+# close.
 MARGIN = 2
-# Smaller values of a variogram are rounding.
+# Smaller values of a variogram are rounding errors.
 SMALLEST_VARIOGRAM = 1e-3
 
 
 def spatial_reference(X: np.ndarray, *, positions: np.ndarray, index: int, seed: int) -> np.ndarray:
-    r"""Permute every column separately so that its variogram is like before.
+    r"""Permute every column separately, and approximately keep its variogram.
 
     Neighbours in space resemble each other, so even independent features differ from their
-    permutations. A random field with a variogram like the feature's takes its values in the order
-    of the field (Viladomat et al. 2014, doi:10.1111/biom.12139; Burt et al. 2020,
+    permutations. A random field with a variogram like the feature's gets the feature's values in
+    the order of the field (Viladomat et al. 2014, doi:10.1111/biom.12139; Burt et al. 2020,
     doi:10.1016/j.neuroimage.2020.117038). The variogram of normal scores, half the mean squared
     difference of two samples, is fitted by a mixture of :math:`1 - \exp(-h^2 / (2 \ell^2))` of
     several ranges :math:`\ell` of the distance h and a nugget. Fields are white noise on a grid,
@@ -221,7 +224,7 @@ def spatial_reference(X: np.ndarray, *, positions: np.ndarray, index: int, seed:
         column = X[:, feature]
         scores = ndtri((rankdata(column) - 0.5) / n_samples)
         variogram = np.square(scores[anchors] - scores[partners]).mean(axis=1) / 2
-        # By relative errors: short distances matter most.
+        # Errors are relative, because short distances matter most.
         scale = 1 / np.maximum(variogram, SMALLEST_VARIOGRAM)
         *of_ranges, nugget = nnls(curves * scale[:, None], variogram * scale)[0]
         noise = fft.rfftn(rng.standard_normal(shape))
@@ -235,8 +238,9 @@ def spatial_reference(X: np.ndarray, *, positions: np.ndarray, index: int, seed:
 def _field_space(positions: np.ndarray, seed: int) -> tuple:
     """Return what the fields of all features share.
 
-    Samples, others ever farther from these, (n_ranks, n_anchors), their mean variogram by range and
-    last the nugget, the filters of the ranges, the grid's shape, and its points for the samples.
+    These are the anchor samples; for each, other samples at increasing distances, (n_ranks,
+    n_anchors); their mean variogram for each range and last for the nugget; the filters of the
+    ranges; the shape of the grid; and the grid point of each sample.
     """
     positions = np.asarray(positions, dtype=np.float64)
     n_samples = len(positions)
@@ -256,7 +260,7 @@ def _field_space(positions: np.ndarray, seed: int) -> tuple:
     curves = (1 - np.exp(-(ratios**2) / 2)).mean(axis=1)
     curves = np.column_stack([curves, (distances > 0).mean(axis=1)])
     sides = np.ptp(positions, axis=0)
-    # The smallest range, or more where the grid would be too large.
+    # The smallest range, or a larger one if the grid would be too large.
     step = float(ranges.min(initial=sides.max() or 1.0))
     while np.prod(MARGIN * sides / step + 1) > MOST_POINTS:
         step *= 1.1
@@ -273,7 +277,7 @@ def _spectrum(shape: tuple[int, ...], length: float) -> np.ndarray:
     power = np.exp(-2 * (np.pi * length) ** 2 * sum(axis**2 for axis in axes))
     # A constant does not vary.
     power.flat[0] = 0
-    # Frequencies other than 0 and the middle stand for two.
+    # Frequencies other than 0 and the middle one count twice.
     counts = np.full(shape[-1] // 2 + 1, 2.0)
     counts[0] = 1
     if shape[-1] % 2 == 0:
@@ -284,11 +288,11 @@ def _spectrum(shape: tuple[int, ...], length: float) -> np.ndarray:
 def correlation_shrinkage(X: np.ndarray) -> float:
     r"""Compute the share of the identity in the shrunk correlation matrix, from 0 to 1.
 
-    Of n samples z, z-scored, with correlation matrix R it is Ledoit & Wolf's intensity (2004,
+    For n standardised samples z with correlation matrix R, it is Ledoit & Wolf's intensity (2004,
     doi:10.1016/S0047-259X(03)00096-4), the chance variation of R relative to its distance from the
     identity, :math:`\min(1, n^{-2} \sum_i \lVert z_i z_i^T - R \rVert^2 / \lVert R - I \rVert^2)`.
-    scikit-learn's takes a hundred times as long for 60 samples of 20,000 features. At most `BLOCK`
-    samples are used, evenly spaced, and constant features are left out.
+    The function in scikit-learn takes a hundred times as long for 60 samples of 20,000 features. At
+    most `BLOCK` samples are used, evenly spaced, and constant features are left out.
     """
     n = X.shape[0]
     rows = np.linspace(0, n - 1, min(n, BLOCK)).round().astype(int)
@@ -300,7 +304,8 @@ def correlation_shrinkage(X: np.ndarray) -> float:
     n, p = z.shape
     if p < 2:
         return 0.0
-    # ||z_i||^2 squared is the squared norm of z_i z_i^T; those of R are summed over the product.
+    # ||z_i||^2 squared is the squared norm of z_i z_i^T; the norms of R are summed over the
+    # product.
     squares = np.einsum("ij,ij->i", z, z)
     with one_blas_thread:
         product = z @ z.T if n <= p else z.T @ z

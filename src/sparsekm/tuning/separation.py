@@ -1,7 +1,7 @@
-"""Which clusters are separated: those with a valley between them on samples that made neither.
+"""Which clusters are separated: held-out samples have a valley between them.
 
-On the axis between two clusters, fewer left-out samples are in the middle than a density with one
-mode can explain (see `one_mode_p`). The test cannot distinguish batches from classes.
+On the axis between two separated clusters, fewer held-out samples are in the middle than a density
+with one mode can explain (see `one_mode_p`). The test cannot distinguish batches from classes.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.runtime.threads import one_blas_thread
 from sparsekm.tuning.partitions import FoldFit
 
-# The largest probability that clusters without a valley between them are called separated.
+# The largest probability of calling clusters separated if there is no valley between them.
 LEVEL = 0.05
 # Half the width of the middle, and of the ends that it is compared with; the medians of the two
-# sides are at 0 and 1. With a third as the width, one sample that crosses a border can double p, so
-# the mean over widths about it is taken.
+# sides are at 0 and 1. With a single width of a third, one sample that crosses a border could
+# double p, so the mean over widths around a third is taken.
 HALF_WIDTHS = (2 / 15, 3 / 20, 1 / 6, 11 / 60, 1 / 5)
 # Ties are spread in features with at least this number of samples per distinct value.
 SAMPLES_PER_VALUE = 2
-# The borders of histograms; the middle third, like the ends, takes four bins.
+# The borders of histograms. The middle third takes four bins, and so does each end.
 BINS = np.linspace(-1, 2, 37)
 # Features with at least this correlation within clusters count as one.
 ALIKE = 0.7
@@ -47,7 +47,7 @@ def refit_folds(
     fitted: np.ndarray,
     folds: Sequence[np.ndarray],
 ) -> list[FoldFit]:
-    """Fit the samples that were fitted again without those of each fold, and match the clusters."""
+    """Fit the samples again without those of each fold, and match the clusters."""
     matched = []
     for left_out in folds:
         drawn = np.setdiff1d(fitted, left_out)
@@ -59,10 +59,10 @@ def refit_folds(
 
 
 class SpreadValues:
-    """Features whose ties are spread evenly: the gaps between rounded values are not valleys.
+    """Features whose ties are spread evenly: gaps between rounded values are not valleys.
 
-    That is done for features with few distinct values: each value's samples lie, in random order,
-    between the midpoints to the neighbouring values. Features are on one scale.
+    This is done for features with few distinct values: the samples of each value lie, in random
+    order, between the midpoints to the neighbouring values. Features are on one scale.
     """
 
     def __init__(self, X: np.ndarray | csr_array, seed: int) -> None:
@@ -103,15 +103,15 @@ def separation(
 ) -> pd.DataFrame:
     """Test for a valley between every two neighbouring clusters.
 
-    Neighbours are clusters such that no other centre lies, in the features `kept`, in the ball
-    whose diameter joins theirs. Samples with the same number in `blocks` are shares of one; those
-    set `aside` are left out in every fold. The table has a row per pair: cluster_a, cluster_b, p
-    (of a single mode), p_adjusted (by Holm's method), and the numbers of samples in the middle
-    third and about either median: n_middle, n_a, n_b. On the axis between the two, distance is
-    that of the medians of the sides, in standard deviations of the samples about the means of
-    their sides (2.2 for the halves of a Gaussian), and histogram the numbers of samples in `BINS`,
-    joined by hyphens. p_least is the p_adjusted of a pair if all of its samples
-    were near the medians and none in the middle.
+    Two clusters are neighbours if, in the features `kept`, no other centre lies in the ball whose
+    diameter joins their centres. Samples with the same number in `blocks` count as one; samples set
+    `aside` are left out in every fold. The table has a row per pair: cluster_a, cluster_b, p (of a
+    single mode), p_adjusted (by Holm's method), and the numbers of samples in the middle third and
+    about either median: n_middle, n_a, n_b. On the axis between the two, distance is the distance
+    of the medians of the sides, in standard deviations of the samples about the means of their
+    sides (2.2 for the halves of a Gaussian). histogram has the numbers of samples in `BINS`, joined
+    by hyphens. p_least is the p_adjusted of a pair if all of its samples were near the medians and
+    none in the middle.
     """
     n_clusters = int(labels.max()) + 1
     pairs = _neighbours(cluster_centers(values.columns(kept), labels, n_clusters))
@@ -127,7 +127,7 @@ def separation(
 
 
 def _least_p(table: pd.DataFrame, labels: np.ndarray, blocks: np.ndarray | None) -> list[float]:
-    """Return the adjusted p of each pair if nothing were in its middle, others as they are."""
+    """Return the adjusted p of each pair if its middle were empty and the others unchanged."""
     own = np.arange(len(labels)) if blocks is None else blocks
     sizes = [len(np.unique(own[labels == k])) for k in range(int(labels.max()) + 1)]
     least = []
@@ -139,17 +139,17 @@ def _least_p(table: pd.DataFrame, labels: np.ndarray, blocks: np.ndarray | None)
 
 
 def pay_for(table: pd.DataFrame, factor: float) -> pd.DataFrame:
-    """Return a table whose adjusted p count as many more tests."""
+    """Return a table whose adjusted p account for a factor of further tests."""
     adjusted = ["p_adjusted", "p_least"]
     return table.assign(**np.minimum(1.0, factor * table[adjusted]))
 
 
 class Leading(NamedTuple):
-    """The feature in which two separated clusters differ most, in units of its spread within."""
+    """The feature in which two separated clusters differ most, relative to its spread within."""
 
     pair: tuple[int, int]
     feature: int
-    alike: np.ndarray  # the features whose pooled correlation with it is `ALIKE` or more
+    alike: np.ndarray  # the features with a pooled correlation of at least `ALIKE`
 
 
 def leading_features(
@@ -159,7 +159,7 @@ def leading_features(
     X = values.columns(kept)
     centers = cluster_centers(X, labels, int(labels.max()) + 1)
     within = X - centers[labels]
-    # A feature that is constant within the clusters has the least spread, not none.
+    # A feature that is constant within the clusters gets the smallest spread instead of 0.
     norms = np.maximum(np.linalg.norm(within, axis=0), 1e-9 * np.linalg.norm(X, axis=0))
     leading = []
     for row in table[table["p_adjusted"] <= LEVEL].itertuples():
@@ -179,7 +179,7 @@ def needs_one_feature(
     *,
     aside: np.ndarray | None = None,
 ) -> bool:
-    """Say whether no pair has a valley without its leading feature and those alike."""
+    """Say whether no pair has a valley without its leading feature and similar ones."""
     for one in leading:
         rest = [fold._replace(kept=np.setdiff1d(fold.kept, one.alike)) for fold in folds]
         n_clusters = 1 + max(int(fold.labels.max()) for fold in folds)
@@ -190,7 +190,7 @@ def needs_one_feature(
 
 
 def could_tell(table: pd.DataFrame) -> pd.Series:
-    """Say of which pairs of a table samples could give an adjusted p of at most `LEVEL`."""
+    """Say which pairs have enough samples for an adjusted p of at most `LEVEL`."""
     return table[["p_adjusted", "p_least"]].min(axis=1) <= LEVEL
 
 
@@ -198,11 +198,11 @@ def could_tell(table: pd.DataFrame) -> pd.Series:
 def one_mode_p(n_middle: int, n_a: int, n_b: int) -> float:
     """Compute the p-value of the samples in the middle and at both ends, if there is one mode.
 
-    A density with one mode is in the middle at least as high as at its emptier end. Nearest to a
-    valley comes one that is as low there, as the uniform in the dip test (Hartigan & Hartigan 1985,
-    doi:10.1214/aos/1176346577). The statistic is the larger of the two binomial p-values of the
-    middle beside either end. In simulated draws of 40 samples, with one end twice as full, p is at
-    most 0.05 in up to 7 %.
+    A density with one mode is at least as high in the middle as at its emptier end. The density
+    closest to a valley is equally low at both, like the uniform in the dip test (Hartigan &
+    Hartigan 1985, doi:10.1214/aos/1176346577). The statistic is the larger of the two binomial
+    p-values that compare the middle with each end. In simulations of 40 samples with one end twice
+    as full, p is at most 0.05 in up to 7 % of the draws.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def one_mode_p(n_middle: int, n_a: int, n_b: int) -> float:
     if largest == 1:
         return 1.0
     ratio = many / few
-    # With so many in the middle, either end has to have so many for as small a statistic.
+    # For a given number in the middle, each end needs this number to reach as small a statistic.
     middle = np.arange(total + 1)
     least = nbinom.isf(largest * (1 + 1e-9), middle + 1, 0.5) + 1
     rest = total - middle
@@ -227,7 +227,7 @@ def one_mode_p(n_middle: int, n_a: int, n_b: int) -> float:
 
 
 def join_pairs(table: pd.DataFrame, group: np.ndarray) -> pd.DataFrame:
-    """Return the table of joined clusters, with the pair of largest p between each two groups."""
+    """Return the table of joined clusters; between two groups, the pair with the largest p."""
     first, second = group[table["cluster_a"]], group[table["cluster_b"]]
     joined = table.assign(
         cluster_a=np.minimum(first, second).astype(np.int64),
@@ -263,9 +263,9 @@ def _neighbours(centers: np.ndarray) -> list[tuple[int, int]]:
 
 @one_blas_thread
 def _project(values, pairs, n_clusters, folds, aside) -> list[np.ndarray]:
-    """Return the median positions of left-out samples, (n,) a pair: 0 and 1 are the centres.
+    """Return the median positions of held-out samples, (n,) for each pair; 0 and 1 are the centres.
 
-    They are NaN where a sample is never nearest to one of the two.
+    They are NaN if neither of the two centres is ever the nearest.
     """
     folds = [fold for fold in folds if len(fold.kept)] if pairs else []
     everyone = np.concatenate([fold.kept for fold in folds]) if folds else np.zeros(0, np.intp)
@@ -290,7 +290,7 @@ def _project(values, pairs, n_clusters, folds, aside) -> list[np.ndarray]:
         shrinkage = ledoit_wolf_shrinkage(within, assume_centered=True)
         ridge = shrinkage * np.square(within).mean()
         if len(drawn) < len(fold.kept):
-            # The axes lie where the samples do.
+            # The axes are in the space of the samples.
             basis = np.linalg.qr(drawn.T)[0]
             part, within, centers = part @ basis, within @ basis, centers @ basis
         covariance = (1 - shrinkage) / len(drawn) * within.T @ within
@@ -301,7 +301,7 @@ def _project(values, pairs, n_clusters, folds, aside) -> list[np.ndarray]:
         for row, (a, b) in enumerate(pairs):
             near = samples[(put == a) | (put == b)]
             length = differences[row] @ axes[row]
-            # The fold may lack one of the two.
+            # The fold may lack one of the two clusters.
             if length > 0 and len(near):
                 positions = (part[near] - centers[a]) @ axes[row] / length
                 placed[row].append((times[near], near, positions))
@@ -313,7 +313,7 @@ def _add(samples: np.ndarray, others: np.ndarray | None) -> np.ndarray:
 
 
 def _take_medians(placed, shape) -> np.ndarray:
-    """Return the median of what was found of each sample, (n,), NaN if nothing was."""
+    """Return the median position of each sample, (n,), NaN if there is none."""
     values = np.full(shape, np.nan)
     for time, samples, positions in placed:
         values[time, samples] = positions
@@ -325,9 +325,9 @@ def _take_medians(placed, shape) -> np.ndarray:
 
 
 def _test(positions, blocks) -> tuple:
-    """Return p of one mode, the mean over widths, then counts, distance and histogram.
+    """Return p of one mode (the mean over widths), counts, distance and histogram.
 
-    The counts are those at the width of a third.
+    The counts are for the width of a third.
     """
     scaled = _scale(positions, blocks)
     if scaled is None:
@@ -336,7 +336,7 @@ def _test(positions, blocks) -> tuple:
     counts = _count(positions, side)
     means = [positions[~is_right].mean(), positions[is_right].mean()]
     within = (positions - np.where(is_right, means[1], means[0])).std()
-    # Rounded, so that no sample on a border changes its bin with the scale.
+    # Positions are rounded, so that a sample on a border does not change its bin with the scale.
     bars = np.histogram(positions.clip(BINS[0], BINS[-1]).round(9), BINS.round(9))[0]
     return (
         float(np.mean([one_mode_p(*count) for count in counts])),
@@ -349,8 +349,8 @@ def _test(positions, blocks) -> tuple:
 def _scale(positions, blocks) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Put the medians of both sides at 0 and 1; None if a side is empty.
 
-    Returned with the positions that are known are numbers, equal for samples of one block on one
-    side, and which are on the right. The samples of such a block are equal parts of one.
+    Returns the known positions, a number for each, equal for samples of one block on one side, and
+    which samples are on the right. The samples of such a block are equal parts of one.
     """
     seen = np.isfinite(positions)
     positions = positions[seen]
@@ -366,10 +366,10 @@ def _scale(positions, blocks) -> tuple[np.ndarray, np.ndarray, np.ndarray] | Non
 
 
 def _count(positions, side) -> list[tuple[int, int, int]]:
-    """Count samples in the middle and about the median of either side, for each width.
+    """Count samples in the middle and about the median of each side, for each width.
 
-    Samples with the same number in `side` are shares of one: of those counted, each is an equal
-    part. Totals are rounded against a valley: the middle up, the ends down.
+    Samples with the same number in `side` are equal parts of one. Totals are rounded against a
+    valley: the middle up, the ends down.
     """
     distances = np.abs(positions - [[0.5], [0], [1]])
     counts = []

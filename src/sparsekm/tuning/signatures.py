@@ -1,4 +1,4 @@
-"""The smallest sets of features that put left-out samples into the clusters of the result."""
+"""The smallest sets of features that assign held-out samples to the clusters of the result."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from sparsekm.tuning.feature_ranking import (
 )
 from sparsekm.tuning.partitions import FoldFit, agreement
 
-# The smallest set that does nearly as well as the best is taken: within this difference.
+# The signature is the smallest set whose agreement is within this difference of the best.
 AS_GOOD = 0.05
-# A smaller set, which is told beside it, does so within this difference.
+# A smaller set, which is also reported, is within this difference.
 NEARLY_AS_GOOD = 0.15
-# A set that agrees less with the clusters is not a signature.
+# A set with a lower agreement is not a signature.
 LEAST_AGREEMENT = 0.5
-# Sets of up to this number of features are tried, each a quarter larger than the one before.
+# Sets of up to this number of features are tried, each a quarter larger than the previous one.
 LARGEST_SET = 2000
 STEP = 1.25
 
 
 class Signature(NamedTuple):
-    """The smallest set of features that puts left-out samples where the result puts them."""
+    """The smallest set of features that assigns held-out samples as the result does."""
 
     features: np.ndarray | None  # ascending; None if no set agrees well enough
-    agreement: float  # mean adjusted Rand index of left-out samples by this set, or the best
+    agreement: float  # mean adjusted Rand index on held-out samples, of this or the best set
     n_nearly: int = 0  # how many features, or groups, do nearly as well
     nearly: float = 0.0  # their agreement
 
@@ -47,12 +47,13 @@ def find_signatures(
     n_repeats: int,
     groups: np.ndarray | None = None,
 ) -> list[Signature]:
-    """Find the smallest sets of features that reproduce clusters on samples that did not choose.
+    """Find the smallest sets of features that reproduce clusters on held-out samples.
 
-    For each fold, features, or groups by their means, are ordered by a_j on the samples drawn, in
-    the clusters found without the others, and the left-out samples are put to the nearest centroid
-    in the first few. For one cluster, features are ordered by the terms of a_j that involve it, and
-    only whether a sample is put into it counts. Features of `X` are on one scale; `folds` come
+    In each fold, features, or groups by their means, are ordered by a_j on the drawn samples, in
+    the clusters that were found without the others. The held-out samples are assigned to the
+    nearest centroid in the first few features. For one cluster, features are ordered by the terms
+    of a_j that involve it, and it only counts whether a sample is assigned to it. Features of `X`
+    are on one scale; `folds` come
     repeat after repeat. The first signature is for all clusters, the others for one cluster each.
     """
     n_samples = X.shape[0]
@@ -72,7 +73,7 @@ def find_signatures(
                 ends = np.searchsorted(number_units(first, groups), sizes)
                 place = _place(as_dense(left_out[:, first]), centers[:, first], ends)
                 placed[target, number // per_repeat][:, fold.left_out] = place
-    # Samples that are set aside are in no fold.
+    # Samples that are set aside are not in any fold.
     judged = np.unique(np.concatenate([fold.left_out for fold in folds]))
     if 0 < len(judged) < n_samples:
         X, labels, placed = X[judged], labels[judged], placed[..., judged]
@@ -85,7 +86,7 @@ def find_signatures(
 
 
 def _smallest(labels, placed, sizes, order, groups) -> Signature:
-    """Take the smallest of the sets that does nearly as well as the best."""
+    """Take the smallest set that is nearly as good as the best."""
     agreements = np.mean([agreement(labels, repeat) for repeat in placed], axis=0)
     best = agreements.max()
     if best < LEAST_AGREEMENT:
@@ -110,12 +111,13 @@ def _orders(X, labels, centers, groups) -> Iterator[np.ndarray]:
 
 @one_blas_thread
 def _place(values, centers, sizes) -> np.ndarray:
-    """Put samples to the nearest centroid in sets of growing size: (n_sizes, n_samples)."""
-    # Squared distances, less the square of the sample, which is the same for all clusters.
+    """Assign samples to the nearest centroid in sets of growing size: (n_sizes, n_samples)."""
+    # These are squared distances minus the square of the sample, which is the same for all
+    # clusters.
     distances = np.zeros((len(sizes), len(values), len(centers)))
     for step, (start, stop) in enumerate(pairwise([0, *sizes])):
         own = centers[:, start:stop]
         distances[step] = np.square(own).sum(axis=1) - 2 * (values[:, start:stop] @ own.T)
     distances = distances.cumsum(axis=0)
-    # A cluster without any sample among the others is nearest to none.
+    # A cluster without samples among the others is nearest to none.
     return np.where(np.isnan(distances), np.inf, distances).argmin(axis=2)

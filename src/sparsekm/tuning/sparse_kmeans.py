@@ -1,4 +1,4 @@
-"""Sparse k-means that decides screening, start and features from the data alone."""
+"""Sparse k-means that chooses screening, start and features from the data alone."""
 
 from __future__ import annotations
 
@@ -76,11 +76,11 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         clusters, or the features of `signature_` if there is one. Algorithm 1 then runs once more
         with this number of features.
     screening : {"auto", "trend", "variance", "marginal", "all"}, default="auto"
-        How features are ranked. "trend" ranks by the log variance beyond its trend over the mean,
-        "variance" by the variance, and "marginal" by the distance of the distribution from a
-        Gaussian; "all" does not rank. "auto" takes "all" for up to 100 features, "marginal" if all
-        variances are equal (as after z-scoring) or units differ, "variance" if all means are equal,
-        and "trend" otherwise.
+        How features are ranked. "trend" ranks by how far the log variance exceeds its trend with
+        the mean, "variance" by the variance, and "marginal" by the distance of the distribution
+        from a Gaussian; "all" does not rank. "auto" takes "all" for up to 100 features, "marginal"
+        if all variances are equal (as after z-scoring) or units differ, "variance" if all means are
+        equal, and "trend" otherwise.
     min_cluster_size : int, default=1
         Smallest number of samples that a cluster may have.
     max_samples : int, default=None
@@ -100,7 +100,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Share of the samples, below 0.5, to set aside as outliers. Trimmed k-means on the z-scores
         chooses them first; after one fit, the samples farthest from their centres in the kept
         features replace them. Scales, scores and centres are computed without them, but the test
-        for separated clusters places and counts them.
+        for separated clusters assigns them to clusters and counts them.
     feature_groups : array-like of shape (n_features,), default=None
         Names or numbers of groups of features that are kept or dropped as a whole, such as the
         levels of one category. `sparsity` then counts groups. A group counts as one feature: it is
@@ -131,25 +131,35 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     n_iter_ : int
         Rounds of the last run of Algorithm 1.
     signature_ : ndarray of int, or None
-        Indices of the smallest set of features whose nearest centroids put held-out samples into
-        their clusters nearly as well as the best set does. None if the best set reaches an adjusted
-        Rand index below 0.5.
+        Indices of the smallest set of features that, by the nearest centroid, assigns held-out
+        samples to their clusters nearly as well as the best set does. None if the best set reaches
+        an adjusted Rand index below 0.5.
     signature_agreement_ : float
-        Adjusted Rand index of held-out samples that are placed by the signature.
+        Adjusted Rand index of held-out samples that the signature assigns to clusters.
     cluster_signatures_ : list of length n_clusters
-        For each cluster, the smallest set of features that tells which held-out samples are in it,
-        or None.
+        For each cluster, the smallest set of features that distinguishes its held-out samples from
+        the others, or None.
     cluster_signature_agreements_ : ndarray of shape (n_clusters,)
         Adjusted Rand index of held-out samples for each of these sets.
     separation_ : pandas.DataFrame
-        A row per pair of neighbouring clusters. The columns are cluster_a, cluster_b, p (of one
-        mode between them), p_adjusted (for all pairs, candidates and numbers of clusters), and the
-        numbers of samples in the middle and near the two medians: n_middle, n_a and n_b. On the
-        axis between the clusters, distance is the distance of the medians of the held-out samples
-        on the two sides, in standard deviations within a side (2.2 for the halves of a Gaussian);
-        histogram has the numbers of held-out samples in bins of a twelfth of that distance, from -1
-        to 2, with the medians at 0 and 1. p_least is the p_adjusted that would result if all
-        samples of the pair were near the medians; above 0.05, there are too few samples to tell.
+        A row per pair of neighbouring clusters. Held-out samples are projected on the axis between
+        the two clusters, on a scale with the medians of the two sides at 0 and 1.
+
+        ``cluster_a``, ``cluster_b``
+            The clusters.
+        ``p``, ``p_adjusted``
+            p-value of the hypothesis that the projections have one mode, unadjusted and adjusted
+            for all pairs, candidates and numbers of clusters.
+        ``n_middle``, ``n_a``, ``n_b``
+            Numbers of samples in the middle and near the two medians.
+        ``distance``
+            Distance of the medians, in standard deviations within a side. It is 2.2 for the halves
+            of a Gaussian.
+        ``histogram``
+            Numbers of samples in 36 bins from -1 to 2.
+        ``p_least``
+            The p_adjusted that would result if all samples of the pair were near the medians. Above
+            0.05, there are too few samples to tell.
     has_clusters_ : bool
         Whether any two clusters are clearly separated: an adjusted p of at most 0.05.
     search_results_ : pandas.DataFrame
@@ -174,8 +184,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Mean Jaccard overlap of each cluster with its match in the fits to folds. 1 means the same
         samples; a cluster below 0.75 is not stable.
     left_out_labels_ : ndarray of shape (n_samples,)
-        Cluster of each sample in the fits that held it out, -1 if in none. Use these labels to
-        estimate effect sizes.
+        Cluster to which the fits that held the sample out most often assign it; -1 if they assign
+        it to none. Use these labels to estimate effect sizes.
     selection_frequency_ : ndarray of shape (n_features,)
         Share of the fits to folds that keep a feature.
     batch_centred_ : SparseKMeans
@@ -199,7 +209,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     -----
     Give X on its own scale and do not z-score it: the scale helps to choose the features to
     consider first. Scores and the objective refer to z-scores (ddof = 1), which are computed
-    inside.
+    internally.
 
     Labels, weights and centres are a fixed point of Algorithm 1 at `sparsity_`. On the training
     data `predict` returns `labels_`, except with weights, `trim` or ``min_cluster_size > 1``, and
@@ -256,10 +266,10 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             Groups of samples that resemble each other, such as the samples of a donor or of a block
             of space. The samples of a group are held out together, and count as one.
         batch : array-like of shape (n_samples,), default=None
-            The batch of each sample. X is fitted as given, and again centred within batches. A
-            UserWarning tells if clusters coincide with batches, or if the two results agree with
-            an adjusted Rand index below 0.8. If batches hold different classes, centring moves the
-            classes.
+            The batch of each sample. X is fitted as given, and again centred within batches. There
+            is a UserWarning if clusters coincide with batches, or if the two results agree with an
+            adjusted Rand index below 0.8. If the classes are unequally distributed over the
+            batches, centring distorts the clusters.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts in the last run of Algorithm 1, in the scores and in the
             centres. A sample of weight 2 counts as if it were given twice. Scales, folds and tests
@@ -277,11 +287,11 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             type; if `batch` is given with a sparse X.
         ValueError
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
-            is constant; if indices of a sparse X lie outside its shape; if `groups` or `batch` are
-            not one per sample; if there is one batch, or a batch of one sample; if weights are
-            negative, all 0, not one per sample or combined with `trim`;
-            if a parameter is out of its range, such as a single cluster, for which nothing can be
-            chosen. All checks are made before anything is fitted.
+            is constant; if indices of a sparse X lie outside its shape; if `groups`, `batch` or
+            `sample_weight` does not have one value per sample; if there is only one batch, or a
+            batch has only one sample; if weights are negative, all 0, or combined with `trim`; if a
+            parameter is out of its range (there must be at least two clusters). All checks are made
+            before anything is fitted.
         """
         self._check_parameters()
         X = compute(X)
@@ -292,7 +302,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, values.shape[0])
         features = VaryingFeatures.of_values(values)
-        # Of this estimator they are set at the end of a fit.
+        # This estimator sets them at the end of a fit.
         named = BaseEstimator()
         remember_features(named, X)
         names = getattr(named, "feature_names_in_", np.arange(values.shape[1]))
@@ -317,7 +327,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Returns
         -------
         pandas.DataFrame
-            A row per feature: name (its number where X had no names), selected, weight, score,
+            A row per feature: name (its number if X had no names), selected, weight, score,
             signature (whether `signature_` has it) and frequency (of its selection in the folds).
 
         Raises
@@ -340,13 +350,14 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     def score(self, X: Data, y: object = None) -> float:
         """Say how well the clusters hold for samples that were not fitted.
 
-        For each selected feature, all other selected features put every sample into a cluster. The
-        score is how much nearer samples are to the means of these clusters than to the mean of all,
-        in weighted squares of z-scores, summed over features and averaged over samples. A random
-        feature does not raise it, since the other features do not predict it.
+        For each selected feature, the other selected features assign every sample to a cluster. The
+        score is the squared distance of the sample to the overall mean, less the squared distance
+        to the mean of this cluster, in weighted z-scores, summed over features and averaged over
+        samples. A random feature does not raise the score, because the other features do not
+        predict its values.
 
-        So GridSearchCV can compare settings such as `sparsity` or `screening`. It does not choose
-        the number of clusters: more clusters predict more.
+        GridSearchCV can use it to compare settings such as `sparsity` or `screening`. It
+        does not choose the number of clusters, because more clusters predict more.
 
         Parameters
         ----------
@@ -364,7 +375,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Raises
         ------
         sklearn.exceptions.NotFittedError, ValueError
-            As `predict`.
+            Before `fit`; if X is not as in `fit`, or holds infinity, or NaN that is not imputed.
         """
         check_is_fitted(self)
         kept = np.flatnonzero(self.feature_weights_)
@@ -389,9 +400,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         return explained / len(values)
 
     def _fit(self, values, features: VaryingFeatures, about: Description) -> None:
-        """Find the clusters of checked values, and set what was learnt."""
+        """Find the clusters of checked values, and set the learned attributes."""
         estimator, sparsity, counts = self.make_estimator(), None, features.counts
-        # A number, which make_estimator drew.
+        # The seed is a number, which make_estimator drew.
         seed: Any = estimator.random_state
         if self.feature_groups is not None:
             groups = FeatureGroups.of_labels(self.feature_groups, features)
@@ -401,7 +412,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             if PENALTIES[self.penalty].counts_features:
                 sparsity = min(sparsity, counts[0] - counts[1])
         X = features.select(values)
-        # Before z-scores are made: values may be too large for them.
+        # This is checked before standardisation, for which values may be too large.
         most = MOST_SAMPLES if self.max_samples is None else self.max_samples
         (drawn,) = take_rows(tuning_sample(X.shape[0], most, seed, estimator), X)
         check_matrix(as_matrix(drawn), estimator.n_clusters, estimator.min_cluster_size)
@@ -410,7 +421,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         result = find_clusters(self, data, **settings)
         self.result_ = _extend_result(result, data, features)
         if about.weights is None and not self.trim and self.min_cluster_size == 1:
-            # Samples between two centres are placed as `predict` rounds.
+            # Samples between two centres are assigned with the rounding of `predict`.
             self.result_ = replace(self.result_, labels=self._label(values))
         self._learn(self.result_)
 
@@ -446,7 +457,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Returns
         -------
         L0KMeans or L1KMeans
-            The estimator with the parameters and a seed of this one.
+            An estimator with the parameters of this one and a seed made from its `random_state`.
 
         Raises
         ------

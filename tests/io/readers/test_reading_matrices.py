@@ -106,7 +106,7 @@ def test_the_real_matrices_are_as_described(test_data):
 @pytest.mark.parametrize("name", ["m.csv", "m.tsv.gz", "m.xlsx", "m.npz", "m.h5ad", "m.parquet"])
 def test_what_is_read_only_once_is_refused(unread, name):
     for read in (read_matrix, partial(read_feature_groups, features=["a"]), read_gene_sets):
-        with pytest.raises(InputError, match=rf"{name}: should be a file, .* a pipe, .*to a file"):
+        with pytest.raises(InputError, match=rf"{name}: should be a file; .* a pipe, .*to a file"):
             read(unread(name))
     assert measure_matrix(unread(name)).memory == 0
 

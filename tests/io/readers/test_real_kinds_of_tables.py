@@ -303,7 +303,7 @@ DISTANCES = [[abs(i - j) / 9 for i in range(4)] for j in range(4)]
         ),
         (
             write(["Experiment", "Type", "Time"], GSM, cells=[["ctrl", "4 hours"]] * 4),
-            "hold text, such as '4 hours' in line 2; there should be numbers alone",
+            "hold text, such as '4 hours' in line 2; there should be only numbers",
         ),
     ],
 )

@@ -41,9 +41,9 @@ def test_quotation_marks_that_belong_to_a_name_stay(put):
         (TABLE.replace(",", "|"), "cells are separated by bars."),
         (
             TABLE.replace(FIRST, f",,log2,log2,log2,log2\n{FIRST}"),
-            "lines [line 2] hold text and are left out",
+            "rows [line 2] hold text and are left out",
         ),
-        (TABLE.replace("s3", "sän").encode("latin-1"), "its letters are read as Windows-1252"),
+        (TABLE.replace("s3", "sän").encode("latin-1"), "so it is read as Windows-1252"),
     ],
     ids=[
         *("mark of Excel", "empty lines", "blanks after commas", "trailing commas", "bars"),
@@ -103,7 +103,7 @@ def test_the_samples_are_those_that_were_measured(put, kind):
 
 # What is asked about: the line that follows the header, or the column, and whether it is kept.
 DOUBTFUL = {
-    "masses": (PLAIN.replace("\n", "\nRT (min),2.5,3,9\nm/z,1,2,3\n", 1), "lines [RT (min), m/z]"),
+    "masses": (PLAIN.replace("\n", "\nRT (min),2.5,3,9\nm/z,1,2,3\n", 1), "rows [RT (min), m/z]"),
     "a count of the lines": (write(["rowid", *BLOOD], range(1, 13), cells=NUMBERS), "[rowid]"),
     "a count at the end": (
         write(["id", *BLOOD, "n"], PATIENTS, cells=NUMBERS, after=[range(12)]),
@@ -174,7 +174,7 @@ REFUSED = {
     ),
     "units of all numbers": (
         write(["id", "glucose", "urate"], PATIENTS, "2.5 °C", "7 °C"),
-        "such as '7 °C' in line 2; there should be numbers alone, without units",
+        "such as '7 °C' in line 2; there should be only numbers, without units",
     ),
     "a unit among plain numbers": (
         TABLE.replace(f",{X[3, 1]}", ",10.5°C"),

@@ -24,14 +24,14 @@ def test_samples_in_lines_are_read_without_a_remark(save, table):
 class TestGenesInLines:
     def test_they_are_told_by_their_names_which_is_said(self, save, table):
         raw = read_matrix(save(table.T))
-        assert_read(raw, table, "Set transpose: false if lines hold samples.")
+        assert_read(raw, table, "Set transpose: false if rows hold samples.")
         assert raw.about.samples == list(table.index)
         assert read_matrix(save(table.T), transpose=False).shape == (4, 6)
 
     @pytest.mark.parametrize("heading", ["gene_id", "Hugo_Symbol", "ID_REF", "Entrez ID", "probes"])
     def test_a_column_called_so_tells_them_even_by_numbers(self, save, table, heading):
         table.columns = pd.Index([f"{7000 + at}" for at in range(4)], name=heading)
-        assert_read(read_matrix(save(table.T)), table, "lines are read as features")
+        assert_read(read_matrix(save(table.T)), table, "rows are read as features")
 
     def test_labels_that_name_a_line_tell_them(self, save, table):
         table.columns = ["w", "x", "y", "z"]
@@ -47,7 +47,7 @@ class TestGenesInLines:
         lines.insert(1, "chromosome", 17)
         is_asked, found = readings(save(lines))
         assert is_asked
-        remarks = "columns [description] hold text", "lines [ward] hold text"
+        remarks = "columns [description] hold text", "rows [ward] hold text"
         assert_read(found[0], table, *remarks)
         ages = [*table.columns, "age"]
         assert [raw.about.features for raw in found] == [[*table.columns], ages, [*table.columns]]
@@ -80,8 +80,8 @@ class TestGenesInLines:
         names = [f"{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(60)]
         tall = pd.DataFrame(values, index=names, columns=["u", "v", "w"])
         message = refusal(save(tall))
-        assert "transpose: false if lines hold samples, 60 samples x 3 features" in message
-        assert "transpose: true if lines hold features, 3 samples x 60 features" in message
+        assert "transpose: false if rows hold samples, 60 samples x 3 features" in message
+        assert "transpose: true if rows hold features, 3 samples x 60 features" in message
         assert read_matrix(save(tall), transpose=False).shape == (60, 3)
         assert read_matrix(save(tall), transpose=True).shape == (3, 60)
         for form in ("cell{}", "AACGTTGCAACGTAGG-{}", "TCGA-A1-{}"):
@@ -231,7 +231,7 @@ class TestRawCounts:
             normalise(read_matrix(save(table)), "counts")
         logs = read_matrix(save(np.log1p(table.abs())))
         [remark] = remark_on_scale(logs, judge(logs), "counts")
-        assert remark.startswith("normalise: counts takes logarithms of values that are not all")
+        assert remark.startswith("normalise: counts requires raw counts, but not all values")
         assert "set normalise: zscore" in remark
 
     def test_what_is_measured_and_small_whole_numbers_make_no_remark(self, save, table):

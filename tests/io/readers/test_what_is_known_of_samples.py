@@ -117,8 +117,8 @@ def test_a_column_of_obs_of_any_type_may_lack_classes(store, values, expected):
         ({}, {"annotate": ["stage"]}, "annotate[0]='stage' should be one of its columns"),
         ({}, {"groups": "size", "ignore": ["size"]}, "groups='size' should not also be ignored"),
         ({"donor": ["a", "", "b", "NA", *"bb"]}, {"groups": "donor"}, "missing for 2 of 6 samples"),
-        ({"donor": "a"}, {"groups": "donor"}, "groups 'donor' are all 'a'; there should be at"),
-        ({"plate": 1}, {"batch": "plate"}, "batch 'plate' are all '1'"),
+        ({"donor": "a"}, {"groups": "donor"}, "groups 'donor': every sample has 'a'; there should"),
+        ({"plate": 1}, {"batch": "plate"}, "batch 'plate': every sample has '1'"),
         (
             {"plate": [1, 1, None, 2, 2, 2]},
             {"batch": "plate"},

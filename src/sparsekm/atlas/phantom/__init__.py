@@ -1,7 +1,7 @@
 """The phantom atlas: a simulated developing brain in the file formats of the real servers.
 
-Here are its sizes: grids, spacings, voxels per region and numbers of genes. Snakemake uses them to
-plan jobs, possibly in an environment without NumPy.
+This module has its sizes: grids, spacings, voxels per region and numbers of genes. Snakemake uses
+them to plan jobs, possibly without NumPy.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import NamedTuple
 
 
 def read_rows(name: str) -> list[dict[str, str]]:
-    """Read a table that stands beside this module."""
+    """Read a table next to this module."""
     with Path(__file__).with_name(name).open(newline="", encoding="utf-8") as opened:
         return list(csv.DictReader(opened))
 
 
 STRUCTURES = read_rows("structures.csv")
-"""The upper levels of the tree, with colours and ids as in the atlas, and those of the ventricles.
+"""The upper levels of the tree and the ventricles, with the atlas's colours and ids.
 
-A region has the number of its voxels at each age in the annotation of the atlas; the spinal cord
-that of the atlas at E11.5, none at P14, and plausible ones at the other ages.
+Each region has its number of voxels at each age in the annotation of the atlas. The spinal cord has
+the atlas's number at E11.5, none at P14, and plausible numbers at the other ages.
 """
 AGE_ROWS = {row["age"]: row for row in read_rows("ages.csv")}
 """For each age: dimensions (nx, ny, nz) and spacing in micrometres of the grids of the atlas;
 lumen_share, ventricle voxels per voxel of brain tissue; maturity, between the embryonic (0) and the
-adult (1) shape; planted_share, of the usable genes in which region differences are planted (few at
-one age, many at another); voxels of the smaller sizes; parts of regions that have inner voxels.
+adult (1) shape; planted_share, the share of the usable genes with planted region differences (few
+at one age, many at another); voxels of the smaller sizes; and parts of regions with inner voxels.
 """
 REGIONS = tuple(row["acronym"] for row in STRUCTURES if row["E11.5"])
 FULL_COUNTS = {age: tuple(int(row[age]) for row in STRUCTURES if row[age]) for age in AGE_ROWS}
@@ -57,7 +57,7 @@ class PhantomSize(NamedTuple):
     """One named size of the phantom."""
 
     name: str
-    # Numbers of genes of each kind. Besides the usable ones some test the readers: genes that are
+    # Numbers of genes of each kind. Besides the usable genes there are some that test the readers:
     # constant, mostly missing, absent at one age, only failed, or only cut coronally.
     kinds: dict[str, int]
     n_modules: int  # patterns that modules of genes follow
@@ -73,8 +73,10 @@ class PhantomSize(NamedTuple):
 
 
 _SIZES = {row.pop("size"): row for row in read_rows("sizes.csv")}
-"""Numbers of genes, the smallest region, and the power that reduces large regions: with the real
-proportions, a coarse grid would have rhombomeres of one or two voxels."""
+"""Numbers of genes, the smallest region, and the power that reduces large regions.
+
+With the real proportions, rhombomeres would have only one or two voxels in a coarse grid.
+"""
 
 
 def get_size(name: str) -> PhantomSize:

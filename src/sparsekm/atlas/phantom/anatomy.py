@@ -1,7 +1,8 @@
 """The phantom's brain: regions along a bent axis, and the tree of its structures.
 
 Brain and spinal cord are a tube around the neuraxis, bent before birth. Each region has a piece of
-the axis and the voxels nearest to it, so that every count is exact; the innermost become ventricle.
+the axis and the voxels nearest to it, so that every count is exact. The innermost voxels become
+ventricle.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from sparsekm.atlas.phantom import AGE_ROWS, STRUCTURES, PhantomAge
 
 TISSUE, LUMEN, TRACT, UNASSIGNED = range(4)
 
-# Side view of the axis, from the front end to the spinal cord, y downwards, in any unit; before
-# birth and in the adult.
+# Side view of the axis, from the front end to the spinal cord, with y downwards, in any unit,
+# before birth and in the adult.
 _SHAPES = np.array(
     [
         [(0.00, 0.24), (0.08, 0.05), (0.25, 0.00), (0.37, 0.15), (0.41, 0.40), (0.38, 0.70)],
@@ -32,11 +33,11 @@ _N_PIECES = 30
 _LENGTH_POWER = 0.65
 """Of two regions, the larger one is longer by the ratio of sizes to this power."""
 _SHORTEST = 0.025
-"""Least share of the axis that a region has: thin ones would fall to pieces."""
+"""The smallest share of the axis for a region, because thin regions would fall to pieces."""
 _FLATTENING = 1.25
-"""Width of the tube, from side to side, over its height."""
+"""Width of the tube, from side to side, divided by its height."""
 _TAPER = 0.6
-"""Radius at the ends of the tube over that of the first and the last region."""
+"""Radius at the ends of the tube, divided by the radius of the first and the last region."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _draw_axis(maturity: float, n_voxels: int) -> np.ndarray:
 
 
 def _place_grid(dims: tuple[int, int, int], axis: np.ndarray) -> np.ndarray:
-    """Return the voxels of one side: the drawing is in the middle, z is over the flattening."""
+    """Return the voxels of one side, with the drawing in the middle and z over the flattening."""
     nx, ny, nz = dims
     z, y, x = np.indices((nz // 2 + 1, ny, nx)).reshape(3, -1).astype(float)
     middle = (axis.min(axis=0) + axis.max(axis=0)) / 2 - (np.array([nx, ny]) - 1) / 2
@@ -104,7 +105,7 @@ def _place_grid(dims: tuple[int, int, int], axis: np.ndarray) -> np.ndarray:
 
 
 def _follow(axis: np.ndarray, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the place along a polyline nearest to each voxel, and the distance to it."""
+    """Return the position along a polyline nearest to each voxel, and the distance."""
     nearest, along, passed = np.full(len(grid), np.inf), np.zeros(len(grid)), 0.0
     for start, end in itertools.pairwise(axis):
         step = end - start
@@ -124,7 +125,7 @@ def _shape_tube(sizes: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarra
     lengths = sizes**_LENGTH_POWER
     lengths = np.maximum(lengths, _SHORTEST * lengths.sum())
     lengths *= length / lengths.sum()
-    # Half of an ellipse, as there is one side of the brain only.
+    # The section is half an ellipse, because there is only one side of the brain.
     radii = np.sqrt(sizes / lengths * 2 / (np.pi * _FLATTENING))
     return np.r_[0, np.cumsum(lengths)], np.r_[_TAPER * radii[0], radii, _TAPER * radii[-1]]
 
@@ -134,7 +135,7 @@ UPPER = {
     for r in STRUCTURES
 }
 """The id, name, colour, level and parent of each structure by its acronym."""
-# The ventricles repeat the tree; only their ids cannot be derived.
+# The ventricles repeat the tree; their ids cannot be derived.
 VENTRICLE_IDS = {row["acronym"]: int(row["ventricle_id"]) for row in STRUCTURES}
 
 # Level of each part of a region by its suffix; the parent has the suffix without its last letter.
@@ -158,7 +159,7 @@ def label_voxels(age: str, geometry: Geometry) -> np.ndarray:
     Unassigned voxels get the forebrain (above level 3) or an id that is not in the tree.
     """
     labels = np.zeros(len(geometry.index), dtype=np.uint32)
-    # To these parts the inner voxels of a region belong.
+    # The inner voxels of a region belong to these parts.
     inner = [AGE_ROWS[age][f"{side}_part"] for side in ("dorsal", "ventral")]
     y = geometry.coordinates[:, 1]
     deep = geometry.radius < np.median(geometry.radius)

@@ -1,8 +1,8 @@
 """The phantom's genes: the signal planted in each, where and when, and their terms.
 
-``docs/atlas.md`` tells what is planted. The terms, in ``terms.csv``, follow from the kind of each
-gene, so that the correct over-representation is known: most markers have the *pattern of regions*,
-nearly all even genes are *needed everywhere*, the *controls* are assigned at random.
+``docs/atlas.md`` describes what is planted. The terms, in ``terms.csv``, follow from the kind of
+each gene, so that the correct over-representation is known: most markers have the *pattern of
+regions*, nearly all even genes are *needed everywhere*, and the *controls* are assigned at random.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ N_BATCHES = 4
 
 _RUN_LENGTHS = (1, 1, 1, 2, 2, 3, 4, 6)
 _STRIDE = 7
-"""Regions from one marker's to the next one's: markers in a row are spread over the brain."""
+"""The number of regions from one marker to the next: markers are spread over the brain."""
 _FOLDS = (3.0, 12.0)
 _NOISE = (0.4, 0.8)
 _COMMON_STRENGTH = 0.1
-# Housekeeping genes: their level, and their noise over that of others.
+# Housekeeping genes: their level, and their noise divided by that of other genes.
 _HOUSEKEEPING = 2.0, 0.4
 
 
@@ -44,7 +44,7 @@ class PlantedGene:
     factor: float  # of the gradient or the module's pattern
     common: float  # coefficient of the tissue-wide pattern, which has standard deviation 1
     noise: float  # standard deviation over mean of the energy in one place
-    # Of a marker: where and when it is raised, and by how much.
+    # For a marker: where, when and by how much it is raised.
     regions: tuple[str, ...] = ()
     ages: tuple[str, ...] = ()
     log_fold: float = 0.0
@@ -105,7 +105,7 @@ def _plant_gene(
 
 
 def _draw_run(anchor: int, rng: np.random.Generator) -> tuple[str, ...]:
-    """Draw a run of neighbours along the neuraxis that the region at `anchor` is part of."""
+    """Draw a run of neighbours along the neuraxis that includes the region at `anchor`."""
     length = int(rng.choice(_RUN_LENGTHS))
     start = anchor - int(rng.integers(length))
     start = min(max(start, 0), len(REGIONS) - length)
@@ -145,7 +145,7 @@ def term_id(number: int) -> str:
 
 
 def gene_set_text(genes: list[PlantedGene], seed: int) -> str:
-    """Write the terms of genes in GMT format; those of a gene depend on the seed and it alone."""
+    """Write the terms of genes in GMT format; they depend only on the seed and the gene."""
     members: dict[int, list[str]] = {number: [] for number in _TERMS}
     for gene in genes:
         rng = np.random.default_rng([seed, 107, gene.number])
@@ -171,13 +171,14 @@ def is_even(gene: PlantedGene) -> bool:
 
 def _annotate(gene: PlantedGene, rng: np.random.Generator) -> list[int]:
     """Draw terms; draws do not depend on the outcome of earlier ones."""
-    # Of the four the last is not used; it keeps the controls of a seed what they were.
+    # The last of the four draws is not used; it keeps the controls of a seed unchanged.
     pattern, needed, detail, _ = rng.random(4)
     controls = FIRST_CONTROL + np.flatnonzero(rng.random(N_CONTROLS) < _IN_CONTROL)
-    # Nearly every real gene has some term. Otherwise genes of no kind would be those with controls.
+    # Nearly every real gene has some term. Otherwise the only genes without a kind would be those
+    # with controls.
     terms = [ROOT, *controls.tolist()]
     if pattern < (_MARKERS_IN_PATTERN if gene.kind == "marker" else _OTHERS_IN_PATTERN):
-        # The part of the brain that a marker is raised in, or the pattern as a whole.
+        # The part of the brain in which a marker is raised, or the pattern as a whole.
         places = [rank for rank, part in enumerate(_PARTS) if {*gene.regions[:1]} & {*part}]
         terms.append(_FIRST_PART + places[0] if places and detail > 0.2 else PATTERN)
     if needed < (_EVEN_NEEDED if is_even(gene) else _OTHERS_NEEDED):

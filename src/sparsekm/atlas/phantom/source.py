@@ -1,8 +1,8 @@
 """The phantom as a source of the atlas's files: its section data sets, their energies, the files.
 
-With u = baseline + planted signal + tissue-wide pattern + staining of the sagittal section, mostly
-that of a gene's batch, the energy is max(0, exp(u) g - 0.12), at most 50, where g has a gamma
-distribution with mean 1: skewed, with a few per cent exact zeros, as in measured grids.
+With u = baseline + planted signal + tissue-wide pattern + staining of the sagittal section (mostly
+the staining of a gene's batch), the energy is max(0, exp(u) g - 0.12), at most 50, where g has a
+gamma distribution with mean 1: skewed, with a few per cent exact zeros, as in measured grids.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _IDS_PER_AGE = 100_000
 _ONE, _OTHER = (True, False, "sagittal"), (False, False, "sagittal")
 _FAILED, _CORONAL = (False, True, "sagittal"), (False, False, "coronal")
 _REPLICATED = (_ONE, _OTHER)
-# Delegate, failed and plane of the data sets of a gene: of some kinds, and where a draw is below a
+# Delegate, failed and plane of the data sets of a gene, for some kinds and if a draw is below a
 # number.
 _OF_KIND = {"failed_only": (_FAILED,), "coronal_only": ((True, False, "coronal"),)}
 _DRAWN = (
@@ -87,7 +87,7 @@ ZERO_BELOW = 0.12
 LARGEST = 50.0
 CONSTANT_ENERGY = 1.25
 MOST_MISSING = 0.22
-"""Share of a usable grid's tissue voxels that missing sections may take."""
+"""The largest share of a usable grid's tissue voxels in missing sections."""
 
 
 @dataclass(frozen=True)
@@ -149,9 +149,10 @@ def _draw_pattern(position: np.ndarray, seed: list[int]) -> np.ndarray:
 
 
 def draw_energy(canvas: Canvas, section: PlantedSection, seed: int) -> np.ndarray:
-    """Simulate the energy grid of a section data set, float32 (nz, ny, nx), -1 where there is none.
+    """Simulate the energy grid of a section data set, float32 (nz, ny, nx); -1 is no data.
 
-    The planted signal depends on gene and age, noise and missing planes also on the data set.
+    The planted signal depends on gene and age; noise and missing planes also depend on the data
+    set.
     """
     position = list(AGES).index(canvas.age)
     rng = np.random.default_rng([seed, 106, position, section.id])
@@ -167,7 +168,8 @@ def draw_energy(canvas: Canvas, section: PlantedSection, seed: int) -> np.ndarra
         level[geometry.kind == LUMEN] -= 1.5
         own = PLANE_NOISE * rng.normal(size=geometry.dims[2])
         level += (canvas.staining[gene.batch] + own)[z]
-        # Rounded to four decimals, so that the file does not depend on the last bit of exp().
+        # Values are rounded to four decimals, so that the file does not depend on the last bit of
+        # exp().
         energy = np.round(np.clip(np.exp(level) * noise - ZERO_BELOW, 0, LARGEST), 4)
     energy[np.isin(z, _missing_planes(canvas, gene, rng))] = NO_DATA
     volume = np.full(geometry.dims[::-1], NO_DATA, dtype=np.float32)
@@ -185,7 +187,7 @@ def _planted_signal(canvas: Canvas, gene: PlantedGene) -> np.ndarray:
 
 
 def _missing_planes(canvas: Canvas, gene: PlantedGene, rng: np.random.Generator) -> np.ndarray:
-    """Choose the sagittal planes no section covers."""
+    """Choose the sagittal planes that no section covers."""
     z = canvas.geometry.coordinates[canvas.geometry.kind == TISSUE, 2]
     per_plane = np.bincount(z)
     planes = np.flatnonzero(per_plane)
@@ -245,7 +247,7 @@ def _make_volume(volume: np.ndarray, spacing: float, stem: str) -> dict[str, byt
     nz, ny, nx = volume.shape
     is_energy = stem == ENERGY_MEMBER
     element_type = "MET_FLOAT" if is_energy else "MET_UINT"
-    # Only annotations say that they are not compressed.
+    # Only annotations state that they are not compressed.
     told = {"compressed": "" if is_energy else "CompressedData = False\n", "spacing": spacing}
     header = _HEADER.format(nx=nx, ny=ny, nz=nz, stem=stem, element_type=element_type, **told)
     raw = volume.astype(ELEMENT_DTYPES[element_type], copy=False).tobytes()

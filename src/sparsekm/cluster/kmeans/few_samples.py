@@ -2,11 +2,11 @@ r"""Moves on few samples: one sample changes its cluster, or clusters merge and 
 
 Moving sample i from its cluster A to B lowers the within-cluster sum of squares by
 :math:`\frac{n_A}{n_A - 1} d_{iA}^2 - \frac{n_B}{n_B + 1} d_{iB}^2` (Hartigan & Wong 1979,
-doi:10.2307/2346830). Two clusters in one and one in two are mended by clusters that move as a whole
-(Ueda et al. 2000, doi:10.1162/089976600300015088).
+doi:10.2307/2346830). If one cluster covers two, and another is split in two, whole clusters have to
+move (Ueda et al. 2000, doi:10.1162/089976600300015088).
 
 Data are *packed*: the kept features only, each scaled by the square root of its weight, sample
-after sample. On the way to a better partition float32 is enough; what ends is refined in float64.
+after sample. During the search float32 is precise enough; the result is refined in float64.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from sparsekm.cluster.matrices.sample_rows import (
 )
 from sparsekm.runtime.compiled import compiled
 
-# Sweeps of a partition that is on the way to a better one, not an end.
+# Sweeps of an intermediate partition, which need not converge.
 FEW_SWEEPS = 4
-# Samples whose distances are taken at once.
+# The number of samples whose distances are computed at once.
 BLOCK = 16
-# A sweep that gains a smaller share of the objective may have gained nothing.
+# A sweep that gains a smaller share of the objective may have gained only rounding.
 ROUNDING = 1e-12
 
 
@@ -59,9 +59,9 @@ def centre(packed, labels, centers, sizes, changed):
 def exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed):
     """Offer every sample, in order, its best move once; return the number of moves.
 
-    A sample of a cluster that may not become smaller is swapped with another one instead. Known are
-    the `distances` (n_samples, n_clusters), taken block by block, to all centres but those that
-    `changed` since the last sweep; a move to or from a centre that has moved since must still gain.
+    A sample of a cluster that may not become smaller is swapped with another one instead.
+    `distances` (n_samples, n_clusters) are computed block by block, and only to centres that
+    `changed` since the last sweep. If a centre has moved in the meantime, a move must still gain.
     """
     n = packed.shape[0]
     n_clusters = sizes.shape[0]
@@ -121,7 +121,7 @@ def exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed)
 
 @compiled
 def set_prices(sizes, leaves, joins):
-    """Write what leaving and joining each cluster costs, in squared distances to its centre."""
+    """Write the costs of leaving and joining each cluster, in squared distances to its centre."""
     for k in range(sizes.shape[0]):
         leaves[k] = sizes[k] / max(sizes[k] - 1.0, 1.0)
         joins[k] = sizes[k] / (sizes[k] + 1.0)
@@ -129,7 +129,7 @@ def set_prices(sizes, leaves, joins):
 
 @compiled
 def move(packed, i, centers, sizes, a, b):
-    """Take a sample out of the mean of cluster a and into that of cluster b."""
+    """Move a sample from the mean of cluster a to the mean of cluster b."""
     sizes[a] -= 1
     sizes[b] += 1
     move_mean(packed, i, centers, a, sizes[a], -1.0)
@@ -138,10 +138,10 @@ def move(packed, i, centers, sizes, a, b):
 
 @compiled
 def swap(packed, labels, centers, sizes, i):
-    """Swap sample i with the one of another cluster that gains most; return its new cluster.
+    """Swap sample i with the sample of another cluster that gains most; return its new cluster.
 
-    With sample j of cluster b for i of cluster a, and d the difference of the two, the
-    between-cluster sum of squares grows by 2 (c_a - c_b) d + (1 / n_a + 1 / n_b) |d|^2.
+    Let sample j of cluster b replace i of cluster a, and let d be their difference. The
+    between-cluster sum of squares increases by 2 (c_a - c_b) d + (1 / n_a + 1 / n_b) |d|^2.
     """
     a = np.int64(labels[i])
     here = np.empty(sizes.shape[0])
@@ -179,9 +179,9 @@ def exchange_until_stable(packed, labels, n_clusters, min_size, max_sweeps, tol)
     for sweep in range(max_sweeps):
         if exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed) == 0:
             return sweep + 1
-        # Fresh means each sweep, so that rounding does not build up.
+        # The means are computed anew in each sweep, so that rounding does not accumulate.
         centre(packed, labels, centers, sizes, changed)
-        # Moves among copies gain nothing but rounding, back and forth.
+        # Moves among identical samples only gain rounding, and could go back and forth.
         gained = between_clusters(packed, centers, sizes)
         if gained <= objective * (1.0 + max(tol, ROUNDING)):
             return sweep + 1
@@ -232,7 +232,7 @@ def repair_sizes(packed, labels, centers, sizes, min_size):
 
 @compiled
 def merge_and_split(packed, labels, n_clusters, min_size, gain):
-    """Merge and split clusters, none empty, while that gains more than `gain`; return sizes."""
+    """Merge and split non-empty clusters while that gains more than `gain`; return their sizes."""
     n = packed.shape[0]
     centers = new_points(packed, n_clusters)
     sizes = np.empty(n_clusters, np.int64)
@@ -272,9 +272,9 @@ def merge_and_split(packed, labels, n_clusters, min_size, gain):
 
 @compiled
 def split_each(packed, labels, centers, sizes, min_size, halves):
-    """Write into which half of its cluster each sample goes; return what each split gains.
+    """Write into which half of its cluster each sample goes; return the gain of each split.
 
-    The halves grow from the sample farthest from the centre and the one farthest from that.
+    The halves start from the sample farthest from the centre and the sample farthest from that one.
     """
     n_clusters = centers.shape[0]
     gains = np.full(n_clusters, -np.inf)
@@ -323,7 +323,7 @@ def split_each(packed, labels, centers, sizes, min_size, halves):
 
 @compiled
 def group_samples(labels, sizes):
-    """Return the samples cluster after cluster, each in their order."""
+    """Return the samples cluster after cluster, in their order within each."""
     ends = np.empty(sizes.shape[0], np.int64)
     stop = 0
     for k in range(sizes.shape[0]):
@@ -352,7 +352,7 @@ def farthest(packed, members, points, k):
 
 @compiled
 def best_move(centers, sizes, gains):
-    """Return the pair to merge and the cluster to split that gain most, or -1 where none gains."""
+    """Return the pair to merge and the cluster to split that gain most, or -1 if nothing gains."""
     n_clusters = centers.shape[0]
     best, largest = 0.0, -np.inf
     for k in range(n_clusters):
@@ -373,10 +373,10 @@ def best_move(centers, sizes, gains):
 
 @compiled
 def climb(rows, columns, labels, n_clusters, weight_step, min_size, gain):
-    """Improve `labels` in place, by a weight step and one sweep in turn; return the objective.
+    """Improve `labels` in place by alternating weight steps and sweeps; return the objective.
 
-    Where sweeps gain no more than the share `gain`, clusters merge and split. `columns` are the
-    same data, feature after feature, or `rows` again where those are sparse.
+    When a sweep gains no more than the share `gain`, clusters merge and split. `columns` are the
+    same data, feature after feature, or `rows` again if they are sparse.
     """
     n, p = rows.shape
     scores = np.empty(p)
@@ -391,7 +391,7 @@ def climb(rows, columns, labels, n_clusters, weight_step, min_size, gain):
     distances = np.empty((n, n_clusters))
     changed = np.empty(n_clusters, np.bool_)
     before_round = 0.0
-    # Of two clusters none is left to split.
+    # With two clusters, none would be left to split.
     regrouped = 0.0 if n_clusters > 2 else np.inf
     while True:
         size = weight_step.weigh_into(scores, support, values)
@@ -407,7 +407,8 @@ def climb(rows, columns, labels, n_clusters, weight_step, min_size, gain):
         for i in range(n):
             before[i] = labels[i]
         factors = roots(values, size)
-        # Few features change from round to round; where all count alike, only these are packed.
+        # Few features change from round to round. If all kept features have the same weight, only
+        # the changed ones are packed again.
         before_factor = factor
         factor = factors[0]
         for q in range(size):
@@ -449,7 +450,7 @@ def roots(values, size):
 
 @compiled
 def sum_clusters(rows, labels, n_clusters, min_size):
-    """Fill clusters that are too small, by all features; return sums of all clusters and sizes."""
+    """Fill clusters that are too small, by all features; return the cluster sums and sizes."""
     sizes = np.zeros(n_clusters, np.int64)
     for i in range(labels.shape[0]):
         sizes[labels[i]] += 1
@@ -465,9 +466,9 @@ def sum_clusters(rows, labels, n_clusters, min_size):
 
 @compiled
 def means_of(packed, sums, sizes, held, factors):
-    """Return the means of clusters, as packed, from the sums of all features.
+    """Return the packed means of clusters from the sums of all features.
 
-    What is packed at q is the feature `held` there, times its factor.
+    Position q holds the feature ``held[q]``, times its factor.
     """
     centers = new_points(packed, sizes.shape[0])
     for k in range(sizes.shape[0]):

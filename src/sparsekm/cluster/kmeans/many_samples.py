@@ -1,12 +1,12 @@
 r"""k-means on many samples: nearest centres, and all exchange moves of a sweep at once.
 
-A sample's weighted distance to centre k, less what all centres share, is
+A sample's weighted distance to centre k, without the part that all centres share, is
 :math:`\sum_j w_j c_{kj}^2 - 2 \sum_j (w_j c_{kj}) x_{ij}`: dropped features are never read, and the
-order of a sum depends on neither blocks nor threads. Moves are judged by what they gain; a sweep
-that does not gain is undone and a plainer one tried. The centres drift the same way from sweep to
-sweep, so distances are taken to centres carried on by their last step. Of samples that no centre
-can have come near enough to since they were measured, none are taken (Hamerly 2010,
-doi:10.1137/1.9781611972801.12).
+order of a sum depends on neither blocks nor threads. Moves are judged by their gain; a sweep that
+does not gain is undone, and a plainer one is tried. Centres drift in the same direction from sweep
+to sweep, so distances are computed to centres that are extrapolated by their last step. Distances
+are not computed for samples that no centre can have approached closely enough since the last time
+(Hamerly 2010, doi:10.1137/1.9781611972801.12).
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.threads import run_in_slices, worth_a_thread
 
 ROW_BLOCK = 512
-# Distances are known to this share of the squared norms of samples and centres, in float32 too.
+# The error of distances, also in float32, is below this share of the squared norms of samples and
+# centres.
 MEASURED_WITHIN = 1e-4
 
 
 def label_samples(X, weights, means, centers, n_threads=1) -> np.ndarray:
-    """Label the samples of checked data by their nearest centre, reading a block at a time.
+    """Label the samples of checked data by their nearest centre, block by block.
 
-    `means` (n_kept,) and `centers` (n_kept, n_clusters), less these, are of the features that have
-    weight.
+    `means` (n_kept,) and `centers` (n_kept, n_clusters), minus the means, have only the features
+    with weight.
     """
     labels = np.zeros(X.shape[0], np.int32)
     support = np.flatnonzero(weights)
@@ -50,12 +51,13 @@ def label_samples(X, weights, means, centers, n_threads=1) -> np.ndarray:
 def nearest_centers(
     columns, values, centers, labels, n_threads=1, squares=None, factors=None, near=None
 ) -> np.ndarray:
-    """Label every sample by the centre, (n_features, n_clusters), of least cost.
+    """Label every sample by the centre, (n_features, n_clusters), with the lowest cost.
 
-    That is the squared distance, with `values` as weights, times a factor. A sample leaves its
+    The cost is the squared distance, with `values` as weights, times a factor. A sample leaves its
     cluster in `labels` only for a strictly lower cost; other ties go to the lowest index. `factors`
-    (2, n_clusters), for staying and for joining, need the weighted squared norms, `squares`. The
-    squared distances to the own centre and the nearest other are written to `near`, (2, n_samples).
+    (2, n_clusters), for staying and for joining, require the weighted squared norms, `squares`. The
+    squared distances to the sample's own centre and to the nearest other centre are written to
+    `near`, (2, n_samples).
     """
     stay, join = np.ones((2, centers.shape[1])) if factors is None else factors
     squares = np.zeros(columns.shape[1]) if squares is None else squares
@@ -65,7 +67,7 @@ def nearest_centers(
     slopes = -2.0 * weighted
     cheapest = np.empty(columns.shape[1], np.int32)
     if isinstance(columns, SparseBlock):
-        # The products with the means are alike for all samples.
+        # The products with the means are the same for all samples.
         offsets -= columns.means @ slopes
         assign = _assign_stored
         data = (*columns.stored, slopes.astype(columns.dtype), offsets)
@@ -104,9 +106,9 @@ def _assign(columns, slopes, offsets, labels, squares, stay, join, start, stop, 
             other[i] = np.inf
             least[i] = distance * stay[own]
             chosen[i] = own
-            # Staying is the price of the own centre; it cannot also be joined.
+            # The own centre has the cost of staying, not that of joining.
             block[own, i] = np.inf
-        # Centre after centre, without a branch: several samples are then compared at once.
+        # The loop runs over centres without a branch, so that several samples are compared at once.
         for k in range(n_clusters):
             row = block[k]
             factor = join[k]
@@ -129,7 +131,8 @@ def _assign_stored(
         block[:] = offsets
         end = indptr[i + 1]
         whole = end - (end - indptr[i]) % 4
-        # Four values at a time: their slopes, far apart in memory, are then awaited together.
+        # Four values at a time: their slopes, which are far apart in memory, are then loaded
+        # together.
         for q in range(indptr[i], whole, 4):
             x0, x1 = np.float64(data[q]), np.float64(data[q + 1])
             x2, x3 = np.float64(data[q + 2]), np.float64(data[q + 3])
@@ -182,12 +185,12 @@ def add_products(columns, slopes, first, size, block):
                 row[i] += s0 * x0[i]
 
 
-# Centres closer than this many units of rounding, relative to the farthest, are the same.
+# Centres closer than this many rounding units, relative to the farthest centre, are the same.
 ROUNDING_UNITS = 16
 
 
 def warn_of_coinciding(centers: np.ndarray, dtype: np.dtype) -> None:
-    """Warn of clusters with the same centre (n_clusters, n_kept), to the rounding of `dtype`."""
+    """Warn of clusters with the same centre, up to rounding of `dtype`: (n_clusters, n_kept)."""
     reach = ROUNDING_UNITS * float(np.finfo(dtype).eps) * float(np.abs(centers).max())
     same = cdist(centers, centers, "chebyshev") <= reach
     groups = [np.flatnonzero(row) for k, row in enumerate(same) if row.argmax() == k]
@@ -226,8 +229,8 @@ def exchange_in_batches(
         sweeps += 1
         centers = sums / np.maximum(sizes, 1)
         ahead = 2 * centers - previous if further else centers
-        # To stay in a cluster costs n / (n - 1) times the squared distance (nothing for a sample
-        # alone), to join one n / (n + 1) times.
+        # Staying in a cluster costs n / (n - 1) times the squared distance (0 for a single sample),
+        # and joining one costs n / (n + 1) times.
         factors = np.array([sizes / np.maximum(sizes - 1, 1), sizes / (sizes + 1)])
         rest = n_threads, bounds, factors if fair else None
         moved, changed = _sweep(kept, values, ahead, labels, sums, *rest)
@@ -255,9 +258,9 @@ def exchange_in_batches(
 
 
 class _Bounds:
-    """The most that a sample is from its own centre, and the least from any other.
+    """Bounds on the distances of a sample: at most to its own centre, at least to any other.
 
-    Samples of which it is not known are infinitely far from their own.
+    If they are not known, a sample is infinitely far from its own centre.
     """
 
     def __init__(self, values, squares) -> None:
@@ -267,13 +270,13 @@ class _Bounds:
         self._centers = None
 
     def move(self, centers) -> np.ndarray:
-        """Take in where centres are now; return how far each has moved."""
+        """Store the new positions of the centres; return how far each has moved."""
         before = centers if self._centers is None else self._centers
         self._centers = centers
         return np.sqrt(self.values @ np.square(centers - before))
 
     def find_unsure(self, here, drift, labels, factors) -> np.ndarray:
-        """Widen the bounds of a slice by the drift; return which of its samples may now leave."""
+        """Widen the bounds of a slice by the drift; return its samples that may now leave."""
         own, other = self.own[here], self.other[here]
         own += drift[labels]
         other -= drift.max()
@@ -283,12 +286,12 @@ class _Bounds:
         return np.flatnonzero(stays >= np.square(np.maximum(other, 0)) * join.min())
 
     def measure(self, samples, near) -> None:
-        """Take in squared distances, (2, n), to the own and to the nearest other centre."""
+        """Store squared distances, (2, n), to the own and to the nearest other centre."""
         self.own[samples], self.other[samples] = np.sqrt(np.maximum(near, 0.0))
 
 
 def _sweep(kept, values, centers, labels, sums, n_threads, bounds, factors):
-    """Move every sample where it costs least; return the labels and their cluster sums."""
+    """Move every sample to the cluster with the lowest cost; return labels and cluster sums."""
     moved, changed = labels.copy(), sums.copy()
     drift = bounds.move(centers)
     for start, columns in kept.blocks():
@@ -327,10 +330,10 @@ def square_distances(kept, values, centers, labels) -> np.ndarray:
 
 
 def fill_clusters(matrix, values, labels, n_clusters, min_size, sums=None) -> np.ndarray:
-    """Bring every cluster to `min_size` samples, at least one; `labels` itself if none is short.
+    """Fill every cluster to `min_size` samples, at least one; `labels` itself if none is short.
 
-    A short cluster is filled with the samples farthest from their own centres, one at a time, out
-    of clusters that can spare them. `sums` are the cluster sums, where they are known.
+    A short cluster gets the samples farthest from their own centres, one at a time, from clusters
+    that can spare them. `sums` are the cluster sums, if they are known.
     """
     min_size = max(min_size, 1)
     sizes = cluster_sizes(labels, n_clusters)

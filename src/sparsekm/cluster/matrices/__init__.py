@@ -1,1 +1,1 @@
-"""The data as the engine reads them: in memory, sparse, or streamed; and their sums."""
+"""The data in the forms that the engine reads (in memory, sparse, or streamed), and their sums."""

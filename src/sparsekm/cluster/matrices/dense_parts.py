@@ -1,4 +1,4 @@
-"""Parts of checked data, dense or sparse, that are small enough to be dense; and their moments."""
+"""Moments of checked data, dense or sparse, and parts that are small enough to be dense."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-# NumPy's variance makes a copy in float64, of so many features at a time.
+# NumPy's variance makes a copy in float64, so it gets this number of features at a time.
 FEATURES_AT_ONCE = 1024
-# The running mean of log variances is over this share of the features.
+# The running mean of log variances covers this share of the features.
 WINDOW = 0.1
 
 
@@ -19,7 +19,7 @@ def as_dense(part: np.ndarray | csr_array) -> np.ndarray:
 
 
 def take_rows(rows: np.ndarray | None, *arrays: Any) -> tuple[Any, ...]:
-    """Return some rows of each array, all where `rows` is None; None stays None."""
+    """Return some rows of each array, or all if `rows` is None; None stays None."""
     return tuple(of if rows is None or of is None else of[rows] for of in arrays)
 
 
@@ -36,7 +36,8 @@ def feature_means(X: np.ndarray | csr_array) -> np.ndarray:
 def feature_variances(X: np.ndarray | csr_array) -> np.ndarray:
     """Return the variance of every feature (ddof = 0), shape (n_features,), float64."""
     if issparse(X):
-        # Not at the top: a job that reads a table needs no scikit-learn, which takes 70 MB.
+        # Not imported at the top: scikit-learn takes 70 MB, and a job that reads a table does not
+        # need it.
         from sklearn.utils.sparsefuncs import mean_variance_axis
 
         return mean_variance_axis(X.astype(np.float64, copy=False), axis=0)[1]

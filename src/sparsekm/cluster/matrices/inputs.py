@@ -1,4 +1,4 @@
-"""The one edge where data enter: whether NumPy can read what a caller gave."""
+"""The only place where data enter: check whether NumPy can read a caller's data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def in_canonical_format(X: Any) -> np.ndarray | csr_array:
         return X
     rows = X.tocsr()
     if not rows.has_canonical_format:
-        # Nothing of the caller's is changed.
+        # The caller's data are not changed.
         rows = rows.copy() if rows is X else rows
         rows.sum_duplicates()
     return csr_array((rows.data, rows.indices, rows.indptr), rows.shape)
@@ -45,7 +45,7 @@ def in_canonical_format(X: Any) -> np.ndarray | csr_array:
 
 _OF_A_FILE = "what the file holds, or on the command line `sparsekm run FILE`"
 
-# By package and class: what to give in place of such data, {}.
+# What to give instead of data of a package and class; {} is the name of the argument.
 INSTEAD = {
     "anndata.AnnData": "{0}.X, one of {0}.layers, or sparsekm.tl.sparse_kmeans({0}, n_clusters)",
     "anndata.BaseCompressedSparseDataset": "{}.to_memory()",
@@ -63,13 +63,14 @@ INSTEAD = {
 def as_readable(X: Any, name: str = "X") -> Any:
     """Return data as scikit-learn reads them: an array, a sparse matrix or a data frame.
 
-    What dask holds is computed, what is masked is NaN. What NumPy cannot read as numbers is a
-    TypeError, texts that are none, or indices outside the shape, are a ValueError.
+    Arrays of dask are computed, and masked values become NaN. Data that NumPy cannot read as
+    numbers are a TypeError; texts that are not numbers, or indices outside the shape, are a
+    ValueError.
     """
     if type(X) is np.ndarray and X.dtype.kind == "f":
         return X
     X = mark_missing(compute(X))
-    # A data frame has its columns as attributes, a type has not.
+    # A data frame has its columns as attributes; its type does not.
     if hasattr(type(X), "to_scipy_sparse"):
         X = X.to_scipy_sparse()
     if issparse(X):
@@ -89,12 +90,12 @@ def as_readable(X: Any, name: str = "X") -> Any:
     if values.dtype.names or (values.ndim != 2 and not is_plain):
         raise wrong_type(name, X, INSTEAD)
     _check_numbers(values, f"{name} is of type {type_name(X)} and dtype {values.dtype}")
-    # The names of the features are read from a frame.
+    # scikit-learn reads the names of the features from a data frame.
     return X if hasattr(X, "columns") or hasattr(X, "__dataframe__") else values
 
 
 def compute(X: Any) -> Any:
-    """Return what dask holds, or anything else as it is."""
+    """Compute an array of dask; return anything else unchanged."""
     return X.compute() if hasattr(type(X), "__dask_graph__") else X
 
 
@@ -104,23 +105,23 @@ def wrong_type(
     instead: Mapping[str, str],
     otherwise: str = "a NumPy array, a CSR or CSC matrix of SciPy or a pandas DataFrame",
 ) -> TypeError:
-    """Make the error that names the type of an argument and what to give in its place."""
+    """Make the error that names the type of an argument and what to give instead."""
     advice = next((instead[kind] for kind in type_names(value) if kind in instead), otherwise)
     return TypeError(f"{name} is of type {type_name(value)}: give {advice.format(name)}.")
 
 
 def type_name(value: object) -> str:
-    """Return the package and the name of a type; of Python's own types, the name alone."""
+    """Return the package and the name of a type; for built-in types, only the name."""
     return type_names(value)[0].removeprefix("builtins.")
 
 
 def type_names(value: object) -> list[str]:
-    """Return the package and the name of a type, and of those that it inherits from."""
+    """Return the package and the name of a type and of the types that it inherits from."""
     return [f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(value).__mro__]
 
 
 def _check_numbers(values: np.ndarray | pd.Series, what: str) -> None:
-    """Refuse dates, and texts and objects that are no numbers."""
+    """Refuse dates, and texts and objects that are not numbers."""
     if values.dtype.kind in "mM":
         raise TypeError(f"{what}: every value should be a number.")
     if values.dtype.kind in "OSU":

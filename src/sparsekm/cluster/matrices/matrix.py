@@ -27,21 +27,21 @@ MOST_POWER = 30
 
 
 class FeatureMatrix:
-    """What is asked of the matrices of this room: dense in memory, sparse, and streamed."""
+    """The interface of dense, sparse and streamed matrices."""
 
-    # Of an estimator's data, where they differ: (n_samples,), positive.
+    # The weights of samples, if they differ: (n_samples,), positive.
     sample_weight: np.ndarray | None = None
     n_samples: int
     n_features: int
     dtype: np.dtype
     means: np.ndarray  # (n_features,), float64
-    constant: Any  # (n_features,), bool: which features take one value only
+    constant: Any  # (n_features,), bool: which features have only one value
     largest: Any  # no value is farther from the mean of its feature
     rows: Any  # the samples as the kernels for few of them read them
     squares: Any  # (n_features,), float64: sums of squares about the means
-    block: Any  # all samples as one block, where they are in memory
-    select: Any  # (features): the matrix of some, ascending; this one where those are all
-    take: Any  # (samples): the matrix of some, centred as they are
+    block: Any  # all samples as one block, if they are in memory
+    select: Any  # (features): the matrix of some features, ascending; itself if they are all
+    take: Any  # (samples): the matrix of some samples, with the same centring
     unit = 1.0  # a power of two, by which float32 kernels want the values divided
 
     @property
@@ -67,12 +67,12 @@ class FeatureMatrix:
         Returns
         -------
         FeatureMatrix
-            The matrix in this unit; a sparse matrix as it is.
+            The matrix in this unit; a sparse matrix is returned unchanged.
         """
         return self
 
     def keep(self, features: np.ndarray) -> Any:
-        """Select features as if only they had been given.
+        """Select features, as if X had only these.
 
         Parameters
         ----------
@@ -90,9 +90,10 @@ class FeatureMatrix:
 class CentredMatrix(FeatureMatrix):
     """A data matrix in memory with its feature means removed.
 
-    Centring keeps between-cluster sums of squares exact when the means are large beside the spread.
-    `columns` (n_features, n_samples) are the centred data, feature after feature in memory, in the
-    dtype of `X`. With `copy` false, an `X` that is contiguous by columns is centred in place.
+    Centring keeps between-cluster sums of squares exact when the means are large compared with the
+    spread. `columns` (n_features, n_samples) are the centred data, feature after feature in memory,
+    in the dtype of `X`. With `copy` false, an `X` that is contiguous by columns is centred in
+    place.
     """
 
     def __init__(self, X: np.ndarray, *, copy: bool = True) -> None:
@@ -121,12 +122,12 @@ class CentredMatrix(FeatureMatrix):
 
     @cached_property
     def largest(self) -> float:
-        """Largest absolute value, NaN where the means were beyond the range of the dtype."""
+        """Largest absolute value; NaN if the means were beyond the range of the dtype."""
         return float(np.maximum(self.columns.max(), -self.columns.min()))
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """The same data, sample after sample; made when first asked for."""
+        """The same data, sample after sample; they are made at the first use."""
         return np.ascontiguousarray(self.columns.T)
 
     @cached_property
@@ -169,7 +170,7 @@ def average_features(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return feature means, and which features are constant, over blocks of columns in their order.
 
-    The mean of a constant feature is that constant: its scores must be zero.
+    The mean of a constant feature is exactly its value, because its scores must be 0.
     """
     totals, first = np.zeros((2, n_features))
     constant = np.ones(n_features, np.bool_)
@@ -199,7 +200,7 @@ def _add_columns(columns, totals, first, constant):
 
 @compiled
 def subtract_means(columns, means):
-    """Subtract from every column (n_features, n_samples) its mean, in place."""
+    """Subtract the mean of every feature from columns (n_features, n_samples), in place."""
     p, n = columns.shape
     for j in range(p):
         column = columns[j]
@@ -208,14 +209,14 @@ def subtract_means(columns, means):
             column[i] = column[i] - mean
 
 
-# What is left of a squared norm when only rounding is left of it, as a share of the largest.
+# A squared norm below this share of the largest consists of rounding errors.
 ROUNDING = 1e-13
 
 
 def embed_samples(columns: np.ndarray) -> np.ndarray:
     """Embed samples isometrically in (n_samples, rank): the pivoted Cholesky factor of products.
 
-    Where every feature counts alike only the inner products of the samples matter.
+    If all features have the same weight, only the inner products of the samples matter.
     """
     exact = np.asarray(columns, dtype=np.float64)
     with one_blas_thread:
@@ -223,7 +224,7 @@ def embed_samples(columns: np.ndarray) -> np.ndarray:
         least = ROUNDING * products.diagonal().max()
         factor, pivots, rank, _ = dpstrf(products, tol=least, lower=1)
     embedded = np.empty((len(products), rank), columns.dtype)
-    # LAPACK counts from 1, and leaves what it was given above the diagonal and beyond the rank.
+    # LAPACK counts from 1, and does not change values above the diagonal and beyond the rank.
     embedded[pivots - 1] = np.tril(factor)[:, :rank]
     return embedded
 
@@ -279,8 +280,8 @@ def move_between_sums(columns: Any, before, after, sums: np.ndarray, n_threads: 
     )
 
 
-# Four features at a time: a label or a mover is then looked up once for four sums. Each sum still
-# runs over the samples in their order.
+# With four features at a time, a label or a moved sample is looked up once for four sums. Each sum
+# still runs over the samples in their order.
 
 
 @compiled

@@ -1,7 +1,7 @@
-"""What the moves of k-means ask of samples: rows of an array, or the stored values of rows.
+"""The samples as the moves of k-means use them: rows of an array, or the stored values of rows.
 
-*Points* are sums or means of rows. Those of sparse rows hold two numbers more, a factor of all
-others and the squared norm: distances and moves then read the stored values alone.
+*Points* are sums or means of rows. Points of sparse rows hold two further numbers, a factor of all
+others and the squared norm, so that distances and moves read only the stored values.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from numba.extending import overload
 
 from sparsekm.runtime.compiled import LOOSELY, compiled, compiled_loosely
 
-# Squared distances below this share of the squared norms are 0: what is left is rounding.
+# Squared distances below this share of the squared norms count as 0, because they are rounding
+# errors.
 ROUNDING = 1e-13
 
 
@@ -33,9 +34,9 @@ Rows = np.ndarray | SparseRows
 
 
 def _either(of_array: Callable, options: Any = ()) -> Callable[[Callable], Any]:
-    """Return a decorator: `of_array` is called with arrays, what it decorates with SparseRows.
+    """Return a decorator: arrays call `of_array`, and SparseRows call the decorated function.
 
-    Kernels are compiled with `of_array` by the `options`.
+    Kernels are compiled with `of_array` and the `options`.
     """
 
     def pair(of_sparse: Callable) -> Callable:
@@ -55,7 +56,7 @@ def _either(of_array: Callable, options: Any = ()) -> Callable[[Callable], Any]:
     return pair
 
 
-# Rows go by their numbers: to count the references of a slice takes longer than a short row.
+# Rows are passed as numbers, because reference counting for a slice takes longer than a short row.
 
 
 def _square_distance(rows, i, points, k):
@@ -104,13 +105,13 @@ def new_points(rows, n_points):
 
 @_either(lambda rows: 1e-10 if rows.itemsize == 8 else 1e-5)
 def least_gain(rows):
-    """Return the share of what it takes away that a move must gain: rounding moves no samples."""
+    """Return the share of its loss that a move must gain, so that rounding moves no samples."""
     return 1e-10
 
 
 @_either(lambda rows, points, k: None)
 def set_norm(rows, points, k):
-    """Tell a point that its numbers were set, and have the factor 1."""
+    """Record that the numbers of a point were set, with the factor 1."""
     points[k, -2:] = 0.0
     points[k, -1] = _sum_squares(points[k])
     points[k, -2] = 1.0
@@ -124,7 +125,7 @@ def _add(rows, i, points, k, sign):
 
 @_either(_add)
 def add_row(rows, i, points, k, sign):
-    """Add a sample to a sum, or subtract it; its norm is not set."""
+    """Add a sample to a sum, or subtract it; the norm of the sum is not set."""
     for q in range(rows.indptr[i], rows.indptr[i + 1]):
         points[k, rows.indices[q]] += sign * rows.data[q]
 
@@ -136,7 +137,7 @@ def _move(rows, i, means, k, size, sign):
 
 @_either(_move)
 def move_mean(rows, i, means, k, size, sign):
-    """Add a sample to a mean, or take it out: the mean is then that of `size` samples."""
+    """Add a sample to a mean, or remove it; afterwards the mean is over `size` samples."""
     share = sign / size
     rest = 1.0 - share
     mean = means[k]
@@ -162,11 +163,12 @@ def _places_of(flags):
 
 
 def _measure_array(rows, first, last, centers, distances, unknown):
-    # Four samples and two centres at once: every value that is loaded counts several times.
+    # Four samples and two centres are treated at once, so that every loaded value is used several
+    # times.
     columns = _places_of(unknown)
     pairs = columns.shape[0] - columns.shape[0] % 2
     whole = last - (last - first) % 4
-    # Of the dtype of the data: several values are then added at once.
+    # Sums have the dtype of the data, so that several values are added at once.
     zero = rows.dtype.type(0)
     for i in range(first, whole, 4):
         x0, x1, x2, x3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
@@ -225,10 +227,10 @@ def _swap_terms(rows, labels, point, centers, a, here, alongs, squares):
 
 @_either(_swap_terms, LOOSELY)
 def swap_terms(rows, labels, point, centers, a, here, alongs, squares):
-    """Write, for each sample of another cluster b than a, what a swap with a point of a needs.
+    """Write the terms of a swap of a point of cluster a with each sample of another cluster b.
 
-    Twice the product of (centre a - centre b) and (sample - point), and the latter's square. `here`
-    are the squared distances of the point to the centres.
+    They are twice the product of (centre a - centre b) and (sample - point), and the square of
+    (sample - point). `here` are the squared distances of the point to the centres.
     """
     for j in range(rows.shape[0]):
         b = labels[j]
@@ -239,7 +241,7 @@ def swap_terms(rows, labels, point, centers, a, here, alongs, squares):
 
 def _pack(rows, support, factors):
     packed = np.empty((rows.shape[0], support.shape[0]), factors.dtype)
-    # Numba looks whether a signed index counts from the end.
+    # Numba checks whether a signed index counts from the end.
     places = support.astype(np.uint64)
     for i in range(rows.shape[0]):
         for q in range(places.shape[0]):
@@ -249,7 +251,7 @@ def _pack(rows, support, factors):
 
 @_either(_pack)
 def pack(rows, support, factors):
-    """Return the features `support`, each times its factor, as rows of the same kind."""
+    """Return the features `support`, each multiplied by its factor, as rows of the same kind."""
     places = np.full(rows.shape[1], -1)
     for q in range(support.shape[0]):
         places[support[q]] = q
@@ -291,7 +293,7 @@ def _replace(columns, support, factors, held, packed):
 
 @_either(_replace)
 def replace_features(rows, support, factors, held, packed):
-    """Pack other features, as many, with one factor for all; `held` tells which are where."""
+    """Pack as many other features, with one factor for all; `held` has their positions."""
     held[:] = support
     return pack(rows, support, factors)
 

@@ -1,4 +1,4 @@
-"""Samples by features on one scale, and what else is known of them."""
+"""Samples by features on one scale, and their description."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 class ScaledData:
     """Features of n samples brought to one scale, that scale, and a description of both.
 
-    The values as they came are ``X * scale + location``.
+    The original values are ``X * scale + location``.
     """
 
-    # (n, p): z-scores or, sparse, divided by the standard deviations but not centred; a
-    # `numpy.memmap`, or of such, if it was not read into memory.
+    # (n, p): z-scores or, if sparse, values divided by the standard deviations but not centred. It
+    # is a `numpy.memmap`, or consists of such arrays, if it was not read into memory.
     X: np.ndarray | csr_array
-    # (p,), float64: means and standard deviations before z-scoring; None if X is as it came.
+    # (p,), float64: means and standard deviations before standardisation; None if X is unscaled.
     means: np.ndarray | None = None
     deviations: np.ndarray | None = None
     center: np.ndarray | None = None  # (p,), float64: to be subtracted from a sparse X
@@ -39,7 +39,7 @@ class ScaledData:
 
     @property
     def location(self) -> np.ndarray:
-        """What was subtracted before, (p,)."""
+        """What was subtracted before the division, (p,)."""
         is_centred = self.means is not None and self.center is None
         return self.means if is_centred else np.zeros(self.X.shape[1])
 
@@ -50,21 +50,22 @@ class ScaledData:
 
     @property
     def n_units(self) -> int:
-        """How many features, or groups of them, there are to choose."""
+        """The number of features, or groups of features, to choose from."""
         numbers = self.unit_numbers
         return self.X.shape[1] if numbers is None else int(numbers.max()) + 1
 
     @cached_property
     def matrix(self) -> FeatureMatrix:
         """The values in `X`, centred."""
-        # Not at the top: a job that reads a table needs no compiled kernels, which take 100 MB.
+        # Not imported at the top: compiled kernels take 100 MB, and a job that reads a table does
+        # not need them.
         from sparsekm.cluster.matrices.sparse_matrix import as_matrix
 
         return as_matrix(self.X)
 
     @cached_property
     def ranked(self) -> dict[tuple, np.ndarray]:
-        """What the samples of each fold rank first, which is asked for more than once."""
+        """The features ranked first by the samples of each fold, which are used more than once."""
         return {}
 
     @classmethod
@@ -72,7 +73,7 @@ class ScaledData:
         """Bring features that vary to unit variance (ddof = 1); the dtype stays."""
         n_samples = X.shape[0]
         scale = np.sqrt(feature_variances(X) * (n_samples / max(1, n_samples - 1)))
-        # What varies by so little that its variance vanishes stays as it is.
+        # A feature whose variance underflows to 0 stays unchanged.
         scale[scale == 0] = 1.0
         if isinstance(X, csr_array):
             scaled = X.copy()
@@ -84,7 +85,7 @@ class ScaledData:
         return cls(scaled, means, scale)
 
     def standardise_by(self, samples: np.ndarray) -> Self:
-        """Return all samples as z-scores by the moments of some, if they were z-scores before."""
+        """Return all samples as z-scores by the moments of some, if they were z-scores."""
         if self.deviations is None:
             return self
         part = self.X[samples]

@@ -1,7 +1,7 @@
 """A sparse matrix, centred without being made dense: only stored values are read.
 
-What centring adds is the same for all samples of a cluster: sums, norms and distances are those of
-the stored values and a correction by the feature means. Sums run over the samples in ascending
+Centring adds the same to all samples of a cluster, so sums, norms and distances follow from the
+stored values and a correction by the feature means. Sums run over the samples in ascending
 order, in float64.
 """
 
@@ -28,7 +28,7 @@ from sparsekm.runtime.compiled import compiled
 
 @compiled
 def summarise_columns(data, indices, indptr, totals, counts, first, same):
-    """Write sum, count and first of every column's values, and whether all are the same.
+    """Write the sum, count and first value of every column, and whether all values are equal.
 
     Returns the largest absolute value.
     """
@@ -49,7 +49,7 @@ def summarise_columns(data, indices, indptr, totals, counts, first, same):
 @compiled
 def sum_samples(data, indices, indptr, labels, sums):
     """Add every sample to the sums (n_features, n_clusters) of its cluster."""
-    # Of one cluster, the sums of the features that a sample stores are near in memory.
+    # The sums of one cluster for the features that a sample stores are close in memory.
     by_cluster = np.ascontiguousarray(sums.T)
     for i in range(len(labels)):
         own = by_cluster[labels[i]]
@@ -73,7 +73,7 @@ def move_samples(data, indices, indptr, movers, before, after, sums):
 
 @compiled
 def add_distances(data, indices, indptr, points, values, labels, distances):
-    """Add what stored values contribute to the distances, which are those of zeros, to points."""
+    """Add the contributions of stored values to the distances of zeros to points."""
     for i in range(len(distances)):
         k = labels[i]
         total = distances[i]
@@ -86,9 +86,9 @@ def add_distances(data, indices, indptr, points, values, labels, distances):
 
 @compiled
 def copy_columns(data, indices, indptr, places, new_data, new_indices, new_indptr):
-    """Copy the stored values of features that have a new place; that of the others is negative.
+    """Copy the stored values of features with a new position; it is negative for the others.
 
-    The arrays of values and indices are one longer than what is copied.
+    The arrays of values and indices are one longer than the copied part.
     """
     end = new_indptr[0]
     for i in range(len(indptr) - 1):
@@ -96,19 +96,19 @@ def copy_columns(data, indices, indptr, places, new_data, new_indices, new_indpt
             place = places[indices[q]]
             new_data[end] = data[q]
             new_indices[end] = place
-            # Without a branch, which would be mispredicted.
+            # There is no branch here, because it would be mispredicted.
             end += place >= 0
         new_indptr[i + 1] = end
 
 
-# Features with at least this share of stored values are faster to read dense.
+# Features with at least this share of stored values are faster to read as dense arrays.
 DENSE_SHARE = 0.4
-# Searches of few samples read them dense if there are few values, or if this share is stored and
-# they take no more memory in float64 than that.
+# Searches of few samples read them as dense arrays if there are few values, or if this share is
+# stored and the dense array in float64 takes no more memory than the stored values.
 FEW_VALUES = 2**20
 SEARCHED_SHARE = 0.05
 MOST_DENSE_BYTES = 2**28
-# Samples of which stored values are copied, or an array on disk is read, at a time.
+# The number of samples that are copied, or read from disk, at a time.
 SAMPLES_AT_ONCE = 4096
 
 
@@ -170,8 +170,8 @@ Block = np.ndarray | SparseBlock
 class SparseMatrix(FeatureMatrix):
     """A sparse data matrix in canonical format, not changed, with its means removed implicitly.
 
-    A few samples, and features of which many values are stored, are handed out dense, with the bits
-    of those of the dense matrix.
+    A few samples, and features with many stored values, are returned as dense arrays, bit-identical
+    to those of the dense matrix.
     """
 
     def __init__(self, X: csr_array) -> None:
@@ -182,11 +182,11 @@ class SparseMatrix(FeatureMatrix):
         same = np.ones(self.n_features, np.bool_)
         largest = summarise_columns(X.data, X.indices, X.indptr, totals, self._counts, first, same)
         constant = same & ((self._counts == self.n_samples) | (first == 0))
-        # The mean of a constant feature is that constant and not a rounded quotient.
+        # The mean of a constant feature is exactly its value, not a rounded quotient.
         self.means = np.where(constant, first, totals / self.n_samples)
         self.largest, self.constant = 2.0 * largest, constant
         if first[constant].any():
-            # Its scores are exactly zero where it is stored as centred.
+            # Its scores are exactly 0 if it is stored as centred.
             X = csr_array((X.data.copy(), X.indices, X.indptr), X.shape)
             X.data[constant[X.indices]] = 0
         self._rows = X
@@ -195,7 +195,7 @@ class SparseMatrix(FeatureMatrix):
 
     @property
     def block(self) -> SparseBlock:
-        """All samples; features that are constant are 0 there."""
+        """All samples; constant features are 0."""
         return SparseBlock(self._rows, self._shift)
 
     def select(self, features: np.ndarray) -> CentredMatrix | SparseMatrix:
@@ -218,11 +218,11 @@ class SparseMatrix(FeatureMatrix):
         )
 
     def keep(self, features: np.ndarray) -> SparseMatrix:
-        """Return the sparse matrix of some features, ascending, as if only those had been given."""
+        """Return the sparse matrix of some features, ascending, as if X had only these."""
         return SparseMatrix(self._copy_columns(features))
 
     def take(self, samples: np.ndarray) -> CentredMatrix | SparseMatrix:
-        """Copy some samples; dense where that is faster."""
+        """Copy some samples; dense if faster."""
         rows = self._rows[samples]
         n_values = len(samples) * self.n_features
         dense_enough = rows.nnz >= SEARCHED_SHARE * n_values and n_values * 8 <= MOST_DENSE_BYTES
@@ -253,7 +253,7 @@ class SparseMatrix(FeatureMatrix):
         return sparse_rows(data, X.indices.astype(np.int32), X.indptr.astype(np.int64), self.shape)
 
     def _copy_columns(self, features: np.ndarray) -> csr_array:
-        """Copy the stored values of some features, a block of samples after the other."""
+        """Copy the stored values of some features, block by block."""
         rows, n_stored = self._rows, int(self._counts[features].sum())
         data, indices = (np.empty(n_stored + 1, part.dtype) for part in (rows.data, rows.indices))
         indptr, places = np.zeros_like(rows.indptr), np.full(self.n_features, -1, np.int32)
@@ -266,7 +266,7 @@ class SparseMatrix(FeatureMatrix):
         return csr_array((data[:-1], indices[:-1], indptr), (self.n_samples, len(features)))
 
     def _release(self) -> None:
-        """Let go of the pages of a mapped file, which are read again where they are needed."""
+        """Release the pages of a mapped file; they are read again when needed."""
         for values in (self._rows.data, self._rows.indices):
             while isinstance(values, np.ndarray):
                 values = values.base
@@ -275,12 +275,12 @@ class SparseMatrix(FeatureMatrix):
 
 
 def as_matrix(X: np.ndarray | csr_array, *, copy: bool = True) -> CentredMatrix | SparseMatrix:
-    """Return checked data as the engine wants them; `copy` as in `CentredMatrix`."""
+    """Return checked data in the form that the engine needs; `copy` as in `CentredMatrix`."""
     return SparseMatrix(X) if issparse(X) else CentredMatrix(X, copy=copy)
 
 
 def centred_block(X: np.ndarray | csr_array, means: np.ndarray) -> np.ndarray | SparseBlock:
-    """Return checked data as one block, less the means of their features."""
+    """Return checked data as one block, minus the means of their features."""
     if issparse(X):
         return SparseBlock(X, means)
     return np.ascontiguousarray((X - means).T, dtype=X.dtype)

@@ -101,7 +101,7 @@ class StreamedMatrix(FeatureMatrix):
         chosen.n_features = len(features)
         chosen.means = self.means[features]
         chosen.constant = self.constant[features]
-        # Both counted in numbers of a row: what a block takes is what may be kept.
+        # Both are numbers per row: the kept part may take as much memory as a block.
         if self.n_samples * len(features) > self.block_size * self._source.shape[1]:
             return chosen
         columns = np.empty((len(features), self.n_samples), self.dtype)
@@ -133,7 +133,7 @@ class StreamedMatrix(FeatureMatrix):
             if not np.isfinite(columns).all():
                 j, i = np.argwhere(~np.isfinite(columns))[0]
                 raise ValueError(
-                    f"source[{start + i}, {j}]={columns[j, i]} should be finite, as all values."
+                    f"source[{start + i}, {j}]={columns[j, i]} should be finite, like all values."
                 )
             self.largest = max(self.largest, 2.0 * float(np.abs(columns).max()))
             yield columns
@@ -144,12 +144,12 @@ class StreamedMatrix(FeatureMatrix):
             rows = np.asarray(as_dense(as_readable(block, "source")), dtype=self.dtype)
             if self._features is not None:
                 rows = rows[:, self._features]
-            # A copy always: the block is centred in place.
+            # It is always copied, because the block is centred in place.
             yield start, np.array(rows.T, order="C")
 
 
 def in_blocks(X: np.ndarray | csr_array) -> np.ndarray | csr_array | StreamedMatrix:
-    """Return data as estimators take them: in blocks if they are an array on disk."""
+    """Return data in the form that estimators take: in blocks if they are an array on disk."""
     return StreamedMatrix(X) if isinstance(X, np.memmap) else X
 
 

@@ -1,4 +1,4 @@
-"""Which features vary, and whether there are clusters to find."""
+"""Which features vary, and whether the samples can be clustered."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from sparsekm.cluster.matrices.matrix import (
 
 @dataclass(frozen=True)
 class VaryingFeatures:
-    """Which features of given data vary; all, where none does: such data are refused."""
+    """Which features vary. If none does, all are marked, because such data are refused later."""
 
     varies: np.ndarray  # (n_features,), bool
-    # (n_features,): the value of each constant feature; elsewhere these mean nothing.
+    # (n_features,): the value of each constant feature; undefined for features that vary.
     constants: np.ndarray
 
     @classmethod
     def of_matrix(cls, matrix: FeatureMatrix) -> VaryingFeatures:
-        """Tell the features of a matrix apart."""
+        """Find which features of a matrix vary."""
         return cls(~matrix.constant | matrix.constant.all(), matrix.means)
 
     @classmethod
     def of_values(cls, X: np.ndarray | csr_array) -> VaryingFeatures:
-        """Tell the features of checked data apart."""
+        """Find which features of checked data vary."""
         largest, smallest = X.max(axis=0), X.min(axis=0)
         if issparse(X):
             largest, smallest = largest.toarray(), smallest.toarray()
@@ -61,7 +61,7 @@ class VaryingFeatures:
         return X[:, places] if issparse(X) else np.take(X, places, axis=1)
 
     def put_back(self, values: np.ndarray, constants: float | np.ndarray = 0.0) -> np.ndarray:
-        """Return values of all features, (..., n_features), from those of the ones that vary."""
+        """Return values for all features, (..., n_features), from values for those that vary."""
         if self.n_constant == 0:
             return values
         everywhere = np.empty((*values.shape[:-1], self.n_features), values.dtype)
@@ -70,20 +70,20 @@ class VaryingFeatures:
         return everywhere
 
 
-# Samples, and their values, that are made dense at once to see whether they differ.
+# The numbers of samples and values that are made dense at once to see whether they differ.
 SAMPLES_AT_ONCE = 64
 VALUES_AT_ONCE = 2**20
 
 
 def check_matrix(X: FeatureMatrix, n_clusters: int, min_cluster_size: int) -> None:
-    """Refuse a finite matrix that cannot be split into the clusters asked for, by a ValueError."""
+    """Refuse, by a ValueError, a finite matrix that cannot be split into the requested clusters."""
     n_samples, fewest = X.n_samples, n_clusters * min_cluster_size
     if n_samples < fewest:
         what = "n_clusters" if min_cluster_size == 1 else "n_clusters * min_cluster_size"
         raise ValueError(f"n_samples={n_samples} should be >= {what}={fewest}.")
     if n_samples > 1 and X.constant.all():
         raise ValueError(
-            f"All n_features={X.n_features} features are constant: at least 1 should vary."
+            f"All n_features={X.n_features} features are constant; at least 1 should vary."
         )
     _check_range(X)
     distinct = count_distinct(X, n_clusters)
@@ -101,15 +101,15 @@ def count_distinct(X: FeatureMatrix, enough: int) -> int:
         start, stop = 0, enough
         while start < columns.shape[1] and len(seen) < enough:
             some = np.asarray(columns[:, start:stop])
-            # Adding 0.0 makes the two zeros one.
+            # Adding 0.0 makes -0.0 and 0.0 equal.
             seen.update((row + 0.0).tobytes() for row in some.T)
-            # The first few samples nearly always are enough.
+            # The first few samples are nearly always enough.
             start, stop = stop, stop + min(most, stop)
     return min(len(seen), enough)
 
 
 def _check_range(X: FeatureMatrix) -> None:
-    """Check that no sum of squares is infinite, and that those of the largest values are exact."""
+    """Check that no sum of squares overflows, and that those of the largest values are exact."""
     limits, largest = np.finfo(X.dtype), X.largest
     highest = float(np.sqrt(limits.max / (4.0 * X.n_samples * X.n_features)))
     lowest = float(np.sqrt(limits.tiny / limits.eps))

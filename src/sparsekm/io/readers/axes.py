@@ -181,18 +181,18 @@ def find_orientation(
     )
     names = [
         (heading_vote(heading), f"the heading {heading!r}"),
-        (_name_vote(lines), f"line names such as {[*lines, ''][0]!r}"),
+        (_name_vote(lines), f"row names such as {[*lines, ''][0]!r}"),
         (-_name_vote(columns), f"column names such as {[*columns, ''][0]!r}"),
-        (scales, f"the numbers that name {'lines' if scales > 0 else 'columns'}"),
+        (scales, f"the numbers that name {'rows' if scales > 0 else 'columns'}"),
         (known.pop() if len(known) == 1 else 0, f"the column {first!r}"),
         (2 * bool(annotating([heading, *about, *columns])), "the header"),
     ]
     content = [
         # Items of a questionnaire may be called as replicates are.
-        (-1 * (not lines and not are_replicates(columns)), "lines without names"),
+        (-1 * (not lines and not are_replicates(columns)), "rows without names"),
         (-1 * (kinds is not None), f"the classes in {kinds!r}"),
         # Units repeat as classes of samples do.
-        (1 * (above not in (None, "unit", "units")), f"the classes in the line {above!r}"),
+        (1 * (above not in (None, "unit", "units")), f"the classes in the row {above!r}"),
     ]
     reasons = {
         turn: [reason for vote, reason in names + content if vote * sign > 0]

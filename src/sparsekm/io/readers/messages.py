@@ -1,9 +1,9 @@
-"""What readers say: refusals and remarks, whose texts with the settings that help are data.
+"""Refusals and remarks of readers; their texts, with the settings that help, are data.
 
-`messages.json` holds the texts. In them ``{name}`` stands for a value and ``!n`` writes names to be
-read; ``{n} {n:feature is|features are}`` is singular if n is 1. ``{labels!o}`` is a setting with
-its value, ``{normalise=counts!o}`` one with this value: a text carries them along, so that the
-command can print the options.
+`messages.json` holds the texts. In them ``{name}`` stands for a value, and ``!n`` writes a list of
+names. ``{n} {n:feature is|features are}`` is singular if n is 1. ``{labels!o}`` is a setting with
+its value, and ``{normalise=counts!o}`` a setting with this value. A text keeps its settings, so
+that the command can print the options.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sparsekm.io.input_error import InputError, reason_of
 
 MOST_SHOWN = 10  # names in a message that only describes
 
-# All texts; by endings, how files of other formats are converted; by first bytes, what a file is.
+# All texts; commands that convert other formats, by ending; kinds of files, by first bytes.
 _TEXTS = json.loads(Path(__file__).with_name("messages.json").read_text(encoding="utf-8"))
 CONVERSIONS, FIRST_BYTES = _TEXTS["convert"], _TEXTS["first bytes"]
 _FLOW = {"default_flow_style": True, "width": math.inf, "sort_keys": False, "allow_unicode": True}
@@ -40,12 +40,12 @@ class Way(NamedTuple):
 
 
 class Said(str):
-    """A text with the settings that it names, each with its value."""
+    """A text with the settings that it names, and their values."""
 
     __slots__ = ("ways",)
 
     def __new__(cls, text: str, ways: Sequence[Way] = ()) -> Said:
-        """Make a text that carries these along."""
+        """Make a text with ways out."""
         said = super().__new__(cls, text)
         said.ways = [*ways]
         return said
@@ -54,7 +54,7 @@ class Said(str):
 class MatrixError(InputError):
     """A user's matrix cannot be used; the message gives the problem, its place and the rule.
 
-    Each of the `ways` is a set of settings that cures it.
+    Each of the `ways` is a set of settings that solves the problem.
     """
 
     def __init__(self, message: str, ways: Sequence[Way] | None = None) -> None:
@@ -107,7 +107,7 @@ def refusal(key: str, /, **values: Any) -> MatrixError:
 
 
 def combine(doubts: Sequence[Said], given: Mapping[str, Any]) -> list[Way]:
-    """Return the ways to settle all doubts; settings that are lists add to those that are given.
+    """Return the ways to settle all doubts; settings that are lists extend those in `given`.
 
     A doubt names its ways, the likeliest first. The first way settles each doubt in its likeliest
     way, and each of the others differs in one.
@@ -148,7 +148,7 @@ def of_file(file: object) -> Iterator[None]:
 
 
 def suggest(key: str, name: str, names: Iterable[str], given: Sequence[str] = ()) -> Said:
-    """Return a question for the end of a message if a name resembles one that there is.
+    """Return a question for the end of a message if a name resembles an existing one.
 
     The setting is a name, or a list in which it is `given`.
     """

@@ -34,7 +34,7 @@ MIN_SAMPLES = 3  # the fewest that can be clustered
 MIN_LABELS = 2  # samples with a known class: the comparison needs a pair
 DUPLICATES = ("mean", "sum", "max", "first")  # how features of the same name may be merged
 _SMALLEST_COUNT = 30
-# Text that means a missing class or group, as do None and NaN.
+# Texts that mean a missing class or group, like None and NaN.
 _MISSING_LABELS = {"", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"}
 # As the least value of a feature, these stand for a missing one.
 _SENTINELS = (-99, -999, -9999, -99999)
@@ -57,7 +57,7 @@ class Settings:
     annotate: Sequence[str] = ()
     weights: str | None = None
     batch: str | None = None
-    # The features of a run, if only those are wanted, and the names of its settings, which another
+    # The features of a run, if only these are needed, and the names in its settings, which another
     # table may lack.
     wanted: frozenset[str] = frozenset()
     inherited: frozenset[str] = frozenset()
@@ -80,9 +80,9 @@ class Settings:
 class RawMatrix:
     """A checked float32 matrix of n samples and p features, and a description of them.
 
-    It is never held completely. `read` returns an iterator over consecutive rows, all arrays or all
-    sparse, in parts of any height; NaN is a missing value. `changes` of each block, given its rows,
-    must treat every row by itself and keep the number of stored values.
+    It need not fit into memory. `read` returns an iterator over consecutive rows, all arrays or all
+    sparse, in parts of any height; NaN is a missing value. `changes` are applied to each block with
+    its rows. They must treat every row separately and keep the number of stored values.
     """
 
     shape: tuple[int, int]
@@ -94,9 +94,10 @@ class RawMatrix:
     n_stored: np.ndarray | None = None  # (p,): the values that a sparse matrix stores
     changes: tuple[Change, ...] = ()
     lines: str | None = None  # what the lines of a table hold: "samples" or "features"
-    # For the user, on what was guessed, changed or left out, with the setting that overrides it.
+    # Remarks for the user about guesses, changes and omissions, with the settings that override
+    # them.
     remarks: list[str] = field(default_factory=list)
-    # The samples that lacked too many values, and those of which some were filled in, with a count.
+    # The samples that lacked too many values, and the samples with imputed values, with a count.
     excluded: Sequence[str] = ()
     filled: Sequence[str] = ()
 
@@ -129,7 +130,7 @@ class RawMatrix:
             yield rows, block
 
     def change(self, change: Change, **known: Any) -> RawMatrix:
-        """Return the matrix with a change applied to its blocks, and what is known then."""
+        """Return the matrix with a change applied to its blocks, and a new description."""
         return replace(self, changes=(*self.changes, change), **known)
 
     def collect(self) -> Block:
@@ -147,13 +148,13 @@ class RawMatrix:
         )
 
     def take(self, X: np.ndarray, rows: np.ndarray, features: np.ndarray) -> RawMatrix:
-        """Return some samples and features, by index, whose values are these, in memory."""
+        """Return some samples and features, by index, with these values in memory."""
         part = self.select(features)
         known = {"shape": X.shape, "read": lambda: [X], "changes": ()}
         return replace(part, about=part.about.take(rows), **known)
 
     def summary(self, n_dropped: int = 0) -> list[str]:
-        """Say in a few lines what the matrix holds; so many constant features are dropped."""
+        """Describe the matrix in a few lines, without the constant features that are dropped."""
         (n, p), about = self.shape, self.about
         told = [f"{n:,} samples x {p - n_dropped:,} features"]
         for what, names in (("samples", about.samples), ("features", about.features)):
@@ -161,7 +162,7 @@ class RawMatrix:
             told.append(f"  {what}: {ends or 'without names'}")
         if self.lines is not None:
             flag, other = ("--transpose", "features") if self.lines == "samples" else _TURNED
-            told.append(f"  lines hold {self.lines} ({flag} reads them as {other})")
+            told.append(f"  rows hold {self.lines} ({flag} reads them as {other})")
         if about.labels is not None:
             counts = Counter(about.labels.tolist())
             n_unknown = counts.pop(UNKNOWN, 0)
@@ -172,7 +173,7 @@ class RawMatrix:
         return told + ([] if about.groups is None else [f"  {len({*about.groups})} groups"])
 
     def preview(self) -> list[str]:
-        """Show the first values, samples in lines, as they were in the file."""
+        """Show the first values as in the file, with samples as rows."""
         _, block = next(self.blocks(_SHOWN))
         values = as_dense(block[:, :_SHOWN]) + self.offset[:_SHOWN]
         return preview(np.round(values, 6), self.sample_names, self.about.features)
@@ -188,7 +189,7 @@ def preview(values: np.ndarray, samples: Sequence[str], features: Sequence[str])
 
 
 def _cut(parts: Iterable[Block], height: int) -> Iterator[Block]:
-    """Cut consecutive rows anew, into blocks of equal height but for the last."""
+    """Divide consecutive rows into blocks of equal height, except the last one."""
     held = None
     for part in parts:
         rows = part if held is None else _join([held, part])
@@ -258,7 +259,7 @@ def check_named(
     other: str = "",
     others: Sequence[str] = (),
 ) -> None:
-    """Refuse a setting with a name that is not among those of an axis; `others` may be ignored."""
+    """Refuse a setting whose name is not on an axis; names in `others` may be ignored."""
     lists = {"annotate": settings.annotate, "ignore": settings.ignore}
     given = [*settings.named.items(), *(("ignore", name) for name in settings.ignore)]
     for key, name in given:
@@ -279,7 +280,7 @@ def check_named(
 def assemble(
     raw: RawMatrix, settings: Settings, columns: Mapping[str, Any], label: str | None = None
 ) -> RawMatrix:
-    """Check names, and read what is known of the samples; `label` is a column of classes."""
+    """Check names, and read the annotation of the samples; `label` is a column of classes."""
     about, annotations, known = raw.about, {}, {}
     known["features"] = _check_names(about.features, "feature", raw.remarks)
     if about.samples is not None:
@@ -313,7 +314,7 @@ def _check_weights(name: str, texts: pd.Series, numbers: pd.Series) -> np.ndarra
 
 
 def _check_classes(key: str, name: str, texts: pd.Series) -> np.ndarray:
-    """Check that enough samples have a class, or that all of them are in two groups or more."""
+    """Check that enough samples have a class, or that all samples are in at least two groups."""
     found, n = texts.fillna(UNKNOWN).to_numpy(dtype=object), len(texts)
     n_known = int((found != UNKNOWN).sum())
     _check_storable(f"{'label' if key == 'labels' else 'group'} of {name!r}:", found)
@@ -333,7 +334,7 @@ def _known(values: Iterable[Any], words: set[str]) -> pd.Series:
 
     def write(value: Any) -> str:
         is_whole = whole and isinstance(value, float | np.floating)
-        # Surrounding blanks would make a different class of the same word.
+        # Surrounding blanks would turn the same word into another class.
         return str(int(value) if is_whole else value).strip()
 
     texts = pd.Series([*values], dtype=object).map(write, na_action="ignore")
@@ -341,7 +342,7 @@ def _known(values: Iterable[Any], words: set[str]) -> pd.Series:
 
 
 def _check_names(values: Sequence[object], kind: str, remarks: list[str]) -> list[str]:
-    """Check that names are there, and append numbers to those that occur more than once."""
+    """Check that no name is missing, and append numbers to repeated names."""
     names = pd.Series([*map(str, values)], dtype=object)
     unnamed = sum(not name.strip() for name in names)
     if unnamed:
@@ -365,7 +366,7 @@ def _check_storable(what: str, texts: Iterable[str]) -> None:
 def merge_features(
     X: np.ndarray, features: list[str], how: str | None, remarks: list[str]
 ) -> tuple[np.ndarray, list[str]]:
-    """Merge the columns of features of the same name: by default a mean, or a sum of counts."""
+    """Merge the columns of features with one name, by default by the mean (counts: the sum)."""
     counts = Counter(features)
     repeated = [name for name, count in counts.items() if count > 1 and name.strip()]
     if not repeated:
@@ -382,7 +383,7 @@ def merge_features(
 
 
 def _list_remarks(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
-    """List remarks on names that are dates, numbers for missing values, and equal samples."""
+    """List remarks on names that are dates, numbers for missing values, and identical samples."""
     remarks, seen, same, low = [], {}, [], np.full(raw.shape[1], np.inf)
     dates = [name for name in raw.about.features if is_date(name)]
     if dates:
@@ -393,7 +394,7 @@ def _list_remarks(raw: RawMatrix, missing: Sequence[object]) -> list[str]:
             other = seen.setdefault(hash(row.tobytes()), at)
             same += [(other, at)] * (other != at)
         low = np.fmin(low, np.fmin.reduce(dense))
-    # As in the file, up to the rounding to single precision.
+    # These are the values of the file, rounded to single precision.
     low = np.round(low + raw.offset, 4)
     found = {number: n for number in _SENTINELS if (n := int((low == number).sum()))}
     if found:

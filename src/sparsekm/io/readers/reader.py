@@ -43,8 +43,8 @@ _OF_TABLES = ("samples", "ignore", "keep", "duplicates", "decimal")
 _UNUSED = {"data", "indices", "indptr", "layers", "obsm", "varm", "obsp", "varp", "uns", "raw"}
 COPIES = 3  # float32 matrices in memory at once while one is read and normalised as a whole
 BLOCK_BYTES = 2**29  # memory of the blocks of a matrix that is read in blocks of rows
-LINE_BYTES = 256  # memory per sample and feature of one: sums, labels and starts of rows
-PASSES = 3  # how often such a matrix is read, for one that is read as a whole
+LINE_BYTES = 256  # memory per sample and feature of such a matrix: sums, labels and starts of rows
+PASSES = 3  # how often such a matrix is read, compared with one that is read as a whole
 OBJECT_BYTES = 32  # memory per byte of names and text columns, which become Python objects
 TEXT_BYTES = 16  # memory per byte of a text table, for the shortest cells and the sample names
 MOST_INFLATION = 1032  # largest compression ratio of gzip
@@ -95,19 +95,19 @@ def _read(file: Path, settings: Settings) -> RawMatrix:
         need("pyarrow", "Parquet files", "parquet")
         with explain_damage(".parquet file", "pandas.DataFrame.to_parquet."):
             frame = pd.read_parquet(file)
-            # The index holds the names of the lines.
+            # The index holds the names of the rows.
             text = frame.to_csv(index=not isinstance(frame.index, pd.RangeIndex))
     return read_text(file, settings, text)
 
 
 def _read_workbook(file: Path, settings: Settings) -> RawMatrix:
-    """Read and check a sheet, by default the first that holds a table of numbers."""
+    """Read and check a sheet, by default the first one with a table of numbers."""
     need("openpyxl", "Excel workbooks", "excel")
     sheet, cure = settings.layer, "Excel. Save it again, or as 'CSV UTF-8'."
     options = {"header": None, "dtype": object, "na_filter": False}
 
     def is_table(name: str) -> bool:
-        # Notes may be numbered in the first column.
+        # The first column may number notes.
         page = book.parse(name, nrows=30, **options).iloc[:, 1:]
         numbers = page.map(_is_number).sum(axis=1)
         return int((numbers > (page.shape[1] > 1)).sum()) > 2
@@ -131,14 +131,14 @@ def _read_workbook(file: Path, settings: Settings) -> RawMatrix:
     return raw
 
 
-# openpyxl reads it as 0 or as an empty cell.
+# openpyxl reads a formula as 0 or as an empty cell.
 _UNCOMPUTED = re.compile(
     rb'<c r="(\w+)"[^>]*>\s*<f(?:[^>]*/>|[^>]*>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>'
 )
 
 
 def _refuse_uncomputed(file: Path, part: str, sheet: str) -> None:
-    """Refuse a formula whose value no program has stored; `part` is the sheet in the archive."""
+    """Refuse a formula without a stored value; `part` is the sheet in the archive."""
     with zipfile.ZipFile(file) as archive:
         found = _UNCOMPUTED.search(archive.read(part))
     if found:
@@ -161,7 +161,7 @@ def _numbers_of_dates(column: pd.Series) -> pd.Series:
 
 
 class ReadingSize(NamedTuple):
-    """What reading a matrix may take beyond what a small one takes."""
+    """The resources for reading a matrix beyond those for a small one."""
 
     memory: int  # bytes
     processed: int = 0  # bytes that take processor time, if more than those held
@@ -170,7 +170,7 @@ class ReadingSize(NamedTuple):
 
 
 def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
-    """Return what reading and normalising may take; nothing if the file declares no size."""
+    """Return the resources of reading and normalising; 0 if the file declares no size."""
     file = Path(file)
     try:
         check_file(file, or_folder=True)
@@ -185,7 +185,7 @@ def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
             used = [part for name, part in parts if _UNUSED.isdisjoint(name.split("/"))]
             names = OBJECT_BYTES * sum(one.nbytes for one in used if len(one.shape or ()) == 1)
             chunk = math.prod(getattr(node, "chunks", None) or [0]) * node.dtype.itemsize
-    # The job that reads the file says what is wrong.
+    # The job that reads the file reports the error.
     except (ImportError, OSError, ValueError, zipfile.BadZipFile):
         return ReadingSize(0)
     with of_file(file):
@@ -197,7 +197,7 @@ def measure_matrix(file: str | Path, layer: str | None = None) -> ReadingSize:
 
 
 def _text_bytes(file: Path) -> int | None:
-    """Return the bytes of a table as text, at most; None of a file that declares its size."""
+    """Return the largest size of a table as text; None for a file that declares its size."""
     name, text = file.name.lower(), find_mtx(file) or file
     if name.endswith(_WORKBOOKS):
         with zipfile.ZipFile(file) as archive:

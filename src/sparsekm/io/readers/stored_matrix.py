@@ -1,7 +1,7 @@
 """Reading a matrix from files that declare both axes: AnnData, 10x Genomics, or named arrays.
 
 Arrays are ``X`` (n, p) and optionally ``y`` or ``labels`` (n,), ``genes`` or ``features`` (p,),
-``samples`` (n,), ``relevant`` (p,) bool, and anything else known of the samples under any name.
+``samples`` (n,), ``relevant`` (p,) bool, and further annotation of the samples under any name.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LABELS = ("y", "labels", "target")
 
 
 class Layout(NamedTuple):
-    """Where the matrix of a file is, (rows, columns), and what the file declares of it."""
+    """The place of the matrix in a file, (rows, columns), and its declared properties."""
 
     kind: str  # "anndata", "10x" or "arrays"
     name: str
@@ -52,7 +52,7 @@ class Layout(NamedTuple):
 
 
 def find_layout(file: Path, opened: Any, layer: str | None) -> Layout:
-    """Find the matrix of an open file, whatever the file's ending."""
+    """Find the matrix of an open file, without regard to the file's ending."""
     is_archive, kind, name = isinstance(opened, dict), "arrays", layer or "X"
     is_anndata = all(hasattr(opened.get(part), "keys") for part in ("obs", "var"))
     # Version 2 of Cell Ranger names the group by the genome.
@@ -98,7 +98,7 @@ def arrays_in(opened: Any, prefix: str = "") -> dict[str, Any]:
 
 @dataclass
 class _Axes:
-    """What a file says of its samples and features, numbered if they have no names."""
+    """The samples and features of a matrix according to its file, numbered without names."""
 
     samples: pd.DataFrame
     features: pd.DataFrame
@@ -110,8 +110,8 @@ class _Axes:
 
 
 def read_stored(file: Path, settings: Settings) -> RawMatrix:
-    """Read and check a matrix; a sparse one stays so if it takes less memory that way."""
-    # It takes long to load, and tables of text do without.
+    """Read and check a matrix; it stays sparse if this takes less memory."""
+    # Imported here, because it loads slowly, and text tables do not need it.
     from anndata.io import read_elem
 
     if find_mtx(file):

@@ -236,7 +236,7 @@ class _Table(TextTable):
         among = filter if transpose else takewhile
         lines = among(lambda name: axes.is_doubtful(name, True, of_features=not transpose), edges)
         lines = [name for name in dict.fromkeys(lines) if name not in said]
-        for kind, left in (("columns", names), ("lines", lines)):
+        for kind, left in (("columns", names), ("rows", lines)):
             of = "features" if transpose == (kind == "columns") else "samples"
             ways = [Way({"keep": left}, f"to keep these {kind}")]
             n_left = len(self.numeric) - len(left) * (kind == "columns")
@@ -321,7 +321,7 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
     if transpose:
         X, samples = X.T, about.get(settings.samples or "", columns)
         features = edges or [f"feature{at + 1}" for at in range(X.shape[1])]
-    for kind, some in (("columns", texts), ("lines", lines)):
+    for kind, some in (("columns", texts), ("rows", lines)):
         names = [name for name in some if name not in {*table.named, *columns}]
         few = [name for name in names if some is about and axes.few_levels(some[name])]
         is_open = few and not settings.labels
@@ -351,17 +351,17 @@ def _settle(table: _Table) -> bool:
     headings, columns = [*filter(None, table.header)], table.names(table.numeric)
     if found:
         check_named(
-            settings, [*table.edges, *table.above], "its lines", "the name of a column", headings
+            settings, [*table.edges, *table.above], "its rows", "the name of a column", headings
         )
     else:
-        check_named(settings, headings, "its columns", "the name of a line", table.edges)
+        check_named(settings, headings, "its columns", "the name of a row", table.edges)
     given = asdict(settings)
     if found is not False and settings.transpose == "auto":
         n_doubtful = len(table.find_doubtful(True)) * (not axes.find_measures(columns))
         if n_columns - n_doubtful < MIN_SAMPLES:
             if found:
                 said = say("no_samples", names=columns)
-                way = Way({"transpose": False}, "if lines hold samples")
+                way = Way({"transpose": False}, "if rows hold samples")
                 ask([Said(said, [way]), *table.list_doubts(False)], given)
             found = False
     check_size(*((n_columns, n_lines) if found else (n_lines, n_columns)))

@@ -1,7 +1,7 @@
 """Files of named arrays (HDF5, Zarr, NumPy), opened safely, and their matrix in blocks of rows.
 
-Nothing is read from other files, and nothing in a file is run: links, data sets with their values
-elsewhere, strange codecs and arrays of Python objects are refused.
+Nothing is read from other files, and no code in a file is run: links, external data sets, unknown
+codecs and arrays of Python objects are refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.io.readers.messages import explain_damage, need, refusal, say
 from sparsekm.io.readers.raw_matrix import RawMatrix, check_size, held_bytes
 
-# Those that cannot run code.
+# The codecs that cannot run code.
 _CODECS = {
     *("blosc", "bytes", "bz2", "crc32c", "delta", "fixedscaleoffset", "gzip", "lz4", "shuffle"),
     *("sharding_indexed", "transpose", "vlen-array", "vlen-bytes", "vlen-utf8", "zlib", "zstd"),
@@ -37,7 +37,7 @@ _LARGEST_CHUNKS_CELLS = 2**25
 Opened = Callable[[], AbstractContextManager[Any]]
 
 
-# Groups of an HDF5 file inside each other.
+# The largest depth of nested groups in an HDF5 file.
 MOST_NESTED = 32
 
 
@@ -90,7 +90,7 @@ def _open_zarr(file: Path) -> Any:
 
 
 def _codecs(metadata: str) -> set[str]:
-    """Return the names of codecs in the metadata of an array, of which some can run code."""
+    """Return the names of codecs in the metadata of an array, because some codecs can run code."""
     found = set()
 
     def collect(part: dict[str, Any]) -> dict[str, Any]:
@@ -106,9 +106,9 @@ def _codecs(metadata: str) -> set[str]:
 
 
 def _check_links(group: h5py.Group, seen: set[Any], depth: int = 0) -> None:
-    """Refuse what the digest of the file would not cover, and groups within too many others.
+    """Refuse data outside the digest of the file, and too deeply nested groups.
 
-    HDF5's own walk takes minutes where groups are nested some thousand times.
+    HDF5's own walk takes minutes if groups are nested some thousand times.
     """
     if depth == MOST_NESTED:
         raise refusal("nested", most=MOST_NESTED)
@@ -126,7 +126,7 @@ def _check_links(group: h5py.Group, seen: set[Any], depth: int = 0) -> None:
 
 
 def check_rows(opened: Opened, remarks: list[str], missing: list[float]) -> RawMatrix:
-    """Read a matrix (n, p) once, and check it; sparse rows stay so if that takes less memory."""
+    """Read a matrix (n, p) once, and check it; rows stay sparse if this takes less memory."""
     with opened() as source:
         shape, n_stored = source.shape, getattr(source, "nnz", None)
     if not missing and held_bytes(*shape, n_stored) < held_bytes(*shape):
@@ -185,7 +185,7 @@ def _parts(opened: Opened) -> Iterator[Any]:
             edges = np.unique([0, *np.searchsorted(source.indptr, stops), n])
         else:
             height = max(1, _CELLS_AT_ONCE // source.shape[1])
-            # Whole chunks, since a chunk that is cut would be read and decompressed twice.
+            # Parts have whole chunks, because a divided chunk would be read and decompressed twice.
             in_chunk = min((getattr(source, "chunks", None) or (1,))[0], n)
             whole = -(-height // in_chunk) * in_chunk
             is_small = whole * source.shape[1] <= _LARGEST_CHUNKS_CELLS
