@@ -146,6 +146,11 @@ READ = {
     "names in the third line, of Olink": (NPX, CASES, OLINK),
     "names in two halves, of SomaScan": (ADAT, CASES, ["SeqId", *APTAMERS]),
     "names below classes, of MS-DIAL": (MS_DIAL, KNOCKOUTS, [f"Met{at}" for at in range(6)]),
+    "numbers of replicates below conditions": (
+        lines(["", *["Control"] * 2, *["Drug"] * 2], ["gene", 1, 2, 1, 2], *numbered(MOUSE, 4)),
+        ["Control 1", "Control 2", "Drug 1", "Drug 2"],
+        MOUSE,
+    ),
     "replicates below conditions": (
         CONDITIONS,
         [f"{kind} rep{at}" for kind in ("Control", "Drug") for at in (1, 2, 3)],

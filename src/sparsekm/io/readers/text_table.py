@@ -287,6 +287,8 @@ class TextTable:
         for n_lines, row in enumerate([] if is_complete(header) else below, 1):
             cells = [cell.strip() for cell in row]
             is_text = {*CellParser().numbers([cell for cell in cells if cell])} <= {None}
+            # Numbers of replicates.
+            is_text |= not header[0] and is_called(cells[0])
             if len(cells) != len(header) or not (is_text or cells[0] == header[0] == ""):
                 break
             plain = [cell or name for cell, name in zip(cells, header, strict=True)]
