@@ -64,13 +64,12 @@ def gaussian_clusters(
     *,
     correlation: float = 0.0,
     standardise: bool = True,
-    ddof: int = 1,
     random_state: RandomState,
 ) -> SimulatedData:
     """Draw Gaussian clusters that differ only in their first features.
 
     The means have the shape (n_clusters, n_shifted). One number in `cluster_sizes` means equal
-    sizes. The correlation is rho. Columns are standardised, with `ddof`, if `standardise` is true.
+    sizes. The correlation is rho. Columns are standardised (ddof = 1) if `standardise` is true.
 
     Examples
     --------
@@ -79,8 +78,8 @@ def gaussian_clusters(
     ((10, 4), [True, True, False, False])
     """
     means, sizes = _check_design(means, cluster_sizes, n_features, correlation)
-    if standardise and sizes.sum() <= ddof:
-        raise ValueError(f"n_samples={sizes.sum()} should be > ddof={ddof} to standardise.")
+    if standardise and sizes.sum() < 2:
+        raise ValueError(f"n_samples={sizes.sum()} should be >= 2 to standardise.")
     labels = np.repeat(np.arange(len(means)), sizes)
     rng = np.random.default_rng(random_state)
     X = rng.standard_normal((len(labels), n_features))
@@ -94,7 +93,7 @@ def gaussian_clusters(
     X[:, : means.shape[1]] += means[labels]
     if standardise:
         X -= X.mean(axis=0)
-        X /= X.std(axis=0, ddof=ddof)
+        X /= X.std(axis=0, ddof=1)
     relevant = np.zeros(n_features, dtype=bool)
     relevant[: means.shape[1]] = (means != means[0]).any(axis=0)
     return SimulatedData(X, labels, relevant)
@@ -137,7 +136,6 @@ class Experiment:
         *,
         random_state: RandomState,
         standardise: bool = True,
-        ddof: int = 1,
         **arguments: float,
     ) -> SimulatedData:
         """Draw the design by `gaussian_clusters`; `arguments` replace the defaults."""
@@ -160,7 +158,6 @@ class Experiment:
             chosen["n_features"],
             correlation=chosen.get("rho", 0.0),
             standardise=standardise,
-            ddof=ddof,
             random_state=random_state,
         )
 

@@ -21,18 +21,14 @@ def n_clusters(dataset):
     return "auto" if asked == "regions" and is_unlabelled and not has_arrays else asked
 
 
-def counts_file(wildcards):
-    """Return the comparison of numbers of clusters, if the data determine K."""
-    if n_clusters(wildcards.dataset) == "auto":
-        return "results/{dataset}/cluster_counts.csv"
-    return []
+def of_numbers(table):
+    """Return an input: a table of the numbers of clusters that were tried, if the data determine K."""
+    file = f"results/{{dataset}}/{table}.csv"
+    return lambda wildcards: file if n_clusters(wildcards.dataset) == "auto" else []
 
 
-def tried_file(wildcards):
-    """Return the clusters of each number that was tried, if the data determine K."""
-    if n_clusters(wildcards.dataset) == "auto":
-        return "results/{dataset}/tried_clusters.csv"
-    return []
+counts_file = of_numbers("cluster_counts")
+tried_file = of_numbers("tried_clusters")
 
 
 def search(wildcards):

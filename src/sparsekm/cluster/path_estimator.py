@@ -34,7 +34,6 @@ from sparsekm.cluster.validation import (
     check_count,
     check_nonnegative,
     check_searchable,
-    check_share,
 )
 from sparsekm.cluster.weight_step import (
     FeatureGroups,
@@ -371,14 +370,10 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         n_clusters = check_count("n_clusters", self.n_clusters)
         min_size = check_count("min_cluster_size", self.min_cluster_size)
         check_matrix(matrix, n_clusters, min_size)
-        if not self._alike(matrix):
-            check_unequal(matrix, self.trim, n_clusters, min_size)
+        check_unequal(matrix, self.trim, n_clusters, min_size)
         shared: dict[str, Any] = {"roughness": SMALL_GAIN, "n_threads": count_threads(self.n_jobs)}
         partition = KMeansPartition(n_clusters, min_size, **shared, **self._limits())
         return matrix, features, partition
-
-    def _alike(self, matrix) -> bool:
-        return matrix.sample_weight is None and check_share("trim", self.trim) == 0
 
     def _limits(self) -> dict[str, Any]:
         return {}
@@ -389,16 +384,13 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         progress = _never_back(progress or self._print_progress)
 
         def fit_some(sample, rows):
-            labels = self._start_labels()
-            own = self if labels is None else clone(self).set_params(init=labels[rows])
+            labels, own = self._start_labels(), self
+            if labels is not None and sample is not matrix:
+                own = clone(self).set_params(init=labels[rows])
             return own._fit_alike(
                 sample, partition, weight_steps, search, progress, objectives_only
             )
 
-        if self._alike(matrix):
-            return self._fit_alike(
-                matrix, partition, weight_steps, search, progress, objectives_only
-            )
         return fit_samples(
             matrix,
             partition,

@@ -37,12 +37,11 @@ PAPER_SETTINGS = (
     *(Setting("experiment_4", f"rho{rho}", f"ρ = {rho}", {"rho": rho}) for rho in (0.1, 0.3)),
 )
 
-_SCALING = ("standardise", "ddof")
 EXPERIMENT_ARGUMENTS = {
-    "experiment_1": ("n_features", "n_relevant", "cluster_size", "mu", *_SCALING),
-    "experiment_2": ("mu", "n_features", "n_relevant", "cluster_size", *_SCALING),
-    "experiment_3": ("n_features", *_SCALING),
-    "experiment_4": ("rho", "n_features", "n_relevant", "cluster_size", "mu", *_SCALING),
+    "experiment_1": ("n_features", "n_relevant", "cluster_size", "mu", "standardise"),
+    "experiment_2": ("mu", "n_features", "n_relevant", "cluster_size", "standardise"),
+    "experiment_3": ("n_features", "standardise"),
+    "experiment_4": ("rho", "n_features", "n_relevant", "cluster_size", "mu", "standardise"),
 }
 """Keyword arguments of each experiment's function besides `random_state`."""
 

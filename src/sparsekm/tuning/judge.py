@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sparsekm.cluster.partition_step import canonical_labels
 from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.tuning.candidates import STARTS, Candidate
 from sparsekm.tuning.feature_ranking import count_units, noise_correlation
@@ -187,8 +188,9 @@ class Judge:
         others = [
             name for name in fits if name != first.candidate and all(name in fold for fold in few)
         ]
-        partitions = [fits[name].labels for name in others]
-        factor = max(1, _count_distinct([first.fit.labels, *partitions]) - 1)
+        partitions = [first.fit.labels, *(fits[name].labels for name in others)]
+        distinct = {canonical_labels(one, int(one.max()) + 1).tobytes() for one in partitions}
+        factor = max(1, len(distinct) - 1)
         factor, own = factor / (1 - LEADER_SHARE), 1 / LEADER_SHARE
 
         def rank(trial):
@@ -285,12 +287,3 @@ def _wins(trial: Trial, first: Trial, factor: float, own: float, slack: float = 
 def _nearest(fits: list[FoldFit], labels: np.ndarray) -> FoldFit:
     """Return the fit that agrees most with a partition, the first of equals."""
     return max(fits, key=lambda fit: fit.agreement(labels))
-
-
-def _count_distinct(partitions: Sequence[np.ndarray]) -> int:
-    """Count the partitions that differ."""
-    kept: list[np.ndarray] = []
-    for labels in partitions:
-        if not kept or agreement(labels, np.array(kept)).max() < 1:
-            kept.append(labels)
-    return len(kept)
