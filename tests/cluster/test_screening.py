@@ -86,6 +86,8 @@ def test_a_higher_criticism_threshold_worked_by_hand():
     # Where the fourth is not below its share, the third is the last with the largest value.
     p_values[2] = 0.4
     assert higher_criticism_threshold(p_values, 4) == 3
+    # Where each is at its share, the third to the fifth have the same value: the last decides.
+    assert higher_criticism_threshold(np.arange(1, 10) / 10, 4) == 5
 
 
 def test_small_p_values_do_not_decide_and_at_most_half_are_looked_at():

@@ -1,5 +1,7 @@
 """The search along a path: pools of partitions, their children, and what is handed out."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -25,11 +27,24 @@ def draw(n_samples):
     return X
 
 
+@pytest.fixture(scope="module")
+def path_of():
+    """Give the function that fits a path by one thread, once."""
+
+    @cache
+    def fit(kind, n_samples):
+        return kind(6, n_init=1, random_state=0, n_jobs=1).path(draw(n_samples), GRIDS[kind])
+
+    return fit
+
+
 @pytest.mark.parametrize(
     ("kind", "n_samples"), [(L0KMeans, 500), (L0KMeans, 5000), (L1KMeans, 5000)]
 )
-def test_objectives_rise_with_the_sparsity_and_no_labels_of_another_are_better(kind, n_samples):
-    path = kind(6, n_init=2, random_state=0).path(draw(n_samples), GRIDS[kind])
+def test_objectives_rise_with_the_sparsity_and_no_labels_of_another_are_better(
+    path_of, kind, n_samples
+):
+    path = path_of(kind, n_samples)
     assert path.search == "global"
     assert np.all(np.diff(path.objectives) >= 0)
     for sparsity, objective in zip(path.sparsities, path.objectives, strict=True):
@@ -54,9 +69,9 @@ def test_labels_of_a_path_are_of_the_nearest_centres_and_weights_the_best_for_th
 
 
 @pytest.mark.parametrize("kind", [L0KMeans, L1KMeans])
-def test_fits_of_a_path_side_by_side_are_those_one_after_the_other(kind):
-    X, estimator = draw(5000), kind(6, n_init=1, random_state=0)
-    one, several = (clone(estimator).set_params(n_jobs=n).path(X, GRIDS[kind]) for n in (1, 3))
+def test_fits_of_a_path_side_by_side_are_those_one_after_the_other(path_of, kind):
+    one = path_of(kind, 5000)
+    several = kind(6, n_init=1, random_state=0, n_jobs=3).path(draw(5000), GRIDS[kind])
     for attribute in ("labels", "weights", "objectives", "first_objectives"):
         assert getattr(one, attribute).tobytes() == getattr(several, attribute).tobytes()
 

@@ -76,13 +76,12 @@ def start(code, folder, **environment):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("who", BEGINNINGS)
-def test_no_library_looks_at_a_file_of_the_folder_it_works_in(who, tmp_path, project_root):
+def test_no_library_looks_at_a_file_of_the_folder_it_works_in(tmp_path, project_root):
     for name, text in SETTINGS.items():
         (tmp_path / name).write_text(text)
-    beginning = BEGINNINGS[who].format(scripts=str(project_root / "scripts"))
-    told = start(WATCH + beginning + USE, tmp_path)
-    assert told.splitlines()[-1] == "[]"
+    for who, beginning in BEGINNINGS.items():
+        begin = beginning.format(scripts=str(project_root / "scripts"))
+        assert start(WATCH + begin + USE, tmp_path).splitlines()[-1] == "[]", who
     # Without such a beginning they do: otherwise the line above would say nothing.
     told = start(WATCH + "import matplotlib, numba\nprint(sorted(looked))", tmp_path)
     assert told == "['.numba_config.yaml', 'matplotlibrc']\n"
@@ -148,7 +147,7 @@ def test_a_profile_is_not_looked_for_in_the_folder_of_the_run(tmp_path, monkeypa
     assert not ran.exists()
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.usefixtures("kernels")
 def test_a_run_leaves_the_settings_of_its_folder_unread(tmp_path, monkeypatch, capfd):
     folder, ran = tmp_path / "run", tmp_path / "ran"

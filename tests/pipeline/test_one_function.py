@@ -76,11 +76,11 @@ def find_in_workflow(tmp_path):
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_the_estimator_and_the_rules_find_the_same(X, find, options):
-    found = find(X, **options)
+def test_the_estimator_the_rules_and_the_function_for_anndata_find_the_same(X, find, options):
+    found, seed = find(X, **options), derive_seed(1, "own")
     given = {"n_clusters": 3, **options}
     known = {name: given.pop(name, None) for name in ("weights", "groups")}
-    estimator = SparseKMeans(**given, random_state=derive_seed(1, "own"))
+    estimator = SparseKMeans(**given, random_state=seed)
     estimator.fit(X, groups=known["groups"], sample_weight=known["weights"])
     np.testing.assert_array_equal(found.clustered, estimator.labels_)
     np.testing.assert_allclose(found.weights, estimator.feature_weights_, rtol=1e-4, atol=1e-6)
@@ -89,19 +89,12 @@ def test_the_estimator_and_the_rules_find_the_same(X, find, options):
     assert found.conclusion.split(", but in")[0] == estimator.conclusion_.split(", but in")[0]
     np.testing.assert_allclose(found.separation["p"], estimator.separation_["p"], rtol=1e-6)
 
-
-@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_the_estimator_and_the_function_for_anndata_find_the_same(X, options):
-    given = {"n_clusters": 3, **options}
-    known = {name: given.pop(name, None) for name in ("weights", "groups")}
-    estimator = SparseKMeans(**given, random_state=0)
-    estimator.fit(X, groups=known["groups"], sample_weight=known["weights"])
     given["n_clusters"] = None if given["n_clusters"] == "auto" else 3
     obs = pd.DataFrame({name: of for name, of in known.items() if of is not None}, range(N))
     adata = anndata.AnnData(X, obs.set_axis(map(str, range(N))))
     keys = {"weights": "weights_key", "groups": "groups"}
     columns = {keys[name]: name for name in obs}
-    sparsekm.tl.sparse_kmeans(adata, **given, **columns, random_state=0)
+    sparsekm.tl.sparse_kmeans(adata, **given, **columns, random_state=seed)
     labels = adata.obs["sparse_kmeans"].cat.codes.to_numpy()
     np.testing.assert_array_equal(labels, estimator.labels_)
     np.testing.assert_array_equal(adata.var["sparse_kmeans_weight"], estimator.feature_weights_)

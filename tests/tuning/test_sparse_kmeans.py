@@ -39,7 +39,11 @@ def test_clear_clusters_and_their_features_are_found_exactly(fits, clear, penalt
     np.testing.assert_array_equal(fit.predict(clear), fit.labels_)
 
 
-@pytest.mark.parametrize("seed", range(10))
+# Three of l0 and two of l1; the others only before a release.
+SEEDS = [*range(3), *(pytest.param(seed, marks=pytest.mark.release) for seed in range(3, 10))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_clusters_that_few_of_few_features_show_are_found_exactly(seed):
     X = np.random.default_rng(seed).standard_normal((50, 40))
     X[:15, :10] += 5
@@ -212,7 +216,6 @@ def test_the_weights_are_those_of_the_penalty(fits, penalty):
         ({"sparsity": None}, "sparsity=None should be 'auto' or a number"),
         ({"sparsity": 41}, "sparsity=41 should be <= n_features=40"),
         ({"sparsity": 1.0}, "sparsity=1.0 is ambiguous"),
-        ({"n_clusters": "3"}, "n_clusters='3' should be 'auto', or an integer >= 2"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name_value_and_rule(clear, parameters, message):

@@ -33,7 +33,7 @@ def fork_servers(running):
         time.sleep(0.02)
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.usefixtures("kernels")
 def test_after_the_fork_server_or_the_command_was_killed_the_same_command_finishes(tmp_path):
     folder = tmp_path / "run"
