@@ -94,7 +94,7 @@ def describe_job(rule: str, folder: Path) -> Named:
     tables = {name: folder / f"{name}.csv" for name in ("genes", "contingency")}
     params = {"methods": list(METHODS), "selecting": [], "terms": {}, "title": "made"}
     params |= {"genes_of_interest": "auto", "configuration": {}, "figures": "figures"}
-    params["datasets"] = {"made": files | tables}
+    params["datasets"] = {"made": files | {"genes": tables["genes"]}}
     inputs = {"normalised": files["normalised"], "fits": list(files["fits"].values())}
     inputs |= {"stability": [], "gene_sets": [], "paper": []}
     outputs = {name: tables[name] for name in tables} | {

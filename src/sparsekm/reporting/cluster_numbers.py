@@ -31,7 +31,7 @@ def count_figure(result: DatasetResult) -> Figure | None:
     if counts is None or len(counts) < 2:
         return None
     tried, chosen = counts["n_clusters"], int(counts["chosen"].to_numpy().argmax())
-    figure = style.new_figure(8.4, 4.2)
+    figure = style.new_figure(6.6, 4.4)
     grid = figure.subplots(2, 2)
     for axes, (name, label) in zip(grid.flat, _CURVES.items(), strict=True):
         axes.plot(tried, counts[name], color=style.BLUE, marker="o", markersize=4)
@@ -52,7 +52,7 @@ def divisions_figure(result: DatasetResult) -> Figure | None:
     if divisions is None or divisions["silhouette"].isna().all():
         return None
     colors = cluster_colors(result)
-    figure = style.new_figure(8.4, 3.4)
+    figure = style.new_figure(6.6, 3.2)
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.5])
     known, end = divisions["silhouette"], 0
     step = max(1, len(labels) // _MOST_BARS)
@@ -61,8 +61,8 @@ def divisions_figure(result: DatasetResult) -> Figure | None:
         places = np.arange(end, end + len(own) + 1)
         look = {"step": "post", "color": color, "linewidth": 0}
         left.fill_between(places, np.append(own, own.iloc[-1:]), **look)
-        mean = {"fontsize": 7, "ha": "center", "va": "bottom"}
-        left.annotate(f"{number}: {own.mean():.2f}", (end + len(own) / 2, 0.02), **mean)
+        mean, top = {"fontsize": 7, "ha": "center", "va": "bottom"}, np.fmax(own.max(), 0)
+        left.annotate(f"{number}: {own.mean():.2f}", (end + len(own) / 2, top), **mean)
         end += len(own)
     left.axhline(known.mean(), **style.CHOICE_LINE)
     left.set(xticks=[], xlabel="samples, by cluster", ylabel="silhouette")

@@ -198,7 +198,7 @@ def view_markers(result: DatasetResult) -> TableView | None:
         shares = pd.crosstab(method.labels, result.labels, normalize="index")
         told = []
         for cluster, own in shares.rename(columns={UNKNOWN: "unknown"}).iterrows():
-            own = own[own > 0].sort_values(ascending=False, kind="stable")
+            own = own[own >= 0.005].sort_values(ascending=False, kind="stable")
             text = name_some([f"{name} {share:.0%}" for name, share in own.items()], _MOST_CLASSES)
             told.append(Cell(text, color=colors[best[cluster]] if cluster in best else ""))
         table.insert(place, words.labels, told)
