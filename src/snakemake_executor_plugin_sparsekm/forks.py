@@ -97,11 +97,13 @@ class ForkingExecutor(local.Executor):
             # The job has reported the reason.
             raise SpawnedJobError()
         if job.benchmark:
-            from sparsekm.io.atomic import atomic_path
+            from sparsekm.io.atomic import atomic_path, remove_unfinished
 
-            extended = self.workflow.output_settings.benchmark_extended
+            extended, file = self.workflow.output_settings.benchmark_extended, Path(job.benchmark)
+            # What a Snakemake left that was killed while it wrote this.
+            remove_unfinished(file.parent, file.name)
             try:
-                with atomic_path(str(job.benchmark)) as temporary:
+                with atomic_path(file) as temporary:
                     write_benchmark_records([record], str(temporary), extended)
             except OSError as error:
                 raise WorkflowError(f"ERROR in {job.rule.name}: {error}") from error

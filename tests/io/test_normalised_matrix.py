@@ -88,7 +88,7 @@ def test_what_is_shown_and_averaged_is_centred(file, X, monkeypatch):
         ("X/indices", 0, 5, "indices must be < 5"),
         ("X/indices", 0, -1, "indices must be >= 0"),
         ("X/data", 1, np.nan, "NaN or infinity"),
-        ("X/indptr", 0, 1, "indptr should begin with 0"),
+        ("X/indptr", 0, 1, "indptr should ascend from 0"),
         ("X/indptr", 1, 1000, "indptr should ascend"),
         ("var/center", 0, np.inf, "center should be finite"),
     ],

@@ -132,6 +132,17 @@ def test_ties_are_spread_evenly_between_the_midpoints_to_their_neighbours():
     np.testing.assert_allclose(halves, np.arange(12) / 2 - 0.25)
 
 
+def test_a_sample_that_is_left_out_several_times_has_the_median_of_its_positions():
+    # Positions in the first feature are lower than in the second, and in the third higher.
+    values, rng = np.concatenate([FITTED, LEFT_OUT]), np.random.default_rng(0)
+    X = values[:, None] + np.outer(np.r_[np.zeros(4), rng.random(10)], [-1, 0, 1])
+    labels, everyone = (values >= 0.5).astype(int), np.arange(14)
+    kept = [np.array([feature]) for feature in range(3)]
+    folds = [FoldFit(everyone[:4], everyone[4:], labels, one, one) for one in kept]
+    given = SpreadValues(X, 0), labels, np.array([1])
+    pd.testing.assert_frame_equal(separation(*given, folds), separation(*given, folds[1:2]))
+
+
 def leave_out(labels, parts, n_features):
     """Give folds that leave out these samples, and whose clusters are those of all."""
     everyone, kept = np.arange(len(labels)), np.arange(n_features)
@@ -245,6 +256,14 @@ def test_the_axis_between_clusters_allows_for_what_varies_within_them():
     X = np.column_stack([along + across, along - across])
     folds = leave_out(labels, np.split(np.arange(90), 5), 2)
     assert any_separated(separation(SpreadValues(X, 0), labels, np.arange(2), folds))
+
+
+def test_the_axis_is_found_of_as_many_features_as_samples():
+    # Without a ridge it would follow the noise of the samples that were drawn.
+    labels = np.arange(60) % 2
+    X = np.random.default_rng(0).standard_normal((60, 44)) + 0.8 * labels[:, None]
+    folds = leave_out(labels, np.split(np.arange(60), 5), 44)
+    assert any_separated(separation(SpreadValues(X, 0), labels, np.arange(44), folds))
 
 
 def test_neighbours_that_overlap_are_joined_and_what_these_overlap():

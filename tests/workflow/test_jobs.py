@@ -229,12 +229,15 @@ def test_a_fork_sees_what_snakemake_gives_it_and_finds_all_imported_by_one_threa
     shutil.copy(Path(__file__).with_name("three_jobs.smk"), root / "Snakefile")
     for name, text in SCRIPTS.items():
         (root / name).write_text(text)
+    # Of a Snakemake that was killed while it wrote it.
+    (root / ".77.partial.told.tsv").touch()
     options = ["--executor", "sparsekm", "--cores", "2", "--keep-going", "--directory", str(root)]
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile"), *options]
     done = run_command(command, root.parent)
     expected = ["as it is", "tell", "1", "beside the script", "tell.py", str(root), "True", "1"]
     assert (root / "told.txt").read_text().split("|") == expected
     assert pd.read_csv(root / "told.tsv", sep="\t").loc[0, "s"] > 0
+    assert not [*root.glob(".*.partial.*")]
     # One that fails says why, and one that is killed is named.
     assert done.returncode == 1
     assert done.stdout.count("ERROR: why") == 1

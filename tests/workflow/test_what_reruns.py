@@ -119,7 +119,9 @@ ROWS = {
     "`tuning.sparsities`: the grid of a method": Row(
         "tuning: {sparsities: {l0: [3, 6]}}", method="l0"
     ),
-    "`tuning.n_sparsities`, while no grid is automatic": Row("tuning: {n_sparsities: 7}"),
+    "`tuning.n_sparsities`, while `tuning.sparsities` gives every grid": Row(
+        "tuning: {n_sparsities: 7}"
+    ),
     "`tuning.references`: more": Row("tuning: {references: 6}", batches=(1,)),
     "`tuning.n_refined`: a second stage": Row("tuning: {n_refined: 3}"),
     "`tuning.max_samples`": Row("tuning: {max_samples: 20}"),
@@ -235,7 +237,7 @@ def jobs_on_the_page(rules, row):
     for part in rules.replace("`", "").split(";"):
         scope, _, listed = part.rpartition(":")
         for rule in re.findall(r"\w+", listed):
-            if scope.strip() == "all but sparse of ages":
+            if scope.strip() == "all but the ages' sparse":
                 of_ages = expand(rule, AGES, RESAMPLED, row)
                 jobs |= expand(rule, DATASETS, METHODS, row) - of_ages
             else:

@@ -50,10 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with stoppable():
             if sys.flags.optimize > 1:
-                level = sys.flags.optimize
-                raise CommandError(
-                    f"PYTHONOPTIMIZE={level} removes docstrings, which anndata needs. Set it to 1."
-                )
+                raise CommandError("no_docstrings", level=sys.flags.optimize)
             if options.command == "predict":
                 from sparsekm.command.tables import predict_table as work
             else:

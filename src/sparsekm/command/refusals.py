@@ -27,8 +27,19 @@ _STUDIES = ("simulation", "studies", "theory", "yardstick")
 _MOST_NAMED = 3
 
 
+_TEXTS = json.loads(Path(__file__).with_name("messages.json").read_text(encoding="utf-8"))
+
+
 class CommandError(Exception):
-    """The command cannot continue; the message says why and what to do."""
+    """The command cannot continue; a text in `messages.json` says why and what to do."""
+
+    def __init__(self, key: str, **values: object) -> None:
+        super().__init__(_TEXTS[key].format(**values))
+
+
+def run_again(file: Path) -> str:
+    """Return the command that runs a configuration."""
+    return f"sparsekm run {shlex.quote(short_path(file))}"
 
 
 def refuse_options(options: Namespace) -> None:
@@ -40,10 +51,7 @@ def refuse_options(options: Namespace) -> None:
         if key not in _ALWAYS_APPLY and value is not None
     ]
     if given:
-        raise CommandError(
-            f"{', '.join(given)} cannot be used with a configuration, which holds all settings; "
-            f"the run writes to its folder. Edit {options.table}, or give the table."
-        )
+        raise CommandError("of_a_table", given=", ".join(given), table=options.table)
 
 
 def refuse_to_write(
@@ -57,10 +65,7 @@ def refuse_to_write(
     """
     folder = file.resolve().parent
     if is_table and file.exists() and (not file.is_file() or is_edited(file)):
-        raise CommandError(
-            f"{short_path(file)} was edited and will not be overwritten. To run it as it is: "
-            f"sparsekm run {shlex.quote(short_path(file))}. Or choose another folder with --output."
-        )
+        raise CommandError("edited", file=short_path(file), again=run_again(file))
     recorded = recorded_files(folder)
     pattern = _pattern(settings, place)
     ours = [path for path in walk_folders(folder) if pattern.fullmatch(path)]
@@ -69,11 +74,8 @@ def refuse_to_write(
         refuse_to_replace(path)
     theirs = [path for path in ours if path not in recorded]
     if theirs:
-        raise CommandError(
-            f"{_name_some(folder, theirs)}: would be overwritten, but is not from a recorded "
-            "run. Move it elsewhere, or use another folder"
-            + (f": --output {_free_folder(folder)}." if is_table else f" for {file.name}.")
-        )
+        other = f": --output {_free_folder(folder)}" if is_table else f" for {file.name}"
+        raise CommandError("not_recorded", files=_name_some(folder, theirs), other=other)
     changed = [] if force else _changed_settings(file, settings, is_table=is_table)
     results = [
         path
@@ -83,10 +85,8 @@ def refuse_to_write(
     if results and changed:
         other = f"put {file.name} in another folder"
         other = f"add --output {_free_folder(folder)}" if is_table else other
-        raise CommandError(
-            f"{_name_some(folder, results)}: would be replaced ({'; '.join(changed)}). To keep it, "
-            f"{other}; to replace it, add --force."
-        )
+        files, changed = _name_some(folder, results), "; ".join(changed)
+        raise CommandError("other_settings", files=files, changed=changed, other=other)
 
 
 def _changed_settings(file: Path, settings: Mapping[str, Any], *, is_table: bool) -> list[str]:
@@ -128,9 +128,7 @@ def take_turn(folder: Path) -> Iterator[None]:
     own = folder / _OWN_FOLDER
     with open_to_append(own / "turn") as turn, open_to_append(own / "snakemake") as held:
         if not lock_file(turn, wait=False):
-            raise CommandError(
-                f"{short_path(folder)}: another run is working there. Wait for it to end."
-            )
+            raise CommandError("another_run", folder=short_path(folder))
         if not lock_file(held, wait=False):
             print("sparsekm: waiting for Snakemake of a run that was killed", file=sys.stderr)
             lock_file(held)

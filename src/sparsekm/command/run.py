@@ -18,7 +18,7 @@ import yaml
 
 from sparsekm.annotation.gene_table import primary_method
 from sparsekm.command import configuration, refusals
-from sparsekm.command.refusals import CommandError, short_path
+from sparsekm.command.refusals import CommandError, run_again, short_path
 from sparsekm.command.signals import run_group
 from sparsekm.command.tables import summarise_table
 from sparsekm.io.atomic import write_text
@@ -38,10 +38,7 @@ def find_workflow(package: Path = PACKAGE) -> Path:
     for place in places:
         if (place / "workflow" / "Snakefile").is_file():
             return place
-    raise CommandError(
-        f"no workflow found in {' or '.join(map(str, places))}: install sparsekm from a wheel, or "
-        "from a checkout with pip install -e."
-    )
+    raise CommandError("no_workflow", places=" or ".join(map(str, places)))
 
 
 def run_table(options: Namespace) -> int:
@@ -69,16 +66,10 @@ def run_table(options: Namespace) -> int:
         tell(f"Running {short_path(file)} (edit it to change settings)")
         status = _start_workflow(place, file.resolve(), folder, options)
     if status < 0:
-        name = signal.Signals(-status).name
-        raise CommandError(
-            f"Snakemake was killed by {name}, perhaps for lack of memory (try fewer --cores). "
-            f"To continue: sparsekm run {shlex.quote(short_path(file))}"
-        )
+        raise CommandError("killed", name=signal.Signals(-status).name, again=run_again(file))
     if status:
-        raise CommandError(
-            f"the run failed; see the messages above and in {short_path(folder / 'logs')}. Correct "
-            f"{short_path(file)}, then: sparsekm run {shlex.quote(short_path(file))}"
-        )
+        named = {"logs": short_path(folder / "logs"), "file": short_path(file)}
+        raise CommandError("failed", **named, again=run_again(file))
     tell("\n".join(describe_results(folder, settings, short_path)))
     return 0
 
@@ -94,9 +85,9 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
     folder = options.output or Path(f"sparsekm-{name}")
     for path in (table.resolve(), folder.resolve()):
         if rule := configuration.path_rule(str(path)):
-            raise CommandError(f"{path}: the path should {rule}. Rename it.")
+            raise CommandError("path", path=path, rule=rule)
     if not str(folder).isprintable():
-        raise CommandError(f"{str(folder)!r}: the path should be printable text; set --output.")
+        raise CommandError("printable", path=str(folder))
     n_samples, classes, chosen, told = summarise_table(table, entry)
     entry |= chosen
     tell("\n".join([f"{table}: {told[0]}", *told[1:]]))
@@ -157,7 +148,7 @@ def _clear_stale_lock(place: Path, folder: Path) -> None:
     script = [sys.executable, str(place / "scripts" / "clear_stale_lock.py")]
     with tempfile.TemporaryDirectory(prefix="sparsekm-") as empty:
         if subprocess.run(script, cwd=folder, env=_environment(empty), check=False).returncode:
-            raise CommandError("nothing was changed, because of the lock that is named above.")
+            raise CommandError("locked")
 
 
 def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -> int:

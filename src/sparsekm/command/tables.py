@@ -95,10 +95,7 @@ def predict_table(options: Namespace) -> int:
     output = options.output or Path(f"{dataset_name(table, set())}-clusters.csv")
     refuse_to_replace(output)
     if output.resolve() == table.resolve() or (output.exists() and not options.force):
-        raise CommandError(
-            f"{short_path(output)}: exists and will not be overwritten. Choose another file with "
-            "--output, or replace the earlier file with --force."
-        )
+        raise CommandError("exists", file=short_path(output))
     given = given_settings(options, VALUE_SETTINGS)
 
     def work() -> list[str]:

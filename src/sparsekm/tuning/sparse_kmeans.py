@@ -316,7 +316,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         if batch is not None:
             compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
             centred = self.batch_centred_.result_
-            self.result_ = add_centred(self.result_, centred, check_batch(batch, X)[0])
+            codes, _ = check_batch(batch, X)
+            self.result_: ChosenFit = add_centred(self.result_, centred, codes)
             self.conclusion_ = self.result_.conclusion
         return self
 

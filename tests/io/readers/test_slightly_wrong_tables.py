@@ -144,7 +144,7 @@ REFUSED = {
     ),
     "one decimal comma": (
         "id;ATP;urea\nP1;1.5;2.5\nP2;1,5;3.5\nP3;2.5;4.5\n",
-        "'1,5' may have a decimal comma or a thousands separator",
+        "'1,5' may have a decimal or a thousands separator",
     ),
     "results of limma": (
         write(["gene", "logFC", "AveExpr", "t", "P.Value"], NAMES[:9], cells=X[:9]),

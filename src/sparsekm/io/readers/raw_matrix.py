@@ -215,12 +215,15 @@ class SparseRows:
             raise ValueError(f"{self._name}: indices and indptr should be integers")
         self.indptr, self.nnz = starts[:].astype(np.int64), int(self.data.shape[0])
         n_starts, lengths = shape[0] + 1, {self.data.shape, self.indices.shape}
-        if len(self.indptr) != n_starts or self.indptr[0] != 0:
-            raise ValueError(f"{self._name}: indptr should begin with 0 and have {n_starts} values")
-        if (np.diff(self.indptr) < 0).any() or lengths != {(self.indptr[-1],)}:
-            raise ValueError(
-                f"{self._name}: indptr should ascend to the number of values and indices"
-            )
+        steps = np.diff(self.indptr, prepend=0)
+        if (
+            len(steps) != n_starts
+            or steps[0]
+            or (steps < 0).any()
+            or lengths != {(self.indptr[-1],)}
+        ):
+            rule = f"ascend from 0 to the number of values and indices in {n_starts} values"
+            raise ValueError(f"{self._name}: indptr should {rule}")
 
     def __getitem__(self, rows: slice) -> csr_array:
         starts = self.indptr[rows.start : rows.stop + 1]

@@ -129,7 +129,7 @@ class _Table(TextTable):
         # Ages such as 22-23 and 65+ stand beside numbers.
         is_text = at in self.text or (at == 0 and self.is_text[self.rows, at].any())
         # Symbols may repeat, as may the names of samples that were measured twice.
-        is_name = 2 * size > n
+        is_name = 2 * size > n or size > max(2, n / 10)
         if size < n and not (is_text and (at == 0 or axes.heading_vote(heading) > 0)):
             return None
         if not is_text:

@@ -47,18 +47,15 @@ class CellParser:
         self.changed: dict[str, str] = {}  # an example of each unusual way of writing
         self.grouped = ""  # an example of numbers such as 1,234
         mark = "," if decimal == "." else "."
+        # Python reads 1_000 as a number.
+        self._marks = str.maketrans({"_": "\0"} | ({".": "\0", ",": "."} if mark == "." else {}))
         self._groups = re.compile(rf"([+-]?\d{{1,3}}(?:[{mark}' ]\d{{3}})+)([.,]\d*)?")
         self._odd = lru_cache(100_000)(self._read)
 
     def numbers(self, cells: Sequence[str]) -> list[float | None]:
         """Return the numbers in cells: NaN for a missing one, None for text."""
-        plain, numbers = cells, []
-        # Python reads 1_000 as a number.
-        if self.decimal == "," or "_" in "".join(cells):
-            text = "\n".join(cells).replace("_", "\0")
-            text = text.replace(".", "\0").replace(",", ".") if self.decimal == "," else text
-            plain = text.split("\n")
-        rest = iter(plain)
+        is_plain, numbers = self.decimal == "." and "_" not in "".join(cells), []
+        rest = iter(cells if is_plain else [cell.translate(self._marks) for cell in cells])
         while len(numbers) < len(cells):
             try:
                 # What was read before the first other cell stays.
@@ -83,8 +80,7 @@ class CellParser:
             changed["thousands in groups"] = text
             # This means different numbers in English and in German.
             self.grouped = self.grouped or text * bool(re.fullmatch(r"\D?\d+[.,]\d{3}", group[0]))
-        if self.decimal == ",":
-            plain = plain.replace(".", "\0").replace(",", ".")
+        plain = plain.translate(self._marks)
         if not _PLAIN.fullmatch(plain):
             return None
         self.changed = changed | self.changed
@@ -232,8 +228,9 @@ class TextTable:
         self.header = names = [name.strip() for name in rows[at][1]]
         names[0] = names[0].lstrip("#").strip()
         below = [cells for mark, cells in rows[at + 1 :] if not mark]
+        has_ends = any(row[-1].strip() for row in below if len(row) == width)
         # R writes no name above those of the lines; otherwise it is the last one that lacks.
-        if width == len(names) + 1 and not is_called(names[0]):
+        if width == len(names) + 1 and has_ends and not is_called(names[0]):
             names.insert(0, "")
         if width > len(names) and any("".join(row[len(names) :]).strip() for row in below):
             raise refusal("short_header", n=len(names), width=width)
