@@ -98,7 +98,7 @@ TUNED = [name for name in FITTED if name.startswith(("gap", "sparse"))]
 
 @pytest.mark.parametrize("name", TUNED)
 def test_one_cluster_is_refused_first_by_whatever_chooses_a_sparsity(name, X, idle):
-    with pytest.raises(ValueError, match="n_clusters=1 should be >= 2: with one cluster every obj"):
+    with pytest.raises(ValueError, match="n_clusters=1 should be >= 2; with one cluster every obj"):
         with_clusters(FITTED[name], 1).fit(X)
 
 

@@ -255,7 +255,7 @@ def test_a_table_with_less_weight_and_a_part_of_the_signature_is_refused_with_th
 def test_without_a_signature_there_is_no_second_way(wide):
     table, make_run = wide
     said = refusal(make_run(), table.drop(columns=["g3", "g4"]))
-    assert said.endswith("should have 95% of the weight, since the run has no signature.")
+    assert said.endswith("should have 95% of the weight, because the run has no signature.")
 
 
 def refusal(*arguments, **options):
@@ -284,7 +284,7 @@ def test_the_command_does_the_same_overwriting_nothing(tmp_path, run, frame, cap
     assert command.main(["predict", "run", "new.csv", "--output", "out/found.csv"]) == 0
     told = capsys.readouterr().out
     assert "new.csv: 30 samples x 6 features" in told
-    assert "4 of the 4 features that have weight are in the table. Samples are placed by" in told
+    assert "4 of the 4 features that have weight are in the table. Samples are assigned by" in told
     assert "cluster 0: 15, cluster 1: 15, none of them: 0" in told
     assert told.endswith("Clusters: out/found.csv\n")
     found = PREDICTED.read("out/found.csv")

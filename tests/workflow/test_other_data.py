@@ -41,7 +41,7 @@ def test_groups_and_positions_reach_the_references_and_the_report(fresh):
     assert read_fit(results / "cells" / "l0" / "tuned.h5").attributes["reference"] == "spatial"
     report = (results / "report.html").read_text()
     assert "every feature permuted so that its autocorrelation in space remains" in report
-    assert "Those of cells consist of whole groups of samples, as given." in report
+    assert "The halves of cells consist of whole groups of samples." in report
 
 
 TUMOURS = {"tumours": {"path": "tumours.csv", "labels": "kind"}}
