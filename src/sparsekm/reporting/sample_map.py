@@ -1,4 +1,4 @@
-"""Samples on the page: a plane in colours to choose, and those that are not as the others."""
+"""Samples on the page: a plane in colours to choose, and those incomplete or set aside."""
 
 from __future__ import annotations
 
