@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from sparsekm.annotation.gene_table import primary_method
+from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.command import configuration, refusals
 from sparsekm.command.refusals import CommandError, run_again, short_path
 from sparsekm.command.signals import run_group
@@ -198,13 +199,32 @@ def describe_results(
     for name in settings.get("matrices") or {}:
         place = folder / "results" / name
         fit = place / "sparse" / "tuned.h5"
-        if fit.is_file() and (told := read_fit(fit).conclusion):
+        if fit.is_file() and (told := _conclude(read_fit(fit))):
             lines += ["", *textwrap.wrap(f"{name}: {told}", 98, subsequent_indent="  ")]
         lines += ["", *_scores(place, name)]
         tables = ((title, place / file) for file, title in _TABLES.items())
         lines += [f"  {title:<9} {short(file)}" for title, file in tables if file.is_file()]
     report, logs = folder / "results" / "report.html", folder / "logs"
     return [*lines, "", f"Report: {short(report)}", f"Logs:   {short(logs)}"]
+
+
+def _conclude(found: ChosenFit) -> str:
+    """Return the conclusion and, if batches are known, the clusters within them."""
+    if found.batch_centred is None:
+        return found.conclusion
+    # These take a second to import.
+    import numpy as np
+    from sklearn.metrics import adjusted_rand_score
+
+    from sparsekm.cluster.batches import WITHIN
+
+    sizes = np.unique(found.batch_centred, return_counts=True)[1]
+    same = adjusted_rand_score(found.labels, found.batch_centred)
+    return (
+        f"{found.conclusion} Within batches there are {len(sizes)} clusters of "
+        f"{', '.join(map(str, sizes))} samples (adjusted Rand index {same:.2f} with those above): "
+        f"see the column cluster_sparse{WITHIN} of clusters.csv and the report."
+    )
 
 
 def _scores(folder: Path, name: str) -> list[str]:
