@@ -305,8 +305,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         remember_features(self, X)
         if batch is not None:
             compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
+            codes, _ = check_batch(batch, X)
             centred = self.batch_centred_.result_
-            self.result_ = add_centred(self.result_, centred, check_batch(batch, X)[0])
+            self.result_: ChosenFit = add_centred(self.result_, centred, codes)
             self.conclusion_ = self.result_.conclusion
         return self
 
