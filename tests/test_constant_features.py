@@ -24,7 +24,7 @@ FITTED = {
     "linkage": SparseClustering(AgglomerativeClustering(3), sparsity=0.3, n_init=2),
 }
 # What names the columns, or holds what else is learned.
-OTHERS = {"n_features_in_", "best_estimator_", "path_", "limit_", "batch_centred_"}
+OTHERS = {"n_features_in_", "best_estimator_", "path_", "limit_", "batch_centred_", "result_"}
 
 
 @pytest.fixture(scope="module", name="X")

@@ -169,7 +169,7 @@ def test_what_cannot_be_filled_is_refused_by_name():
         estimator.fit(table)
     empty = lose(draw())
     empty[5] = np.nan
-    with pytest.raises(ValueError, match=r"no value in 1 sample\(s\).* sample 5: .*Leave them out"):
+    with pytest.raises(ValueError, match=r"no value in 1 sample\(s\).* sample 5; .*Leave them out"):
         estimator.fit(empty)
     infinite = draw()
     infinite[2, 3] = np.inf

@@ -150,8 +150,8 @@ def test_weights_are_routed_through_a_pipeline(clear_data, weights):
     ("parameters", "weights", "message"),
     [
         ({}, [1, 1], r"sample_weight: shape=\(2,\) should be \(n_samples,\)=\(36,\)"),
-        ({}, [-1.0] + [1] * 35, r"sample_weight\[0\]=-1.0 should be >= 0, and not all 0"),
-        ({}, [0] * 36, r"sample_weight\[0\]=0.0 should be >= 0, and not all 0"),
+        ({}, [-1.0] + [1] * 35, r"sample_weight\[0\]=-1.0 should be >= 0, and not all zero"),
+        ({}, [0] * 36, r"sample_weight\[0\]=0.0 should be >= 0, and not all zero"),
         ({}, [np.nan] + [1] * 35, r"sample_weight\[0\]=nan should be finite"),
         ({"trim": 0.1}, [2] + [1] * 35, r"trim=0.1 should be 0 with sample_weight"),
         ({"min_cluster_size": 2}, [2] + [1] * 35, r"min_cluster_size=2 should be 1 with sample"),

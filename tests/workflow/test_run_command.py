@@ -101,7 +101,7 @@ def set_traps(folder: Path) -> Path:
 
 
 def test_nothing_is_imported_from_the_folder_and_a_failure_is_told(tmp_path, monkeypatch, capfd):
-    with pytest.raises(CommandError, match="no workflow found in .* install sparsekm from a wheel"):
+    with pytest.raises(CommandError, match="no workflow found in .* Install sparsekm from a wheel"):
         find_workflow(tmp_path / "src" / "sparsekm")
     sprung = set_traps(tmp_path / "run")
     monkeypatch.chdir(tmp_path / "run")

@@ -49,7 +49,7 @@ def check_sample_weight(weights: ArrayLike, n_samples: int) -> np.ndarray:
     lowest = int(sample_weight.argmin())
     if sample_weight[lowest] < 0 or not sample_weight.any():
         raise ValueError(
-            f"sample_weight[{lowest}]={sample_weight[lowest]} should be >= 0, and not all 0."
+            f"sample_weight[{lowest}]={sample_weight[lowest]} should be >= 0, and not all zero."
         )
     return sample_weight
 
