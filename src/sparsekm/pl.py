@@ -175,10 +175,10 @@ def heatmap(
 ) -> Axes | Figure | None:
     """Draw the kept genes in every cell, in standard deviations from their mean.
 
-    Columns are cells, in the order of the groups; within a group they follow the direction in which
-    its cells differ most. Rows are genes, in the order of the groups that they mark. Bars on top
-    show the groups, the clusters and their reproducibility. With more than 600 cells, a column is
-    the mean of several cells of one group.
+    Columns are cells, in the order of the groups; within a group they are sorted along its
+    first principal component. Rows are genes, in the order of the groups that they mark. Bars on
+    top show the groups, the clusters and their reproducibility. With more than 600 cells, a column
+    is the mean of several cells of one group.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def heatmap(
     if len(groups.categories) > MOST_GROUPS:
         raise ValueError(
             f"groupby={first!r} should have at most {MOST_GROUPS} values, has "
-            f"{len(groups.categories)}. Name a column of groups first."
+            f"{len(groups.categories)}. Begin groupby with a column of groups."
         )
     known = groups.codes >= 0
     values = as_dense(read_values(adata, layer, kept)[known])

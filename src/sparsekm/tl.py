@@ -118,9 +118,9 @@ def sparse_kmeans(
         ``var[key_added + "_selection_frequency"]``
             Share of the refits that keep the gene.
         ``uns[key_added]``
-            ``params`` and ``version`` of sparsekm, and the attributes of `SparseKMeans` by their
-            names: ``conclusion`` and so on, and with `batch_key` ``batch_agreement`` and
-            ``batch_shares``. ``signature`` and ``cluster_signatures`` are names of genes.
+            ``params``, the ``version`` of sparsekm, and the attributes of `SparseKMeans` by their
+            names, such as ``conclusion``. If `batch_key` is given, ``batch_agreement`` and
+            ``batch_shares`` are added. ``signature`` and ``cluster_signatures`` are names of genes.
         ``uns[key_added + "_markers"]``
             The genes of every cluster in the format of scanpy's ``rank_genes_groups``. Kept genes
             that are high in the cluster come first, then dropped genes, then kept genes that are

@@ -123,7 +123,7 @@ def test_new_samples_are_placed_by_what_is_observed_of_them():
     near, far = found.predict([[0.0, 0.0], [10.0, 30.0]])
     given = [[np.nan, 2.0], [9.0, np.nan], [4.0, 28.0], [np.nan, 15.0]]
     assert found.predict(given).tolist() == [near, far, far, near]
-    with pytest.raises(ValueError, match="no value of the features with weight in sample 1"):
+    with pytest.raises(ValueError, match="sample 1 of X has no value for any feature with weight"):
         found.predict([[0.0, 0.0], [np.nan, np.nan]])
 
 

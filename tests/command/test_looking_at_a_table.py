@@ -218,7 +218,7 @@ def test_both_readings_are_shown_with_names_numbers_and_sizes_where_neither_is_c
     )
     assert run("t.csv") == 2
     told = capsys.readouterr().err.splitlines()
-    assert told[1] == "  if rows hold samples, 4 samples x 3 features (for this: nothing else):"
+    assert told[1] == "  if rows hold samples, 4 samples x 3 features (evidence: none):"
     assert [line.split() for line in told[2:5]] == [
         ["foo", "bar", "baz"],
         ["zork", "1.5", "2.0", "3.0"],

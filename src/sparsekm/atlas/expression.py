@@ -286,7 +286,7 @@ def normalise_age(
         # A gene may pass at this age and be missing at another age.
         reasons[(reasons == "") & ~data.var["gene_id"].isin(list(genes))] = "not_common"
         if not (reasons == "").any():
-            raise ValueError("n_genes=0 of the common genes after quality control should be >= 1.")
+            raise ValueError("n_genes=0 of the common genes pass quality control; one should.")
     obs = data.obs[voxels].copy()
     obs["region"] = obs["region"].cat.remove_unused_categories()
     obs["label"] = obs["region"]

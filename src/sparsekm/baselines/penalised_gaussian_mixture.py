@@ -271,7 +271,8 @@ class PenalizedGaussianMixture(BaselineEstimator):
         Number of components K.
     n_init : int, default=10
         Number of starts of each of two kinds: partitions by k-means, and samples drawn at random as
-        centres. For more than 300 samples, only the first penalty has its own starts.
+        centres. For more than 300 samples, only the first penalty is fitted from these starts, and
+        the others from its best fit.
     max_iter : int, default=200
         Largest number of EM iterations from one start.
     tol : float, default=1e-4
@@ -284,9 +285,9 @@ class PenalizedGaussianMixture(BaselineEstimator):
     verbose : int, default=0
         If positive, progress is printed.
     penalty : None or float, default=None
-        The penalty lambda >= 0, in the units of standardised data. None fits a grid of penalties
-        and takes the lowest modified BIC, -2 log L + log(n) d_e with d_e = K + p + K p - 1 -
-        (number of zero means), among the penalties that keep some feature.
+        The penalty lambda >= 0, in the units of standardised data. None fits a grid of
+        penalties. Of those that keep at least one feature, it takes the one with the lowest
+        modified BIC: -2 log L + log(n) d_e, where d_e = K + p + K p - 1 - (number of zero means).
     n_penalties : int, default=12
         Length of this grid. It begins with zero and ascends geometrically to the penalty at which
         all means are zero.

@@ -64,7 +64,7 @@ def label_observed(X, weights, means, centers, n_threads=1) -> np.ndarray:
     differences = kept[rows, :, None] - means[:, None] - centers
     if (empty := np.isnan(differences).all(axis=(1, 2))).any():
         raise ValueError(
-            f"X has no value of the features with weight in sample {rows[empty][0]}; there should "
+            f"sample {rows[empty][0]} of X has no value for any feature with weight; there should "
             "be >= 1."
         )
     squares = np.nansum(weights[support, None] * np.square(differences), axis=1)

@@ -188,13 +188,14 @@ class L0KMeans(_Penalised):
         in (0, 1) is a share of the features that vary; None keeps all features that vary. 1.0 is
         refused, because it could mean either one feature or all. Ties go to the lowest index.
     search : {"auto", "alternate", "global"}, default="auto"
-        "alternate" is the paper's Algorithm 1, restarted as a whole. "global" searches for the
-        optimum; beyond 4,096 samples it begins with 2,048 of them. "auto" is "global" without
-        `init`, and "alternate" with it.
+        "alternate" runs the paper's Algorithm 1 `n_init` times and keeps the best fit. "global"
+        searches for the optimum; beyond 4,096 samples it begins with 2,048 of them. "auto" is
+        "global" without `init`, and "alternate" with it.
     init : None, str or array-like of shape (n_samples,), default=None
-        Where to start. None leaves the start to the search. Labels are one start; "random" is
-        `n_init` random partitions; "screened" is the best of `n_init` runs of k-means on the
-        features whose distributions are farthest from a Gaussian (`sparsekm.cluster.screening`).
+        Where to start. None leaves the start to the search. An array of labels is one start;
+        "random" is `n_init` random partitions; "screened" is the best of `n_init` runs of k-means
+        on the features whose distributions are farthest from a Gaussian
+        (`sparsekm.cluster.screening`).
         From these starts, "alternate" and "auto" run Algorithm 1 without restarts; "global" adds
         the first start to its own.
     n_init : int, default=10
@@ -273,15 +274,17 @@ class L1KMeans(_Penalised):
     sparsity : None or float, default=None
         Bound s >= 1 on the l1 norm of the weights. If it is at least the square root of the number
         of features that vary, it has no effect; None takes this value. If m features tie for the
-        largest score and s < sqrt(m), the first floor(s^2) of them have equal weights.
+        largest score and s < sqrt(m), the first floor(s^2) of them have equal weights and all other
+        features have weight 0.
     search : {"auto", "alternate", "global"}, default="auto"
-        "alternate" is the paper's Algorithm 1, restarted as a whole. "global" searches for the
-        optimum; beyond 4,096 samples it begins with 2,048 of them. "auto" is "global" without
-        `init`, and "alternate" with it.
+        "alternate" runs the paper's Algorithm 1 `n_init` times and keeps the best fit. "global"
+        searches for the optimum; beyond 4,096 samples it begins with 2,048 of them. "auto" is
+        "global" without `init`, and "alternate" with it.
     init : None, str or array-like of shape (n_samples,), default=None
-        Where to start. None leaves the start to the search. Labels are one start; "random" is
-        `n_init` random partitions; "screened" is the best of `n_init` runs of k-means on the
-        features whose distributions are farthest from a Gaussian (`sparsekm.cluster.screening`).
+        Where to start. None leaves the start to the search. An array of labels is one start;
+        "random" is `n_init` random partitions; "screened" is the best of `n_init` runs of k-means
+        on the features whose distributions are farthest from a Gaussian
+        (`sparsekm.cluster.screening`).
         From these starts, "alternate" and "auto" run Algorithm 1 without restarts; "global" adds
         the first start to its own.
     n_init : int, default=10

@@ -89,9 +89,9 @@ class LabelPredictor:
         Returns
         -------
         ndarray of shape (n_samples,), int32
-            On the training data these are `labels_`, except for samples that `trim` sets aside, for
-            some samples with missing values, with ``min_cluster_size > 1``, which can keep samples
-            in a cluster whose centre is not the nearest, and if `fit` warns of a difference.
+            On the training data these are `labels_`, with four exceptions: samples that `trim` sets
+            aside; some samples with missing values; ``min_cluster_size > 1``, which can keep
+            samples in a cluster whose centre is not the nearest; a fit that warns of a difference.
 
         Raises
         ------

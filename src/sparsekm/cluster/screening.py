@@ -187,9 +187,10 @@ def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
     .. math:: HC_j = \frac{\sqrt p \, (j/p - \pi_{(j)})}
               {\sqrt{\max\{\sqrt n (j/p - \pi_{(j)}), 0\} + j/p}} ,
 
-    with p + 1 in place of the p below j, as in the authors' programs. The last maximum among
-    the j with :math:`\pi_{(j)} > \log(p) / p` and :math:`j \le p / 2` decides; features with the
-    same p-value are kept or dropped together.
+    where j/p is computed as j/(p + 1), as in the authors' programs. The number of features kept is
+    the j at which :math:`HC_j` is largest, among the j with :math:`\pi_{(j)} > \log(p) / p` and
+    :math:`j \le p / 2`; of equal maxima, the last one counts. Features with the same p-value are
+    kept or dropped together.
 
     Parameters
     ----------
@@ -201,8 +202,8 @@ def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
     Returns
     -------
     int
-        At least 1. Half of the features if each of that half has a p-value of at most
-        :math:`\log(p) / p`.
+        At least 1. If half of the p-values are at most :math:`\log(p) / p`, it is half of the
+        number of features.
     """
     ordered = np.sort(np.asarray(mark_missing(p_values), dtype=np.float64))
     if ordered.ndim != 1 or len(ordered) == 0 or not (ordered[0] >= 0 and ordered[-1] <= 1):

@@ -148,8 +148,8 @@ class SparsityPath:
     search : str
         The search that ran: "alternate" or "global".
     first_objectives : ndarray of shape (n_sparsities,)
-        The objectives that the search reached before fits were refined or, if samples were drawn,
-        on the drawn samples. They are compared with the objectives of references.
+        The objectives of the search, before the fits were refined. If samples were drawn, they are
+        those of the drawn samples. They are compared with the objectives of references.
     converged : ndarray of shape (n_sparsities,), bool, or None
         False if the search ran out of rounds (`max_iter`). None if that is not known.
 

@@ -141,7 +141,7 @@ def _add_run(commands: Any) -> None:
     how.add_argument("--methods", nargs="+", **shown)
     how.add_argument("--output", type=Path, metavar="DIR", help="a folder; default: sparsekm-TABLE")
     how.add_argument("--cores", type=_cores, metavar="N", help="default: all, or the profile's")
-    profile = "a Snakemake profile, such as your cluster's: its name, or its path with a slash"
+    profile = "a Snakemake profile, such as for Slurm: its name, or a path that contains a slash"
     how.add_argument("--profile", type=_profile, metavar="P", help=profile)
     for flag, meaning in (
         ("--force", "replace results that other settings made"),
@@ -167,8 +167,8 @@ def _add_predict(commands: Any) -> None:
         "--scaling",
         choices=("run", "own"),
         default="run",
-        help="use the means and deviations of the run for z-scores (run, the default), or those of "
-        "the table (own), if its platform differs and its mix of samples is similar",
+        help="z-scores use the means and standard deviations of the run (run, the default) or of "
+        "the table (own: for another platform and a similar mix of samples)",
     )
     new.add_argument("--output", type=Path, metavar="CSV", help="default: TABLE-clusters.csv")
     new.add_argument("--force", action="store_true", help="replace an earlier output")

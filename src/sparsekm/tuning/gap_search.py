@@ -148,7 +148,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         batch: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Fit the paths of data and references, and choose the sparsity.
+        """Fit data and reference data sets at every sparsity, and choose the sparsity.
 
         Parameters
         ----------
@@ -163,9 +163,9 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             `SparseKMeans.fit`.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts. A sample of weight 2 counts as if it were given twice, in
-            references too; a sample of weight 0 is labelled like new data. Weights that are not
-            small multiples of a common unit are rounded, so that samples are repeated at most eight
-            times on average.
+            references too; a sample of weight 0 is labelled like new data. Each sample is
+            repeated in proportion to its weight. Weights that are not small multiples of a common
+            unit are rounded, to at most eight repeats on average.
 
         Returns
         -------

@@ -135,7 +135,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         samples to their clusters nearly as well as the best set does. None if the best set reaches
         an adjusted Rand index below 0.5.
     signature_agreement_ : float
-        Adjusted Rand index of held-out samples that the signature assigns to clusters.
+        Adjusted Rand index between the clusters of held-out samples and the clusters to which the
+        signature assigns them.
     cluster_signatures_ : list of length n_clusters
         For each cluster, the smallest set of features that distinguishes its held-out samples from
         the others, or None.
@@ -184,8 +185,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Mean Jaccard overlap of each cluster with its match in the fits to folds. 1 means the same
         samples; a cluster below 0.75 is not stable.
     left_out_labels_ : ndarray of shape (n_samples,)
-        Cluster to which the fits that held the sample out most often assign it; -1 if they assign
-        it to none. Use these labels to estimate effect sizes.
+        Cluster to which a sample is most often assigned by the fits that held it out; -1 if they
+        assign it to none. Use these labels to estimate effect sizes.
     selection_frequency_ : ndarray of shape (n_features,)
         Share of the fits to folds that keep a feature.
     batch_centred_ : SparseKMeans
@@ -350,11 +351,11 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     def score(self, X: Data, y: object = None) -> float:
         """Say how well the clusters hold for samples that were not fitted.
 
-        For each selected feature, the other selected features assign every sample to a cluster. The
-        score is the squared distance of the sample to the overall mean, less the squared distance
-        to the mean of this cluster, in weighted z-scores, summed over features and averaged over
-        samples. A random feature does not raise the score, because the other features do not
-        predict its values.
+        For each selected feature, the other selected features assign every sample to a cluster. In
+        weighted z-scores of this feature, the squared distance of the sample to the mean of the
+        cluster is subtracted from its squared distance to the overall mean. The score is the sum of
+        these differences over features, averaged over samples. A random feature does not raise the
+        score, because the other features do not predict its values.
 
         GridSearchCV can use it to compare settings such as `sparsity` or `screening`. It
         does not choose the number of clusters, because more clusters predict more.

@@ -119,6 +119,6 @@ def _check_range(X: FeatureMatrix) -> None:
     ):
         if fails:
             raise ValueError(
-                f"X has values up to {largest:.1e} from their means; should be {rule}, so that "
-                f"{aim} in {X.dtype}. Rescale the data."
+                f"values of X differ by up to {largest:.1e} from the means of their features; this "
+                f"should be {rule}, so that {aim} in {X.dtype}. Rescale the data."
             )

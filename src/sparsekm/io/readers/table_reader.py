@@ -368,7 +368,7 @@ def _settle(table: _Table) -> bool:
     if found is None:
         ways = []
         for turned, n, p in ((False, n_lines, n_columns), (True, n_columns, n_lines)):
-            reason = " and ".join(reasons[turned]) or "nothing else"
+            reason = " and ".join(reasons[turned]) or "none"
             text = say("reads_features" if turned else "reads_samples", n=n, p=p, reason=reason)
             first = Way({"transpose": turned}, text, table.preview(turned))
             ways += combine([Said("", [first]), *table.list_doubts(turned)], given)
