@@ -83,6 +83,10 @@ def test_one_mode_is_seldom_taken_for_two(shares):
     assert found <= 0.08
     # Without samples at one end nothing is a valley.
     assert one_mode_p(0, 5, 0) == one_mode_p(0, 0, 0) == 1
+    # A full middle beside a small end: nothing is left but rounding.
+    crowded = np.array([one_mode_p(n_middle, 640, 60) for n_middle in range(0, 400, 5)])
+    assert (np.diff(crowded) >= -1e-6).all()
+    assert crowded[-1] == pytest.approx(1)
 
 
 def test_neither_scale_of_the_axis_nor_the_centres_fitted_matter_but_medians_of_the_sides():

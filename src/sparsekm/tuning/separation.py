@@ -213,13 +213,14 @@ def one_mode_p(n_middle: int, n_a: int, n_b: int) -> float:
     """
     total = n_middle + n_a + n_b
     few, many = sorted((n_a, n_b))
-    largest = binom.cdf(n_middle, n_middle + few, 0.5)
-    if largest == 1:
+    # A tie counts as reached, though rounded.
+    largest = binom.cdf(n_middle, n_middle + few, 0.5) * (1 + 1e-9)
+    if largest >= 1:
         return 1.0
     ratio = many / few
     # For a given number in the middle, each end needs this number to reach as small a statistic.
     middle = np.arange(total + 1)
-    least = nbinom.isf(largest * (1 + 1e-9), middle + 1, 0.5) + 1
+    least = nbinom.isf(largest, middle + 1, 0.5) + 1
     rest = total - middle
     share = ratio / (1 + ratio)
     both = binom.cdf(rest - least, rest, share) - binom.cdf(least - 1, rest, share)
