@@ -114,9 +114,9 @@ REFUSED = {
         "columns=1500001 should be <= 1000000; use .npz",
     ),
     # It fills memory or time, whichever comes first.
-    "300 MB of one text": (
+    "600 MB of one text": (
         "m.xlsx",
-        lambda: repeat_in_a_sheet("A" * 10_000, 300, 100),
+        lambda: repeat_in_a_sheet("A" * 10_000, 600, 100),
         adopt,
         "its limits are 1024 MiB of memory, 10 s of processor time",
     ),
@@ -154,7 +154,7 @@ REFUSED = {
 
 
 # They fill the memory that a reader may have, for many seconds.
-FILLING = ["300 MB of one text", "gene sets that fill the memory"]
+FILLING = ["600 MB of one text", "gene sets that fill the memory"]
 SLOW = [pytest.param(name, marks=pytest.mark.release) for name in FILLING]
 
 
