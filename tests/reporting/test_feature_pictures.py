@@ -47,7 +47,7 @@ def test_the_dots_of_the_signature_are_means_and_shares_above_the_mean(uneven):
     means = [X[labels == k].mean(axis=0) for k in range(3)]
     np.testing.assert_allclose(dots.get_array(), np.ravel(means), rtol=1e-6)
     above = [(X[labels == k] > 0).mean() for k in range(3)]
-    np.testing.assert_allclose(dots.get_sizes().reshape(3, 2).mean(axis=1) / 130, above)
+    np.testing.assert_allclose((dots.get_sizes().reshape(3, 2).mean(axis=1) - 25) / 105, above)
 
 
 def decoded(view, n_rows):

@@ -110,7 +110,7 @@ def test_terms_found_are_shown_to_a_number_and_those_not_found_are_told(brain):
     assert "Among the 4 genes dropped, no term is over-represented (smallest q = 0.9)" in text
     text = " ".join(view["sentences"])
     assert "No genes are kept by ℓ₁ alone." in text
-    assert "reach the same count: 5 of these 16 terms have 0.05 or less." in text
+    assert "reach the same count: 5 of 16 have 0.05 or less." in text
     table = brain.enrichment.assign(q_value=0.9)
     none = view_enrichment(dataclasses.replace(brain, enrichment=table))
     assert "of these" not in " ".join(none["sentences"])

@@ -25,7 +25,7 @@ from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.io.input_error import InputError
 from sparsekm.io.normalised_file import NormalisedData, read_normalised, row_blocks
-from sparsekm.io.readers.messages import shown
+from sparsekm.io.readers.messages import name_some
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.readers.reader import read_matrix
 from sparsekm.io.store import read_fit
@@ -170,14 +170,14 @@ class KnownClusters:
         share = weights[kept[has]].sum() / weights.sum()
         said = f"{has.sum()} of the {len(kept)} features that have weight are in the table"
         if not has.all():
-            said += f" ({share:.2%} of the weight); it lacks {shown(self.names(kept[~has]))}"
+            said += f" ({share:.2%} of the weight); it lacks {name_some(self.names(kept[~has]))}"
         if share >= LEAST_WEIGHT:
             features, (centers, cluster_of) = kept[has], self.fit.placing
             own = self.fit.distance_weights[features]
             placement = Placement(features, own, centers[:, features], cluster_of)
             return placement, f"{said}. Samples are assigned by these features, as in predict"
         if lacks := [name for name in self.names(signature) if name not in there]:
-            rule = f"or the whole signature, of which it lacks {shown(lacks)}"
+            rule = f"or the whole signature, of which it lacks {name_some(lacks)}"
         elif not len(signature):
             rule = "because the run has no signature"
         else:
@@ -188,7 +188,7 @@ class KnownClusters:
         turned = {*self.names(kept)} & {*(raw.about.samples or ())}
         cure = " Set transpose: true." if turned else ""
         raise InputError(
-            f"{said}, while its own features begin with {shown(raw.about.features)}: it should "
+            f"{said}, while its own features begin with {name_some(raw.about.features)}: it should "
             f"have {LEAST_WEIGHT:.0%} of the weight, {rule}.{cure}"
         )
 

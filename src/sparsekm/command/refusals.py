@@ -16,6 +16,7 @@ from typing import Any
 from sparsekm.command.configuration import is_edited
 from sparsekm.io.atomic import lock_file, open_to_append, refuse_to_replace, write_text
 from sparsekm.io.input_error import hide_secrets
+from sparsekm.io.readers.messages import name_some
 from sparsekm.io.table_settings import TABLE_SETTINGS
 from sparsekm.pipeline.workflow_files import read_patterns, recorded_files, walk_folders
 
@@ -161,9 +162,7 @@ def _pattern(settings: Mapping[str, Any], place: Path) -> re.Pattern:
 
 
 def _name_some(folder: Path, paths: Sequence[str]) -> str:
-    shown = [short_path(folder / path) for path in paths[:_MOST_NAMED]]
-    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
-    return ", ".join(shown) + more
+    return name_some([short_path(folder / path) for path in paths], _MOST_NAMED)
 
 
 def _free_folder(folder: Path) -> str:

@@ -22,8 +22,9 @@ from sparsekm.annotation.clusters import (
 from sparsekm.cluster.batches import COINCIDE, LEAST_AGREEMENT, WITHIN, describe_association
 from sparsekm.figures.style import DROPPED, categorical_colors, shades
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
+from sparsekm.io.readers.messages import name_some
 from sparsekm.pipeline.registry import method_look
-from sparsekm.reporting.page import Cell, TableView, caption, make_table, name_some, write_text
+from sparsekm.reporting.page import Cell, TableView, caption, make_table, write_text
 from sparsekm.reporting.results import DatasetResult
 from sparsekm.tuning.separation import LEVEL, could_tell
 
@@ -75,6 +76,7 @@ def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None
         "sizes": dict(zip(numbers.tolist(), counts.tolist(), strict=True)),
         "colors": cluster_colors(result),
         "majorities": result.majorities,
+        "has_classes": result.labels is not None,
         "facts": [(part, text) for part in _FACTS if (text := tell(part))],
         "warnings": [
             *(text for part in _WARNINGS if (text := tell(part))),

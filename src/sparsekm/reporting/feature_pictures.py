@@ -66,7 +66,7 @@ def dot_figure(result: DatasetResult) -> Figure | None:
     axes = figure.subplots()
     x, y = np.meshgrid(range(len(features)), range(len(numbers)))
     look: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -2, "vmax": 2, "edgecolors": style.INK}
-    dots = axes.scatter(x, y, s=130 * np.array(shares), c=means, linewidths=0.4, **look)
+    dots = axes.scatter(x, y, s=25 + 105 * np.array(shares), c=means, linewidths=0.4, **look)
     names = [style.short_name(name, 18) for name in result.var.index[features]]
     axes.set_xticks(range(len(features)), names, rotation=90, fontsize=6.5, parse_math=False)
     axes.set_yticks(range(len(numbers)), [f"cluster {number}" for number in numbers], fontsize=7)

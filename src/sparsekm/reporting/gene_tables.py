@@ -14,12 +14,12 @@ from matplotlib.patches import Patch
 from sparsekm.annotation.enrichment import GROUPS, least_q
 from sparsekm.annotation.gene_table import DROPPED, KEPT, VERDICTS
 from sparsekm.figures import style
+from sparsekm.io.readers.messages import name_some
 from sparsekm.reporting.page import (
     WORDS,
     caption,
     caption_figure,
     make_table,
-    name_some,
     write_text,
 )
 from sparsekm.reporting.results import DatasetResult

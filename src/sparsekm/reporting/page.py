@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 
 from sparsekm.figures.style import figure_svg, render_figure
+from sparsekm.io.readers.messages import name_some
 
 TEMPLATES = Path(__file__).with_name("templates")
 WORDS = json.loads((TEMPLATES / "words.json").read_text("utf-8"))
@@ -67,12 +68,6 @@ def joined(values: Iterable[Any]) -> str:
     """Join words as a sentence does: "a", "a and b", "a, b and c"."""
     words = [str(value) for value in values]
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
-
-
-def name_some(names: Sequence[str], most: int) -> str:
-    """List the first `most` names, and the number of further ones."""
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def write_range(values: pd.Series) -> str:

@@ -41,7 +41,7 @@ def test_quotation_marks_that_belong_to_a_name_stay(put):
         (TABLE.replace(",", "|"), "cells are separated by bars."),
         (
             TABLE.replace(FIRST, f",,log2,log2,log2,log2\n{FIRST}"),
-            "rows [line 2] hold text and are left out",
+            "rows line 2 hold text and are left out",
         ),
         (TABLE.replace("s3", "sän").encode("latin-1"), "so it is read as Windows-1252"),
     ],
@@ -74,15 +74,15 @@ UPPER = [["a", "", ""], [1, "b", ""], [0.5, 0.2, "c"]]
 READ = {
     "times of entry": (
         write(["Timestamp", "id", *BLOOD], TIMES, PATIENTS, cells=NUMBERS),
-        "columns [Timestamp] hold text",
+        "columns Timestamp hold text",
     ),
     "wells of samples": (
         write(["Well", "Sample", *BLOOD], [f"A{i}" for i in range(1, 13)], PATIENTS, cells=NUMBERS),
-        "columns [Well] hold text",
+        "columns Well hold text",
     ),
     "family names": (
         write(["Family", "Name", *BLOOD], ["Doe"] * 12, PATIENTS, cells=NUMBERS),
-        "columns [Family] hold text",
+        "columns Family hold text",
     ),
     "an abbreviation": (f"{PLAIN}ND,not detected\n", "(the first is line 14)"),
     "abbreviations of a spreadsheet": (

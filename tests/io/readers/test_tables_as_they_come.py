@@ -47,7 +47,7 @@ class TestGenesInLines:
         lines.insert(1, "chromosome", 17)
         is_asked, found = readings(save(lines))
         assert is_asked
-        remarks = "columns [description] hold text", "rows [ward] hold text"
+        remarks = "columns description hold text", "rows ward hold text"
         assert_read(found[0], table, *remarks)
         ages = [*table.columns, "age"]
         assert [raw.about.features for raw in found] == [[*table.columns], ages, [*table.columns]]

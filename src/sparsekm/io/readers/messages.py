@@ -62,9 +62,10 @@ class MatrixError(InputError):
         self.ways = getattr(message, "ways", []) if ways is None else [*ways]
 
 
-def shown(names: Sequence[object], most: int = MOST_SHOWN) -> str:
-    """Write the first names of a list that is only described."""
-    return f"[{', '.join(map(str, names[:most]))}{', ...' if len(names) > most else ''}]"
+def name_some(names: Sequence[object], most: int = MOST_SHOWN) -> str:
+    """List the first `most` names, and the number of further ones."""
+    more = len(names) - most
+    return ", ".join(map(str, names[:most])) + (f" and {more:,} more" if more > 0 else "")
 
 
 def written(settings: Mapping[str, Any]) -> str:
@@ -92,7 +93,7 @@ class _Texts(string.Formatter):
             self.ways.append(Way({self._key: value}))
             return written({self._key: value})
         self.ways += getattr(value, "ways", [])
-        return shown(value) if conversion == "n" else super().convert_field(value, conversion)
+        return name_some(value) if conversion == "n" else super().convert_field(value, conversion)
 
 
 def say(key: str, /, **values: Any) -> Said:
