@@ -214,7 +214,7 @@ def test_features_with_95_percent_of_the_weight_place_samples_and_with_less_the_
     found = predict_clusters(run, table.drop(columns=["g3"]))
     assert found.attrs["said"][0] == (
         "19 of the 20 features that have weight are in the table (95.00% of the weight); it lacks "
-        "[g3]. Samples are assigned by these features, as in predict"
+        "g3. Samples are assigned by these features, as in predict"
     )
     Z = ((table - table.mean()) / table.std()).drop(columns=["g3"]).to_numpy()[:, :19]
     distance = np.sqrt(np.mean((Z[:20] - Z[:20].mean(axis=0)) ** 2, axis=1))
