@@ -14,6 +14,7 @@ from collections import defaultdict
 from importlib.metadata import version
 from logging import LogRecord
 from statistics import fmean, median
+from threading import Event, Thread
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -23,6 +24,9 @@ _TARGETS = ("all", "results", "total")
 _NOTHING_TO_DO = "Nothing to be done"
 _BAR = 20  # letters
 _CLEAR = "\r\x1b[K"  # back to the start of the line, and erase it
+# After this many seconds without a line, the jobs that are running are named again. Long runs are
+# reminded less often, so that their logs stay short.
+_LEAST_SILENCE, _SHARE_OF_RUN = 2, 0.05
 
 
 class LogHandler(LogHandlerBase):
@@ -37,6 +41,7 @@ class LogHandler(LogHandlerBase):
     def __post_init__(self) -> None:
         """Start with no jobs."""
         self.clock = time.monotonic
+        self.begin = self.last_line = self.clock()
         # For each job id: rule, readable name, start time.
         self.running: dict[int, tuple[str, str, float]] = {}
         self.durations: dict[str, list[float]] = defaultdict(list)
@@ -50,6 +55,8 @@ class LogHandler(LogHandlerBase):
         self.is_known = found.startswith(KNOWN)
         if not self.is_known:
             self._tell(f"The logger sparsekm does not know Snakemake {found}; messages are plain.")
+        self._closed = Event()
+        Thread(target=self._keep_reminding, daemon=True).start()
 
     def emit(self, record: LogRecord) -> None:
         """Print an event if it matters to the user."""
@@ -66,10 +73,8 @@ class LogHandler(LogHandlerBase):
 
                 about = name_job(record.rule_name, record.wildcards)
                 self.running[record.jobid] = record.rule_name, about, self.clock()
-                if self.rewrites:
-                    self._draw_bar()
-                elif not self.n_done and len(self.running) == 1:
-                    self._tell(f"{self._count()}{self._what_runs()}")
+                if self.rewrites or (not self.n_done and len(self.running) == 1):
+                    self._tell_what_runs()
             case LogEvent.JOB_FINISHED if record.job_id in self.running:
                 self._tell_end(*self.running.pop(record.job_id))
             case LogEvent.JOB_ERROR if record.jobid in self.running:
@@ -82,11 +87,25 @@ class LogHandler(LogHandlerBase):
                 self._tell("Everything is up to date.")
 
     def close(self) -> None:
-        """End the updated line."""
+        """End the updated line and the reminders."""
+        self._closed.set()
         if self.is_open:
             print(file=sys.stderr, flush=True)
         self.is_open = False
         super().close()
+
+    def remind(self) -> None:
+        """Name the jobs that are running, if nothing was printed for some time."""
+        now = self.clock()
+        if self.running and now - self.last_line >= max(
+            _LEAST_SILENCE, _SHARE_OF_RUN * (now - self.begin)
+        ):
+            self._tell_what_runs()
+
+    def _keep_reminding(self) -> None:
+        while not self._closed.wait(0.5):
+            with self.lock:
+                self.remind()
 
     def _tell_end(self, rule: str, about: str, begin: float) -> None:
         """Print which job has finished, which jobs are running, and the time left."""
@@ -98,6 +117,12 @@ class LogHandler(LogHandlerBase):
             return
         line = f"{self._count()}  {about}: done in {_duration(seconds)}"
         self._tell(f"{line}{self._what_runs()}{self._time_left()}")
+
+    def _tell_what_runs(self) -> None:
+        if self.rewrites:
+            self._draw_bar()
+        else:
+            self._tell(f"{self._count()}{self._what_runs()}")
 
     def _count(self) -> str:
         return f"{self.n_done:3d} of {sum(self.planned.values())}"
@@ -112,15 +137,22 @@ class LogHandler(LogHandlerBase):
         width = shutil.get_terminal_size().columns - 1
         shown = line if len(line) <= width else f"{line[: width - 3]}..."
         print(f"{_CLEAR}{shown}", end="", file=sys.stderr, flush=True)
-        self.is_open = True
+        self.is_open, self.last_line = True, self.clock()
 
     def _tell(self, line: str) -> None:
         """Print a permanent line."""
         print(f"{_CLEAR}{line}" if self.rewrites else line, file=sys.stderr, flush=True)
-        self.is_open = False
+        self.is_open, self.last_line = False, self.clock()
 
     def _what_runs(self) -> str:
-        return f"; now {', '.join(job[1] for job in self.running.values())}" if self.running else ""
+        """Name the jobs that are running, and how long the slow ones have been."""
+        if not self.running:
+            return ""
+        jobs = []
+        for _, about, begin in self.running.values():
+            seconds = self.clock() - begin
+            jobs.append(f"{about} ({_duration(seconds)})" if seconds >= _LEAST_SILENCE else about)
+        return f"; now {', '.join(jobs)}"
 
     def _time_left(self) -> str:
         """Estimate the time for the remaining jobs of each rule from the finished jobs."""

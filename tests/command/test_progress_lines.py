@@ -48,7 +48,8 @@ def test_a_line_tells_what_ended_what_goes_on_and_how_long_it_still_takes(tell):
     assert begin(tell, 0, 2, "reference_path", dataset="tumours", method="l1", batch="0") == []
     # How long most of the others take is not known yet.
     assert end(tell, 20, 1) == [
-        "  1 of 4  tumours, l0: cluster path: done in 20 s; now tumours, l1: reference path 1"
+        "  1 of 4  tumours, l0: cluster path: done in 20 s; "
+        "now tumours, l1: reference path 1 (20 s)"
     ]
     assert end(tell, 300, 2) == [
         "  2 of 4  tumours, l1: reference path 1: done in 5 min; about 5 min left"
@@ -57,6 +58,27 @@ def test_a_line_tells_what_ended_what_goes_on_and_how_long_it_still_takes(tell):
     begin(tell, 300, 4, "reference_path", dataset="tumours", method="l1", batch="1")
     end(tell, 310, 3)
     assert end(tell, 320, 4) == ["  4 of 4  tumours, l1: reference path 2: done in 20 s"]
+
+
+def test_what_runs_is_named_again_after_two_seconds_and_later_after_a_twentieth_of_the_run(capsys):
+    handler, hand_on = make_handler(capsys)
+    handler.begin = 0
+
+    def remind(now):
+        handler.clock = lambda: now
+        handler.remind()
+        return capsys.readouterr().err
+
+    hand_on(0, event=LogEvent.RUN_INFO, stats={"normalise_matrix": 1, "total": 1})
+    assert remind(5) == ""  # nothing runs yet
+    job = {"event": LogEvent.JOB_INFO, "rule_name": "normalise_matrix"}
+    hand_on(5, jobid=1, wildcards={"dataset": "a"}, **job)
+    assert remind(6.9) == ""
+    assert remind(7) == "  0 of 1; now a: normalise matrix (2 s)\n"
+    assert remind(8.9) == ""
+    assert remind(1000) == "  0 of 1; now a: normalise matrix (17 min)\n"
+    assert remind(1049) == ""
+    assert remind(1055) == "  0 of 1; now a: normalise matrix (18 min)\n"
 
 
 def test_errors_are_told_and_what_concerns_snakemake_alone_is_not(tell):
