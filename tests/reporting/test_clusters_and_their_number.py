@@ -161,6 +161,16 @@ def test_every_sample_has_its_silhouette_and_moves_to_its_cluster_at_the_next_nu
     assert len(right.collections) == n_moves
 
 
+def test_of_many_samples_some_silhouettes_are_drawn_with_the_means_of_all(made, monkeypatch):
+    _, result, _ = made
+    means = [text.get_text() for text in divisions_figure(result).axes[0].texts]
+    # A constant of the module, because more samples than it allows would take a long time to fit.
+    monkeypatch.setattr("sparsekm.reporting.cluster_numbers._MOST_BARS", 30)
+    left = divisions_figure(result).axes[0]
+    assert [text.get_text() for text in left.texts] == means
+    assert left.dataLim.x1 <= 30 + 3
+
+
 def test_the_candidates_with_as_many_groups_are_counted(made):
     found, result, _ = made
     table, most = view_candidates(result), found.candidates.query("chosen")["n_groups"].item()

@@ -55,16 +55,20 @@ def divisions_figure(result: DatasetResult) -> Figure | None:
     figure = style.new_figure(6.6, 3.2)
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.5])
     known, end = divisions["silhouette"], 0
-    step = max(1, len(labels) // _MOST_BARS)
+    step = max(1, known.notna().sum() // _MOST_BARS)
+    # The numbers of many clusters would overlap.
+    mean = {"fontsize": 7, "ha": "center", "va": "bottom", "rotation": 90 * (len(colors) > 5)}
     for number, color in colors.items():
-        own = known[labels == number].dropna().sort_values(ascending=False)[::step]
+        every = known[labels == number].dropna().sort_values(ascending=False)
+        own = every[::step]
         places = np.arange(end, end + len(own) + 1)
         look = {"step": "post", "color": color, "linewidth": 0}
         left.fill_between(places, np.append(own, own.iloc[-1:]), **look)
-        mean, top = {"fontsize": 7, "ha": "center", "va": "bottom"}, np.fmax(own.max(), 0)
-        left.annotate(f"{number}: {own.mean():.2f}", (end + len(own) / 2, top), **mean)
+        top = np.fmax(own.max(), 0)
+        left.annotate(f"{number}: {every.mean():.2f}", (end + len(own) / 2, top), **mean)
         end += len(own)
     left.axhline(known.mean(), **style.CHOICE_LINE)
+    left.margins(y=0.15)
     left.set(xticks=[], xlabel="samples, by cluster", ylabel="silhouette")
     _draw_moves(right, divisions, labels, colors)
     return figure
