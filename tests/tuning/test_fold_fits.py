@@ -8,7 +8,7 @@ from sparsekm import L0KMeans, SparseKMeans, classification_error_rate
 from sparsekm.annotation.stability import draw_half
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.tuning import fold_fits
-from sparsekm.tuning.candidates import first_start
+from sparsekm.tuning.candidates import Candidate, first_start
 from sparsekm.tuning.fold_fits import (
     N_FOLDS,
     N_REPEATS,
@@ -80,7 +80,7 @@ def test_fits_do_not_depend_on_jobs_and_find_clear_clusters(X, container):
                 assert set(range(24)) <= set(fold.kept)
                 assert classification_error_rate(TRUTH, fold.labels) == 0
         # Those that are asked for alone are the same.
-        few = folds_of(data).repeat([0], {"marginals": {("marginals", 2, False)}})[0]
+        few = folds_of(data).repeat([0], [Candidate("marginals", 2)])[0]
         ((name, fold),) = few.items()
         np.testing.assert_array_equal(fold.labels, one[0][name].labels)
 

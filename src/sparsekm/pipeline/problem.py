@@ -19,7 +19,6 @@ from sklearn.utils import get_tags
 
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.scaled_data import ScaledData
-from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.matrices.streamed_matrix import in_blocks
 from sparsekm.cluster.sample_weights import repeat_samples
 from sparsekm.cluster.sparsity_path import ChosenFit, Fit
@@ -29,7 +28,12 @@ from sparsekm.io.normalised_file import NormalisedData, read_normalised
 from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
 from sparsekm.pipeline.registry import Method, get_method
 from sparsekm.tuning import fold_fits
-from sparsekm.tuning.chosen_fit import MOST_SAMPLES, ChosenNumber, find_clusters, place_samples
+from sparsekm.tuning.chosen_fit import (
+    MOST_SAMPLES,
+    average_clusters,
+    find_clusters,
+    place_samples,
+)
 from sparsekm.tuning.gap import default_sparsities
 
 
@@ -49,7 +53,7 @@ class ClusteringProblem:
     settings: Any  # the `SparseKMeans` that made the estimator, or None
     # (m,), ascending; None for a method without a grid
     sparsities: np.ndarray | None
-    number: ChosenNumber | None  # how the data determined the number of clusters, if they did
+    counts: pd.DataFrame | None  # the numbers of clusters that were tried, if one was chosen
     seed: int  # of the data set, the same for every method
     attributes: dict[str, Any]  # of the files of this problem
 
@@ -67,8 +71,8 @@ class ClusteringProblem:
 
     def find(self, data: ScaledData | None = None, **options: Any) -> ChosenFit:
         """Find the clusters as `SparseKMeans` does, also of other values of the samples."""
-        settings = self.settings if self.number is None else self.auto
-        return find_clusters(settings, data or self.whole, number=self.number, **options)
+        settings = self.settings if self.counts is None else self.auto
+        return find_clusters(settings, data or self.whole, counts=self.counts, **options)
 
     def kept_by(self, fit: ChosenFit) -> tuple[ScaledData, np.ndarray]:
         """Return the tuning samples that a fit did not set aside, and their labels."""
@@ -87,14 +91,6 @@ class ClusteringProblem:
         return slice(None) if len(first) == len(rows) else first
 
 
-def cluster_means(data: ScaledData, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Average the z-scores of every cluster: (K, p); an empty cluster gets the overall mean."""
-    means = cluster_centers(data.X, labels, n_clusters)
-    if np.isnan(means).any():
-        means = np.where(np.isnan(means), feature_means(data.X), means)
-    return means if data.center is None else means - data.center
-
-
 def describe_fit(
     problem: ClusteringProblem, fit: Fit, attributes: Mapping[str, Any], n_clusters: int
 ) -> ChosenFit:
@@ -109,16 +105,21 @@ def describe_fit(
     everyone[samples] = labels
     out = everyone < 0
     own = whole if problem.data is whole and not out.any() else whole.take(samples)
+    centers = average_clusters(own, labels, n_clusters)
+    if np.isnan(centers).any():
+        # An empty cluster gets the overall mean.
+        overall = feature_means(own.X) - (0 if own.center is None else own.center)
+        centers = np.where(np.isnan(centers), overall, centers)
     is_trimmed = problem.attributes["parameters"].get("trim") and out.any()
     result = ChosenFit.of(
         fit,
         labels=everyone,
-        centers=cluster_means(own, labels, n_clusters),
+        centers=centers,
         trimmed=out if is_trimmed else None,
         attributes=attributes,
     )
     if out.any():
-        everyone[out] = place_samples(result, whole.take(np.flatnonzero(out)))
+        everyone[out] = place_samples(result, whole.X[out], whole.center)
     return result
 
 
@@ -148,8 +149,9 @@ def define_problem(
     data = read_normalised(file, most_bytes)
     entry = get_method(method)
     n_samples, n_features = data.X.shape
-    number = None if counts is None else ChosenNumber.of(counts)
-    n_clusters = number.n_shown if number else n_clusters
+    if counts is not None:
+        chosen = counts[counts["chosen"]].iloc[0]
+        n_clusters = int(chosen["n_groups"] if chosen["n_groups"] > 1 else chosen["n_clusters"])
     k = count_clusters(dataset, n_clusters, data.about.labels, n_samples)
     own_seed = derive_seed(seed, dataset)
     is_resampled = entry.tuning == "resampling"
@@ -186,7 +188,7 @@ def define_problem(
         estimator=estimator,
         settings=settings,
         sparsities=_sparsities(entry, n_features, **grid),
-        number=number,
+        counts=counts,
         seed=own_seed,
         attributes={
             "method": method,

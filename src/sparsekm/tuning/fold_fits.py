@@ -8,7 +8,7 @@ doi:10.1109/TPAMI.2005.113).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -84,6 +84,11 @@ class Folds:
     fitted: np.ndarray  # (m,): the samples that are clustered, ascending; others are set aside
     left_out: Sequence[np.ndarray]
 
+    @cached_property
+    def aside(self) -> np.ndarray:
+        """The samples that are not clustered."""
+        return np.setdiff1d(np.arange(self.data.X.shape[0]), self.fitted)
+
     @property
     def n_first_repeat(self) -> int:
         """The number of folds that leave out every sample once."""
@@ -97,7 +102,7 @@ class Folds:
     def take_whole(self, n_screened: int) -> Samples:
         """Return all samples that are clustered, with a number of features for their starts."""
         data, fitted = self.data, self.fitted
-        matrix = data.matrix if len(fitted) == data.X.shape[0] else data.matrix.take(fitted)
+        matrix = data.matrix.take(fitted) if len(self.aside) else data.matrix
         screened = self._screen(fitted, n_screened)
         return Samples(
             matrix,
@@ -116,21 +121,22 @@ class Folds:
     def repeat(
         self,
         indices: Iterable[int],
-        wanted: Mapping[str, set[Candidate] | None] | None = None,
+        wanted: Sequence[Candidate] | None = None,
         progress: Callable[[], None] | None = None,
     ) -> list[dict[Candidate, FoldFit]]:
-        """Fit some folds: a dictionary each. `wanted` are candidates by start, None is all."""
-        starts = dict.fromkeys(STARTS) if wanted is None else wanted
+        """Fit the candidates, or only those that are wanted, in some folds: a dictionary each."""
+        starts = STARTS if wanted is None else dict.fromkeys(one.start for one in wanted)
 
         def work(index):
             drawn, screened, samples = self._draw(index, N_SCREENED)
             fits: dict[Candidate, FoldFit] = {}
-            for start, names in starts.items():
+            for start in starts:
+                names = {one for one in wanted or () if one.start == start}
                 for candidate, fit in STARTS[start](samples):
-                    if names is None or candidate in names:
+                    if wanted is None or candidate in names:
                         fits[candidate] = self._extend(index, drawn, screened, fit)
                     # The requested features are among the first.
-                    if names is not None and names <= fits.keys():
+                    if names and names <= fits.keys():
                         break
             return fits
 

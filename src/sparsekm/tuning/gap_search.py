@@ -362,8 +362,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         with grant_threads(self.n_jobs):
             left_out = [fitted[fold] for fold in draw_folds(len(fitted), seed=seed, blocks=own)]
             folds = refit_folds(estimator, X, labels, fitted, left_out)
-        values, kept = SpreadValues(X, seed), best.get_support(indices=True)
-        return separation(values, labels, kept, folds, blocks, aside=aside)
+        values = SpreadValues(X, seed, blocks, aside)
+        return separation(values, labels, best.get_support(indices=True), folds)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
