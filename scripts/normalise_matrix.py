@@ -14,7 +14,6 @@ def main(snakemake, progress):
 
     from sparsekm.io.normalised_file import tabulate, write_normalised
     from sparsekm.io.readers.messages import MatrixError
-    from sparsekm.io.table_settings import split_settings
     from sparsekm.pipeline.normalisation import (
         normalise,
         read_feature_groups,
@@ -25,7 +24,7 @@ def main(snakemake, progress):
 
     params, source = snakemake.params, snakemake.input.matrix
     try:
-        raw, matrix = read_normalised_table(source, *split_settings(params.settings))
+        raw, matrix = read_normalised_table(source, params.settings)
     except MatrixError:
         # As parameters, these settings would rerun this job if another table changed.
         made = Path(snakemake.output.normalised).parents[1]

@@ -40,7 +40,7 @@ def test_each_sample_is_left_out_once_in_each_repeat():
     # The first repeat is that of the first folds, of whole blocks too.
     for blocks, n_first in ((None, N_FOLDS), (np.arange(47) % 4, 4)):
         left_out = draw_folds(47, seed=3, blocks=blocks)
-        assert Folds(None, None, "all", None, np.arange(47), left_out).n_first_repeat == n_first
+        assert Folds(None, None, "all", np.arange(47), left_out).n_first_repeat == n_first
 
 
 @pytest.mark.parametrize("n_blocks", [4, 13])
@@ -57,7 +57,7 @@ def folds_of(data, n_jobs=1, screening="variance"):
     """Leave each of 45 samples out once."""
     estimator = L0KMeans(3, random_state=1, n_jobs=n_jobs)
     left_out = draw_folds(45, seed=1)[:N_FOLDS]
-    return Folds(data, estimator, screening, None, np.arange(45), left_out)
+    return Folds(data, estimator, screening, np.arange(45), left_out)
 
 
 @pytest.mark.parametrize("container", [np.asarray, csr_array])
@@ -106,7 +106,7 @@ def test_a_fold_has_its_share_of_the_guard_on_the_size_of_clusters(X, monkeypatc
     starts = {"all": lambda samples: guards.append(samples.estimator.min_cluster_size) or []}
     monkeypatch.setattr(fold_fits, "STARTS", starts)
     estimator, left_out = L0KMeans(3, min_cluster_size=10, random_state=1), draw_folds(45, seed=1)
-    Folds(ScaledData.standardise(X), estimator, "all", None, np.arange(45), left_out).repeat([0])
+    Folds(ScaledData.standardise(X), estimator, "all", np.arange(45), left_out).repeat([0])
     # Five of the 45 are left out.
     assert (len(left_out[0]), guards) == (5, [8])
 
@@ -135,7 +135,7 @@ def test_starts_have_no_cluster_of_fewer_than_five_or_a_quarter_of_the_mean(
 ):
     estimator = L0KMeans(n_clusters, min_cluster_size=guard, random_state=1)
     data = ScaledData.standardise(X[-n_samples:])
-    samples = Folds(data, estimator, "all", None, np.arange(n_samples), []).whole
+    samples = Folds(data, estimator, "all", np.arange(n_samples), []).whole
     assert max(1, samples.smallest_cluster) == smallest
 
 

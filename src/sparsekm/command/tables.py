@@ -18,13 +18,7 @@ from sparsekm.io.input_error import check_file
 from sparsekm.io.known_classes import distinct_classes
 from sparsekm.io.readers.messages import MatrixError, Way
 from sparsekm.io.readers.reader import ReadingSize, measure_matrix
-from sparsekm.io.table_settings import (
-    VALUE_SETTINGS,
-    given_settings,
-    options_of,
-    short,
-    split_settings,
-)
+from sparsekm.io.table_settings import VALUE_SETTINGS, given_settings, options_of, short
 from sparsekm.pipeline.bounded_process import LEAST, Limits, run_bounded
 from sparsekm.pipeline.normalisation import read_normalised_table
 
@@ -43,7 +37,7 @@ def summarise_table(
     """
 
     def work() -> tuple[int, list[str] | None, dict[str, Any], list[str]]:
-        raw, found = read_normalised_table(table, *split_settings(settings), quick=True)
+        raw, found = read_normalised_table(table, settings, quick=True)
         told = [*raw.summary(len(found.dropped)), *(f"    {line}" for line in raw.preview())]
         labels = raw.about.labels
         classes = None if labels is None else distinct_classes(labels)

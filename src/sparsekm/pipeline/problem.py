@@ -50,7 +50,7 @@ class ClusteringProblem:
     # The estimator is not fitted. Its `random_state` is `seed` or, for `SparseKMeans`, the seed of
     # its folds.
     estimator: Any
-    settings: Any  # the `SparseKMeans` that made the estimator, or None
+    settings: Any  # the `SparseKMeans` that made the estimator, maybe with K "auto", or None
     # (m,), ascending; None for a method without a grid
     sparsities: np.ndarray | None
     counts: pd.DataFrame | None  # the numbers of clusters that were tried, if one was chosen
@@ -64,15 +64,9 @@ class ClusteringProblem:
         is_ready = get_tags(self.estimator).input_tags.sparse or isinstance(tuned.X, np.ndarray)
         return tuned if is_ready else replace(tuned, X=as_dense(tuned.X))
 
-    @property
-    def auto(self) -> Any:
-        """The settings of `SparseKMeans` if the number of clusters is, or was, chosen."""
-        return clone(self.settings).set_params(n_clusters="auto")
-
     def find(self, data: ScaledData | None = None, **options: Any) -> ChosenFit:
         """Find the clusters as `SparseKMeans` does, also of other values of the samples."""
-        settings = self.settings if self.counts is None else self.auto
-        return find_clusters(settings, data or self.whole, counts=self.counts, **options)
+        return find_clusters(self.settings, data or self.whole, counts=self.counts, **options)
 
     def kept_by(self, fit: ChosenFit) -> tuple[ScaledData, np.ndarray]:
         """Return the tuning samples that a fit did not set aside, and their labels."""
@@ -91,6 +85,13 @@ class ClusteringProblem:
         return slice(None) if len(first) == len(rows) else first
 
 
+def cluster_means(data: ScaledData, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Average the z-scores of every cluster: (K, p); an empty cluster gets the overall mean."""
+    means = average_clusters(data, labels, n_clusters)
+    overall = feature_means(data.X) - (0 if data.center is None else data.center)
+    return np.where(np.isnan(means), overall, means)
+
+
 def describe_fit(
     problem: ClusteringProblem, fit: Fit, attributes: Mapping[str, Any], n_clusters: int
 ) -> ChosenFit:
@@ -105,16 +106,11 @@ def describe_fit(
     everyone[samples] = labels
     out = everyone < 0
     own = whole if problem.data is whole and not out.any() else whole.take(samples)
-    centers = average_clusters(own, labels, n_clusters)
-    if np.isnan(centers).any():
-        # An empty cluster gets the overall mean.
-        overall = feature_means(own.X) - (0 if own.center is None else own.center)
-        centers = np.where(np.isnan(centers), overall, centers)
     is_trimmed = problem.attributes["parameters"].get("trim") and out.any()
     result = ChosenFit.of(
         fit,
         labels=everyone,
-        centers=centers,
+        centers=cluster_means(own, labels, n_clusters),
         trimmed=out if is_trimmed else None,
         attributes=attributes,
     )
@@ -143,15 +139,19 @@ def define_problem(
     have are ignored. `grid` has ``sparsities``, "auto" or a list, and ``n_sparsities``, the length
     of an "auto" grid. It is empty for a method without a sparsity, or with its own grid. If there
     are more than `max_samples` samples, this number is drawn to tune the sparsity. A dense X is
-    read into memory if it takes no more than `most_bytes`; no result depends on this. `counts` is
-    the table of the numbers of clusters that were tried, if the data determine the number.
+    read into memory if it takes no more than `most_bytes`; no result depends on this. If the data
+    determine `n_clusters`, "auto", `counts` is the table of the numbers that were tried, if any
+    were.
     """
     data = read_normalised(file, most_bytes)
     entry = get_method(method)
     n_samples, n_features = data.X.shape
+    is_auto = n_clusters == "auto" or counts is not None
     if counts is not None:
         chosen = counts[counts["chosen"]].iloc[0]
         n_clusters = int(chosen["n_groups"] if chosen["n_groups"] > 1 else chosen["n_clusters"])
+    elif is_auto:
+        n_clusters = 2
     k = count_clusters(dataset, n_clusters, data.about.labels, n_samples)
     own_seed = derive_seed(seed, dataset)
     is_resampled = entry.tuning == "resampling"
@@ -171,6 +171,7 @@ def define_problem(
     clustered, rows = data, np.arange(n_samples)
     if is_resampled:
         settings, estimator = estimator, estimator.make_estimator()
+        settings.set_params(n_clusters="auto" if is_auto else k)
     elif data.about.weights is not None:
         rows = repeat_samples(data.about.weights, n_samples)
         clustered = data.take(rows).standardise_by(np.arange(len(rows)))
@@ -178,8 +179,7 @@ def define_problem(
             # Copies of a sample are held out together.
             clustered = replace(clustered, about=replace(clustered.about, groups=rows))
     most = parameters["max_samples"]
-    seed_of_sample = own_seed if settings is None else estimator.random_state
-    samples = fold_fits.tuning_sample(clustered.X.shape[0], most, seed_of_sample, estimator)
+    samples = fold_fits.tuning_sample(clustered.X.shape[0], most, estimator)
     return ClusteringProblem(
         whole=data,
         data=clustered,

@@ -137,11 +137,12 @@ def find_clusters(
         Called as ``progress(done, total)`` after each fold, or number of clusters.
     """
     estimator, n_samples = settings.make_estimator(), data.X.shape[0]
+    estimator.set_params(sparsity=sparsity)
     if seed is not None:
         estimator.set_params(random_state=seed)
 
     def find(rows: np.ndarray) -> ChosenFit:
-        return _Search(settings, estimator, data, rows, sparsity).solve(counts, beside, progress)
+        return _Search(settings, estimator, data, rows).solve(counts, beside, progress)
 
     with grant_threads(settings.n_jobs):
         if data.about.weights is not None:
@@ -173,14 +174,7 @@ class _Search:
     without the features that are constant in `rows`.
     """
 
-    def __init__(
-        self,
-        settings: Any,
-        estimator: Any,
-        data: ScaledData,
-        rows: np.ndarray,
-        sparsity: float | None,
-    ) -> None:
+    def __init__(self, settings: Any, estimator: Any, data: ScaledData, rows: np.ndarray) -> None:
         self.settings, self.data, self.rows = settings, data, rows
         n_samples, n_features = data.X.shape
         self.features = VaryingFeatures(np.ones(n_features, bool), np.zeros(n_features))
@@ -191,17 +185,17 @@ class _Search:
         self.scaled = data
         self.estimator = clone(estimator).set_params(feature_groups=data.unit_numbers)
         most = MOST_SAMPLES if settings.max_samples is None else settings.max_samples
-        self.samples = tuning_sample(len(rows), most, estimator.random_state, self.estimator)
+        self.samples = tuning_sample(len(rows), most, self.estimator)
         self.tuned = rows if self.samples is None else rows[self.samples]
-        self.folds, self.values = self._hold_out(sparsity)
+        self.folds, self.values = self._hold_out()
         self.n_distinct = count_distinct(self.folds.whole.matrix, MOST_CLUSTERS)
 
-    def _hold_out(self, sparsity: float | None) -> tuple[Folds, SpreadValues]:
+    def _hold_out(self) -> tuple[Folds, SpreadValues]:
         """Draw the folds, and prepare the test on the samples that they hold out."""
-        data, everyone = self.scaled, np.arange(self.data.X.shape[0])
+        data, rows, everyone = self.scaled, self.rows, np.arange(self.data.X.shape[0])
         # Outliers that are set aside enter the test, too, so the same share of them is drawn.
-        aside = np.setdiff1d(everyone, self.rows) if self.settings.trim else self.rows[:0]
-        tested = np.union1d(self.tuned, aside[:: max(1, len(self.rows) // len(self.tuned))])
+        aside = np.setdiff1d(everyone, rows) if self.settings.trim else rows[:0]
+        tested = np.union1d(self.tuned, aside[:: max(1, len(rows) // len(self.tuned))])
         part = data if len(tested) == len(everyone) else data.take(tested)
         fitted = np.searchsorted(tested, self.tuned)
         n_clusters, smallest = self.estimator.n_clusters, self.estimator.min_cluster_size
@@ -211,32 +205,34 @@ class _Search:
         screening = choose_screening(part) if screening == "auto" else screening
         own = None if blocks is None else blocks[fitted]
         left_out = [fitted[fold] for fold in draw_folds(len(fitted), seed=seed, blocks=own)]
-        folds = Folds(part, self.estimator, screening, sparsity, fitted, left_out)
+        folds = Folds(part, self.estimator, screening, fitted, left_out)
         return folds, SpreadValues(part.X, seed, blocks, folds.aside)
 
     def solve(self, counts: pd.DataFrame | None, beside: bool, progress: Any) -> ChosenFit:
         """Find the clusters of a given number, or of the number that is chosen."""
         if counts is None and self.settings.n_clusters == "auto":
             tried, tables = self._try_numbers(progress)
-            counts = _choose_number(self._tabulate(tried), tried)
+            counts = _choose_number(self._tabulate(tried, _half(len(tried))), tried)
             trial = tried[int(counts["chosen"].argmax())]
         else:
-            k, price, is_far = self.estimator.n_clusters, 1.0, False
+            judge, is_far = self._judge(self.estimator.n_clusters), False
             if counts is not None:
-                place, price = int(counts["chosen"].argmax()), _half(len(counts))
+                place = int(counts["chosen"].argmax())
                 k = int(counts["n_clusters"].iloc[place])
+                judge = self._judge(k, _half(len(counts)))
                 is_far = is_leader_only(k, counts["n_groups"].iloc[:place])
-            trial, candidates = self._judge(k, price).choose(progress, leader_only=is_far)
+            trial, candidates = judge.choose(progress, leader_only=is_far)
             tried, tables = [trial], [candidates]
         result = self._describe(trial, counts)
         if counts is None and beside:
             tried = self._try_beside(trial)
-            counts = self._tabulate(tried, 1.0).assign(chosen=[one is trial for one in tried])
+            counts = self._tabulate(tried, 1.0)
+            counts["chosen"] = [one is trial for one in tried]
         if counts is not None:
             result = replace(result, divisions=self._list_divisions(tried, result))
         return replace(result, candidates=pd.concat(tables, ignore_index=True), counts=counts)
 
-    def _judge(self, n_clusters: int, price: float) -> Judge:
+    def _judge(self, n_clusters: int, price: float = 1.0) -> Judge:
         return Judge(self.folds.cluster_into(n_clusters), self.values, price)
 
     def _try_numbers(self, progress: Any) -> tuple[list[Trial], list[pd.DataFrame]]:
@@ -248,8 +244,8 @@ class _Search:
         tried: list[Trial] = []
         tables: list[pd.DataFrame] = []
         for n_clusters in numbers:
-            is_far = is_leader_only(n_clusters, n_groups)
-            trial, candidates = self._judge(n_clusters, price).choose(leader_only=is_far)
+            judge, is_far = self._judge(n_clusters, price), is_leader_only(n_clusters, n_groups)
+            trial, candidates = judge.choose(leader_only=is_far)
             tried, tables = [*tried, trial], [*tables, candidates]
             n_groups.append(trial.n_groups(price * trial.factor))
             if progress is not None:
@@ -262,14 +258,14 @@ class _Search:
         most = len(self.tuned) // max(FEWEST_BESIDE, 2 * smallest)
         most = min(most, count_distinct(self.folds.whole.matrix, k + 1))
         less, more = (
-            [self._judge(number, 1.0).choose(leader_only=True)[0]] if 2 <= number <= most else []
+            [self._judge(number).choose(leader_only=True)[0]] if 2 <= number <= most else []
             for number in (k - 1, k + 1)
         )
         return [*less, trial, *more]
 
-    def _tabulate(self, tried: Sequence[Trial], price: float | None = None) -> pd.DataFrame:
+    def _tabulate(self, tried: Sequence[Trial], price: float) -> pd.DataFrame:
         """Describe the clusters of each number in a table, see `SparseKMeans`."""
-        fitted, price = self.folds.fitted, price or _half(len(tried))
+        fitted = self.folds.fitted
         rows = []
         for trial in tried:
             group = trial.group(price * trial.factor)
@@ -277,7 +273,8 @@ class _Search:
             row = {"n_clusters": len(group), "n_groups": n_groups}
             joined = trial.join(group) if n_groups > 1 else trial
             row["reproducibility"] = joined.reproducibility()
-            row["silhouette"] = self._silhouettes(trial.labels[fitted], trial.fit.weights).mean()
+            silhouettes = self._silhouettes(trial.labels[fitted], trial.fit.weights)
+            row["silhouette"] = silhouettes.mean()
             row["ambiguous"] = ambiguous_share(trial.partitions[:, fitted])
             rows.append({**row, "groups": "-".join(map(str, group))})
         return pd.DataFrame(rows)
@@ -309,15 +306,17 @@ class _Search:
     def _describe(self, trial: Trial, counts: pd.DataFrame | None) -> ChosenFit:
         """Describe the best clusters for all samples; join them if their number was chosen."""
         folds, fitted, price = self.folds, self.folds.fitted, count_tests(counts)
-        judge, part, units = Judge(folds, self.values, price), folds.data, folds.data.unit_numbers
+        judge, part = Judge(folds, self.values, price), folds.data
         group = np.arange(int(trial.labels.max()) + 1)
         overlapping = trial.group(price * trial.factor)
         if counts is not None and overlapping.any():
             trial, group = judge.join(trial, overlapping)
         joined = trial.join(group)
-        signatures = find_signatures(part.X, joined.labels, joined.matched, N_REPEATS, units)
+        units, matched = part.unit_numbers, joined.matched
+        signatures = find_signatures(part.X, joined.labels, matched, N_REPEATS, units)
         best = signatures[0].features
-        if self.settings.selection == "signature" and best is not None and folds.sparsity is None:
+        is_open = self.settings.selection == "signature" and self.estimator.sparsity is None
+        if is_open and best is not None:
             whole = folds.cluster_into(len(group)).whole
             fit = whole.fit_again(trial.fit, count_units(best, units))
             trial = judge.judge(trial.candidate, fit, trial.folds, trial.factor)

@@ -31,6 +31,7 @@ from sparsekm.metrics import label_codes
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import run_side_by_side
 from sparsekm.tuning.candidates import (
+    N_INIT,
     N_SCREENED,
     STARTS,
     Candidate,
@@ -49,7 +50,7 @@ from sparsekm.tuning.partitions import FoldFit
 N_REPEATS = 5
 N_FOLDS = 10
 # Restarts, which suffice because many fits are compared.
-N_INIT = 5
+N_INIT_OF_FOLD = 5
 # The optimum is searched among at most this number of features.
 N_SEARCHED = 2000
 # Folds of less data are mostly Python, of which one thread runs at a time: side by side they take
@@ -78,9 +79,9 @@ class Folds:
     """
 
     data: ScaledData
-    estimator: Any  # an L0KMeans or L1KMeans with a number of clusters and a seed
+    # An L0KMeans or L1KMeans with a number of clusters, a seed and, if it is given, the sparsity.
+    estimator: Any
     screening: str
-    sparsity: float | None  # if it is given
     fitted: np.ndarray  # (m,): the samples that are clustered, ascending; others are set aside
     left_out: Sequence[np.ndarray]
 
@@ -107,10 +108,9 @@ class Folds:
         return Samples(
             matrix,
             take_features(data, screened, fitted),
-            clone(self.estimator).set_params(feature_groups=data.unit_numbers),
+            clone(self.estimator).set_params(feature_groups=data.unit_numbers, n_init=N_INIT),
             self._group(screened),
             kept_features(self.estimator.n_clusters, data.n_units),
-            self.sparsity,
         )
 
     def cluster_into(self, n_clusters: int) -> Folds:
@@ -204,11 +204,12 @@ class Folds:
             feature_groups=groups,
             min_cluster_size=max(1, int(self.estimator.min_cluster_size * share)),
             random_state=int(seed.generate_state(1)[0]),
+            n_init=N_INIT_OF_FOLD,
             n_jobs=1,
         )
         n_kept = kept_features(self.estimator.n_clusters, self.data.n_units)
         matrix = take_features(self.data, screened, drawn)
-        return Samples(matrix, matrix, estimator, groups, n_kept, self.sparsity, N_INIT)
+        return Samples(matrix, matrix, estimator, groups, n_kept)
 
     def _group(self, screened: np.ndarray) -> np.ndarray | None:
         numbers = self.data.unit_numbers
@@ -307,21 +308,19 @@ def space_blocks(positions: np.ndarray, n_blocks: int) -> np.ndarray:
     return blocks
 
 
-def tuning_sample(
-    n_samples: int, max_samples: int | None, seed: int, estimator: Any = None
-) -> np.ndarray | None:
+def tuning_sample(n_samples: int, max_samples: int | None, estimator: Any) -> np.ndarray | None:
     """Draw the samples on which a sparsity is tuned, ascending.
 
-    They depend only on the seed and the numbers. None draws all. A sample size that is too small
-    for the estimator is refused.
+    They depend only on the estimator's seed and the numbers. None draws all. A sample size that is
+    too small for the estimator is refused.
     """
     if max_samples is None or n_samples <= check_count("max_samples", max_samples):
         return None
-    parameters = {} if estimator is None else estimator.get_params()
+    parameters = estimator.get_params()
     fewest = parameters.get("n_clusters", 1) * parameters.get("min_cluster_size", 1)
     if max_samples < fewest:
         raise ValueError(
             f"max_samples={max_samples} should be >= n_clusters * min_cluster_size={fewest}."
         )
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 8)))
+    rng = np.random.default_rng(np.random.SeedSequence(estimator.random_state, spawn_key=(0, 8)))
     return draw_samples(n_samples, int(max_samples), rng)

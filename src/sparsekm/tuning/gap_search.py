@@ -223,7 +223,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         places = self._check_positions(positions, everyone.shape[0])
         check_reference(self.reference, everyone)
         estimator.check(everyone, searched=True)
-        samples = tuning_sample(everyone.shape[0], self.max_samples, seed, estimator)
+        samples = tuning_sample(everyone.shape[0], self.max_samples, estimator)
         values, places, holes, rows = take_rows(samples, everyone, places, holes, rows)
         tuned = estimator
         if samples is not None:

@@ -71,7 +71,7 @@ class Trial:
         return np.array([fit.labels for fits in self.folds for fit in fits])
 
     def group(self, factor: float) -> np.ndarray:
-        """Group the clusters that are not separated if p-values are multiplied by a factor."""
+        """Group clusters that are not separated if p-values are multiplied by a factor."""
         return join_overlapping(pay_for(self.pairs, factor), int(self.labels.max()) + 1)
 
     def n_groups(self, factor: float) -> int:
@@ -80,8 +80,8 @@ class Trial:
 
     def join(self, group: np.ndarray) -> Trial:
         """Rename each cluster after its group."""
-        matched = [fold.join(group) for fold in self.matched]
-        return replace(self, labels=group[self.labels].astype(np.int32), matched=matched)
+        labels = group[self.labels].astype(np.int32)
+        return replace(self, labels=labels, matched=[fold.join(group) for fold in self.matched])
 
     def reproducibility(self) -> float:
         """Compute the mean adjusted Rand index with the clusters of the folds that have a match."""
@@ -105,7 +105,8 @@ class Judge:
         They are judged on the first repeat of the folds, and close ones on all repeats. The table
         of all of them is described in `SparseKMeans`.
         """
-        total, done = 2 * len(self.folds.left_out), 0
+        folds, done = self.folds, 0
+        total, k = 2 * len(folds.left_out), folds.estimator.n_clusters
 
         def count(step: int = 1) -> None:
             nonlocal done
@@ -113,10 +114,10 @@ class Judge:
             if progress is not None:
                 progress(done, total)
 
-        fits = {name: fit for start in STARTS.values() for name, fit in start(self.folds.whole)}
+        fits = {name: fit for start in STARTS.values() for name, fit in start(folds.whole)}
         first = best = self._settle(self._lead(fits, count))
         tried: dict[Candidate, Trial] = {}
-        is_separated = first.n_groups(self.price * first.factor) == self.folds.estimator.n_clusters
+        is_separated = first.n_groups(self.price * first.factor) == k
         if not (leader_only or (is_separated and first.agreement >= 1 - MARGIN)):
             best, tried = self._compare(fits, first, count)
         count(total - done)

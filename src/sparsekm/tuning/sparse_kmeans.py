@@ -414,7 +414,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         X = features.select(values)
         # This is checked before standardisation, for which values may be too large.
         most = MOST_SAMPLES if self.max_samples is None else self.max_samples
-        (drawn,) = take_rows(tuning_sample(X.shape[0], most, seed, estimator), X)
+        (drawn,) = take_rows(tuning_sample(X.shape[0], most, estimator), X)
         check_matrix(as_matrix(drawn), estimator.n_clusters, estimator.min_cluster_size)
         data = replace(ScaledData.standardise(X), about=about)
         settings = {"sparsity": sparsity, "seed": seed, "progress": self._print_progress}
