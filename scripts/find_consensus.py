@@ -1,4 +1,7 @@
-"""Choose the clusters among the candidates, and write the fit and the tables of its tests."""
+"""Find the clusters as `SparseKMeans` does; write the result and the tables of its tests.
+
+With batches, the values are clustered again after centring within batches.
+"""
 
 from rule_problem import read_problem
 from workflow_job import job

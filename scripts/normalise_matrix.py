@@ -68,10 +68,10 @@ def main(snakemake, progress):
     known["doubted_for"] = matrix.doubted_for
     provenance |= {name: value for name, value in known.items() if value}
     obsm = {} if about.positions is None else {"spatial": about.positions}
-    tables = tabulate(about, **scale)
+    obs, var = tabulate(about, **scale)
     whole = None
     if matrix.n_filtered:
         every = normalise(raw, provenance["normalisation"])
         whole = every, tabulate(every.about, center=every.center)[1]
     output = snakemake.output.normalised
-    write_normalised(output, matrix, *tables, provenance, obsm=obsm, whole=whole)
+    write_normalised(output, matrix, obs, var, provenance, obsm=obsm, whole=whole)

@@ -185,8 +185,9 @@ def test_what_is_no_count_is_refused_however_many_features_are_kept(
     X = counts.astype(float)
     X[3, 4] = value
     pd.DataFrame(X).add_prefix("f").to_csv(tmp_path / "no.csv")
+    settings = {"normalise": "zscore", "n_top_features": n_features}
     with pytest.raises(MatrixError, match="n_top_features requires raw counts"):
-        read_normalised_table(tmp_path / "no.csv", {"normalise": "zscore", "n_top_features": n_features})
+        read_normalised_table(tmp_path / "no.csv", settings)
 
 
 @pytest.mark.parametrize(
@@ -369,7 +370,8 @@ def test_filled_counts_are_not_whole_and_features_are_still_chosen(tmp_path, cou
     X = counts.astype(float)
     X[3, 4] = np.nan
     pd.DataFrame(X).add_prefix("f").to_csv(tmp_path / "counts.csv")
-    _, found = read_normalised_table(tmp_path / "counts.csv", {"normalise": "counts", "n_top_features": 20})
+    settings = {"normalise": "counts", "n_top_features": 20}
+    _, found = read_normalised_table(tmp_path / "counts.csv", settings)
     assert found.shape == (150, 20)
 
 

@@ -65,7 +65,7 @@ class ClusteringProblem:
         return tuned if is_ready else replace(tuned, X=as_dense(tuned.X))
 
     def find(self, data: ScaledData | None = None, **options: Any) -> ChosenFit:
-        """Find the clusters as `SparseKMeans` does, also of other values of the samples."""
+        """Find the clusters as `SparseKMeans` does, by `find_clusters`, also of other values."""
         return find_clusters(self.settings, data or self.whole, counts=self.counts, **options)
 
     def kept_by(self, fit: ChosenFit) -> tuple[ScaledData, np.ndarray]:
@@ -105,12 +105,11 @@ def describe_fit(
     everyone = np.full(whole.X.shape[0], -1, np.int32)
     everyone[samples] = labels
     out = everyone < 0
-    own = whole if problem.data is whole and not out.any() else whole.take(samples)
     is_trimmed = problem.attributes["parameters"].get("trim") and out.any()
     result = ChosenFit.of(
         fit,
         labels=everyone,
-        centers=cluster_means(own, labels, n_clusters),
+        centers=cluster_means(whole.take(samples), labels, n_clusters),
         trimmed=out if is_trimmed else None,
         attributes=attributes,
     )
@@ -207,16 +206,12 @@ def define_problem(
 
 def _refuse_unknown(dataset: str, entry: Method, settings: Mapping, accepted: Mapping) -> None:
     """Refuse settings that a method does not support."""
-    unsupported = {
-        "trim": ("set samples aside", settings.get("trim")),
-        # k-means on all features or on components does not choose features.
-        "feature_groups": (
-            "choose groups",
-            "feature_groups" in settings and entry.name not in ("kmeans", "pca"),
-        ),
-    }
-    for name, (verb, is_asked) in unsupported.items():
-        if is_asked and name not in accepted:
+    asked = {"trim": "set samples aside"} if settings.get("trim") else {}
+    # k-means on all features or on components does not choose features.
+    if "feature_groups" in settings and entry.name not in ("kmeans", "pca"):
+        asked["feature_groups"] = "choose groups"
+    for name, verb in asked.items():
+        if name not in accepted:
             raise ValueError(
                 f"matrices.{dataset}.{name}: {entry.name} cannot {verb}. Leave it out of methods, "
                 f"or leave out {name}."

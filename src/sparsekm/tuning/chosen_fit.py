@@ -1,4 +1,10 @@
-"""One function that finds the result of `SparseKMeans`, for the estimator and the workflow."""
+"""From values on one scale to the result of `SparseKMeans`, for the estimator and the workflow.
+
+Both call `find_clusters`. `candidates` lists the fits that are tried, `fold_fits` repeats them
+without some of the samples, `separation` tests their clusters on the samples that were left out,
+and `judge` chooses among them. This module chooses the number of clusters, fits all samples, and
+describes the result.
+"""
 
 from __future__ import annotations
 
@@ -111,6 +117,12 @@ def find_clusters(
 ) -> ChosenFit:
     """Cluster the samples by the best of the candidates, and describe the result.
 
+    If there are many samples, some are drawn. Every candidate, which is a start and a number of
+    features, is fitted to them, and again to the folds, each without some of them. A `Judge`
+    chooses the candidate with the most clusters that are separated on samples that were left out.
+    If the number of clusters is open, this is done for each number, and one of them is chosen.
+    Algorithm 1 then goes on from the chosen clusters with all samples and their weights.
+
     Parameters
     ----------
     settings : SparseKMeans
@@ -142,7 +154,7 @@ def find_clusters(
         estimator.set_params(random_state=seed)
 
     def find(rows: np.ndarray) -> ChosenFit:
-        return _Search(settings, estimator, data, rows).solve(counts, beside, progress)
+        return _Search(settings, estimator, data, rows).find(counts, beside, progress)
 
     with grant_threads(settings.n_jobs):
         if data.about.weights is not None:
@@ -192,23 +204,22 @@ class _Search:
 
     def _hold_out(self) -> tuple[Folds, SpreadValues]:
         """Draw the folds, and prepare the test on the samples that they hold out."""
-        data, rows, everyone = self.scaled, self.rows, np.arange(self.data.X.shape[0])
+        rows, aside = self.rows, self.rows[:0]
         # Outliers that are set aside enter the test, too, so the same share of them is drawn.
-        aside = np.setdiff1d(everyone, rows) if self.settings.trim else rows[:0]
+        if self.settings.trim:
+            aside = np.setdiff1d(np.arange(self.data.X.shape[0]), rows)
         tested = np.union1d(self.tuned, aside[:: max(1, len(rows) // len(self.tuned))])
-        part = data if len(tested) == len(everyone) else data.take(tested)
-        fitted = np.searchsorted(tested, self.tuned)
+        part, fitted = self.scaled.take(tested), np.searchsorted(tested, self.tuned)
         n_clusters, smallest = self.estimator.n_clusters, self.estimator.min_cluster_size
         check_matrix(_take(part.matrix, fitted), n_clusters, smallest)
         blocks, seed = blocks_of(part.about, n_clusters), self.estimator.random_state
         screening = self.settings.screening
         screening = choose_screening(part) if screening == "auto" else screening
-        own = None if blocks is None else blocks[fitted]
-        left_out = [fitted[fold] for fold in draw_folds(len(fitted), seed=seed, blocks=own)]
+        left_out = draw_folds(fitted, seed=seed, blocks=blocks)
         folds = Folds(part, self.estimator, screening, fitted, left_out)
         return folds, SpreadValues(part.X, seed, blocks, folds.aside)
 
-    def solve(self, counts: pd.DataFrame | None, beside: bool, progress: Any) -> ChosenFit:
+    def find(self, counts: pd.DataFrame | None, beside: bool, progress: Any) -> ChosenFit:
         """Find the clusters of a given number, or of the number that is chosen."""
         if counts is None and self.settings.n_clusters == "auto":
             tried, tables = self._try_numbers(progress)
@@ -343,7 +354,7 @@ class _Search:
             f"{describe_features(signatures[0], trial.fit.weights)}. On average, samples keep "
             f"their cluster in {reproducibility.mean():.0%} of refits to 90% of the data."
         )
-        result = self._place(trial.fit, group)
+        result = self._fit_all(trial.fit, group)
         everyone = np.full(len(result.labels), np.nan)
         everyone[self.tuned] = reproducibility
         result.left_out[self.tuned] = left_out
@@ -368,7 +379,7 @@ class _Search:
         own[self.rows] = np.where(left_out[self.rows] < 0, n_clusters, left_out[self.rows])
         return np.nan_to_num(average_clusters(self.data, own, n_clusters + 1)[:n_clusters])
 
-    def _place(self, fit: Fit, group: np.ndarray) -> ChosenFit:
+    def _fit_all(self, fit: Fit, group: np.ndarray) -> ChosenFit:
         """Extend a fit to all samples: run Algorithm 1 again if they were drawn or have weights.
 
         Samples that were set aside, or have weight 0, get the cluster of the nearest centre.
@@ -376,9 +387,7 @@ class _Search:
         data, rows = self.data, self.rows
         n_samples, weights = data.X.shape[0], data.about.weights
         is_whole = len(rows) == n_samples
-        part = data if is_whole else data.take(rows)
-        X = self.scaled.X if is_whole else self.scaled.X[rows]
-        start = fit.labels
+        part, X, start = data.take(rows), self.scaled.take(rows).X, fit.labels
         if self.samples is not None:
             start = extend_labels(X, X[self.samples], fit.labels, fit.weights)
             fit = self._fit_again(in_blocks(X), start, fit.sparsity, len(group))
@@ -418,8 +427,7 @@ class _Search:
             # With weights, a smallest number of samples is not defined.
             own.set_params(min_cluster_size=1)
         fit = fit_from(own, X, start, sparsity)
-        labels = match_clusters(start, fit.labels, np.arange(len(start))).astype(np.int32)
-        return replace(fit, labels=labels)
+        return replace(fit, labels=match_clusters(start, fit.labels))
 
     def _name_signatures(self, signatures: Sequence[Signature]) -> dict[str, Any]:
         """Return the signatures as features of the data."""
@@ -439,10 +447,10 @@ class _Search:
 
 def add_centred(result: ChosenFit, centred: ChosenFit, batch: ArrayLike) -> ChosenFit:
     """Add the clusters of values centred within batches, and whether clusters are batches."""
-    matched = match_clusters(result.labels, centred.labels, np.arange(len(result.labels)))
+    matched = match_clusters(result.labels, centred.labels)
     counts = count_batches(result.clustered, label_codes(batch, "batch"))
     conclusion = conclude(result.conclusion, counts)
-    return replace(result, batch_centred=matched.astype(np.int32), conclusion=conclusion)
+    return replace(result, batch_centred=matched, conclusion=conclusion)
 
 
 def place_samples(

@@ -58,16 +58,23 @@ N_SEARCHED = 2000
 BYTES_WORTH_THREADS = 2**20
 
 
-def draw_folds(n_samples: int, *, seed: int, blocks: np.ndarray | None = None) -> list[np.ndarray]:
-    """Draw the samples left out in each fold, ascending, in whole `blocks`, repeat after repeat."""
-    blocks = np.arange(n_samples) if blocks is None else np.unique(blocks, return_inverse=True)[1]
-    n_blocks = int(blocks.max()) + 1
+def draw_folds(
+    fitted: np.ndarray, *, seed: int, blocks: np.ndarray | None = None
+) -> list[np.ndarray]:
+    """Draw the samples left out in each fold, ascending, in whole `blocks`, repeat after repeat.
+
+    Only samples in `fitted` are drawn; `blocks`, (n_samples,), are of all samples.
+    """
+    own = np.arange(len(fitted))
+    if blocks is not None:
+        own = np.unique(blocks[fitted], return_inverse=True)[1]
+    n_blocks = int(own.max()) + 1
     n_folds = min(N_FOLDS, n_blocks)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 6)))
     folds = []
     for _ in range(N_REPEATS):
-        fold = (rng.permutation(n_blocks) % n_folds)[blocks]
-        folds += [np.flatnonzero(fold == number) for number in range(n_folds)]
+        fold = (rng.permutation(n_blocks) % n_folds)[own]
+        folds += [fitted[fold == number] for number in range(n_folds)]
     return folds
 
 
