@@ -30,7 +30,11 @@ from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_i
 from sparsekm.cluster.sample_weights import check_sample_weight, describe_weighted, with_weights
 from sparsekm.cluster.sparsity_path import Fit, SparsityPath
 from sparsekm.cluster.trimming import check_unequal, fit_samples
-from sparsekm.cluster.validation import check_count, check_nonnegative, check_searchable
+from sparsekm.cluster.validation import (
+    check_count,
+    check_nonnegative,
+    check_searchable,
+)
 from sparsekm.cluster.weight_step import (
     FeatureGroups,
     WeighedGroups,

@@ -13,11 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from sparsekm.cluster.alternation import refine_until_fixed_point, weigh_partition
+from sparsekm.cluster.alternation import (
+    refine_until_fixed_point,
+    weigh_partition,
+)
 from sparsekm.cluster.kmeans.many_samples import square_distances
 from sparsekm.cluster.matrices.matrix import FeatureMatrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
-from sparsekm.cluster.partition_step import KMeansPartition, label_in_blocks
+from sparsekm.cluster.partition_step import (
+    KMeansPartition,
+    label_in_blocks,
+)
 from sparsekm.cluster.sample_weights import fit_weighted, refuse_counted
 from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.cluster.validation import check_share

@@ -18,7 +18,12 @@ from sparsekm.io.input_error import check_file
 from sparsekm.io.known_classes import distinct_classes
 from sparsekm.io.readers.messages import MatrixError, Way
 from sparsekm.io.readers.reader import ReadingSize, measure_matrix
-from sparsekm.io.table_settings import VALUE_SETTINGS, given_settings, options_of, short
+from sparsekm.io.table_settings import (
+    VALUE_SETTINGS,
+    given_settings,
+    options_of,
+    short,
+)
 from sparsekm.pipeline.bounded_process import LEAST, Limits, run_bounded
 from sparsekm.pipeline.normalisation import read_normalised_table
 

@@ -88,8 +88,10 @@ class ClusteringProblem:
 def cluster_means(data: ScaledData, labels: np.ndarray, n_clusters: int) -> np.ndarray:
     """Average the z-scores of every cluster: (K, p); an empty cluster gets the overall mean."""
     means = average_clusters(data, labels, n_clusters)
-    overall = feature_means(data.X) - (0 if data.center is None else data.center)
-    return np.where(np.isnan(means), overall, means)
+    if np.isnan(means).any():
+        overall = feature_means(data.X) - (0 if data.center is None else data.center)
+        means = np.where(np.isnan(means), overall, means)
+    return means
 
 
 def describe_fit(

@@ -9,7 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
-from sparsekm.cluster.matrices.matrix import FeatureMatrix
+from sparsekm.cluster.matrices.matrix import (
+    FeatureMatrix,
+)
 
 
 @dataclass(frozen=True)
