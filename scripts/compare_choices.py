@@ -13,12 +13,10 @@ def main(snakemake, progress):
     from sparsekm.io.store import read_fit
     from sparsekm.io.tables import CHOICES, COUNTS, DIVISIONS
     from sparsekm.tuning.choices import compare_choices
-    from sparsekm.tuning.chosen_fit import find_clusters
 
     if not snakemake.input.get("fit"):
         count = progress.counting("numbers of clusters")
-        problem = read_problem(snakemake)
-        result = find_clusters(problem.auto, problem.whole, progress=count)
+        result = read_problem(snakemake).find(progress=count)
         COUNTS.write(snakemake.output.counts, result.counts)
         DIVISIONS.write(snakemake.output.tried, result.divisions)
         logging.info("%s", result.conclusion)

@@ -17,9 +17,9 @@ def main(snakemake, progress):
     data, by_chance = read_normalised(files.normalised, values=False), None
     groups = enrichment.group_features(weights, is_atlas=data.regions is not None)
     if data.about.positions is not None:
-        sizes = max(fit.attributes["n_clusters"] for fit in fits.values()), groups["kept"].sum()
-        given = read_normalised(files.normalised).X, data.about.positions, *map(int, sizes)
-        by_chance = enrichment.keep_by_chance(*given, seed=params.seed)
+        X, n_kept = read_normalised(files.normalised).X, int(groups["kept"].sum())
+        k, at = max(fit.attributes["n_clusters"] for fit in fits.values()), data.about.positions
+        by_chance = enrichment.keep_by_chance(X, at, int(k), n_kept, seed=params.seed)
     matched = match_features(data.var, sets)
     limits = tuple(params.term_size)
     table = enrichment.find_enriched(sets, matched, groups, by_chance=by_chance, term_size=limits)

@@ -1,4 +1,7 @@
-"""Choose the clusters among the candidates, and write the fit and the tables of its tests."""
+"""Find the clusters as `SparseKMeans` does; write the result and the tables of its tests.
+
+With batches, the values are clustered again after centring within batches.
+"""
 
 from rule_problem import read_problem
 from workflow_job import job
@@ -10,7 +13,7 @@ def main(snakemake, progress):
 
     import pandas as pd
 
-    from sparsekm.cluster.batches import centre_batches, check_batch
+    from sparsekm.cluster.batches import centre_batches
     from sparsekm.io.store import write_fit
     from sparsekm.io.tables import CANDIDATES, COUNTS, DIVISIONS, SEPARATION
     from sparsekm.tuning.chosen_fit import add_centred
@@ -20,8 +23,7 @@ def main(snakemake, progress):
     result = problem.find(beside=not is_age, progress=count)
     if problem.whole.about.batch is not None:
         centred = problem.find(centre_batches(problem.whole), progress=count)
-        codes, _ = check_batch(problem.whole.about.batch, problem.whole.X)
-        result = add_centred(result, centred, codes)
+        result = add_centred(result, centred, problem.whole.about.batch)
     CANDIDATES.write(output.candidates, result.candidates)
     SEPARATION.write(output.separation, result.separation)
     # For an age, no other numbers are tried, so its tables have no rows.

@@ -14,7 +14,6 @@ def main(snakemake, progress):
 
     from sparsekm.io.normalised_file import tabulate, write_normalised
     from sparsekm.io.readers.messages import MatrixError
-    from sparsekm.io.table_settings import split_settings
     from sparsekm.pipeline.normalisation import (
         normalise,
         read_feature_groups,
@@ -25,7 +24,7 @@ def main(snakemake, progress):
 
     params, source = snakemake.params, snakemake.input.matrix
     try:
-        raw, matrix = read_normalised_table(source, *split_settings(params.settings))
+        raw, matrix = read_normalised_table(source, params.settings)
     except MatrixError:
         # As parameters, these settings would rerun this job if another table changed.
         made = Path(snakemake.output.normalised).parents[1]
@@ -69,10 +68,10 @@ def main(snakemake, progress):
     known["doubted_for"] = matrix.doubted_for
     provenance |= {name: value for name, value in known.items() if value}
     obsm = {} if about.positions is None else {"spatial": about.positions}
-    tables = tabulate(about, **scale)
+    obs, var = tabulate(about, **scale)
     whole = None
     if matrix.n_filtered:
         every = normalise(raw, provenance["normalisation"])
         whole = every, tabulate(every.about, center=every.center)[1]
     output = snakemake.output.normalised
-    write_normalised(output, matrix, *tables, provenance, obsm=obsm, whole=whole)
+    write_normalised(output, matrix, obs, var, provenance, obsm=obsm, whole=whole)

@@ -22,9 +22,9 @@ def main(snakemake, progress):
     ages = None
     if files.get("kept_by_age"):
         simulated = any(result.is_simulated for result in results if result.is_atlas)
-        kept = read_ages(files.kept_by_age)
+        kept, names = read_ages(files.kept_by_age)
         changes = CHANGES.read(files.changes)
-        ages = partial(view_ages, *kept, changes, simulated=simulated)
+        ages = partial(view_ages, kept, names, changes, simulated=simulated)
     write_report(
         results,
         snakemake.output.report,

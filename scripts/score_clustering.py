@@ -17,9 +17,9 @@ def main(snakemake, progress):
     rates = dict.fromkeys(("cer", "cer_chance", "ari", "ami", "ecr"))
     if labels is not None:
         known = is_known(labels)
-        both = labels[known], fit.labels[known]
-        rates = metrics.chance_corrected_rates(*both)
-        rates["ecr"] = metrics.error_clustering_rate(*both)
+        classes, clusters = labels[known], fit.labels[known]
+        rates = metrics.chance_corrected_rates(classes, clusters)
+        rates["ecr"] = metrics.error_clustering_rate(classes, clusters)
     planted = dict.fromkeys(("pzw", "pnw"))
     if relevant is not None:
         planted["pzw"] = metrics.proper_zero_weights(relevant, fit.weights)

@@ -167,8 +167,8 @@ def _work(main, snakemake, name, log) -> None:
         # Estimators with `n_jobs=None` use this number of threads.
         with parallel_config(n_jobs=snakemake.threads):
             main(snakemake, Progress(name))
-    took = time.monotonic() - start, sum(os.times()[:2])
+    wall, cpu = time.monotonic() - start, sum(os.times()[:2])
     # The unit is bytes on macOS and kilobytes elsewhere.
     unit = 2**20 if sys.platform == "darwin" else 2**10
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-    logging.info("done in %.1f s, with %.1f s of CPU and %.0f MB", *took, peak)
+    logging.info("done in %.1f s, with %.1f s of CPU and %.0f MB", wall, cpu, peak)

@@ -158,15 +158,14 @@ def sparse_kmeans(
     10
     """
     check_anndata(adata)
-    _check_backing(adata, copy)
+    if adata.isbacked and (copy or adata.is_view):
+        kind = "a view of a backed AnnData" if adata.is_view else "backed, and copy=True"
+        raise ValueError(f"adata is {kind}: give adata.to_memory() instead.")
     if not isinstance(key_added, str):
         raise TypeError(f"key_added={key_added!r} should be a string.")
-    for argument, column, ends in (
-        ("groups", groups, OBS_SUFFIXES),
-        ("batch_key", batch_key, OBS_SUFFIXES),
-        ("weights_key", weights_key, OBS_SUFFIXES),
-        ("mask_var", mask_var, VAR_SUFFIXES),
-    ):
+    columns = {"groups": groups, "batch_key": batch_key, "weights_key": weights_key}
+    for argument, column in {**columns, "mask_var": mask_var}.items():
+        ends = OBS_SUFFIXES if argument in columns else VAR_SUFFIXES
         if isinstance(column, str) and column in [key_added + end for end in ends]:
             raise ValueError(
                 f"{argument}={column!r} would be overwritten, with key_added={key_added!r}; give "
@@ -176,9 +175,9 @@ def sparse_kmeans(
     estimator = SparseKMeans(number, random_state=random_state, **parameters)
     # This is checked before values are read, because reading a backed AnnData can take long.
     clone(estimator).make_estimator()
-    cell_groups = _read_column(groups, "groups", adata.obs, "obs")
-    batch = _read_column(batch_key, "batch_key", adata.obs, "obs")
-    weights = _read_column(weights_key, "weights_key", adata.obs, "obs")
+    cell_groups, batch, weights = (
+        _read_column(column, argument, adata.obs, "obs") for argument, column in columns.items()
+    )
     genes = _read_mask(adata, mask_var)
     values = read_values(adata, layer, genes, estimator)
     _warn_of_scaled(values, "X" if layer is None else f"layer {layer!r}")
@@ -201,7 +200,6 @@ def sparse_kmeans(
         of_all = np.zeros(adata.n_vars, column.dtype)
         of_all[clustered_genes] = column
         adata.var[key_added + end] = of_all
-    columns = {"groups": groups, "batch_key": batch_key, "weights_key": weights_key}
     settings = estimator.get_params() | {"layer": layer, "mask_var": mask_var} | columns
     adata.uns[key_added] = {
         "params": _storable(settings),
@@ -419,13 +417,6 @@ def _warn_of_scaled(values: np.ndarray | csr_array, name: str) -> None:
             UserWarning,
             stacklevel=3,
         )
-
-
-def _check_backing(adata: AnnData, copy: bool) -> None:
-    """Refuse a backed AnnData that cannot be written to."""
-    if adata.isbacked and (copy or adata.is_view):
-        kind = "a view of a backed AnnData" if adata.is_view else "backed, and copy=True"
-        raise ValueError(f"adata is {kind}: give adata.to_memory() instead.")
 
 
 def _storable(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,6 @@ from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.readers.messages import MatrixError, say
 from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.io.table_settings import split_settings
 from sparsekm.pipeline import normalisation
 from sparsekm.pipeline.normalisation import (
     NORMALISATIONS,
@@ -186,8 +185,9 @@ def test_what_is_no_count_is_refused_however_many_features_are_kept(
     X = counts.astype(float)
     X[3, 4] = value
     pd.DataFrame(X).add_prefix("f").to_csv(tmp_path / "no.csv")
+    settings = {"normalise": "zscore", "n_top_features": n_features}
     with pytest.raises(MatrixError, match="n_top_features requires raw counts"):
-        read_normalised_table(tmp_path / "no.csv", {}, "zscore", n_features)
+        read_normalised_table(tmp_path / "no.csv", settings)
 
 
 @pytest.mark.parametrize(
@@ -252,10 +252,10 @@ def test_a_run_takes_what_its_summary_chose_and_can_take_all(tmp_path, seed):
     _, summary = read_normalised_table(tmp_path / "counts.csv", {"transpose": False}, quick=True)
     assert summary.shape == (20, 2000)
     settings = {"transpose": False, **summary.chosen}
-    _, found = read_normalised_table(tmp_path / "counts.csv", *split_settings(settings))
+    _, found = read_normalised_table(tmp_path / "counts.csv", settings)
     np.testing.assert_array_equal(found.collect(), summary.collect())
     settings["n_top_features"] = "all"
-    _, everything = read_normalised_table(tmp_path / "counts.csv", *split_settings(settings))
+    _, everything = read_normalised_table(tmp_path / "counts.csv", settings)
     assert everything.n_filtered == 0
     # Without settings, a configuration that someone wrote is run as it was.
     _, plain = read_normalised_table(tmp_path / "counts.csv", {"transpose": False})
@@ -338,7 +338,7 @@ def correlated(seed):
 @pytest.mark.parametrize("how", ["zscore", "none", "log2"])
 def test_the_command_and_the_estimators_see_the_same_filled_values(tmp_path, correlated, how):
     pd.DataFrame(correlated).add_prefix("f").to_csv(tmp_path / "holes.csv")
-    _, found = read_normalised_table(tmp_path / "holes.csv", {}, how)
+    _, found = read_normalised_table(tmp_path / "holes.csv", {"normalise": how})
     # Values that were made z-scores are brought back.
     moments = (1, 0) if how == "none" else (found.deviations, found.means)
     given = np.log2(1 + correlated) if how == "log2" else correlated
@@ -370,7 +370,8 @@ def test_filled_counts_are_not_whole_and_features_are_still_chosen(tmp_path, cou
     X = counts.astype(float)
     X[3, 4] = np.nan
     pd.DataFrame(X).add_prefix("f").to_csv(tmp_path / "counts.csv")
-    _, found = read_normalised_table(tmp_path / "counts.csv", {}, "counts", 20)
+    settings = {"normalise": "counts", "n_top_features": 20}
+    _, found = read_normalised_table(tmp_path / "counts.csv", settings)
     assert found.shape == (150, 20)
 
 

@@ -69,8 +69,7 @@ def find_in_workflow(tmp_path):
 
         if n_clusters != "auto":
             return pose(n_clusters).find()
-        problem = pose(2)
-        return pose("auto", find_clusters(problem.auto, problem.whole).counts).find()
+        return pose("auto", pose("auto").find().counts).find()
 
     return find
 

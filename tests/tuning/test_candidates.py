@@ -88,7 +88,7 @@ def test_groups_of_three_samples_are_possible():
 
 def samples_of(X, n_clusters):
     data, estimator = ScaledData.standardise(X), L0KMeans(n_clusters, random_state=1, n_jobs=1)
-    return Folds(data, estimator, "all", None, np.arange(len(X)), []).whole
+    return Folds(data, estimator, "all", np.arange(len(X)), []).whole
 
 
 @pytest.mark.parametrize(

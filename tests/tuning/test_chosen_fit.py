@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from sparsekm import SparseKMeans
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.tuning import chosen_fit
-from sparsekm.tuning.chosen_fit import ChosenNumber, find_clusters, most_clusters
+from sparsekm.tuning.chosen_fit import count_tests, find_clusters, is_leader_only, most_clusters
 from sparsekm.tuning.conclusion import describe_leading, describe_separation
 from sparsekm.tuning.judge import Judge, Trial
 from sparsekm.tuning.separation import LEVEL, Leading
@@ -116,9 +116,8 @@ def test_a_number_pays_for_those_tried_unless_another_one_agrees(
     n_groups, chosen, price, leader_only
 ):
     counts = pd.DataFrame({"n_clusters": range(2, 8), "n_groups": n_groups})
-    number = ChosenNumber.of(counts.assign(chosen=counts["n_clusters"] == chosen))
-    assert (number.n_clusters, number.n_numbers) == (chosen, 6)
-    assert (number.price, number.leader_only) == (price, leader_only)
+    assert count_tests(counts.assign(chosen=counts["n_clusters"] == chosen)) == price
+    assert is_leader_only(chosen, n_groups[: chosen - 2]) == leader_only
 
 
 @pytest.mark.parametrize(
@@ -139,19 +138,19 @@ def test_a_number_pays_for_those_tried_unless_another_one_agrees(
 def test_so_many_groups_are_believed_as_two_numbers_reach(clear, monkeypatch, n_groups, p, chosen):
     choose = Judge.choose
 
-    def choose_known(self, n_clusters, price, **how):
-        trials = choose(self, n_clusters, price, leader_only=True)
+    def choose_known(self, **how):
+        (trial, table), n_clusters = choose(self, leader_only=True), self.folds.estimator.n_clusters
         # Clusters in a row, of which the last are joined.
         pairs = pd.DataFrame(
             {"cluster_a": range(n_clusters - 1), "cluster_b": range(1, n_clusters)}
         )
         is_apart = pairs["cluster_b"] < n_groups[n_clusters - 2]
         pairs["p"] = pairs["p_adjusted"] = pairs["p_least"] = np.where(is_apart, p, 1.0)
-        return replace(trials, best=replace(trials.best, pairs=pairs))
+        return replace(trial, pairs=pairs), table
 
     monkeypatch.setattr(Judge, "choose", choose_known)
     # The more clusters, the more reproducible.
-    monkeypatch.setattr(Trial, "reproducibility", lambda self, group: len(group) / 10)
+    monkeypatch.setattr(Trial, "reproducibility", lambda self: self.fit.labels.max() / 10)
     counts = fit(clear[:35, :12], "auto").cluster_counts_
     assert counts["n_groups"].tolist() == [*n_groups]
     assert counts.query("chosen")["n_clusters"].tolist() == [chosen]

@@ -8,7 +8,7 @@ from sparsekm import L0KMeans, SparseKMeans, classification_error_rate
 from sparsekm.annotation.stability import draw_half
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.tuning import fold_fits
-from sparsekm.tuning.candidates import first_start
+from sparsekm.tuning.candidates import Candidate, first_start
 from sparsekm.tuning.fold_fits import (
     N_FOLDS,
     N_REPEATS,
@@ -29,7 +29,7 @@ def three_clusters():
 
 
 def test_each_sample_is_left_out_once_in_each_repeat():
-    folds = draw_folds(47, seed=3)
+    folds = draw_folds(np.arange(47), seed=3)
     assert len(folds) == N_REPEATS * N_FOLDS
     for repeat in range(N_REPEATS):
         own = folds[repeat * N_FOLDS : (repeat + 1) * N_FOLDS]
@@ -39,14 +39,14 @@ def test_each_sample_is_left_out_once_in_each_repeat():
     assert any((folds[0].tolist() != other.tolist()) for other in folds[N_FOLDS:])
     # The first repeat is that of the first folds, of whole blocks too.
     for blocks, n_first in ((None, N_FOLDS), (np.arange(47) % 4, 4)):
-        left_out = draw_folds(47, seed=3, blocks=blocks)
-        assert Folds(None, None, "all", None, np.arange(47), left_out).n_first_repeat == n_first
+        left_out = draw_folds(np.arange(47), seed=3, blocks=blocks)
+        assert Folds(None, None, "all", np.arange(47), left_out).n_first_repeat == n_first
 
 
 @pytest.mark.parametrize("n_blocks", [4, 13])
 def test_blocks_are_left_out_as_a_whole(n_blocks):
     blocks = np.random.default_rng(0).permutation(np.arange(60) % n_blocks)
-    folds = draw_folds(60, seed=3, blocks=blocks)
+    folds = draw_folds(np.arange(60), seed=3, blocks=blocks)
     assert len(folds) == N_REPEATS * min(N_FOLDS, n_blocks)
     assert sorted(np.concatenate(folds)) == sorted(np.tile(np.arange(60), N_REPEATS))
     for fold in folds:
@@ -56,8 +56,8 @@ def test_blocks_are_left_out_as_a_whole(n_blocks):
 def folds_of(data, n_jobs=1, screening="variance"):
     """Leave each of 45 samples out once."""
     estimator = L0KMeans(3, random_state=1, n_jobs=n_jobs)
-    left_out = draw_folds(45, seed=1)[:N_FOLDS]
-    return Folds(data, estimator, screening, None, np.arange(45), left_out)
+    left_out = draw_folds(np.arange(45), seed=1)[:N_FOLDS]
+    return Folds(data, estimator, screening, np.arange(45), left_out)
 
 
 @pytest.mark.parametrize("container", [np.asarray, csr_array])
@@ -80,7 +80,7 @@ def test_fits_do_not_depend_on_jobs_and_find_clear_clusters(X, container):
                 assert set(range(24)) <= set(fold.kept)
                 assert classification_error_rate(TRUTH, fold.labels) == 0
         # Those that are asked for alone are the same.
-        few = folds_of(data).repeat([0], {"marginals": {("marginals", 2, False)}})[0]
+        few = folds_of(data).repeat([0], [Candidate("marginals", 2)])[0]
         ((name, fold),) = few.items()
         np.testing.assert_array_equal(fold.labels, one[0][name].labels)
 
@@ -105,8 +105,11 @@ def test_a_fold_has_its_share_of_the_guard_on_the_size_of_clusters(X, monkeypatc
     guards = []
     starts = {"all": lambda samples: guards.append(samples.estimator.min_cluster_size) or []}
     monkeypatch.setattr(fold_fits, "STARTS", starts)
-    estimator, left_out = L0KMeans(3, min_cluster_size=10, random_state=1), draw_folds(45, seed=1)
-    Folds(ScaledData.standardise(X), estimator, "all", None, np.arange(45), left_out).repeat([0])
+    estimator, left_out = (
+        L0KMeans(3, min_cluster_size=10, random_state=1),
+        draw_folds(np.arange(45), seed=1),
+    )
+    Folds(ScaledData.standardise(X), estimator, "all", np.arange(45), left_out).repeat([0])
     # Five of the 45 are left out.
     assert (len(left_out[0]), guards) == (5, [8])
 
@@ -135,7 +138,7 @@ def test_starts_have_no_cluster_of_fewer_than_five_or_a_quarter_of_the_mean(
 ):
     estimator = L0KMeans(n_clusters, min_cluster_size=guard, random_state=1)
     data = ScaledData.standardise(X[-n_samples:])
-    samples = Folds(data, estimator, "all", None, np.arange(n_samples), []).whole
+    samples = Folds(data, estimator, "all", np.arange(n_samples), []).whole
     assert max(1, samples.smallest_cluster) == smallest
 
 

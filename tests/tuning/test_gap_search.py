@@ -112,8 +112,9 @@ def test_an_estimator_without_sparsity_is_a_type_error(estimator, data):
 def test_a_verbose_search_tells_what_is_done(data, capsys):
     options = {"sparsities": [2, 6], "n_references": 2, "random_state": 0, "n_jobs": 1}
     GapSearch(L0KMeans(2, n_init=1), verbose=1, **options).fit(data.X)
-    lines = ["reference 1 of 2", "reference 2 of 2", "data"]
-    assert capsys.readouterr().out.splitlines() == [f"GapSearch: {line} done" for line in lines]
+    # Two references and the data.
+    lines = [f"GapSearch: step {done} of 3" for done in (1, 2, 3)]
+    assert capsys.readouterr().out.splitlines() == lines
 
 
 @pytest.mark.usefixtures("one_repeat")

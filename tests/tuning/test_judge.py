@@ -1,5 +1,6 @@
 """The judge's rules, on candidates whose groups and agreement are given instead of fitted."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -45,18 +46,21 @@ def court(monkeypatch):
             asked.append(wanted)
             return [dict.fromkeys(fits, 0) for _ in indices]
 
-        def judge(self, candidate, fit, folds):
+        def judge(self, candidate, fit, folds, factor=Trial.factor):
             of = [*(known.get(candidate) or [])]
             if fit is after:
                 found = settled
             else:
                 found = of[0] if isinstance(of[0], tuple) and len(folds) == 2 else of
                 found = found[-1] if isinstance(found[-1], tuple) else found
-            return trial_of(*found, candidate=candidate, fit=fit, n_folds=len(folds))
+            trial = trial_of(*found, candidate=candidate, fit=fit, n_folds=len(folds))
+            return replace(trial, factor=factor)
 
         folds = SimpleNamespace(
             data=SimpleNamespace(X=np.zeros((12, 5)), unit_numbers=None),
+            estimator=SimpleNamespace(n_clusters=4),
             fitted=np.arange(12),
+            aside=[],
             left_out=[None] * 10,
             n_first_repeat=2,
             sparsity=None,
@@ -74,9 +78,22 @@ def court(monkeypatch):
         monkeypatch.setattr(rules, "leading_features", lambda *known: [])
         monkeypatch.setattr(rules, "_nearest", lambda fits, labels: fits)
         monkeypatch.setattr(Judge, "judge", judge)
-        return Judge(folds, None, None), asked
+        return Judge(folds, None, 1), asked
 
     return make
+
+
+@pytest.fixture
+def judged(monkeypatch):
+    """Give the list that holds all trials after a choice."""
+    trials, tabulate = [], Judge._tabulate
+
+    def remember(self, best, tried):
+        trials[:] = tried
+        return tabulate(self, best, tried)
+
+    monkeypatch.setattr(Judge, "_tabulate", remember)
+    return trials
 
 
 @pytest.mark.parametrize(
@@ -92,9 +109,9 @@ def court(monkeypatch):
 )
 def test_a_leader_is_sure_whose_clusters_are_all_separated_and_reproduced(court, leader, is_sure):
     judge, asked = court([leader, (2, 0.5)])
-    assert (len(judge.choose(4, 1).judged) == 1) == is_sure
-    assert len(judge.choose(4, 1, leader_only=True).judged) == 1
-    assert asked[0] == {"components": {LEADER}}
+    assert (len(judge.choose()[1]) == 1) == is_sure
+    assert len(judge.choose(leader_only=True)[1]) == 1
+    assert asked[0] == [LEADER]
 
 
 @pytest.mark.parametrize(
@@ -118,9 +135,9 @@ def test_a_leader_is_sure_whose_clusters_are_all_separated_and_reproduced(court,
     ],
 )
 def test_who_replaces_the_leader(court, monkeypatch, leader, other, wins):
-    monkeypatch.setattr(rules, "needs_one_feature", lambda *known, **aside: False)
+    monkeypatch.setattr(rules, "needs_one_feature", lambda *known: False)
     judge, _ = court([leader, other])
-    assert (judge.choose(4, 1).best.candidate == OTHERS[0]) == wins
+    assert (judge.choose()[0].candidate == OTHERS[0]) == wins
 
 
 @pytest.mark.parametrize(
@@ -142,35 +159,36 @@ def test_who_replaces_the_leader(court, monkeypatch, leader, other, wins):
         ([((3, 0.9), (3, 0.5)), (1, 0.5), (1, 0.5)], None),
     ],
 )
-def test_the_best_of_those_that_win_on_all_folds_is_chosen(court, others, best):
+def test_the_best_of_those_that_win_on_all_folds_is_chosen(court, judged, others, best):
     judge, _ = court([(2, 0.6), *others])
-    trials = judge.choose(4, 1)
-    assert [trial.candidate for trial, _ in trials.judged] == [LEADER, *OTHERS[:3]]
-    assert [factor for _, factor in trials.judged] == pytest.approx([1.25, 15, 15, 15])
-    assert trials.best.candidate == (LEADER if best is None else OTHERS[best])
-    assert trials.factor == pytest.approx(1.25 if best is None else 15)
-    assert trials.tabulate(1)["chosen"].sum() == 1
-    assert len(trials.best.folds) == 10
+    chosen, table = judge.choose()
+    assert [trial.candidate for trial in judged] == [LEADER, *OTHERS[:3]]
+    assert [trial.factor for trial in judged] == pytest.approx([1.25, 15, 15, 15])
+    assert chosen.candidate == (LEADER if best is None else OTHERS[best])
+    assert chosen.factor == pytest.approx(1.25 if best is None else 15)
+    assert table["chosen"].sum() == 1
+    assert len(chosen.folds) == 10
 
 
-def test_a_partition_that_several_candidates_have_counts_once(court):
+def test_a_partition_that_several_candidates_have_counts_once(court, judged):
     judge, _ = court([(2, 0.6), (2, 0.5), (2, 0.5), (1, 0.5)], numbers=[0, 1, 1, 0])
     # One alone is not the leader's: it has a fifth of the level.
-    assert [factor for _, factor in judge.choose(4, 1).judged] == pytest.approx([1.25, 5, 5, 5])
+    judge.choose()
+    assert [trial.factor for trial in judged] == pytest.approx([1.25, 5, 5, 5])
 
 
 def test_only_the_four_that_come_closest_are_fitted_to_all_folds(court):
     judge, asked = court([(2, 0.6), *((3, 0.7 + number / 50) for number in range(6))])
-    judge.choose(4, 1)
-    assert asked[-1] == {"marginals": {*OTHERS[2:6]}}
+    judge.choose()
+    assert {*asked[-1]} == {*OTHERS[2:6]}
 
 
 @pytest.mark.parametrize("is_needed", [True, False])
 def test_one_feature_does_not_replace_a_reproduced_leader_of_three(court, monkeypatch, is_needed):
-    monkeypatch.setattr(rules, "needs_one_feature", lambda *known, **aside: is_needed)
+    monkeypatch.setattr(rules, "needs_one_feature", lambda *known: is_needed)
     for agreement, replaces in ((0.86, not is_needed), (0.84, True)):
         judge, _ = court([(2, agreement), (3, 0.95)])
-        assert (judge.choose(4, 1).best.candidate == OTHERS[0]) == replaces
+        assert (judge.choose()[0].candidate == OTHERS[0]) == replaces
 
 
 @pytest.mark.parametrize(
@@ -179,7 +197,7 @@ def test_one_feature_does_not_replace_a_reproduced_leader_of_three(court, monkey
 )
 def test_what_settles_is_taken_unless_a_group_or_agreement_is_lost(court, settled, is_taken):
     judge, _ = court([(3, 0.9)], settled)
-    best = judge.choose(4, 1, leader_only=True).best
+    best = judge.choose(leader_only=True)[0]
     assert (best.agreement == settled[1]) == is_taken
 
 
@@ -187,6 +205,6 @@ def test_what_settles_is_taken_unless_a_group_or_agreement_is_lost(court, settle
 def test_joined_clusters_are_fitted_again_unless_one_of_them_is_lost(court, n_groups, is_joined):
     judge, _ = court([(3, 0.9)], (n_groups, 0.95))
     trial, group = trial_of(3, 0.9), np.array([0, 1, 2, 2])
-    found, of_clusters = judge.join(trial, group, 1)
+    found, of_clusters = judge.join(trial, group)
     assert (found.agreement == 0.95) == is_joined
     assert of_clusters.tolist() == ([0, 1, 2] if is_joined else group.tolist())

@@ -35,8 +35,8 @@ def table_of(left_out, blocks=None, move=lambda x: x):
     labels, everyone = (values >= 0.5).astype(int), np.arange(len(values))
     fold = FoldFit(everyone[:4], everyone[4:], labels, np.array([0]), np.array([0]))
     blocks = None if blocks is None else np.concatenate([-1 - np.arange(4), blocks]) + 4
-    values = SpreadValues(move(values)[:, None], 0)
-    return separation(values, labels, np.array([0]), [fold], blocks)
+    values = SpreadValues(move(values)[:, None], 0, blocks)
+    return separation(values, labels, np.array([0]), [fold])
 
 
 def test_counts_worked_by_hand():
@@ -211,10 +211,9 @@ def test_a_pair_can_be_told_apart_if_its_sizes_alone_allow_the_level_worked_by_h
     assert could_tell(table).all()
     assert could_tell(pay_for(table, 2)).tolist() == [False, True, False]
     # Donors count, not samples: two of them in each of the clusters.
-    blocks = np.arange(22) % 2
-    least = separation(SpreadValues(X, 0), labels, kept, folds, blocks)["p_least"]
-    assert least.tolist() == pytest.approx([min(1, 3 * one_mode_p(0, 2, 2))] * 3)
-    assert not could_tell(separation(SpreadValues(X, 0), labels, kept, folds, blocks)).any()
+    table = separation(SpreadValues(X, 0, np.arange(22) % 2), labels, kept, folds)
+    assert table["p_least"].tolist() == pytest.approx([min(1, 3 * one_mode_p(0, 2, 2))] * 3)
+    assert not could_tell(table).any()
 
 
 def test_joined_clusters_are_as_far_apart_as_their_nearest_members():

@@ -30,7 +30,9 @@ def matched(labels, folds):
 
 
 def signatures_of(X, labels):
-    return find_signatures(X, labels, matched(labels, draw_folds(len(labels), seed=0)), N_REPEATS)
+    return find_signatures(
+        X, labels, matched(labels, draw_folds(np.arange(len(labels)), seed=0)), N_REPEATS
+    )
 
 
 def place(X, labels, fitted, others, features):
@@ -50,7 +52,7 @@ def test_planted_features_are_the_signature_and_clearer_ones_are_fewer(shift, mo
 
 
 def test_agreements_are_those_of_samples_left_out_by_nearest_centroids():
-    X, folds = draw(1.5), draw_folds(60, seed=0)
+    X, folds = draw(1.5), draw_folds(np.arange(60), seed=0)
     for target, found in enumerate(signatures_of(X, TRUTH)):
         placed = np.zeros((N_REPEATS, 60), int)
         for number, others in enumerate(folds):
@@ -69,7 +71,7 @@ def test_agreements_are_those_of_samples_left_out_by_nearest_centroids():
 
 
 def test_a_signature_is_the_smallest_set_that_does_nearly_as_well_as_the_best():
-    X, folds = draw(1.6), draw_folds(60, seed=0)
+    X, folds = draw(1.6), draw_folds(np.arange(60), seed=0)
     sizes = np.unique(np.rint(STEP ** np.arange(24))).astype(int)
     placed = np.zeros((N_REPEATS, len(sizes), 60), int)
     for number, others in enumerate(folds):
@@ -114,7 +116,7 @@ def test_samples_left_out_do_not_choose_the_features_that_place_them(seed):
     labels = np.random.default_rng(seed).permutation(TRUTH)
     means = np.array([X[labels == k].mean(axis=0) for k in range(3)])
     top = np.argsort(-(means**2).sum(axis=0))[:50]
-    folds = draw_folds(60, seed=0)[:10]
+    folds = draw_folds(np.arange(60), seed=0)[:10]
     placed = np.zeros(60, int)
     for others in folds:
         placed[others] = place(X, labels, np.setdiff1d(np.arange(60), others), others, top)

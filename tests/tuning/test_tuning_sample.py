@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from sparsekm import GapSearch, L0KMeans, SparseKMeans, classification_error_rate
+from sparsekm import GapSearch, KMeans, L0KMeans, SparseKMeans, classification_error_rate
 from sparsekm.tuning.fold_fits import tuning_sample
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
@@ -13,6 +13,7 @@ TRUTH = np.repeat([0, 1, 2], 40)
 GRID = [4, 8, 30]
 # What a random_state of 5 makes of it.
 SEED = int(np.random.SeedSequence(5).generate_state(1)[0])
+SEEDED = KMeans(1, random_state=SEED)
 CONTAINERS = pytest.mark.parametrize("convert", [np.asarray, csr_array])
 
 
@@ -31,13 +32,13 @@ def search(init=None, **parameters):
 
 
 def test_a_sample_is_drawn_only_of_more_samples():
-    assert tuning_sample(100, None, 0) is None
-    assert tuning_sample(100, 100, 0) is None
-    drawn = tuning_sample(100, 60, 0)
+    assert tuning_sample(100, None, SEEDED) is None
+    assert tuning_sample(100, 100, SEEDED) is None
+    drawn = tuning_sample(100, 60, SEEDED)
     assert len(np.unique(drawn)) == 60
     assert (np.diff(drawn) > 0).all()
-    np.testing.assert_array_equal(drawn, tuning_sample(100, 60, 0))
-    assert (drawn != tuning_sample(100, 60, 1)).any()
+    np.testing.assert_array_equal(drawn, tuning_sample(100, 60, SEEDED))
+    assert (drawn != tuning_sample(100, 60, KMeans(1, random_state=1))).any()
 
 
 def test_a_sample_of_fewer_than_can_be_clustered_is_refused(X):
@@ -54,7 +55,7 @@ def test_a_sample_of_fewer_than_can_be_clustered_is_refused(X):
 @CONTAINERS
 def test_the_gap_is_that_of_the_samples_drawn_and_the_fit_that_of_all(X, convert):
     limited = search(max_samples=60).fit(convert(X))
-    drawn = search().fit(convert(X[tuning_sample(120, 60, SEED)]))
+    drawn = search().fit(convert(X[tuning_sample(120, 60, SEEDED)]))
     assert limited.results_.equals(drawn.results_)
     assert limited.path_.labels.shape == (3, 60)
     alone = L0KMeans(3, n_init=2, random_state=SEED).path(convert(X), [limited.best_sparsity_])
@@ -72,7 +73,7 @@ def test_clusters_of_the_samples_drawn_become_clusters_of_all(X, convert):
     assert found.get_support()[:24].all()
     assert found.get_support()[24:].mean() < 0.2
     known = np.flatnonzero(np.isfinite(found.sample_reproducibility_))
-    np.testing.assert_array_equal(known, tuning_sample(120, 60, SEED))
+    np.testing.assert_array_equal(known, tuning_sample(120, 60, SEEDED))
     assert found.sample_reproducibility_[known].min() >= 0
     assert found.coassociation_ is None
     means = [X[found.labels_ == k].mean(axis=0) for k in range(3)]
@@ -88,7 +89,7 @@ STARTS = {"list": START.tolist(), "texts": pd.Series(np.array(["b", "a", "c"])[S
 @pytest.mark.parametrize("start", STARTS.values(), ids=STARTS)
 def test_labels_to_start_from_are_cut_with_the_samples_of_a_gap(X, start):
     limited = search(start, max_samples=60).fit(X)
-    drawn = tuning_sample(120, 60, SEED)
+    drawn = tuning_sample(120, 60, SEEDED)
     alone = L0KMeans(3, init=START[drawn], n_init=2).path(X[drawn], GRID)
     np.testing.assert_array_equal(limited.path_.labels, alone.labels)
     assert len(limited.best_estimator_.init) == len(X)

@@ -40,7 +40,7 @@ def search(wildcards):
 
 def open_problem(wildcards):
     """Return the problem of a data set whose K and grid are sought or known from its fit."""
-    own = {"n_clusters": 2, "grid": {}, "search": search(wildcards)}
+    own = {"n_clusters": "auto", "grid": {}, "search": search(wildcards)}
     return {"seed": config["seed"], **own, **TUNING_SAMPLE}
 
 

@@ -92,7 +92,7 @@ def _keeps(data, estimator: Any, sparsity: float, screening: str | None, seed: i
         random_state=seed,
     )
     if screening:
-        whole = Folds(data, search, screening, None, np.arange(X.shape[0]), []).whole
+        whole = Folds(data, search, screening, np.arange(X.shape[0]), []).whole
         search.set_params(init=first_start(whole))
     most, groups = X.shape[1], getattr(estimator, "feature_groups", None)
     if groups is not None:

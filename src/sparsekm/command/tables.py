@@ -23,7 +23,6 @@ from sparsekm.io.table_settings import (
     given_settings,
     options_of,
     short,
-    split_settings,
 )
 from sparsekm.pipeline.bounded_process import LEAST, Limits, run_bounded
 from sparsekm.pipeline.normalisation import read_normalised_table
@@ -43,7 +42,7 @@ def summarise_table(
     """
 
     def work() -> tuple[int, list[str] | None, dict[str, Any], list[str]]:
-        raw, found = read_normalised_table(table, *split_settings(settings), quick=True)
+        raw, found = read_normalised_table(table, settings, quick=True)
         told = [*raw.summary(len(found.dropped)), *(f"    {line}" for line in raw.preview())]
         labels = raw.about.labels
         classes = None if labels is None else distinct_classes(labels)

@@ -81,12 +81,10 @@ VALUE_SETTINGS = tuple(name for name in READER_SETTINGS if name not in (*OF_SAMP
 """Of these, the settings that affect names and values, not annotation of the samples."""
 
 
-def split_settings(settings: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the arguments of `sparsekm.pipeline.normalisation.read_normalised_table`."""
+def reader_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings with which `sparsekm.io.readers.reader.read_matrix` reads a table."""
     given = {key: value for key, value in settings.items() if value is not None}
-    reading = {key: value for key, value in given.items() if key in READER_SETTINGS}
-    others = ("normalise", "n_top_features", "impute", "max_missing")
-    return reading, *map(given.get, others)
+    return {key: value for key, value in given.items() if key in READER_SETTINGS}
 
 
 def given_settings(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:

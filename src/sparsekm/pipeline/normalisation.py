@@ -14,7 +14,7 @@ from sparsekm.io.input_error import check_file, reason_of
 from sparsekm.io.readers.messages import MatrixError, of_file, refusal, say, written
 from sparsekm.io.readers.raw_matrix import RawMatrix, check_size
 from sparsekm.io.readers.reader import read_matrix
-from sparsekm.io.table_settings import split_settings
+from sparsekm.io.table_settings import reader_settings
 from sparsekm.pipeline import scales
 
 NORMALISATIONS = ("zscore", "counts", "log2", "none")
@@ -48,29 +48,23 @@ class NormalisedMatrix(RawMatrix):
 
 
 def read_normalised_table(
-    file: str | Path,
-    reading: Mapping[str, Any],
-    normalise_by: str | None = None,
-    n_top_features: int | str | None = None,
-    impute: str | None = None,
-    max_missing: float | None = None,
-    *,
-    quick: bool = False,
+    file: str | Path, settings: Mapping[str, Any], *, quick: bool = False
 ) -> tuple[RawMatrix, NormalisedMatrix]:
-    """Read a user's matrix with the settings `reading`, fill missing values, and normalise it.
+    """Read a user's matrix with the settings of its entry, fill missing values, and normalise it.
 
     Return the matrix before and after normalisation. Remarks list all guesses, omissions and
     changes. `quick` is for the summary before a run: settings for raw counts are chosen if they are
     open, and medians replace missing values.
     """
     before = _last_change(file)
-    raw = read_matrix(file, **reading)
-    judged, given = scales.judge(raw), (normalise_by, n_top_features)
-    chosen = scales.settings_of_counts(raw, judged, *given) if quick else {}
-    raw.remarks += [say("chosen_normalise")] * ("normalise" in chosen)
+    raw = read_matrix(file, **reader_settings(settings))
+    judged, chosen = scales.judge(raw), {}
+    normalise_by, most = settings.get("normalise"), settings.get("n_top_features")
+    if quick:
+        chosen = scales.settings_of_counts(raw, judged, normalise_by, most)
+        raw.remarks += [say("chosen_normalise")] * ("normalise" in chosen)
     normalise_by = chosen.get("normalise", normalise_by or "zscore")
-    most = chosen.get("n_top_features", n_top_features)
-    most = None if most == "all" else most
+    most = chosen.get("n_top_features", None if most == "all" else most)
     if most is not None and most < raw.shape[1]:
         raw.remarks.append(say("top_features", n=most, p=raw.shape[1]))
     raw.remarks += scales.remark_on_scale(raw, judged, normalise_by)
@@ -78,7 +72,8 @@ def read_normalised_table(
         if most is not None:
             scales.refuse_other_than_counts(raw)
         on_logs = normalise_by in ("counts", "log2")
-        raw = settle_missing(raw, impute, max_missing, on_logs=on_logs, quick=quick)
+        impute, limit = settings.get("impute"), settings.get("max_missing")
+        raw = settle_missing(raw, impute, limit, on_logs=on_logs, quick=quick)
         found = normalise(raw, normalise_by, most)
         if _last_change(file) != before:
             raise refusal("still_written")
@@ -106,7 +101,7 @@ def settle_doubts(matrices: Mapping[str, Mapping[str, Any]]) -> list[str]:
     lines = []
     for name, entry in matrices.items():
         try:
-            read_matrix(entry["path"], **split_settings(entry)[0])
+            read_matrix(entry["path"], **reader_settings(entry))
         except MatrixError as error:
             ways = error.ways
             lines += [f"  {name}:  # {str(error).partition(' Set ')[0]}"] * bool(ways)

@@ -19,7 +19,6 @@ from sklearn.utils import get_tags
 
 from sparsekm.cluster.matrices.dense_parts import as_dense, feature_means
 from sparsekm.cluster.matrices.scaled_data import ScaledData
-from sparsekm.cluster.matrices.sparse_matrix import cluster_centers
 from sparsekm.cluster.matrices.streamed_matrix import in_blocks
 from sparsekm.cluster.sample_weights import repeat_samples
 from sparsekm.cluster.sparsity_path import ChosenFit, Fit
@@ -29,7 +28,12 @@ from sparsekm.io.normalised_file import NormalisedData, read_normalised
 from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
 from sparsekm.pipeline.registry import Method, get_method
 from sparsekm.tuning import fold_fits
-from sparsekm.tuning.chosen_fit import MOST_SAMPLES, ChosenNumber, find_clusters, place_samples
+from sparsekm.tuning.chosen_fit import (
+    MOST_SAMPLES,
+    average_clusters,
+    find_clusters,
+    place_samples,
+)
 from sparsekm.tuning.gap import default_sparsities
 
 
@@ -46,10 +50,10 @@ class ClusteringProblem:
     # The estimator is not fitted. Its `random_state` is `seed` or, for `SparseKMeans`, the seed of
     # its folds.
     estimator: Any
-    settings: Any  # the `SparseKMeans` that made the estimator, or None
+    settings: Any  # the `SparseKMeans` that made the estimator, maybe with K "auto", or None
     # (m,), ascending; None for a method without a grid
     sparsities: np.ndarray | None
-    number: ChosenNumber | None  # how the data determined the number of clusters, if they did
+    counts: pd.DataFrame | None  # the numbers of clusters that were tried, if one was chosen
     seed: int  # of the data set, the same for every method
     attributes: dict[str, Any]  # of the files of this problem
 
@@ -60,15 +64,9 @@ class ClusteringProblem:
         is_ready = get_tags(self.estimator).input_tags.sparse or isinstance(tuned.X, np.ndarray)
         return tuned if is_ready else replace(tuned, X=as_dense(tuned.X))
 
-    @property
-    def auto(self) -> Any:
-        """The settings of `SparseKMeans` if the number of clusters is, or was, chosen."""
-        return clone(self.settings).set_params(n_clusters="auto")
-
     def find(self, data: ScaledData | None = None, **options: Any) -> ChosenFit:
-        """Find the clusters as `SparseKMeans` does, also of other values of the samples."""
-        settings = self.settings if self.number is None else self.auto
-        return find_clusters(settings, data or self.whole, number=self.number, **options)
+        """Find the clusters as `SparseKMeans` does, by `find_clusters`, also of other values."""
+        return find_clusters(self.settings, data or self.whole, counts=self.counts, **options)
 
     def kept_by(self, fit: ChosenFit) -> tuple[ScaledData, np.ndarray]:
         """Return the tuning samples that a fit did not set aside, and their labels."""
@@ -89,10 +87,11 @@ class ClusteringProblem:
 
 def cluster_means(data: ScaledData, labels: np.ndarray, n_clusters: int) -> np.ndarray:
     """Average the z-scores of every cluster: (K, p); an empty cluster gets the overall mean."""
-    means = cluster_centers(data.X, labels, n_clusters)
+    means = average_clusters(data, labels, n_clusters)
     if np.isnan(means).any():
-        means = np.where(np.isnan(means), feature_means(data.X), means)
-    return means if data.center is None else means - data.center
+        overall = feature_means(data.X) - (0 if data.center is None else data.center)
+        means = np.where(np.isnan(means), overall, means)
+    return means
 
 
 def describe_fit(
@@ -108,17 +107,16 @@ def describe_fit(
     everyone = np.full(whole.X.shape[0], -1, np.int32)
     everyone[samples] = labels
     out = everyone < 0
-    own = whole if problem.data is whole and not out.any() else whole.take(samples)
     is_trimmed = problem.attributes["parameters"].get("trim") and out.any()
     result = ChosenFit.of(
         fit,
         labels=everyone,
-        centers=cluster_means(own, labels, n_clusters),
+        centers=cluster_means(whole.take(samples), labels, n_clusters),
         trimmed=out if is_trimmed else None,
         attributes=attributes,
     )
     if out.any():
-        everyone[out] = place_samples(result, whole.take(np.flatnonzero(out)))
+        everyone[out] = place_samples(result, whole.X[out], whole.center)
     return result
 
 
@@ -142,14 +140,19 @@ def define_problem(
     have are ignored. `grid` has ``sparsities``, "auto" or a list, and ``n_sparsities``, the length
     of an "auto" grid. It is empty for a method without a sparsity, or with its own grid. If there
     are more than `max_samples` samples, this number is drawn to tune the sparsity. A dense X is
-    read into memory if it takes no more than `most_bytes`; no result depends on this. `counts` is
-    the table of the numbers of clusters that were tried, if the data determine the number.
+    read into memory if it takes no more than `most_bytes`; no result depends on this. If the data
+    determine `n_clusters`, "auto", `counts` is the table of the numbers that were tried, if any
+    were.
     """
     data = read_normalised(file, most_bytes)
     entry = get_method(method)
     n_samples, n_features = data.X.shape
-    number = None if counts is None else ChosenNumber.of(counts)
-    n_clusters = number.n_shown if number else n_clusters
+    is_auto = n_clusters == "auto" or counts is not None
+    if counts is not None:
+        chosen = counts[counts["chosen"]].iloc[0]
+        n_clusters = int(chosen["n_groups"] if chosen["n_groups"] > 1 else chosen["n_clusters"])
+    elif is_auto:
+        n_clusters = 2
     k = count_clusters(dataset, n_clusters, data.about.labels, n_samples)
     own_seed = derive_seed(seed, dataset)
     is_resampled = entry.tuning == "resampling"
@@ -169,6 +172,7 @@ def define_problem(
     clustered, rows = data, np.arange(n_samples)
     if is_resampled:
         settings, estimator = estimator, estimator.make_estimator()
+        settings.set_params(n_clusters="auto" if is_auto else k)
     elif data.about.weights is not None:
         rows = repeat_samples(data.about.weights, n_samples)
         clustered = data.take(rows).standardise_by(np.arange(len(rows)))
@@ -176,8 +180,7 @@ def define_problem(
             # Copies of a sample are held out together.
             clustered = replace(clustered, about=replace(clustered.about, groups=rows))
     most = parameters["max_samples"]
-    seed_of_sample = own_seed if settings is None else estimator.random_state
-    samples = fold_fits.tuning_sample(clustered.X.shape[0], most, seed_of_sample, estimator)
+    samples = fold_fits.tuning_sample(clustered.X.shape[0], most, estimator)
     return ClusteringProblem(
         whole=data,
         data=clustered,
@@ -186,7 +189,7 @@ def define_problem(
         estimator=estimator,
         settings=settings,
         sparsities=_sparsities(entry, n_features, **grid),
-        number=number,
+        counts=counts,
         seed=own_seed,
         attributes={
             "method": method,
@@ -205,16 +208,12 @@ def define_problem(
 
 def _refuse_unknown(dataset: str, entry: Method, settings: Mapping, accepted: Mapping) -> None:
     """Refuse settings that a method does not support."""
-    unsupported = {
-        "trim": ("set samples aside", settings.get("trim")),
-        # k-means on all features or on components does not choose features.
-        "feature_groups": (
-            "choose groups",
-            "feature_groups" in settings and entry.name not in ("kmeans", "pca"),
-        ),
-    }
-    for name, (verb, is_asked) in unsupported.items():
-        if is_asked and name not in accepted:
+    asked = {"trim": "set samples aside"} if settings.get("trim") else {}
+    # k-means on all features or on components does not choose features.
+    if "feature_groups" in settings and entry.name not in ("kmeans", "pca"):
+        asked["feature_groups"] = "choose groups"
+    for name, verb in asked.items():
+        if name not in accepted:
             raise ValueError(
                 f"matrices.{dataset}.{name}: {entry.name} cannot {verb}. Leave it out of methods, "
                 f"or leave out {name}."

@@ -74,11 +74,11 @@ class Samples:
 
     matrix: FeatureMatrix  # z-scores, centred
     screened: CentredMatrix  # z-scores of the features that rank first, best first
-    estimator: L0KMeans | L1KMeans  # with its number of clusters, groups of features and seed
+    # With its number of clusters, groups of features, seed, restarts of k-means and, if it is
+    # given, the sparsity of all fits.
+    estimator: L0KMeans | L1KMeans
     screened_groups: np.ndarray | None  # the group of each feature in `screened`
     n_kept: int  # `kept_features` of all features, or groups
-    sparsity: float | None = None  # if given, the sparsity of all fits
-    n_init: int = N_INIT
 
     @property
     def n_clusters(self) -> int:
@@ -112,7 +112,7 @@ class Samples:
         """Return the k-means of the starts."""
         return KMeans(
             self.n_clusters,
-            n_init=self.n_init,
+            n_init=self.estimator.n_init,
             min_cluster_size=self.smallest_cluster,
             tol=1e-10,
             random_state=self.estimator.random_state,
@@ -121,14 +121,15 @@ class Samples:
 
     def fit(self, labels: np.ndarray, count: int) -> Fit:
         """Run Algorithm 1 from labels at a number of features, or at the given sparsity."""
-        bound = PENALTIES[self.estimator.penalty].bound_of(min(count, self.n_units))
-        bound = bound if self.sparsity is None else self.sparsity
+        bound = self.estimator.sparsity
+        if bound is None:
+            bound = PENALTIES[self.estimator.penalty].bound_of(min(count, self.n_units))
         return fit_from(self.estimator, self.matrix, labels, bound)
 
     def settle(self, fit: Fit) -> Fit:
         """Run Algorithm 1 with the number of features that differ, until it no longer changes."""
         groups: Any = self.estimator.feature_groups
-        for _ in range(MOST_ROUNDS if self.sparsity is None else 0):
+        for _ in range(MOST_ROUNDS if self.estimator.sparsity is None else 0):
             labels, scores = fit.labels, fit.scores
             count = count_differing(self.matrix, labels, scores, groups)
             if count == count_units(np.flatnonzero(fit.weights), groups):
@@ -161,7 +162,7 @@ def _fit_components(samples: Samples) -> Fits:
     kept, n_units = samples.n_kept, samples.n_units
     fit = samples.fit(labels, kept)
     yield Candidate("components", kept), fit
-    if samples.sparsity is not None:
+    if samples.estimator.sparsity is not None:
         return
     if kept < n_units <= FEW_FEATURES:
         yield Candidate("components", n_units), samples.fit(labels, n_units)

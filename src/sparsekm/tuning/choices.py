@@ -57,7 +57,6 @@ def compare_choices(
     rows, n_clusters = [], len(np.unique(labels))
     for done, (name, value, samples, n_screened) in enumerate(choices, start=1):
         part, own = data.take(samples), clone(estimator).set_params(n_clusters=n_clusters)
-        own.set_params(feature_groups=data.unit_numbers)
         refitted = _fit(own, part, screening, n_screened, is_independent, seed)
         same = float(agreement(labels[samples], refitted[None])[0])
         n_features = n_screened or data.n_units
@@ -88,7 +87,7 @@ def _choices(data: ScaledData, labels, kept, rng: np.random.Generator) -> Iterat
 def _fit(estimator, data, screening, n_screened, is_independent, seed) -> np.ndarray:
     """Label all samples by Algorithm 1 from the kind of start that the result has."""
     own = clone(estimator).set_params(random_state=seed)
-    folds = Folds(data, own, screening, None, np.arange(data.X.shape[0]), [])
+    folds = Folds(data, own, screening, np.arange(data.X.shape[0]), [])
     if is_independent:
         samples = folds.take_whole(min(n_screened or N_SEARCHED, N_SEARCHED))
         optima = np.array([fit.labels for fit in fit_optima(samples)])

@@ -1,13 +1,20 @@
-"""One function that finds the result of `SparseKMeans`, for the estimator and the workflow."""
+"""From values on one scale to the result of `SparseKMeans`, for the estimator and the workflow.
+
+Both call `find_clusters`. `candidates` lists the fits that are tried, `fold_fits` repeats them
+without some of the samples, `separation` tests their clusters on the samples that were left out,
+and `judge` chooses among them. This module chooses the number of clusters, fits all samples, and
+describes the result.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.metrics import silhouette_samples
 
@@ -21,6 +28,7 @@ from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_ma
 from sparsekm.cluster.sample_weights import describe_weighted, refuse_counted, with_weights
 from sparsekm.cluster.sparsity_path import ChosenFit, Fit
 from sparsekm.cluster.trimming import count_trimmed, first_kept, keep_nearest
+from sparsekm.metrics import label_codes
 from sparsekm.runtime.threads import grant_threads, one_blas_thread
 from sparsekm.tuning.candidates import fit_from
 from sparsekm.tuning.conclusion import (
@@ -38,9 +46,8 @@ from sparsekm.tuning.fold_fits import (
     extend_labels,
     tuning_sample,
 )
-from sparsekm.tuning.judge import Judge, Trial, Trials
+from sparsekm.tuning.judge import Judge, Trial
 from sparsekm.tuning.partitions import (
-    FoldFit,
     ambiguous_share,
     cluster_overlaps,
     match_clusters,
@@ -71,34 +78,25 @@ FEWEST_BESIDE = 4
 MOST_SAMPLES = 2000
 
 
-class ChosenNumber(NamedTuple):
-    """A number of clusters, and how it was chosen."""
+def count_tests(counts: pd.DataFrame | None) -> float:
+    """Return by how much p-values are multiplied if a number of clusters was chosen among several.
 
-    n_clusters: int  # the number that is fitted; clusters that are not separated are joined then
-    n_numbers: int = 0  # how many numbers were tried; 0 if K was given
-    price: float = 1.0  # the factor of p-values for these trials
-    leader_only: bool = False  # whether the judge's first candidate alone was tried
-    counts: pd.DataFrame | None = None  # a row per number that was tried
+    `counts` is the table of the numbers that were tried. The factor is their count (Bonferroni), or
+    half of it if at least two numbers have as many separated groups as the chosen one.
+    """
+    if counts is None:
+        return 1.0
+    agree = counts["n_groups"] >= counts["n_groups"][counts["chosen"]].iloc[0]
+    return _half(len(counts)) if agree.sum() > 1 else float(len(counts))
 
-    @classmethod
-    def of(cls, counts: pd.DataFrame) -> ChosenNumber:
-        """Read it from the table of the values of K that were tried.
 
-        p-values are multiplied by the number of values tried (Bonferroni), or by half of it if at
-        least two values have as many separated groups as the chosen one.
-        """
-        place, n_groups = int(counts["chosen"].argmax()), counts["n_groups"]
-        n_clusters, n_numbers = int(counts["n_clusters"].iloc[place]), len(counts)
-        agree = (n_groups >= n_groups.iloc[place]).sum()
-        price = float(n_numbers) if agree < 2 else max(1.0, n_numbers / 2)
-        most = n_groups.iloc[:place].max() if place else 1
-        return cls(n_clusters, n_numbers, price, n_clusters > most + PATIENCE, counts)
+def _half(n_numbers: int) -> float:
+    return max(1.0, n_numbers / 2)
 
-    @property
-    def n_shown(self) -> int:
-        """The separated groups or, if there are none, the clusters of a number that was chosen."""
-        chosen = self.counts[self.counts["chosen"]].iloc[0]
-        return int(chosen["n_groups"] if chosen["n_groups"] > 1 else chosen["n_clusters"])
+
+def is_leader_only(n_clusters: int, n_groups: Sequence[int]) -> bool:
+    """Say whether one candidate is tried, as all smaller numbers have few separated groups."""
+    return n_clusters > max([1, *n_groups]) + PATIENCE
 
 
 def most_clusters(n_samples: int, min_cluster_size: int = 1) -> int:
@@ -112,12 +110,18 @@ def find_clusters(
     data: ScaledData,
     *,
     sparsity: float | None = None,
-    number: ChosenNumber | None = None,
+    counts: pd.DataFrame | None = None,
     beside: bool = False,
     seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ChosenFit:
     """Cluster the samples by the best of the candidates, and describe the result.
+
+    If there are many samples, some are drawn. Every candidate, which is a start and a number of
+    features, is fitted to them, and again to the folds, each without some of them. A `Judge`
+    chooses the candidate with the most clusters that are separated on samples that were left out.
+    If the number of clusters is open, this is done for each number, and one of them is chosen.
+    Algorithm 1 then goes on from the chosen clusters with all samples and their weights.
 
     Parameters
     ----------
@@ -129,12 +133,13 @@ def find_clusters(
         Algorithm 1, its scores and the centres; and the groups of features.
     sparsity : float, optional
         A count or bound. If given, only screening and start are chosen.
-    number : ChosenNumber, optional
-        How K was chosen before, if `settings` ask for "auto". Otherwise it is chosen here. Values
-        from 2 upwards are tried. The number of groups is the largest number that at least two
-        values of K reach. It is the largest K whose clusters are all separated, at p-values that
-        count all values tried, if that is larger. Among the values of K with this number of groups,
-        K equal to the number is preferred, then the most reproducible K.
+    counts : DataFrame, optional
+        The table of the values of K that were tried before, if `settings` ask for "auto". Otherwise
+        K is chosen here. Values from 2 upwards are tried. The number of groups is the largest
+        number that at least two values of K reach. It is the largest K whose clusters are all
+        separated, at p-values that count all values tried, if that is larger. Among the values of K
+        with this number of groups, K equal to the number is preferred, then the most reproducible
+        K.
     beside : bool, default=False
         If the number is given, whether to try one cluster less and one more, too, and to describe
         the clusters of all numbers, as with "auto".
@@ -144,11 +149,12 @@ def find_clusters(
         Called as ``progress(done, total)`` after each fold, or number of clusters.
     """
     estimator, n_samples = settings.make_estimator(), data.X.shape[0]
+    estimator.set_params(sparsity=sparsity)
     if seed is not None:
         estimator.set_params(random_state=seed)
 
     def find(rows: np.ndarray) -> ChosenFit:
-        return _Search(settings, estimator, data, rows, sparsity).solve(number, beside, progress)
+        return _Search(settings, estimator, data, rows).find(counts, beside, progress)
 
     with grant_threads(settings.n_jobs):
         if data.about.weights is not None:
@@ -180,14 +186,7 @@ class _Search:
     without the features that are constant in `rows`.
     """
 
-    def __init__(
-        self,
-        settings: Any,
-        estimator: Any,
-        data: ScaledData,
-        rows: np.ndarray,
-        sparsity: float | None,
-    ) -> None:
+    def __init__(self, settings: Any, estimator: Any, data: ScaledData, rows: np.ndarray) -> None:
         self.settings, self.data, self.rows = settings, data, rows
         n_samples, n_features = data.X.shape
         self.features = VaryingFeatures(np.ones(n_features, bool), np.zeros(n_features))
@@ -196,104 +195,111 @@ class _Search:
             self.features = VaryingFeatures.of_values(data.X[rows])
             data = data.select(self.features.varies) if self.features.n_constant else data
         self.scaled = data
-        seed = estimator.random_state
         self.estimator = clone(estimator).set_params(feature_groups=data.unit_numbers)
         most = MOST_SAMPLES if settings.max_samples is None else settings.max_samples
-        self.samples = tuning_sample(len(rows), most, seed, self.estimator)
-        tuned = rows if self.samples is None else rows[self.samples]
+        self.samples = tuning_sample(len(rows), most, self.estimator)
+        self.tuned = rows if self.samples is None else rows[self.samples]
+        self.folds, self.values = self._hold_out()
+        self.n_distinct = count_distinct(self.folds.whole.matrix, MOST_CLUSTERS)
+
+    def _hold_out(self) -> tuple[Folds, SpreadValues]:
+        """Draw the folds, and prepare the test on the samples that they hold out."""
+        rows, aside = self.rows, self.rows[:0]
         # Outliers that are set aside enter the test, too, so the same share of them is drawn.
-        aside = np.setdiff1d(np.arange(n_samples), rows) if settings.trim else rows[:0]
-        tested = np.union1d(tuned, aside[:: max(1, len(rows) // len(tuned))])
-        part = data if len(tested) == n_samples else data.take(tested)
-        fitted = np.searchsorted(tested, tuned)
+        if self.settings.trim:
+            aside = np.setdiff1d(np.arange(self.data.X.shape[0]), rows)
+        tested = np.union1d(self.tuned, aside[:: max(1, len(rows) // len(self.tuned))])
+        part, fitted = self.scaled.take(tested), np.searchsorted(tested, self.tuned)
         n_clusters, smallest = self.estimator.n_clusters, self.estimator.min_cluster_size
         check_matrix(_take(part.matrix, fitted), n_clusters, smallest)
-        blocks = blocks_of(part.about, n_clusters)
-        screening = settings.screening
+        blocks, seed = blocks_of(part.about, n_clusters), self.estimator.random_state
+        screening = self.settings.screening
         screening = choose_screening(part) if screening == "auto" else screening
-        own = None if blocks is None else blocks[fitted]
-        left_out = [fitted[fold] for fold in draw_folds(len(fitted), seed=seed, blocks=own)]
-        folds = Folds(part, self.estimator, screening, sparsity, fitted, left_out)
-        self.tuned, self.judge = tuned, Judge(folds, SpreadValues(part.X, seed), blocks)
-        self.n_distinct = count_distinct(folds.whole.matrix, MOST_CLUSTERS)
+        left_out = draw_folds(fitted, seed=seed, blocks=blocks)
+        folds = Folds(part, self.estimator, screening, fitted, left_out)
+        return folds, SpreadValues(part.X, seed, blocks, folds.aside)
 
-    def solve(self, number: ChosenNumber | None, beside: bool, progress: Any) -> ChosenFit:
+    def find(self, counts: pd.DataFrame | None, beside: bool, progress: Any) -> ChosenFit:
         """Find the clusters of a given number, or of the number that is chosen."""
-        if number is None and self.settings.n_clusters == "auto":
-            tried = self._try_numbers(progress)
-            half = max(1.0, len(tried) / 2)
-            counts = _choose_number(self._tabulate(tried, half), tried)
-            number = ChosenNumber.of(counts)
-            trials = tried[int(counts["chosen"].argmax())]
-            table = pd.concat([each.tabulate(half) for each in tried], ignore_index=True)
+        if counts is None and self.settings.n_clusters == "auto":
+            tried, tables = self._try_numbers(progress)
+            counts = _choose_number(self._tabulate(tried, _half(len(tried))), tried)
+            trial = tried[int(counts["chosen"].argmax())]
         else:
-            number = number or ChosenNumber(int(self.estimator.n_clusters))
-            half, counts = max(1.0, number.n_numbers / 2), number.counts
-            trials = self.judge.choose(
-                number.n_clusters, half, progress, leader_only=number.leader_only
-            )
-            tried, table = [trials], trials.tabulate(half)
-            if beside and counts is None:
-                tried = self._try_beside(trials)
-                counts = self._tabulate(tried, half)
-                counts["chosen"] = [one is trials for one in tried]
-        result = replace(self._describe(trials, number), candidates=table, counts=counts)
-        if not beside and number.counts is None:
-            return result
-        return replace(result, divisions=self._list_divisions(tried, result))
+            judge, is_far = self._judge(self.estimator.n_clusters), False
+            if counts is not None:
+                place = int(counts["chosen"].argmax())
+                k = int(counts["n_clusters"].iloc[place])
+                judge = self._judge(k, _half(len(counts)))
+                is_far = is_leader_only(k, counts["n_groups"].iloc[:place])
+            trial, candidates = judge.choose(progress, leader_only=is_far)
+            tried, tables = [trial], [candidates]
+        result = self._describe(trial, counts)
+        if counts is None and beside:
+            tried = self._try_beside(trial)
+            counts = self._tabulate(tried, 1.0)
+            counts["chosen"] = [one is trial for one in tried]
+        if counts is not None:
+            result = replace(result, divisions=self._list_divisions(tried, result))
+        return replace(result, candidates=pd.concat(tables, ignore_index=True), counts=counts)
 
-    def _try_numbers(self, progress: Any) -> list[Trials]:
+    def _judge(self, n_clusters: int, price: float = 1.0) -> Judge:
+        return Judge(self.folds.cluster_into(n_clusters), self.values, price)
+
+    def _try_numbers(self, progress: Any) -> tuple[list[Trial], list[pd.DataFrame]]:
         """Judge the candidates for each number of clusters."""
         smallest = int(self.estimator.min_cluster_size)
         largest = min(most_clusters(len(self.tuned), smallest), self.n_distinct)
         numbers = range(2, largest + 1)
-        half = max(1.0, len(numbers) / 2)
-        tried: list[Trials] = []
-        most_groups = 1
+        price, n_groups = _half(len(numbers)), []
+        tried: list[Trial] = []
+        tables: list[pd.DataFrame] = []
         for n_clusters in numbers:
-            is_far = n_clusters > most_groups + PATIENCE
-            tried.append(self.judge.choose(n_clusters, half, leader_only=is_far))
-            most_groups = max(most_groups, tried[-1].n_groups(half))
+            judge, is_far = self._judge(n_clusters, price), is_leader_only(n_clusters, n_groups)
+            trial, candidates = judge.choose(leader_only=is_far)
+            tried, tables = [*tried, trial], [*tables, candidates]
+            n_groups.append(trial.n_groups(price * trial.factor))
             if progress is not None:
                 progress(len(tried), len(numbers))
-        return tried
+        return tried, tables
 
-    def _try_beside(self, trials: Trials) -> list[Trials]:
+    def _try_beside(self, trial: Trial) -> list[Trial]:
         """Judge the first candidate for one cluster less and one more, if these are possible."""
-        k, smallest = int(trials.best.labels.max()) + 1, int(self.estimator.min_cluster_size)
+        k, smallest = int(trial.labels.max()) + 1, int(self.estimator.min_cluster_size)
         most = len(self.tuned) // max(FEWEST_BESIDE, 2 * smallest)
-        most = min(most, count_distinct(self.judge.folds.whole.matrix, k + 1))
+        most = min(most, count_distinct(self.folds.whole.matrix, k + 1))
         less, more = (
-            [self.judge.choose(number, 1.0, leader_only=True)] if 2 <= number <= most else []
+            [self._judge(number).choose(leader_only=True)[0]] if 2 <= number <= most else []
             for number in (k - 1, k + 1)
         )
-        return [*less, trials, *more]
+        return [*less, trial, *more]
 
-    def _tabulate(self, tried: Sequence[Trials], half: float) -> pd.DataFrame:
+    def _tabulate(self, tried: Sequence[Trial], price: float) -> pd.DataFrame:
         """Describe the clusters of each number in a table, see `SparseKMeans`."""
-        fitted = self.judge.folds.fitted
+        fitted = self.folds.fitted
         rows = []
-        for trials in tried:
-            best, n_groups = trials.best, trials.n_groups(half)
-            group = best.group(half * trials.factor)
-            shown = group if n_groups > 1 else np.arange(len(group))
+        for trial in tried:
+            group = trial.group(price * trial.factor)
+            n_groups = int(group.max()) + 1
             row = {"n_clusters": len(group), "n_groups": n_groups}
-            row["reproducibility"] = best.reproducibility(shown)
-            row["silhouette"] = self._silhouettes(best.labels[fitted], best.fit.weights).mean()
-            row["ambiguous"] = ambiguous_share(best.partitions[:, fitted])
+            joined = trial.join(group) if n_groups > 1 else trial
+            row["reproducibility"] = joined.reproducibility()
+            silhouettes = self._silhouettes(trial.labels[fitted], trial.fit.weights)
+            row["silhouette"] = silhouettes.mean()
+            row["ambiguous"] = ambiguous_share(trial.partitions[:, fitted])
             rows.append({**row, "groups": "-".join(map(str, group))})
         return pd.DataFrame(rows)
 
     @one_blas_thread
     def _silhouettes(self, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Compute the silhouettes of the fitted samples, in the features with weight."""
-        folds, kept = self.judge.folds, np.flatnonzero(weights)
+        folds, kept = self.folds, np.flatnonzero(weights)
         if not 2 <= len(np.unique(labels)) < len(labels):
             return np.zeros(len(labels))
         values = as_dense(folds.data.X[:, kept])[folds.fitted] * np.sqrt(weights[kept])
         return silhouette_samples(values, labels)
 
-    def _list_divisions(self, tried: Sequence[Trials], result: ChosenFit) -> pd.DataFrame:
+    def _list_divisions(self, tried: Sequence[Trial], result: ChosenFit) -> pd.DataFrame:
         """Tabulate the silhouette of each sample, and its cluster for each number tried.
 
         For samples that were not fitted, they are NaN and -1.
@@ -302,35 +308,35 @@ class _Search:
         weights = result.weights[self.features.varies]
         own = self._silhouettes(result.labels[self.tuned], weights)
         table.loc[self.tuned, "silhouette"] = own
-        for trials in tried:
-            labels = trials.best.labels
-            column = f"clusters_{int(labels.max()) + 1}"
+        for trial in tried:
+            column = f"clusters_{int(trial.labels.max()) + 1}"
             table[column] = -1
-            table.loc[self.tuned, column] = labels[self.judge.folds.fitted]
+            table.loc[self.tuned, column] = trial.labels[self.folds.fitted]
         return table
 
-    def _describe(self, trials: Trials, number: ChosenNumber) -> ChosenFit:
+    def _describe(self, trial: Trial, counts: pd.DataFrame | None) -> ChosenFit:
         """Describe the best clusters for all samples; join them if their number was chosen."""
-        judge, folds, trial = self.judge, self.judge.folds, trials.best
-        factor, part = number.price * trials.factor, folds.data
+        folds, fitted, price = self.folds, self.folds.fitted, count_tests(counts)
+        judge, part = Judge(folds, self.values, price), folds.data
         group = np.arange(int(trial.labels.max()) + 1)
-        joined = trial.group(factor)
-        if number.n_numbers and joined.any():
-            trial, group = judge.join(trial, joined, factor)
-        labels, matched = _take_groups(trial, group)
-        units = part.unit_numbers
-        signatures = find_signatures(part.X, labels, matched, N_REPEATS, units)
+        overlapping = trial.group(price * trial.factor)
+        if counts is not None and overlapping.any():
+            trial, group = judge.join(trial, overlapping)
+        joined = trial.join(group)
+        units, matched = part.unit_numbers, joined.matched
+        signatures = find_signatures(part.X, joined.labels, matched, N_REPEATS, units)
         best = signatures[0].features
-        if self.settings.selection == "signature" and best is not None and folds.sparsity is None:
+        is_open = self.settings.selection == "signature" and self.estimator.sparsity is None
+        if is_open and best is not None:
             whole = folds.cluster_into(len(group)).whole
             fit = whole.fit_again(trial.fit, count_units(best, units))
-            trial = judge.judge(trial.candidate, fit, trial.folds)
-            labels, matched = _take_groups(trial, group)
+            trial = judge.judge(trial.candidate, fit, trial.folds, trial.factor)
+            joined = trial.join(group)
             signatures[0] = signatures[0]._replace(features=trial.kept)
-        n_clusters, fitted = int(group.max()) + 1, folds.fitted
-        pairs = join_pairs(pay_for(trial.pairs, factor), group)
-        leading = leading_features(judge.values, labels, trial.kept, pairs)
-        sole = needs_one_feature(judge.values, leading, matched, judge.blocks, aside=judge.aside)
+        n_clusters, labels, matched = int(group.max()) + 1, joined.labels, joined.matched
+        pairs = join_pairs(pay_for(trial.pairs, price * trial.factor), group)
+        leading = leading_features(self.values, labels, trial.kept, pairs)
+        sole = needs_one_feature(self.values, leading, matched)
         again = partitions = trial.partitions[:, fitted]
         if n_clusters < len(group):
             again = np.array([fold.labels[fitted] for fold in matched])
@@ -340,16 +346,15 @@ class _Search:
         frequency = np.bincount(all_kept, minlength=part.X.shape[1]) / len(partitions)
         where = describe_leading(part, labels, leading, sole)
         counted = ""
-        if number.counts is not None:
-            is_limit = self.n_distinct < MOST_CLUSTERS
-            most = self.n_distinct if is_limit else None
-            counted = f"{describe_numbers(number.counts, pairs, most)}. "
+        if counts is not None:
+            most = self.n_distinct if self.n_distinct < MOST_CLUSTERS else None
+            counted = f"{describe_numbers(counts, pairs, most)}. "
         conclusion = (
             f"{describe_separation(pairs, n_clusters, where)}. {counted}"
             f"{describe_features(signatures[0], trial.fit.weights)}. On average, samples keep "
             f"their cluster in {reproducibility.mean():.0%} of refits to 90% of the data."
         )
-        result = self._place(trial.fit, group)
+        result = self._fit_all(trial.fit, group)
         everyone = np.full(len(result.labels), np.nan)
         everyone[self.tuned] = reproducibility
         result.left_out[self.tuned] = left_out
@@ -370,13 +375,11 @@ class _Search:
 
     def _average_left_out(self, left_out: np.ndarray, n_clusters: int) -> np.ndarray:
         """Average the samples that fits to folds assigned to each cluster without using them."""
-        data = self.data
         own = np.full(len(left_out), n_clusters)
         own[self.rows] = np.where(left_out[self.rows] < 0, n_clusters, left_out[self.rows])
-        means = cluster_centers(data.X, own, n_clusters + 1)[:n_clusters]
-        return np.nan_to_num(means if data.center is None else means - data.center)
+        return np.nan_to_num(average_clusters(self.data, own, n_clusters + 1)[:n_clusters])
 
-    def _place(self, fit: Fit, group: np.ndarray) -> ChosenFit:
+    def _fit_all(self, fit: Fit, group: np.ndarray) -> ChosenFit:
         """Extend a fit to all samples: run Algorithm 1 again if they were drawn or have weights.
 
         Samples that were set aside, or have weight 0, get the cluster of the nearest centre.
@@ -384,42 +387,35 @@ class _Search:
         data, rows = self.data, self.rows
         n_samples, weights = data.X.shape[0], data.about.weights
         is_whole = len(rows) == n_samples
-        X = self.scaled.X if is_whole else self.scaled.X[rows]
-        start = fit.labels
+        part, X, start = data.take(rows), self.scaled.take(rows).X, fit.labels
         if self.samples is not None:
             start = extend_labels(X, X[self.samples], fit.labels, fit.weights)
             fit = self._fit_again(in_blocks(X), start, fit.sparsity, len(group))
         if weights is not None:
-            matrix = with_weights(as_matrix(X), weights[rows])
+            weights = weights[rows]
+            matrix = with_weights(as_matrix(X), weights)
             fit = self._fit_again(matrix, fit.labels, fit.sparsity, len(group))
         clusters, n_clusters = group[fit.labels].astype(np.int32), int(group.max()) + 1
-        values = data.X if is_whole else data.X[rows]
-
-        def average(labels, count):
-            means = cluster_centers(values, labels, count)
-            if weights is not None:
-                matrix = with_weights(as_matrix(values), weights[rows])
-                means = describe_weighted(matrix, labels, count)[0].T + matrix.means
-            return means if data.center is None else means - data.center
-
-        is_joined = n_clusters < len(group)
-        centers = average(clusters, n_clusters)
-        relative = self.features.put_back(self.scaled.scale) if not is_whole else None
-        if relative is not None:
+        fitted_centers = cluster_of = relative = None
+        if n_clusters < len(group):
+            fitted_centers = average_clusters(part, fit.labels, len(group), weights)
+            cluster_of = group
+        if not is_whole:
+            relative = self.features.put_back(self.scaled.scale)
             relative = np.where(self.features.varies, relative / data.scale, 1.0)
         result = ChosenFit.of(
             fit,
             labels=np.empty(n_samples, np.int32),
             weights=self.features.put_back(fit.weights),
             scores=self.features.put_back(fit.scores),
-            centers=centers,
-            fitted_centers=average(fit.labels, len(group)) if is_joined else None,
-            cluster_of=group if is_joined else None,
+            centers=average_clusters(part, clusters, n_clusters, weights),
+            fitted_centers=fitted_centers,
+            cluster_of=cluster_of,
             scale=relative,
             left_out=np.empty(n_samples, np.int32),
         )
         if not is_whole:
-            result.labels[:] = place_samples(result, data)
+            result.labels[:] = place_samples(result, data.X, data.center)
         result.left_out[:] = result.labels
         result.labels[rows], result.left_out[rows] = clusters, group[start]
         return result
@@ -431,8 +427,7 @@ class _Search:
             # With weights, a smallest number of samples is not defined.
             own.set_params(min_cluster_size=1)
         fit = fit_from(own, X, start, sparsity)
-        labels = match_clusters(start, fit.labels, np.arange(len(start))).astype(np.int32)
-        return replace(fit, labels=labels)
+        return replace(fit, labels=match_clusters(start, fit.labels))
 
     def _name_signatures(self, signatures: Sequence[Signature]) -> dict[str, Any]:
         """Return the signatures as features of the data."""
@@ -450,43 +445,55 @@ class _Search:
         }
 
 
-def add_centred(result: ChosenFit, centred: ChosenFit, codes: np.ndarray) -> ChosenFit:
+def add_centred(result: ChosenFit, centred: ChosenFit, batch: ArrayLike) -> ChosenFit:
     """Add the clusters of values centred within batches, and whether clusters are batches."""
-    matched = match_clusters(result.labels, centred.labels, np.arange(len(result.labels)))
-    conclusion = conclude(result.conclusion, count_batches(result.clustered, codes))
-    return replace(result, batch_centred=matched.astype(np.int32), conclusion=conclusion)
+    matched = match_clusters(result.labels, centred.labels)
+    counts = count_batches(result.clustered, label_codes(batch, "batch"))
+    conclusion = conclude(result.conclusion, counts)
+    return replace(result, batch_centred=matched, conclusion=conclusion)
 
 
-def place_samples(result: ChosenFit, data: ScaledData) -> np.ndarray:
-    """Return the cluster of the nearest centre of each sample, (n,), int32."""
+def place_samples(
+    result: ChosenFit, X: Any, offset: np.ndarray | None = None, label: Any = label_samples
+) -> np.ndarray:
+    """Return the cluster of the nearest centre of each sample, (n,), int32.
+
+    `offset` is subtracted from sparse values. `label` is a function like `label_samples`.
+    """
     centers, cluster_of = result.placing
     weights = result.distance_weights
     support = np.flatnonzero(weights)
-    kept = centers[:, support] if data.center is None else (centers + data.center)[:, support]
+    kept = (centers if offset is None else centers + offset)[:, support]
     shift = kept.mean(axis=0)
-    nearest = label_samples(data.X, weights, shift, (kept - shift).T)
-    return cluster_of[nearest].astype(np.int32)
+    return cluster_of[label(X, weights, shift, (kept - shift).T)].astype(np.int32)
 
 
 def _take(matrix: Any, samples: np.ndarray) -> Any:
     return matrix if len(samples) == matrix.n_samples else matrix.take(samples)
 
 
-def _choose_number(table: pd.DataFrame, tried: Sequence[Trials]) -> pd.DataFrame:
+def average_clusters(
+    data: ScaledData, labels: np.ndarray, n_clusters: int, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Average the centred values of each cluster, (n_clusters, p), NaN for an empty one."""
+    if weights is None:
+        means = cluster_centers(data.X, labels, n_clusters)
+    else:
+        matrix = with_weights(as_matrix(data.X), weights)
+        means = describe_weighted(matrix, labels, n_clusters)[0].T + matrix.means
+    return means if data.center is None else means - data.center
+
+
+def _choose_number(table: pd.DataFrame, tried: Sequence[Trial]) -> pd.DataFrame:
     """Mark the chosen number in the table of the numbers of clusters that were tried."""
     fully_separated = [1]
-    for trials in tried:
-        every = pay_for(trials.best.pairs, len(tried) * trials.factor)["p_adjusted"]
+    for trial in tried:
+        every = pay_for(trial.pairs, len(tried) * trial.factor)["p_adjusted"]
         if len(every) and every.max() <= LEVEL:
-            fully_separated.append(int(trials.best.labels.max()) + 1)
+            fully_separated.append(int(trial.labels.max()) + 1)
     n_groups = table["n_groups"].to_numpy()
     target = max(np.sort(n_groups)[-2:][0], *fully_separated)
     able = n_groups == target
     direct = able & (table["n_clusters"].to_numpy() == target)
     again = np.where(direct if direct.any() else able, table["reproducibility"], -np.inf)
     return table.assign(chosen=table.index == int(again.argmax()))
-
-
-def _take_groups(trial: Trial, group: np.ndarray) -> tuple[np.ndarray, list[FoldFit]]:
-    """Return the labels of all samples and the folds, with each cluster renamed after its group."""
-    return group[trial.labels].astype(np.int32), [fold.join(group) for fold in trial.matched]

@@ -8,7 +8,7 @@ doi:10.1109/TPAMI.2005.113).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -31,6 +31,7 @@ from sparsekm.metrics import label_codes
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import run_side_by_side
 from sparsekm.tuning.candidates import (
+    N_INIT,
     N_SCREENED,
     STARTS,
     Candidate,
@@ -49,7 +50,7 @@ from sparsekm.tuning.partitions import FoldFit
 N_REPEATS = 5
 N_FOLDS = 10
 # Restarts, which suffice because many fits are compared.
-N_INIT = 5
+N_INIT_OF_FOLD = 5
 # The optimum is searched among at most this number of features.
 N_SEARCHED = 2000
 # Folds of less data are mostly Python, of which one thread runs at a time: side by side they take
@@ -57,16 +58,23 @@ N_SEARCHED = 2000
 BYTES_WORTH_THREADS = 2**20
 
 
-def draw_folds(n_samples: int, *, seed: int, blocks: np.ndarray | None = None) -> list[np.ndarray]:
-    """Draw the samples left out in each fold, ascending, in whole `blocks`, repeat after repeat."""
-    blocks = np.arange(n_samples) if blocks is None else np.unique(blocks, return_inverse=True)[1]
-    n_blocks = int(blocks.max()) + 1
+def draw_folds(
+    fitted: np.ndarray, *, seed: int, blocks: np.ndarray | None = None
+) -> list[np.ndarray]:
+    """Draw the samples left out in each fold, ascending, in whole `blocks`, repeat after repeat.
+
+    Only samples in `fitted` are drawn; `blocks`, (n_samples,), are of all samples.
+    """
+    own = np.arange(len(fitted))
+    if blocks is not None:
+        own = np.unique(blocks[fitted], return_inverse=True)[1]
+    n_blocks = int(own.max()) + 1
     n_folds = min(N_FOLDS, n_blocks)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 6)))
     folds = []
     for _ in range(N_REPEATS):
-        fold = (rng.permutation(n_blocks) % n_folds)[blocks]
-        folds += [np.flatnonzero(fold == number) for number in range(n_folds)]
+        fold = (rng.permutation(n_blocks) % n_folds)[own]
+        folds += [fitted[fold == number] for number in range(n_folds)]
     return folds
 
 
@@ -78,11 +86,16 @@ class Folds:
     """
 
     data: ScaledData
-    estimator: Any  # an L0KMeans or L1KMeans with a number of clusters and a seed
+    # An L0KMeans or L1KMeans with a number of clusters, a seed and, if it is given, the sparsity.
+    estimator: Any
     screening: str
-    sparsity: float | None  # if it is given
     fitted: np.ndarray  # (m,): the samples that are clustered, ascending; others are set aside
     left_out: Sequence[np.ndarray]
+
+    @cached_property
+    def aside(self) -> np.ndarray:
+        """The samples that are not clustered."""
+        return np.setdiff1d(np.arange(self.data.X.shape[0]), self.fitted)
 
     @property
     def n_first_repeat(self) -> int:
@@ -97,15 +110,14 @@ class Folds:
     def take_whole(self, n_screened: int) -> Samples:
         """Return all samples that are clustered, with a number of features for their starts."""
         data, fitted = self.data, self.fitted
-        matrix = data.matrix if len(fitted) == data.X.shape[0] else data.matrix.take(fitted)
+        matrix = data.matrix.take(fitted) if len(self.aside) else data.matrix
         screened = self._screen(fitted, n_screened)
         return Samples(
             matrix,
             take_features(data, screened, fitted),
-            clone(self.estimator).set_params(feature_groups=data.unit_numbers),
+            clone(self.estimator).set_params(feature_groups=data.unit_numbers, n_init=N_INIT),
             self._group(screened),
             kept_features(self.estimator.n_clusters, data.n_units),
-            self.sparsity,
         )
 
     def cluster_into(self, n_clusters: int) -> Folds:
@@ -116,21 +128,22 @@ class Folds:
     def repeat(
         self,
         indices: Iterable[int],
-        wanted: Mapping[str, set[Candidate] | None] | None = None,
+        wanted: Sequence[Candidate] | None = None,
         progress: Callable[[], None] | None = None,
     ) -> list[dict[Candidate, FoldFit]]:
-        """Fit some folds: a dictionary each. `wanted` are candidates by start, None is all."""
-        starts = dict.fromkeys(STARTS) if wanted is None else wanted
+        """Fit the candidates, or only those that are wanted, in some folds: a dictionary each."""
+        starts = STARTS if wanted is None else dict.fromkeys(one.start for one in wanted)
 
         def work(index):
             drawn, screened, samples = self._draw(index, N_SCREENED)
             fits: dict[Candidate, FoldFit] = {}
-            for start, names in starts.items():
+            for start in starts:
+                names = {one for one in wanted or () if one.start == start}
                 for candidate, fit in STARTS[start](samples):
-                    if names is None or candidate in names:
+                    if wanted is None or candidate in names:
                         fits[candidate] = self._extend(index, drawn, screened, fit)
                     # The requested features are among the first.
-                    if names is not None and names <= fits.keys():
+                    if names and names <= fits.keys():
                         break
             return fits
 
@@ -198,11 +211,12 @@ class Folds:
             feature_groups=groups,
             min_cluster_size=max(1, int(self.estimator.min_cluster_size * share)),
             random_state=int(seed.generate_state(1)[0]),
+            n_init=N_INIT_OF_FOLD,
             n_jobs=1,
         )
         n_kept = kept_features(self.estimator.n_clusters, self.data.n_units)
         matrix = take_features(self.data, screened, drawn)
-        return Samples(matrix, matrix, estimator, groups, n_kept, self.sparsity, N_INIT)
+        return Samples(matrix, matrix, estimator, groups, n_kept)
 
     def _group(self, screened: np.ndarray) -> np.ndarray | None:
         numbers = self.data.unit_numbers
@@ -301,21 +315,19 @@ def space_blocks(positions: np.ndarray, n_blocks: int) -> np.ndarray:
     return blocks
 
 
-def tuning_sample(
-    n_samples: int, max_samples: int | None, seed: int, estimator: Any = None
-) -> np.ndarray | None:
+def tuning_sample(n_samples: int, max_samples: int | None, estimator: Any) -> np.ndarray | None:
     """Draw the samples on which a sparsity is tuned, ascending.
 
-    They depend only on the seed and the numbers. None draws all. A sample size that is too small
-    for the estimator is refused.
+    They depend only on the estimator's seed and the numbers. None draws all. A sample size that is
+    too small for the estimator is refused.
     """
     if max_samples is None or n_samples <= check_count("max_samples", max_samples):
         return None
-    parameters = {} if estimator is None else estimator.get_params()
+    parameters = estimator.get_params()
     fewest = parameters.get("n_clusters", 1) * parameters.get("min_cluster_size", 1)
     if max_samples < fewest:
         raise ValueError(
             f"max_samples={max_samples} should be >= n_clusters * min_cluster_size={fewest}."
         )
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 8)))
+    rng = np.random.default_rng(np.random.SeedSequence(estimator.random_state, spawn_key=(0, 8)))
     return draw_samples(n_samples, int(max_samples), rng)

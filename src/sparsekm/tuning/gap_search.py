@@ -200,7 +200,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         refuse_counted(getattr(self.estimator, "trim", 0))
         rows = repeat_samples(sample_weight, values.shape[0])
         places = self._check_positions(positions, values.shape[0])
-        self._fit(*take_rows(rows, values, places, holes), rows)
+        repeated, places, holes = take_rows(rows, values, places, holes)
+        self._fit(repeated, places, holes, rows)
         remember_features(self, X)
         labels, (samples, first) = self.predict(values), np.unique(rows, return_index=True)
         labels[samples] = self.labels_[first]
@@ -223,7 +224,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         places = self._check_positions(positions, everyone.shape[0])
         check_reference(self.reference, everyone)
         estimator.check(everyone, searched=True)
-        samples = tuning_sample(everyone.shape[0], self.max_samples, seed, estimator)
+        samples = tuning_sample(everyone.shape[0], self.max_samples, estimator)
         values, places, holes, rows = take_rows(samples, everyone, places, holes, rows)
         tuned = estimator
         if samples is not None:
@@ -280,22 +281,18 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     def _fit_paths(self, estimator, X, sparsities, made) -> tuple[SparsityPath, np.ndarray]:
         """Search the references in parallel, and then fit the data with all threads."""
         shared: dict[str, Any] = {"reference": self.reference, **made}
-
-        def say(what: str) -> None:
-            if self.verbose:
-                print(f"GapSearch: {what} done", flush=True)  # noqa: T201 (asked for by `verbose`)
+        numbers, n_steps = range(self.n_references), self.n_references + 1
 
         def search(index: int) -> np.ndarray:
             objectives = reference_objectives(estimator, X, sparsities, index=index, **shared)
-            say(f"reference {index + 1} of {self.n_references}")
+            self._print_progress(index + 1, n_steps)
             return objectives
 
-        numbers = range(self.n_references)
         searched = run_side_by_side(search, numbers, self.n_jobs, copy_bytes=stored_bytes(X))
         references = np.array(list(searched))
         with grant_threads(self.n_jobs):
             path = estimator.path(X, sparsities)
-        say("data")
+        self._print_progress(n_steps, n_steps)
         return path, references
 
     @available_if(lambda self: hasattr(self.estimator, "predict"))
@@ -358,12 +355,11 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         if len(aside):
             estimator.set_params(trim=0.0)
             labels = np.where(labels < 0, best.predict(X), labels)
-        own = None if blocks is None else blocks[fitted]
         with grant_threads(self.n_jobs):
-            left_out = [fitted[fold] for fold in draw_folds(len(fitted), seed=seed, blocks=own)]
+            left_out = draw_folds(fitted, seed=seed, blocks=blocks)
             folds = refit_folds(estimator, X, labels, fitted, left_out)
-        values, kept = SpreadValues(X, seed), best.get_support(indices=True)
-        return separation(values, labels, kept, folds, blocks, aside=aside)
+        values = SpreadValues(X, seed, blocks, aside)
+        return separation(values, labels, best.get_support(indices=True), folds)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -7,8 +7,7 @@ candidate, and measures how far the folds agree with the partition.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,7 @@ from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.tuning.candidates import STARTS, Candidate
 from sparsekm.tuning.feature_ranking import count_units, noise_correlation
 from sparsekm.tuning.fold_fits import Folds, extend_labels
-from sparsekm.tuning.partitions import (
-    FoldFit,
-    agreement,
-    consensus_partition,
-)
+from sparsekm.tuning.partitions import FoldFit, agreement, consensus_partition
 from sparsekm.tuning.separation import (
     SpreadValues,
     any_separated,
@@ -63,6 +58,7 @@ class Trial:
     matched: list[FoldFit]  # of each fold the nearest, with the clusters named as in `labels`
     pairs: pd.DataFrame  # see `separation`: p of this candidate alone
     agreement: float  # mean adjusted Rand index of the clusters with the folds
+    factor: float = 1 / LEADER_SHARE  # by which p is multiplied, as there are other candidates
 
     @property
     def kept(self) -> np.ndarray:
@@ -75,49 +71,22 @@ class Trial:
         return np.array([fit.labels for fits in self.folds for fit in fits])
 
     def group(self, factor: float) -> np.ndarray:
-        """Join the clusters that are not separated if p-values are multiplied by a factor."""
+        """Group clusters that are not separated if p-values are multiplied by a factor."""
         return join_overlapping(pay_for(self.pairs, factor), int(self.labels.max()) + 1)
 
     def n_groups(self, factor: float) -> int:
-        """Count the groups that remain."""
+        """Count the groups."""
         return int(self.group(factor).max()) + 1
 
-    def reproducibility(self, group: np.ndarray) -> float:
-        """Compute the mean adjusted Rand index of joined clusters with the joined folds."""
-        of_folds = np.array([fold.join(group).labels + 1 for fold in self.matched])
-        return float(agreement(group[self.labels], of_folds).mean())
+    def join(self, group: np.ndarray) -> Trial:
+        """Rename each cluster after its group."""
+        labels = group[self.labels].astype(np.int32)
+        return replace(self, labels=labels, matched=[fold.join(group) for fold in self.matched])
 
-
-@dataclass(frozen=True)
-class Trials:
-    """The candidates that were judged for a number of clusters, and the best of them."""
-
-    best: Trial
-    factor: float  # by which the p-values of the best are multiplied
-    judged: Sequence[tuple[Trial, float]]  # all of them, with their factors
-
-    def n_groups(self, price: float) -> int:
-        """Count the separated groups of the best."""
-        return self.best.n_groups(price * self.factor)
-
-    def tabulate(self, price: float) -> pd.DataFrame:
-        """Tabulate the candidates, see `SparseKMeans.search_results_`."""
-        rows = []
-        for trial, factor in self.judged:
-            p = pay_for(trial.pairs, price * factor)["p_adjusted"]
-            rows.append(
-                {
-                    "start": str(trial.candidate),
-                    "n_features": len(trial.kept),
-                    "n_clusters": int(trial.labels.max()) + 1,
-                    "n_groups": trial.n_groups(price * factor),
-                    "p": float(p.min()) if len(p) else 1.0,
-                    "agreement": trial.agreement,
-                    "n_folds": len(trial.folds),
-                    "chosen": trial is self.best,
-                }
-            )
-        return pd.DataFrame(rows)
+    def reproducibility(self) -> float:
+        """Compute the mean adjusted Rand index with the clusters of the folds that have a match."""
+        of_folds = np.array([fold.labels + 1 for fold in self.matched])
+        return float(agreement(self.labels, of_folds).mean())
 
 
 @dataclass(frozen=True)
@@ -126,22 +95,18 @@ class Judge:
 
     folds: Folds
     values: SpreadValues
-    blocks: np.ndarray | None
-
-    @cached_property
-    def aside(self) -> np.ndarray:
-        """The samples that are not fitted."""
-        return np.setdiff1d(np.arange(self.folds.data.X.shape[0]), self.folds.fitted)
+    price: float  # by which all p-values are multiplied, as other numbers are tried
 
     def choose(
-        self, n_clusters: int, price: float, progress: Any = None, *, leader_only: bool = False
-    ) -> Trials:
+        self, progress: Any = None, *, leader_only: bool = False
+    ) -> tuple[Trial, pd.DataFrame]:
         """Judge the leader and, if requested, the other candidates if one of them could replace it.
 
-        They are judged on the first repeat of the folds, and close ones on all repeats.
+        They are judged on the first repeat of the folds, and close ones on all repeats. The table
+        of all of them is described in `SparseKMeans`.
         """
-        folds, done = self.folds.cluster_into(n_clusters), 0
-        total = 2 * len(folds.left_out)
+        folds, done = self.folds, 0
+        total, k = 2 * len(folds.left_out), folds.estimator.n_clusters
 
         def count(step: int = 1) -> None:
             nonlocal done
@@ -150,25 +115,21 @@ class Judge:
                 progress(done, total)
 
         fits = {name: fit for start in STARTS.values() for name, fit in start(folds.whole)}
-        first = self._lead(folds, fits, count)
-        own = 1 / LEADER_SHARE
-        if folds.sparsity is None:
-            first = self._settle(folds, first, price * own)
-        trials = Trials(first, own, [(first, own)])
-        is_sure = first.n_groups(price * own) == n_clusters and first.agreement >= 1 - MARGIN
-        if not (is_sure or leader_only):
-            trials = self._compare(folds, fits, first, price, count)
+        first = best = self._settle(self._lead(fits, count))
+        tried: dict[Candidate, Trial] = {}
+        is_separated = first.n_groups(self.price * first.factor) == k
+        if not (leader_only or (is_separated and first.agreement >= 1 - MARGIN)):
+            best, tried = self._compare(fits, first, count)
         count(total - done)
-        return trials
+        return best, self._tabulate(best, [first, *tried.values()])
 
-    def _lead(self, folds: Folds, fits: Mapping[Candidate, Fit], count) -> Trial:
+    def _lead(self, fits: Mapping[Candidate, Fit], count) -> Trial:
         """Judge the first candidate or, if features are independent, the votes of the folds."""
-        leader, fit = next(iter(fits.items()))
-        data, everyone = folds.data, range(len(folds.left_out))
-        X = data.X[folds.fitted] if len(self.aside) else data.X
-        noise = noise_correlation(X, fit.labels, fit.weights, data.unit_numbers)
+        folds, (leader, fit) = self.folds, next(iter(fits.items()))
+        X = folds.data.X[folds.fitted] if len(folds.aside) else folds.data.X
+        noise = noise_correlation(X, fit.labels, fit.weights, folds.data.unit_numbers)
         if noise.is_beyond_chance:
-            repeated = folds.repeat(everyone, {leader.start: {leader}}, count)
+            repeated = folds.repeat(range(len(folds.left_out)), [leader], count)
             return self.judge(leader, fit, [[fold[leader]] for fold in repeated])
         optima, whole = folds.repeat_optima(count), folds.whole
         votes = np.array([fit.labels[folds.fitted] for fits in optima for fit in fits])
@@ -181,8 +142,11 @@ class Judge:
         fit = whole.fit(start, whole.n_kept)
         return self.judge(Candidate("votes", whole.n_kept), fit, optima)
 
-    def _compare(self, folds: Folds, fits: Mapping, first: Trial, price: float, count) -> Trials:
+    def _compare(
+        self, fits: Mapping[Candidate, Fit], first: Trial, count
+    ) -> tuple[Trial, dict[Candidate, Trial]]:
         """Judge the candidates besides the leader, and settle the one that replaces it."""
+        folds, own = self.folds, self.price * first.factor
         n_few, n_folds = folds.n_first_repeat, len(folds.left_out)
         few = folds.repeat(range(n_few), progress=count)
         others = [
@@ -190,59 +154,55 @@ class Judge:
         ]
         partitions = [first.fit.labels, *(fits[name].labels for name in others)]
         distinct = {canonical_labels(one, int(one.max()) + 1).tobytes() for one in partitions}
-        factor = max(1, len(distinct) - 1)
-        factor, own = factor / (1 - LEADER_SHARE), 1 / LEADER_SHARE
+        factor = max(1, len(distinct) - 1) / (1 - LEADER_SHARE)
+
+        def judge(name, repeated):
+            return self.judge(name, fits[name], [[fold[name]] for fold in repeated], factor)
 
         def rank(trial):
-            return trial.n_groups(price * own), trial.agreement
+            return trial.n_groups(own), trial.agreement
 
-        tried = {name: self.judge(name, fits[name], [[f[name]] for f in few]) for name in others}
-        close = [t for t in tried.values() if _wins(t, first, FIRST_FACTOR, price * own, MARGIN)]
+        tried = {name: judge(name, few) for name in others}
+        close = [t for t in tried.values() if _wins(t, first, FIRST_FACTOR, own, MARGIN)]
         names = [t.candidate for t in sorted(close, key=rank, reverse=True)[:MOST_CLOSE]]
-        wanted: dict[str, set[Candidate]] = {}
-        for name in names:
-            wanted.setdefault(name.start, set()).add(name)
-        rest = folds.repeat(range(n_few, n_folds), wanted, count) if names else []
+        rest = folds.repeat(range(n_few, n_folds), names, count) if names else []
         able = []
         for name in names:
             if all(name in fold for fold in rest):
-                repeated = [[fold[name]] for fold in (*few, *rest)]
-                tried[name] = self.judge(name, fits[name], repeated)
-                if self._takes_over(tried[name], first, price * own, price * factor):
+                tried[name] = judge(name, [*few, *rest])
+                if self._takes_over(tried[name], first):
                     able.append(tried[name])
-        best = max(able, key=rank, default=first)
-        if able and folds.sparsity is None:
-            best = tried[best.candidate] = self._settle(folds, best, price * factor)
-        judged = [(first, own), *((trial, factor) for trial in tried.values())]
-        return Trials(best, factor if able else own, judged)
+        if not able:
+            return first, tried
+        best = self._settle(max(able, key=rank))
+        return best, {**tried, best.candidate: best}
 
-    def _takes_over(self, trial: Trial, first: Trial, own: float, factor: float) -> bool:
+    def _takes_over(self, trial: Trial, first: Trial) -> bool:
         """Say whether a candidate replaces the leader.
 
         The groups of both are counted with the leader's factor, but some of the candidate's have to
         be separated with its own factor.
         """
-        paid = pay_for(trial.pairs, factor)
+        paid, own = pay_for(trial.pairs, self.price * trial.factor), self.price * first.factor
         if not any_separated(paid) or not _wins(trial, first, own, own):
             return False
         if first.agreement < REPRODUCED or len(first.kept) < MANY_FEATURES:
             return True
         leading = leading_features(self.values, trial.labels, trial.kept, paid)
-        return not needs_one_feature(
-            self.values, leading, trial.matched, self.blocks, aside=self.aside
-        )
+        return not needs_one_feature(self.values, leading, trial.matched)
 
-    def _settle(self, folds: Folds, trial: Trial, factor: float) -> Trial:
+    def _settle(self, trial: Trial) -> Trial:
         """Run Algorithm 1 with the number of features that differ until it stays, also in folds."""
-        fit = folds.whole.settle(trial.fit)
+        fit, price = self.folds.whole.settle(trial.fit), self.price * trial.factor
         if fit is trial.fit:
             return trial
         starts = [_nearest(fits, trial.labels) for fits in trial.folds]
-        settled = self.judge(trial.candidate, fit, folds.refine(trial.folds, starts))
-        loses = settled.n_groups(factor) < trial.n_groups(factor)
+        refined = self.folds.refine(trial.folds, starts)
+        settled = self.judge(trial.candidate, fit, refined, trial.factor)
+        loses = settled.n_groups(price) < trial.n_groups(price)
         return trial if loses or settled.agreement < trial.agreement - SETTLING_LOSS else settled
 
-    def join(self, trial: Trial, group: np.ndarray, factor: float) -> tuple[Trial, np.ndarray]:
+    def join(self, trial: Trial, group: np.ndarray) -> tuple[Trial, np.ndarray]:
         """Run Algorithm 1 again from joined clusters, or only join them if that loses a group.
 
         Returns the trial, and the group of each of its clusters.
@@ -252,24 +212,47 @@ class Judge:
         start = group[trial.fit.labels].astype(np.int32)
         count = count_units(trial.kept, folds.data.unit_numbers)
         fit = folds.whole.settle(folds.whole.fit(start, count))
-        starts = [fold.join(group).complete(folds.data.X) for fold in trial.matched]
-        joined = self.judge(trial.candidate, fit, folds.refine(trial.folds, starts))
-        is_kept = joined.n_groups(factor) == n_joined
+        starts = [fold.complete(folds.data.X) for fold in trial.join(group).matched]
+        refined = folds.refine(trial.folds, starts)
+        joined = self.judge(trial.candidate, fit, refined, trial.factor)
+        is_kept = joined.n_groups(self.price * trial.factor) == n_joined
         return (joined, np.arange(n_joined)) if is_kept else (trial, group)
 
-    def judge(self, candidate: Candidate, fit: Fit, folds: list[list[FoldFit]]) -> Trial:
+    def judge(
+        self,
+        candidate: Candidate,
+        fit: Fit,
+        folds: list[list[FoldFit]],
+        factor: float = Trial.factor,
+    ) -> Trial:
         """Test the clusters of a fit on the samples that its folds leave out."""
-        X, fitted = self.folds.data.X, self.folds.fitted
-        labels, weights = fit.labels, fit.weights
-        if len(self.aside):
-            everyone = extend_labels(X, X[fitted], labels, weights)
-            everyone[fitted] = labels
-            labels = everyone
+        X, fitted, labels = self.folds.data.X, self.folds.fitted, fit.labels
+        if len(self.folds.aside):
+            labels = extend_labels(X, X[fitted], labels, fit.weights)
+            labels[fitted] = fit.labels
         matched = [_nearest(fits, labels).name_after(labels) for fits in folds]
-        kept = np.flatnonzero(weights)
-        pairs = separation(self.values, labels, kept, matched, self.blocks, aside=self.aside)
+        pairs = separation(self.values, labels, np.flatnonzero(fit.weights), matched)
         agrees = [np.mean([fit.agreement(labels) for fit in fits]) for fits in folds]
-        return Trial(candidate, fit, labels, folds, matched, pairs, float(np.mean(agrees)))
+        return Trial(candidate, fit, labels, folds, matched, pairs, float(np.mean(agrees)), factor)
+
+    def _tabulate(self, best: Trial, trials: Sequence[Trial]) -> pd.DataFrame:
+        """Tabulate the candidates."""
+        rows = []
+        for trial in trials:
+            paid = pay_for(trial.pairs, self.price * trial.factor)["p_adjusted"]
+            rows.append(
+                {
+                    "start": str(trial.candidate),
+                    "n_features": len(trial.kept),
+                    "n_clusters": int(trial.labels.max()) + 1,
+                    "n_groups": trial.n_groups(self.price * trial.factor),
+                    "p": float(paid.min()) if len(paid) else 1.0,
+                    "agreement": trial.agreement,
+                    "n_folds": len(trial.folds),
+                    "chosen": trial is best,
+                }
+            )
+        return pd.DataFrame(rows)
 
 
 def _wins(trial: Trial, first: Trial, factor: float, own: float, slack: float = 0.0) -> bool:

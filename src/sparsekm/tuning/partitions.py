@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -86,8 +86,7 @@ def agreement(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 def sample_reproducibility(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Compute, for each sample, the share of matched partitions that assign it to its cluster."""
-    everyone = np.arange(len(labels))
-    return np.mean([match_clusters(labels, other, everyone) == labels for other in others], axis=0)
+    return np.mean([match_clusters(labels, other) == labels for other in others], axis=0)
 
 
 def cluster_overlaps(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -102,28 +101,28 @@ def cluster_overlaps(labels: np.ndarray, others: np.ndarray) -> np.ndarray:
     >>> cluster_overlaps(labels, np.array([[1, 1, 1, 0, 0, 0]])).round(3).tolist()
     [0.75, 0.667]
     """
-    everyone, numbers = np.arange(len(labels)), np.arange(int(labels.max()) + 1)[:, None]
-    overlaps = []
+    numbers, overlaps = np.arange(int(labels.max()) + 1)[:, None], []
     for other in others:
-        own, theirs = labels == numbers, match_clusters(labels, other, everyone) == numbers
+        own, theirs = labels == numbers, match_clusters(labels, other) == numbers
         overlaps.append((own & theirs).sum(axis=1) / (own | theirs).sum(axis=1))
     return np.mean(overlaps, axis=0)
 
 
 def match_clusters(
-    labels: np.ndarray, other: np.ndarray, samples: np.ndarray, *, mostly: bool = False
+    labels: np.ndarray, other: np.ndarray, samples: Any = slice(None), *, mostly: bool = False
 ) -> np.ndarray:
     """Rename the clusters of another partition after their matches; -1 if there is no match.
 
-    With `mostly`, two clusters match only if they share more than half of the samples of each.
+    The result is int32. Only some `samples` count; by default all do. With `mostly`, two clusters
+    match only if they share more than half of the samples of each.
     """
     n_own, n_theirs = int(labels.max()) + 1, int(other.max()) + 1
-    samples = samples[other[samples] >= 0]
-    codes = labels[samples].astype(np.int64) * n_theirs + other[samples]
+    mine, their = labels[samples].astype(np.int64), other[samples]
+    codes = (mine * n_theirs + their)[their >= 0]
     counts = np.bincount(codes, minlength=n_own * n_theirs).reshape(n_own, n_theirs)
     own, theirs = linear_sum_assignment(-counts)
     # The last label stands for no cluster.
-    match = np.full(n_theirs + 1, -1)
+    match = np.full(n_theirs + 1, -1, np.int32)
     match[theirs] = own
     if mostly:
         larger = np.maximum(counts.sum(axis=1)[own], counts.sum(axis=0)[theirs])

@@ -59,14 +59,22 @@ def refit_folds(
 
 
 class SpreadValues:
-    """Features whose ties are spread evenly: gaps between rounded values are not valleys.
+    """The values that are tested; ties are spread, as gaps between rounded values are not valleys.
 
     This is done for features with few distinct values: the samples of each value lie, in random
-    order, between the midpoints to the neighbouring values. Features are on one scale.
+    order, between the midpoints to the neighbouring values. Features are on one scale. Samples with
+    the same number in `blocks` count as one; samples set `aside` are left out in every fold.
     """
 
-    def __init__(self, X: np.ndarray | csr_array, seed: int) -> None:
-        self.X, self.seed = X, seed
+    def __init__(
+        self,
+        X: np.ndarray | csr_array,
+        seed: int,
+        blocks: np.ndarray | None = None,
+        aside: Sequence[int] | np.ndarray = (),
+    ) -> None:
+        self.X, self.seed, self.blocks = X, seed, blocks
+        self.aside = np.asarray(aside, np.intp)
         self.known: dict[int, np.ndarray] = {}
 
     def columns(self, features: np.ndarray) -> np.ndarray:
@@ -97,15 +105,11 @@ def separation(
     labels: np.ndarray,
     kept: np.ndarray,
     folds: Sequence[FoldFit],
-    blocks: np.ndarray | None = None,
-    *,
-    aside: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Test for a valley between every two neighbouring clusters.
 
     Two clusters are neighbours if, in the features `kept`, no other centre lies in the ball whose
-    diameter joins their centres. Samples with the same number in `blocks` count as one; samples set
-    `aside` are left out in every fold. The table has a row per pair: cluster_a, cluster_b, p (of a
+    diameter joins their centres. The table has a row per pair: cluster_a, cluster_b, p (of a
     single mode), p_adjusted (by Holm's method), and the numbers of samples in the middle third and
     about either median: n_middle, n_a, n_b. On the axis between the two, distance is the distance
     of the medians of the sides, in standard deviations of the samples about the means of their
@@ -115,15 +119,15 @@ def separation(
     """
     n_clusters = int(labels.max()) + 1
     pairs = _neighbours(cluster_centers(values.columns(kept), labels, n_clusters))
-    projected = _project(values, pairs, n_clusters, folds, aside)
-    rows = [(*pair, *_test(x, blocks)) for pair, x in zip(pairs, projected, strict=True)]
+    projected = _project(values, pairs, n_clusters, folds)
+    rows = [(*pair, *_test(x, values.blocks)) for pair, x in zip(pairs, projected, strict=True)]
     whole = ["n_middle", "n_a", "n_b"]
     columns = ["cluster_a", "cluster_b", "p", *whole, "distance", "histogram"]
     table = pd.DataFrame(rows, columns=columns)
     kinds = {"p": np.float64, "distance": np.float64, "histogram": object}
     table = table.astype({name: kinds.get(name, np.int64) for name in columns})
     table.insert(3, "p_adjusted", _adjust(table["p"].to_numpy()))
-    return table.assign(p_least=_least_p(table, labels, blocks))
+    return table.assign(p_least=_least_p(table, labels, values.blocks))
 
 
 def _least_p(table: pd.DataFrame, labels: np.ndarray, blocks: np.ndarray | None) -> list[float]:
@@ -172,19 +176,14 @@ def leading_features(
 
 
 def needs_one_feature(
-    values: SpreadValues,
-    leading: Sequence[Leading],
-    folds: Sequence[FoldFit],
-    blocks: np.ndarray | None = None,
-    *,
-    aside: np.ndarray | None = None,
+    values: SpreadValues, leading: Sequence[Leading], folds: Sequence[FoldFit]
 ) -> bool:
     """Say whether no pair has a valley without its leading feature and similar ones."""
     for one in leading:
         rest = [fold._replace(kept=np.setdiff1d(fold.kept, one.alike)) for fold in folds]
         n_clusters = 1 + max(int(fold.labels.max()) for fold in folds)
-        positions = _project(values, [one.pair], n_clusters, rest, aside)[0]
-        if _test(positions, blocks)[0] <= LEVEL:
+        positions = _project(values, [one.pair], n_clusters, rest)[0]
+        if _test(positions, values.blocks)[0] <= LEVEL:
             return False
     return bool(leading)
 
@@ -263,7 +262,7 @@ def _neighbours(centers: np.ndarray) -> list[tuple[int, int]]:
 
 
 @one_blas_thread
-def _project(values, pairs, n_clusters, folds, aside) -> list[np.ndarray]:
+def _project(values, pairs, n_clusters, folds) -> list[np.ndarray]:
     """Return the median positions of held-out samples, (n,) for each pair; 0 and 1 are the centres.
 
     They are NaN if neither of the two centres is ever the nearest.
@@ -272,7 +271,7 @@ def _project(values, pairs, n_clusters, folds, aside) -> list[np.ndarray]:
     everyone = np.concatenate([fold.kept for fold in folds]) if folds else np.zeros(0, np.intp)
     features = np.unique(everyone)
     X = values.columns(features)
-    left_out = [_add(fold.left_out, aside) for fold in folds]
+    left_out = [np.append(fold.left_out, values.aside) for fold in folds]
     times = np.zeros(values.X.shape[0], np.intp)
     for samples in left_out:
         times[samples] += 1
@@ -307,10 +306,6 @@ def _project(values, pairs, n_clusters, folds, aside) -> list[np.ndarray]:
                 positions = (part[near] - centers[a]) @ axes[row] / length
                 placed[row].append((times[near], near, positions))
     return [_take_medians(each, shape) for each in placed]
-
-
-def _add(samples: np.ndarray, others: np.ndarray | None) -> np.ndarray:
-    return samples if others is None else np.append(samples, others)
 
 
 def _take_medians(placed, shape) -> np.ndarray:

@@ -95,8 +95,8 @@ def _smallest(labels, placed, sizes, order, groups) -> Signature:
     reached = float(agreements[smallest])
     features = np.sort(first_features(order, sizes[smallest], groups))
     nearly = int((agreements >= best - NEARLY_AS_GOOD).argmax())
-    few = int(sizes[nearly]), float(agreements[nearly])
-    return Signature(features if reached >= LEAST_AGREEMENT else None, reached, *few)
+    features = features if reached >= LEAST_AGREEMENT else None
+    return Signature(features, reached, int(sizes[nearly]), float(agreements[nearly]))
 
 
 def _orders(X, labels, centers, groups) -> Iterator[np.ndarray]:

@@ -37,7 +37,7 @@ from sparsekm.cluster.validation import check_choice, check_count, check_searcha
 from sparsekm.cluster.weight_step import PENALTIES, FeatureGroups, check_sparsity
 from sparsekm.runtime.random_state import check_random_state, seed_sequence
 from sparsekm.runtime.threads import count_threads
-from sparsekm.tuning.chosen_fit import MOST_SAMPLES, add_centred, find_clusters
+from sparsekm.tuning.chosen_fit import MOST_SAMPLES, add_centred, find_clusters, place_samples
 from sparsekm.tuning.feature_ranking import SCREENINGS
 from sparsekm.tuning.fold_fits import check_groups, tuning_sample
 from sparsekm.tuning.partitions import coassociation
@@ -317,8 +317,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         if batch is not None:
             compare_batches(self, X, batch, groups=groups, sample_weight=sample_weight)
             centred = self.batch_centred_.result_
-            codes, _ = check_batch(batch, X)
-            self.result_: ChosenFit = add_centred(self.result_, centred, codes)
+            self.result_: ChosenFit = add_centred(self.result_, centred, batch)
             self.conclusion_ = self.result_.conclusion
         return self
 
@@ -415,7 +414,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         X = features.select(values)
         # This is checked before standardisation, for which values may be too large.
         most = MOST_SAMPLES if self.max_samples is None else self.max_samples
-        (drawn,) = take_rows(tuning_sample(X.shape[0], most, seed, estimator), X)
+        (drawn,) = take_rows(tuning_sample(X.shape[0], most, estimator), X)
         check_matrix(as_matrix(drawn), estimator.n_clusters, estimator.min_cluster_size)
         data = replace(ScaledData.standardise(X), about=about)
         settings = {"sparsity": sparsity, "seed": seed, "progress": self._print_progress}
@@ -444,13 +443,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         count_threads(self.n_jobs)
 
     def _label(self, values) -> np.ndarray:
-        # Distances between z-scores are distances on X's own scale with these weights.
-        weights, (centers, cluster_of) = self.result_.distance_weights, self.result_.placing
-        centers = centers[:, weights > 0]
-        shift = centers.mean(axis=0)
         label = label_observed if imputes(self) else label_samples
-        fitted = label(values, weights, shift, (centers - shift).T)
-        return cluster_of[fitted].astype(np.int32)
+        return place_samples(self.result_, values, label=label)
 
     def make_estimator(self) -> L0KMeans | L1KMeans:
         """Make the estimator that is fitted to all samples and to folds.
