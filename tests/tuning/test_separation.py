@@ -22,6 +22,7 @@ from sparsekm.tuning.separation import (
     one_mode_p,
     pay_for,
     separation,
+    shows_in_one_feature,
 )
 
 # Samples that a fold fits have their centres at 0 and 1.
@@ -250,6 +251,23 @@ def test_one_feature_is_needed_where_no_other_shows_the_valley(n_marked, expecte
     leading = leading_features(values, labels, kept, separation(values, labels, kept, folds))
     assert needs_one_feature(values, leading, folds) == expected
     assert not needs_one_feature(values, [], folds)
+    assert shows_in_one_feature(values, leading, folds)
+
+
+def test_a_valley_that_takes_several_features_is_not_in_one_of_them_alone():
+    labels = np.arange(40) % 2
+    needed, alone = 0, 0
+    for seed in range(10):
+        X = np.random.default_rng(seed).standard_normal((40, 4)) + 2.2 * labels[:, None]
+        folds = leave_out(labels, np.split(np.arange(40), 5), 4)
+        values, kept = SpreadValues(X, 0), np.arange(4)
+        pairs = separation(values, labels, kept, folds)
+        leading = leading_features(values, labels, kept, pairs)
+        is_needed = needs_one_feature(values, leading, folds)
+        needed += is_needed
+        alone += is_needed and shows_in_one_feature(values, leading, folds)
+    assert needed >= 3
+    assert alone == 0
 
 
 def test_the_axis_between_clusters_allows_for_what_varies_within_them():

@@ -62,6 +62,7 @@ from sparsekm.tuning.separation import (
     leading_features,
     needs_one_feature,
     pay_for,
+    shows_in_one_feature,
 )
 from sparsekm.tuning.signatures import Signature, find_signatures
 
@@ -336,7 +337,8 @@ class _Search:
         n_clusters, labels, matched = int(group.max()) + 1, joined.labels, joined.matched
         pairs = join_pairs(pay_for(trial.pairs, price * trial.factor), group)
         leading = leading_features(self.values, labels, trial.kept, pairs)
-        sole = needs_one_feature(self.values, leading, matched)
+        about = self.values, leading, matched
+        sole = needs_one_feature(*about) and shows_in_one_feature(*about)
         again = partitions = trial.partitions[:, fitted]
         if n_clusters < len(group):
             again = np.array([fold.labels[fitted] for fold in matched])

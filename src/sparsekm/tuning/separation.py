@@ -6,7 +6,7 @@ with one mode can explain (see `one_mode_p`). The test cannot distinguish batche
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -179,13 +179,27 @@ def needs_one_feature(
     values: SpreadValues, leading: Sequence[Leading], folds: Sequence[FoldFit]
 ) -> bool:
     """Say whether no pair has a valley without its leading feature and similar ones."""
-    for one in leading:
-        rest = [fold._replace(kept=np.setdiff1d(fold.kept, one.alike)) for fold in folds]
-        n_clusters = 1 + max(int(fold.labels.max()) for fold in folds)
-        positions = _project(values, [one.pair], n_clusters, rest)[0]
-        if _test(positions, values.blocks)[0] <= LEVEL:
-            return False
-    return bool(leading)
+    return bool(leading) and not any(
+        _has_valley(values, one, folds, np.setdiff1d) for one in leading
+    )
+
+
+def shows_in_one_feature(
+    values: SpreadValues, leading: Sequence[Leading], folds: Sequence[FoldFit]
+) -> bool:
+    """Say whether all pairs have a valley in their leading feature and similar ones alone.
+
+    If several features are needed, a valley of few samples can vanish without any one of them.
+    """
+    return all(_has_valley(values, one, folds, np.intersect1d) for one in leading)
+
+
+def _has_valley(values, one: Leading, folds, select: Callable) -> bool:
+    """Test a pair in the features that ``select(kept, alike)`` leaves in each fold."""
+    some = [fold._replace(kept=select(fold.kept, one.alike)) for fold in folds]
+    n_clusters = 1 + max(int(fold.labels.max()) for fold in folds)
+    positions = _project(values, [one.pair], n_clusters, some)[0]
+    return _test(positions, values.blocks)[0] <= LEVEL
 
 
 def could_tell(table: pd.DataFrame) -> pd.Series:
