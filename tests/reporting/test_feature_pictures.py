@@ -74,13 +74,8 @@ def test_distributions_are_all_values_or_where_they_would_not_fit_quantiles(
         np.testing.assert_allclose(part, expected, atol=0.026)
 
 
-def test_a_row_of_the_table_opens_the_distribution_of_its_feature(
-    matrix_result, page_of, examine_page, tmp_path
-):
-    html, _ = page_of(matrix_result)
-    (tmp_path / "page.html").write_text(html, encoding="utf-8")
-    page = examine_page(tmp_path / "page.html", 1200)
-    assert page["errors"] == []
+def test_a_row_of_the_table_opens_the_distribution_of_its_feature(matrix_result, examined):
+    page = examined(matrix_result)
     ((name, *medians),) = page["distributions"]
     X, labels = matrix_result.read_features(range(6)), matrix_result.primary.labels
     own = X[:, list(matrix_result.var.index).index(name)]

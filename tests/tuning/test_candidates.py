@@ -38,6 +38,13 @@ def copies_of_noise(rng):
     return X
 
 
+def ten_of_forty(rng):
+    X = rng.standard_normal((90, 40))
+    X[THREE == 0, :10] += 5
+    X[THREE == 1, :5] -= 5
+    return X
+
+
 def beside_a_factor(rng):
     X = rng.standard_normal((90, 100))
     X[:, :10] += 4 * (THREE[:, None] == np.arange(10) % 3)
@@ -45,7 +52,7 @@ def beside_a_factor(rng):
     return X
 
 
-@pytest.mark.parametrize("draw", [two_of_fifty, copies_of_noise, beside_a_factor])
+@pytest.mark.parametrize("draw", [two_of_fifty, ten_of_forty, copies_of_noise, beside_a_factor])
 def test_plain_groups_are_found(draw):
     for seed in range(2):
         X = draw(np.random.default_rng(seed))
