@@ -86,6 +86,15 @@ def test_when_no_feature_scores_anything_the_weights_are_those_of_a_tie():
         assert np.count_nonzero(weights) == n_kept
 
 
+@pytest.mark.parametrize("step", [TopFeatures, SoftThreshold])
+def test_the_bound_for_a_number_of_features_keeps_this_number_of_the_largest(step):
+    scores = np.array([5.0, 1, 4, 2, 3])
+    for count in range(1, 6):
+        kept = np.flatnonzero(step(step.bound_for(scores, count)).weigh(scores))
+        assert kept.tolist() == np.sort(np.argsort(-scores)[:count]).tolist()
+    assert step.bound_for(np.ones(5), 2) == step.bound_of(2)
+
+
 def test_both_norms_hold_when_scores_differ_in_their_last_digits_only():
     rng = np.random.default_rng(0)
     broken = []

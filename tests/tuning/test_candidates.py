@@ -160,10 +160,14 @@ def test_marginals_start_from_features_that_do_not_follow_each_other(monkeypatch
     X = rng.standard_normal((80, 12))
     X[:, 2:6] = 5 * (truth // 2)[:, None] + 0.6 * X[:, 2:3] + 0.2 * X[:, 2:6]
     X[:, 7] = 4 * (truth % 2) + 0.8 * X[:, 7]
-    starts, fit = {}, Samples.fit
+    starts, fit, seen, cluster = {}, Samples.fit, [], Samples.cluster
     monkeypatch.setattr(Samples, "fit", lambda *given: starts.update([given[:0:-1]]) or fit(*given))
+    monkeypatch.setattr(Samples, "cluster", lambda *given: seen.append(given[1]) or cluster(*given))
     list(STARTS["marginals"](samples_of(X, 4)))
     assert adjusted_rand_score(truth, starts[2]) > 0.95
+    # No two of the four have a correlation of 0.7: one copy is enough.
+    assert [values.shape[1] for values in seen] == [1, 2, 4]
+    assert (np.abs(np.corrcoef(seen[-1].T)) - np.eye(4)).max() < 0.7
 
 
 @pytest.mark.parametrize(
