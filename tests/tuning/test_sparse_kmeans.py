@@ -104,6 +104,8 @@ def test_sparse_data_give_the_answer_of_dense_ones(penalty, container):
     for name in ("feature_weights_", "feature_scores_", "cluster_centers_"):
         found, expected = getattr(stored, name), getattr(dense, name)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    found, expected = (fit.result_.left_out_centers for fit in (stored, dense))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
     np.testing.assert_array_equal(stored.predict(container(X)), dense.predict(X))
 
 
