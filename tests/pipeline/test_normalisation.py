@@ -389,7 +389,7 @@ def test_other_ways_to_fill_and_nothing_happens_where_nothing_is_missing(holes, 
     lacking = np.isnan(holes)
     fills = {"median": np.nanmedian(holes, axis=0), "half_minimum": np.nanmin(holes, axis=0) / 2}
     for impute, fill in fills.items():
-        found = values(settle_missing(raw(holes), impute))
+        found = values(settle_missing(raw(holes, 1.0), impute))
         np.testing.assert_allclose(found, np.where(lacking, fill, holes), rtol=1e-5)
     matrix = settle_missing(raw(whole))
     np.testing.assert_allclose(values(matrix), whole, rtol=1e-6)
