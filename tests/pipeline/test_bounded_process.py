@@ -98,13 +98,15 @@ def test_a_file_that_grows_above_its_limit_is_told_and_not_left_behind(tmp_path)
 
 
 PARENT = """
-import os, sys, time
+import os, signal, time
 from sparsekm.pipeline.bounded_process import run_bounded
 
 def work():
     print(os.getpid(), os.environ["TMPDIR"], flush=True)
     time.sleep(60)
 
+# In the background of a shell it is ignored.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 run_bounded("m.h5", work)
 """
 
