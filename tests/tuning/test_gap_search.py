@@ -111,6 +111,15 @@ def test_a_verbose_search_tells_what_is_done(data, capsys):
     assert capsys.readouterr().out.splitlines() == [f"GapSearch: {line} done" for line in lines]
 
 
+@pytest.mark.parametrize(("rule", "kept"), [("max", 6), ("one-se", 5)])
+def test_the_rule_that_is_set_chooses(rule, kept):
+    X = np.random.default_rng(1).normal(size=(40, 30))
+    X[:20, :6] += 4
+    # The gap at 5 is less than that at 6, by less than its standard error.
+    options = {"sparsities": [5, 6, 7], "n_references": 2, "random_state": 0, "rule": rule}
+    assert GapSearch(L0KMeans(2, n_init=1), **options).fit(X).best_sparsity_ == kept
+
+
 @pytest.mark.usefixtures("one_repeat")
 def test_far_clusters_stand_apart_and_pieces_of_noise_do_not():
     noise = np.random.default_rng(0).standard_normal((40, 30))
