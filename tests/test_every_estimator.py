@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -143,16 +142,6 @@ def test_pipelines_and_names_of_kept_features_are_scikit_learns(name, frame):
         np.testing.assert_array_equal(pipeline.predict(7 * frame + 3), fit.labels_)
         with pytest.raises(ValueError, match="feature names should match"):
             fit.predict(frame.rename(columns={"gene 0": "other"}))
-
-
-def test_parameters_can_be_searched_over(X):
-    def planted_kept(estimator, X, y=None):
-        return estimator.get_support()[:9].sum() - estimator.get_support()[9:].sum()
-
-    search = GridSearchCV(
-        L0KMeans(3, n_init=2, random_state=0), {"sparsity": [2, 9, 20]}, scoring=planted_kept, cv=2
-    ).fit(X)
-    assert search.best_params_ == {"sparsity": 9}
 
 
 @EACH

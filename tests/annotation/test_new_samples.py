@@ -20,8 +20,6 @@ from sparsekm.pipeline.normalisation import normalise
 from sparsekm.tl import predict_clusters
 
 MORE = ("gse6891", "pollen")
-NEAR = [0, 0, 0, 0]
-FAR = [9, 9, 9, 9]
 
 
 def write_run(
@@ -72,13 +70,6 @@ def test_a_run_puts_its_own_samples_where_they_are_and_measures_their_distance(r
     np.testing.assert_allclose(found["margin"], 1 - first / second, rtol=1e-5)
     # Each is nearer than the farthest is from the others of its cluster.
     assert not found["none_of_them"].any()
-
-
-def test_a_sample_far_from_all_is_none_of_them(run):
-    new = pd.DataFrame([NEAR, FAR, [0, 9, 0, 9], [30, 30, 30, 30]], columns=list("abcd"))
-    found = predict_clusters(run, new)
-    assert found["cluster"][[0, 1]].tolist() == [0, 1]
-    assert found["none_of_them"].tolist() == [False, False, True, True]
 
 
 def test_the_limit_follows_from_distances_to_the_others_of_a_cluster(run, frame):

@@ -60,28 +60,18 @@ def test_regions_and_coordinates_are_those_of_the_phantom(matrix, tiny_phantom):
     assert matrix.obs["region_id"].dtype == np.int64
 
 
-def test_every_voxel_and_data_set_is_counted(matrix, tiny_phantom):
-    plan, told = tiny_phantom.size.ages[AGE], matrix.uns["provenance"]["counts"]
-    counts = told["voxels"]
-    assert counts["brain"] + counts["spinal_cord"] == plan.n_tissue == len(matrix.X)
-    assert counts["ventricle"] == sum(plan.lumen_voxels.values())
-    assert counts["tract"] == plan.tract_voxels
-    assert counts["unassigned"] == plan.unassigned_voxels
-    assert sum(counts.values()) == np.prod(plan.dims)
-    assert told["section_data_sets"]["failed"] >= 1
-    assert told["section_data_sets"]["other_plane"] >= 1
-    assert told["genes"]["without_grid"] == 0
-
-
 @pytest.mark.parametrize(
     ("level", "tissue"), [(1, ("brain", "spinal_cord")), (9, ("brain", "ventricle"))]
 )
 def test_regions_and_voxels_are_of_the_level_and_tissue(phantom_files, ontology, level, tissue):
     matrix = assemble_age(phantom_files / AGE, ontology, AGE, level=level, tissue=tissue)
-    table, counts = matrix.uns["regions"], matrix.uns["provenance"]["counts"]["voxels"]
+    table, told = matrix.uns["regions"], matrix.uns["provenance"]["counts"]
+    counts = told["voxels"]
     assert {ontology[int(i)].st_level for i in table["id"][table["tissue"] == "brain"]} == {level}
     assert set(table["tissue"]) == set(tissue)
     assert table["n_voxels"].sum() == sum(counts[name] for name in tissue) == len(matrix.X)
+    # Those that the listing itself rules out.
+    assert min(told["section_data_sets"][reason] for reason in ("failed", "other_plane")) >= 1
 
 
 def test_a_delegate_without_a_grid_is_replaced_by_its_replicate(phantom_files, ontology):

@@ -13,7 +13,6 @@ from sparsekm.cluster.screening import (
     marginal_p_values,
     marginal_scores,
 )
-from sparsekm.io.store import read_path, write_path
 from sparsekm.metrics import matching_error_rate
 
 
@@ -83,7 +82,7 @@ def test_sc_fs_keeps_ten_features_a_cluster_where_too_little_is_explained(seed):
 
 
 @pytest.mark.parametrize("Estimator", [KMeans, PCAKMeans, PenalizedGaussianMixture, IFPCA, SCFS])
-def test_a_path_holds_the_one_fit_and_goes_through_a_file(Estimator, easy_data, tmp_path):
+def test_a_path_holds_the_one_fit(Estimator, easy_data):
     X = easy_data.X.astype(np.float32)
     steps = []
     estimator = Estimator(3, random_state=0)
@@ -96,10 +95,3 @@ def test_a_path_holds_the_one_fit_and_goes_through_a_file(Estimator, easy_data, 
     np.testing.assert_array_equal(path.weights, [fit.feature_weights_])
     np.testing.assert_array_equal(path.scores, [fit.feature_scores_])
     assert path.objectives.tolist() == [fit.objective_]
-    names = ("method", "dataset", "input_digest", "code_digest", "search")
-    numbers = {"seed": 1, "n_clusters": 3}
-    about = dict.fromkeys(names, "x") | numbers | {"parameters": {}, "versions": {}}
-    write_path(tmp_path / "path.h5", path, about)
-    stored, about = read_path(tmp_path / "path.h5")
-    np.testing.assert_array_equal(stored.labels, path.labels)
-    assert about["search"] == path.search

@@ -10,17 +10,6 @@ from sparsekm import L1KMeans, PCAKMeans, PenalizedGaussianMixture, StreamedMatr
 from sparsekm.cluster.estimators import KMeans, L0KMeans
 
 
-@pytest.mark.parametrize("n_copies", [10, 300])
-def test_distinct_samples_that_repeat_are_each_a_cluster(make_estimator, n_copies):
-    # Five points, many copies: k-means++ or a random start easily leaves a cluster empty.
-    points = np.random.default_rng(0).standard_normal((5, 6))
-    X = np.repeat(points, n_copies, axis=0)
-    fit = make_estimator(5, n_init=10, random_state=0).fit(X)
-    groups = fit.labels_.reshape(5, n_copies)
-    assert (groups == groups[:, :1]).all()
-    assert len(set(groups[:, 0])) == 5
-
-
 # With so few distinct samples, clusters coincide in the kept features: that is no concern here.
 @pytest.mark.filterwarnings("ignore:Clusters with the same centre:UserWarning")
 @pytest.mark.parametrize(("n_copies", "seed"), [(4, 0), (300, 1)])

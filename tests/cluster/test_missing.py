@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.impute import KNNImputer
 from small_estimators import weighing_estimators
 
-from sparsekm import KMeans, L0KMeans, SparseKMeans, StreamedMatrix
+from sparsekm import L0KMeans, SparseKMeans, StreamedMatrix
 from sparsekm.cluster import imputation
 from sparsekm.cluster.estimator_input import label_observed
 from sparsekm.cluster.imputation import fill_missing, shrink
@@ -116,17 +116,6 @@ def test_clusters_are_found_although_a_fifth_is_missing(name):
     assert kept.shape == (60, found.get_support().sum())
 
 
-def test_new_samples_are_placed_by_what_is_observed_of_them():
-    found = KMeans(2, missing="impute", random_state=0).fit(
-        [[0.0, 0.0], [1.0, 1.0], [10.0, 30.0], [11.0, 31.0]]
-    )
-    near, far = found.predict([[0.0, 0.0], [10.0, 30.0]])
-    given = [[np.nan, 2.0], [9.0, np.nan], [4.0, 28.0], [np.nan, 15.0]]
-    assert found.predict(given).tolist() == [near, far, far, near]
-    with pytest.raises(ValueError, match="sample 1 of X has no value for any feature with weight"):
-        found.predict([[0.0, 0.0], [np.nan, np.nan]])
-
-
 def test_what_is_observed_counts_by_its_weight_worked_by_hand():
     centers = np.array([[0.0, 1], [0, 3], [0, 5]])
     # The last feature has no weight. Of the first sample, 9 * .81 + .25 is more than 9 * .01 +
@@ -134,6 +123,9 @@ def test_what_is_observed_counts_by_its_weight_worked_by_hand():
     X = np.array([[0.9, 0.5, np.nan, 0.0], [np.nan, np.nan, 2.0, 99], [0.9, 0.5, 0.0, np.nan]])
     found = label_observed(X + 7, np.array([9.0, 1, 1, 0]), np.full(3, 7.0), centers)
     assert found.tolist() == [1, 0, 0]
+    X[1] = np.nan
+    with pytest.raises(ValueError, match="sample 1 of X has no value for any feature with weight"):
+        label_observed(X + 7, np.array([9.0, 1, 1, 0]), np.full(3, 7.0), centers)
 
 
 class Recorder(L0KMeans):

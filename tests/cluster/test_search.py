@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sparsekm import L0KMeans, L1KMeans, classification_error_rate
 from sparsekm.cluster import memetic_search, partition_step
 from sparsekm.cluster.matrices.matrix import CentredMatrix
-from sparsekm.cluster.memetic_search import CAPACITY, Pool, Search
+from sparsekm.cluster.memetic_search import CAPACITY, Pool, Search, cross
 from sparsekm.cluster.partition_step import KMeansPartition, canonical_labels
 from sparsekm.cluster.weight_step import PENALTIES, TopFeatures
 from sparsekm.tuning.references import permuted_reference
@@ -119,6 +119,19 @@ def test_a_pool_keeps_the_best_distinct_partitions_whatever_their_names():
     assert pool.is_new_start(partitions[0], remember=True)
     assert not pool.is_new_start((partitions[0] + 2) % 3)
     assert pool.is_new_start(partitions[1])
+
+
+def test_a_child_has_clusters_of_one_parent_each_and_the_rest_by_chance_worked_by_hand():
+    # Clusters 0 and 1 are the mother's, 2 and 3 the father's, to whom they have other names.
+    alike = np.repeat(range(4), 3)
+    mother = np.r_[alike, 0, 2, 0, 0, 2, 2].astype(np.int32)
+    father = np.array([2, 3, 1, 0], np.int32)[np.r_[alike, 1, 3, 2, 2, 0, 0]]
+    draws = np.r_[np.full(12, 0.5), [0.9, 0.1, 0.1, 0.9, 0.1, 0.9], [0.1, 0.2, 0.7, 0.8]]
+    child = np.empty(18, np.int32)
+    cross(mother, father, 4, draws, child)
+    np.testing.assert_array_equal(child[:12], mother[:12])
+    # One parent alone claims the first two; both claim the next two, and neither the last two.
+    assert child[12:].tolist() == [0, 3, 0, 2, 2, 0]
 
 
 def test_neighbouring_sparsities_are_crossed_and_offer_each_other_their_best(monkeypatch):

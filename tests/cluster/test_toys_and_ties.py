@@ -94,34 +94,7 @@ def copies_then_noise(n_copies, n_noise=4):
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-@pytest.mark.parametrize("n_copies", [2, 13])
-def test_of_equal_features_l0_keeps_those_of_lowest_index(search, n_copies):
-    X = copies_then_noise(n_copies)
-    for sparsity in range(1, n_copies + 1):
-        fit = L0KMeans(2, sparsity=sparsity, search=search, random_state=0).fit(X)
-        assert np.flatnonzero(fit.get_support()).tolist() == list(range(2, 2 + sparsity))
-
-
-@pytest.mark.parametrize("search", SEARCHES)
 def test_equal_features_get_equal_bits(search):
     fit = L1KMeans(2, sparsity=2.6, search=search, random_state=0).fit(copies_then_noise(6))
     assert len(set(fit.feature_scores_[2:8])) == len(set(fit.feature_weights_[2:8])) == 1
     assert fit.feature_weights_[2] > 0
-
-
-@pytest.mark.parametrize("search", SEARCHES)
-@pytest.mark.parametrize(
-    ("n_tied", "sparsity", "n_kept"),
-    # n_kept is floor(s^2): below sqrt(m) the soft threshold has no root.
-    [(4, 1.5, 2), (4, 1.99, 3), (9, 2.4, 5)],
-)
-def test_l1_shares_among_the_first_s_squared_of_tied_features(search, n_tied, sparsity, n_kept):
-    assert n_kept == int(sparsity**2) < n_tied
-    fit = L1KMeans(2, sparsity=sparsity, search=search, random_state=0).fit(
-        copies_then_noise(n_tied)
-    )
-    expected = np.zeros(n_tied + 4)
-    expected[2 : 2 + n_kept] = 1 / np.sqrt(n_kept)
-    np.testing.assert_allclose(fit.feature_weights_, expected, atol=1e-12)
-    assert np.linalg.norm(fit.feature_weights_) == pytest.approx(1, abs=1e-12)
-    assert fit.feature_weights_.sum() <= sparsity * (1 + 1e-6)

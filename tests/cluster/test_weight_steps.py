@@ -79,6 +79,20 @@ def test_the_l0_weight_step_takes_the_largest_and_of_equals_the_first(scores, da
 def test_when_no_feature_scores_anything_the_weights_are_those_of_a_tie():
     weights = SoftThreshold(1.5).weigh(np.zeros(5))
     np.testing.assert_allclose(weights, np.array([1, 1, 0, 0, 0]) / np.sqrt(2))
+    # As where more tie for the largest score than the bound lets in: the first floor(s^2) share.
+    for n_tied, bound, n_kept in ((4, 1.5, 2), (4, 1.99, 3), (9, 2.4, 5)):
+        weights = SoftThreshold(bound).weigh(np.r_[0.5, np.full(n_tied, 3.0)])
+        np.testing.assert_allclose(weights[1 : 1 + n_kept], 1 / np.sqrt(n_kept))
+        assert np.count_nonzero(weights) == n_kept
+
+
+@pytest.mark.parametrize("step", [TopFeatures, SoftThreshold])
+def test_the_bound_for_a_number_of_features_keeps_this_number_of_the_largest(step):
+    scores = np.array([5.0, 1, 4, 2, 3])
+    for count in range(1, 6):
+        kept = np.flatnonzero(step(step.bound_for(scores, count)).weigh(scores))
+        assert kept.tolist() == np.sort(np.argsort(-scores)[:count]).tolist()
+    assert step.bound_for(np.ones(5), 2) == step.bound_of(2)
 
 
 def test_both_norms_hold_when_scores_differ_in_their_last_digits_only():
@@ -198,31 +212,18 @@ def test_three_times_as_many_features_lead_and_searches_go_on_at_as_many_more():
     # The means of the groups are 9, 8, 5, 2 and 1: three of these lead.
     groups = np.array([4, 0, 3, 1, 2, 1, 2, 1, 0, 0]), np.array([3.0, 3, 2, 1, 1])
     values = np.array([1.0, 9, 2, 8, 5, 8, 5, 8, 9, 9])
-    assert WeighedGroups(TopFeatures(1), *groups).leading(values).tolist() == [
-        1,
-        3,
-        4,
-        5,
-        6,
-        7,
-        8,
-        9,
-    ]
+    grouped = WeighedGroups(TopFeatures(1), *groups)
+    leading = grouped.leading(values)
+    assert leading.tolist() == [1, *range(3, 10)]
+    # Among the leading, groups are weighed as among all.
+    among = grouped.among(leading).weigh(values[leading])
+    np.testing.assert_array_equal(among, grouped.weigh(values)[leading])
 
 
 def test_l0_keeps_the_groups_of_largest_mean_and_shares_their_weight():
     np.testing.assert_allclose(weigh("l0", 1.0), [0, 0, 0, 1, 0, 0])
     # Of two alike the first.
     np.testing.assert_allclose(weigh("l0", 2.0), [1 / 3, 0, 1 / 3, 1, 0, 1 / 3])
-
-
-def test_features_each_of_its_own_group_change_no_bit(make_sparse_estimator, faint_data):
-    plain = make_sparse_estimator(random_state=0).fit(faint_data.X)
-    names = [f"gene {j}" for j in range(25)]
-    fit = make_sparse_estimator(random_state=0, feature_groups=names).fit(faint_data.X)
-    for name in ("labels_", "feature_weights_", "feature_scores_", "cluster_centers_"):
-        np.testing.assert_array_equal(getattr(fit, name), getattr(plain, name))
-    assert fit.objective_ == plain.objective_
 
 
 @pytest.mark.parametrize(("sparsity", "seed"), [(1, 0), (2, 1)])
@@ -240,15 +241,6 @@ def test_the_optimum_over_all_partitions_is_found(seed, sparsity, all_partitions
     kept = groups[fit.get_support()]
     assert len(np.unique(kept)) == sparsity
     assert fit.get_support().tolist() == np.isin(groups, kept).tolist()
-
-
-def test_l1_keeps_whole_groups(clear_data):
-    groups = np.arange(20) // 2
-    fit = L1KMeans(3, sparsity=1.2, feature_groups=groups, random_state=0).fit(clear_data.X)
-    assert fit.get_support(indices=True).tolist() == [0, 1, 2, 3]
-    weights = fit.feature_weights_.reshape(10, 2)
-    np.testing.assert_array_equal(weights[:, 0], weights[:, 1])
-    assert np.linalg.norm(weights.sum(axis=1)) == pytest.approx(1)
 
 
 def test_constant_features_and_groups_have_no_weight(clear_data):
@@ -274,21 +266,3 @@ def test_constant_features_and_groups_have_no_weight(clear_data):
 def test_groups_that_cannot_be_are_refused(clear_data, groups, sparsity, message):
     with pytest.raises(ValueError, match=message):
         L0KMeans(3, sparsity=sparsity, feature_groups=groups).fit(clear_data.X)
-
-
-@pytest.mark.parametrize("penalty", ["l0", "l1"])
-def test_the_leading_are_three_times_what_equal_weights_let_in_and_groups_stay_whole(penalty):
-    scores = np.array([1.0, 9, 8, 2, 7, 3, 6, 4])
-    step = make_step(penalty, {"l0": 2, "l1": np.sqrt(2)}[penalty])
-    assert step.leading(scores).tolist() == [1, 2, 4, 5, 6, 7]
-    # Means of 5, 5.5, 4.5 and 4: the first three, all three from room for one.
-    groups = np.array([0, 0, 1, 3, 2, 1, 3, 2])
-    means = np.bincount(groups, scores) / 2
-    grouped = make_step(penalty, 1, groups)
-    last = int(means.argmin())
-    leading = grouped.leading(scores)
-    assert leading.tolist() == np.flatnonzero(groups != last).tolist()
-    # Among the leading, groups are weighed as among all.
-    np.testing.assert_array_equal(
-        grouped.among(leading).weigh(scores[leading]), grouped.weigh(scores)[leading]
-    )

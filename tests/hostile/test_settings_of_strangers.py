@@ -10,8 +10,6 @@ import pytest
 import yaml
 from snakemake_process import outside
 
-from sparsekm.command import main as command
-
 # Tells which files of the current folder a process looks at, by the interpreter's hook and `stat`.
 WATCH = """
 import os, sys
@@ -133,36 +131,3 @@ def test_only_the_environment_says_where_kernels_are_kept(tmp_path):
         status, index = call()
         assert status == 0
         assert index.is_relative_to(package)
-
-
-def test_a_profile_is_not_looked_for_in_the_folder_of_the_run(tmp_path, monkeypatch):
-    folder, ran = tmp_path / "run", tmp_path / "ran"
-    (folder / "slurm").mkdir(parents=True)
-    code = f"__use_yte__: true\n?open({str(ran)!r}, 'w').close(): 1\n"
-    (folder / "slurm" / "config.yaml").write_text(code)
-    (folder / "config.yaml").write_text("method: [l0]\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SNAKEMAKE_PROFILE", "slurm")
-    assert command.main(["run", "run/config.yaml"]) == 2
-    assert not ran.exists()
-
-
-@pytest.mark.release
-@pytest.mark.usefixtures("kernels")
-def test_a_run_leaves_the_settings_of_its_folder_unread(tmp_path, monkeypatch, capfd):
-    folder, ran = tmp_path / "run", tmp_path / "ran"
-    folder.mkdir()
-    # Whoever opens a pipe waits for somebody to write.
-    for name in ("matplotlibrc", ".numba_config.yaml", ".env", ".condarc", "pyvenv.cfg"):
-        os.mkfifo(folder / name)
-    for name in ("sitecustomize.py", "usercustomize.py", "stranger.pth"):
-        (folder / name).write_text(f"import pathlib; pathlib.Path({str(ran)!r}).touch()\n")
-    drawn = {"experiment": "experiment_3", "n_features": 25}
-    settings = {"matrices": {"small": {"draw": drawn, "n_clusters": 2}}, "methods": ["l0"]}
-    settings |= {"n_init": 1, "n_seeds": 1, "tuning": {"references": 2, "sparsities": {"l0": [5]}}}
-    (folder / "config.yaml").write_text(yaml.safe_dump(settings))
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("PYTHONPATH", ":.")
-    assert command.main(["run", "config.yaml", "--cores", "2"]) == 0
-    assert (folder / "results" / "report.html").exists()
-    assert not ran.exists()

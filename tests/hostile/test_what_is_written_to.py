@@ -10,7 +10,6 @@ import pytest
 from sparsekm.command import main as command
 from sparsekm.io.atomic import open_to_append, write_text
 from sparsekm.io.input_error import InputError
-from sparsekm.network import Received
 
 KINDS = ["named pipe", "symbolic link", "dangling link", "folder", "socket"]
 
@@ -56,14 +55,6 @@ def test_no_writer_replaces_or_follows_it(kind, write):
         write(file)
     assert is_untouched(file, kind)
     assert [file.name for file in Path("folder").iterdir()] == ["target.csv"]
-
-
-def test_a_list_of_downloads_is_not_written_through_it(kind):
-    received = Received("raw")
-    put(Path("raw/received.jsonl"), kind)
-    with pytest.raises(InputError, match="only a regular file"):
-        received.add("1.zip", "https://host/1", None)
-    assert is_untouched(Path("raw/received.jsonl"), kind)
 
 
 @pytest.mark.parametrize("target", ["new-clusters.csv", "out/found.csv"])
@@ -115,22 +106,6 @@ def test_linked_folders_stay_allowed(tmp_path):
     (tmp_path / "results").symlink_to("scratch")
     write_text("new", tmp_path / "results" / "a.txt")
     assert (tmp_path / "scratch" / "a.txt").read_text() == "new"
-
-
-def test_figures_are_saved_to_regular_files_only(kind):
-    import anndata
-    import numpy as np
-
-    from sparsekm import pl, tl
-
-    data = np.random.default_rng(0).normal(size=(24, 6))
-    data[:12, :2] += 5
-    adata = anndata.AnnData(data)
-    tl.sparse_kmeans(adata, 2)
-    put(Path("figure.pdf"), kind)
-    with pytest.raises(InputError, match="only a regular file"):
-        pl.scores(adata, save=Path("figure.pdf").absolute(), show=False)
-    assert is_untouched(Path("figure.pdf"), kind)
 
 
 def opened_for_writing(tree):

@@ -390,7 +390,7 @@ def test_other_ways_to_fill_and_nothing_happens_where_nothing_is_missing(holes, 
     lacking = np.isnan(holes)
     fills = {"median": np.nanmedian(holes, axis=0), "half_minimum": np.nanmin(holes, axis=0) / 2}
     for impute, fill in fills.items():
-        found = values(settle_missing(raw(holes), impute))
+        found = values(settle_missing(raw(holes, 1.0), impute))
         np.testing.assert_allclose(found, np.where(lacking, fill, holes), rtol=1e-5)
     matrix = settle_missing(raw(whole))
     np.testing.assert_allclose(values(matrix), whole, rtol=1e-6)
@@ -404,7 +404,8 @@ def test_other_ways_to_fill_and_nothing_happens_where_nothing_is_missing(holes, 
 
 def test_what_lacks_too_much_is_dropped_features_first_and_aloud(whole):
     whole[:7, 2] = np.nan
-    whole[5, 3:] = np.nan
+    # Half of all, but more of the features that are left.
+    whole[5, 3:7] = np.nan
     matrix = raw(whole)
     known = {"samples": [f"s{i}" for i in range(12)], "labels": np.array([*"ab"] * 6, dtype=object)}
     matrix.about = replace(matrix.about, **known)
@@ -424,7 +425,9 @@ def test_what_lacks_as_much_as_the_limit_is_kept_but_nothing_that_lacks_all(whol
     whole[0, 2] = 1
     assert settle_missing(raw(whole)).shape == (12, 8)
     whole[:, 2] = np.nan
-    assert settle_missing(raw(whole), max_missing=1).shape == (12, 7)
+    matrix = settle_missing(raw(whole), max_missing=1)
+    assert matrix.shape == (12, 7)
+    assert "dropped: [g2]" in matrix.remarks[0]
 
 
 def test_half_of_a_negative_minimum_and_too_little_left_are_refused(holes):

@@ -1,15 +1,13 @@
-"""The estimator, the AnnData function and the workflow find the same, whatever is asked for."""
+"""The estimator and the workflow find the same, whatever is asked for."""
 
 import dataclasses
 
-import anndata
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 from written_files import save_matrix
 
-import sparsekm
 from sparsekm import SparseKMeans
 from sparsekm.cluster.batches import centre_batches, conclude, count_batches
 from sparsekm.cluster.description import Description
@@ -75,7 +73,7 @@ def find_in_workflow(tmp_path):
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_the_estimator_the_rules_and_the_function_for_anndata_find_the_same(X, find, options):
+def test_the_estimator_and_the_rules_find_the_same(X, find, options):
     found, seed = find(X, **options), derive_seed(1, "own")
     given = {"n_clusters": 3, **options}
     known = {name: given.pop(name, None) for name in ("weights", "groups")}
@@ -87,17 +85,6 @@ def test_the_estimator_the_rules_and_the_function_for_anndata_find_the_same(X, f
     np.testing.assert_array_equal(found.left_out, estimator.left_out_labels_)
     assert found.conclusion.split(", but in")[0] == estimator.conclusion_.split(", but in")[0]
     np.testing.assert_allclose(found.separation["p"], estimator.separation_["p"], rtol=1e-6)
-
-    given["n_clusters"] = None if given["n_clusters"] == "auto" else 3
-    obs = pd.DataFrame({name: of for name, of in known.items() if of is not None}, range(N))
-    adata = anndata.AnnData(X, obs.set_axis(map(str, range(N))))
-    keys = {"weights": "weights_key", "groups": "groups"}
-    columns = {keys[name]: name for name in obs}
-    sparsekm.tl.sparse_kmeans(adata, **given, **columns, random_state=seed)
-    labels = adata.obs["sparse_kmeans"].cat.codes.to_numpy()
-    np.testing.assert_array_equal(labels, estimator.labels_)
-    np.testing.assert_array_equal(adata.var["sparse_kmeans_weight"], estimator.feature_weights_)
-    assert adata.uns["sparse_kmeans"]["conclusion"] == estimator.conclusion_
 
 
 @pytest.mark.filterwarnings("ignore:cluster")

@@ -9,7 +9,6 @@ from sklearn.metrics import adjusted_rand_score
 from written_files import save_matrix
 
 from sparsekm import L0KMeans
-from sparsekm.cluster.batches import centre_batches
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.pipeline.problem import cluster_means, define_problem, describe_fit
 from sparsekm.tuning.chosen_fit import find_clusters
@@ -135,16 +134,6 @@ def test_outliers_are_set_aside_and_have_no_part_in_the_means(pose, X, method):
     for cluster, center in enumerate(found.centers):
         own = problem.whole.X[found.clustered == cluster].mean(axis=0)
         np.testing.assert_allclose(center, own, atol=1e-5)
-
-
-def test_values_centred_within_batches_show_what_the_batches_hid(pose, X):
-    batch = np.tile(["x", "y"], 30)
-    X[batch == "y", 20:] += 4
-    problem = pose(X, "sparse", batch=batch)
-    data = problem.whole, centre_batches(problem.whole)
-    given, centred = (find_clusters(problem.settings, each).labels for each in data)
-    assert adjusted_rand_score(KIND, given) < 0.5
-    assert adjusted_rand_score(KIND, centred) == 1
 
 
 def test_groups_of_features_are_kept_whole_and_what_cannot_is_refused_by_name(pose, X):

@@ -163,6 +163,19 @@ def page_of(tmp_path):
     return write
 
 
+@pytest.fixture
+def examined(page_of, examine_page, tmp_path):
+    """Look at the report on results with a browser."""
+
+    def examine(*results):
+        page_of(*results)
+        page = examine_page(tmp_path / "report.html", 1200)
+        assert page["errors"] == []
+        return page
+
+    return examine
+
+
 @pytest.fixture(scope="session")
 def report(tmp_path_factory, brain_result, matrix_result):
     """The report on both, and the folder of its figures."""

@@ -351,10 +351,6 @@ def three_groups(n_samples):
     return SimpleNamespace(n_samples=n_samples, primary=method, **read), labels
 
 
-def test_few_samples_are_drawn_by_their_components():
-    assert project_samples(three_groups(60)[0], np.arange(60))[1][0].startswith("component 1")
-
-
 # It compiles.
 @pytest.mark.release
 def test_many_samples_are_drawn_as_a_umap_where_there_is_one():

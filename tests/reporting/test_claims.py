@@ -1,5 +1,6 @@
 """A page claims no more than its table shows: looked at in a browser, for tables made for it."""
 
+import json
 import re
 from base64 import b64decode
 from dataclasses import replace
@@ -125,6 +126,35 @@ def table_of(found, corner):
     return next(table for table in found.page["tables"] if table[0][: len(corner)] == corner)
 
 
+# A narrow screen may be scrolled once.
+@pytest.mark.parametrize(("width", "height"), [(1200, 900), (400, 1600)])
+def test_the_first_screen_shows_what_the_files_say(mixed, examine_page, width, height):
+    page = examine_page(mixed.folder / "report.html", width)
+    assert page["errors"] == []
+    assert page["width"] <= width
+    assert page["navigation"] <= 0
+    assert all(0 < shown <= width for shown in page["pictures"])
+    assert page["answer"]["bottom"] <= height
+    own = mixed.fit
+    ranked = own.signature[np.argsort(-own.scores[own.signature], kind="stable")]
+    said = ["3 clusters of 90 samples", "K = 3", "All 3 clusters are clearly separated"]
+    said += [f"cluster {k}: {size}" for k, size in enumerate(np.bincount(own.labels))]
+    said += [", ".join(f"g{feature}" for feature in ranked[:20])]
+    said += ["mine/clusters.csv", "--clusters 4", "--annotate COLUMN"]
+    assert [words for words in said if words not in page["answer"]["text"]] == []
+
+
+def test_every_sample_stands_on_the_page_with_its_cluster(mixed):
+    html = (mixed.folder / "report.html").read_text(encoding="utf-8")
+    drawn = json.loads(re.findall(r'class="samples">(.*?)</script>', html)[0])
+    clusters = drawn["columns"][0]
+    for number, label in enumerate(mixed.fit.labels):
+        # In the table of samples and on their map.
+        assert f'["s{number}",{label},' in html
+        assert clusters["codes"][drawn["names"].index(f"s{number}")] == label
+    assert len(drawn["names"]) == len(clusters["codes"]) == len(mixed.fit.labels)
+
+
 def test_a_class_without_a_majority_of_two_thirds_gives_no_name_and_no_colour(mixed, iris):
     first = mixed.page["answer"]["text"]
     assert "cluster 0: 30" in first
@@ -230,11 +260,3 @@ def test_a_page_has_at_most_1000_words_and_no_heading_twice(request, name):
     assert len(set(page["headings"])) == len(page["headings"])
     for term in ("CER", "ARI", "NW", "K", "clearly separated", "signature", "reproducibility"):
         assert term in page["terms"]
-
-
-def test_nothing_lies_outside_a_narrow_screen(mixed, examine_page):
-    page = examine_page(mixed.folder / "report.html", 400)
-    assert page["errors"] == []
-    assert page["width"] <= 400
-    assert page["navigation"] <= 0
-    assert all(0 < width <= 400 for width in page["pictures"])

@@ -6,11 +6,15 @@ import io
 import json
 import re
 
+import numpy as np
 import pytest
 from html_page import Page
+from sound_files import ATTRIBUTES
+from written_files import save_fit, save_matrix
 
 from sparsekm.annotation.gene_table import GENE_TABLE
 from sparsekm.reporting.figures import draw_figures
+from sparsekm.reporting.report import load_dataset_result, write_report
 
 pytestmark = pytest.mark.xdist_group("report")
 
@@ -191,3 +195,32 @@ def test_the_table_of_genes_can_be_downloaded_whole(found, matrix_files):
     own = list(csv.reader(io.StringIO(matrix_files["genes"].read_text(encoding="utf-8"))))
     assert rows[0] == own[0]
     assert [row[0] for row in rows] == [row[0] for row in own]
+
+
+def test_500_samples_of_20_000_features_make_a_page_of_at_most_3_mb(tmp_path):
+    rng = np.random.default_rng(0)
+    n_samples, n_features, n_kept = 500, 20_000, 900
+    labels = rng.integers(4, size=n_samples)
+    X = rng.standard_normal((n_samples, n_features), dtype=np.float32)
+    X[:, :n_kept] += 2 * labels[:, None]
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    classes = np.array(["basal", "luminal A", "luminal B", "her2"])[labels]
+    file = save_matrix(
+        tmp_path / "normalised.h5ad",
+        X,
+        {"label": classes},
+        about={"source": "matrix", "normalisation": "zscore"},
+    )
+    kept = np.arange(n_features) < n_kept
+    sparse = {"reproducibility": rng.random(n_samples), "selection_frequency": kept.astype(float)}
+    sparse["partitions"] = np.array([labels] * 50).astype(np.int16)
+    fits = {}
+    for method in ("kmeans", "l1", "l0", "sparse"):
+        weights = kept.astype(float) if method != "kmeans" else np.ones(n_features)
+        more = sparse if method == "sparse" else {}
+        about = {**ATTRIBUTES, "method": method}
+        fits[method] = save_fit(tmp_path / f"{method}.h5", X, labels, weights, about, **more)
+    result = load_dataset_result("mine", file, fits=fits)
+    assert len(result.genes) == n_features
+    write_report([result], tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size < 3e6

@@ -35,13 +35,8 @@ def test_numbers_are_greys_and_missing_values_pale(matrix_result):
     assert column["legend"] == [("20", "white"), ("80", "black")]
 
 
-def test_colours_are_chosen_and_a_name_is_highlighted_everywhere(
-    matrix_result, page_of, examine_page, tmp_path
-):
-    html, _ = page_of(matrix_result)
-    (tmp_path / "page.html").write_text(html, encoding="utf-8")
-    page = examine_page(tmp_path / "page.html", 1200)
-    assert page["errors"] == []
+def test_colours_are_chosen_and_a_name_is_highlighted_everywhere(matrix_result, examined):
+    page = examined(matrix_result)
     (fills,) = page["maps"]
     own = cluster_colors(matrix_result)
     parts = [np.rint(255 * np.array(to_rgb(own[k]))).astype(int) for k in [0, 1, 2]]

@@ -38,6 +38,13 @@ def copies_of_noise(rng):
     return X
 
 
+def ten_of_forty(rng):
+    X = rng.standard_normal((90, 40))
+    X[THREE == 0, :10] += 5
+    X[THREE == 1, :5] -= 5
+    return X
+
+
 def beside_a_factor(rng):
     X = rng.standard_normal((90, 100))
     X[:, :10] += 4 * (THREE[:, None] == np.arange(10) % 3)
@@ -45,7 +52,7 @@ def beside_a_factor(rng):
     return X
 
 
-@pytest.mark.parametrize("draw", [two_of_fifty, copies_of_noise, beside_a_factor])
+@pytest.mark.parametrize("draw", [two_of_fifty, ten_of_forty, copies_of_noise, beside_a_factor])
 def test_plain_groups_are_found(draw):
     for seed in range(2):
         X = draw(np.random.default_rng(seed))
@@ -153,10 +160,14 @@ def test_marginals_start_from_features_that_do_not_follow_each_other(monkeypatch
     X = rng.standard_normal((80, 12))
     X[:, 2:6] = 5 * (truth // 2)[:, None] + 0.6 * X[:, 2:3] + 0.2 * X[:, 2:6]
     X[:, 7] = 4 * (truth % 2) + 0.8 * X[:, 7]
-    starts, fit = {}, Samples.fit
+    starts, fit, seen, cluster = {}, Samples.fit, [], Samples.cluster
     monkeypatch.setattr(Samples, "fit", lambda *given: starts.update([given[:0:-1]]) or fit(*given))
+    monkeypatch.setattr(Samples, "cluster", lambda *given: seen.append(given[1]) or cluster(*given))
     list(STARTS["marginals"](samples_of(X, 4)))
     assert adjusted_rand_score(truth, starts[2]) > 0.95
+    # No two of the four have a correlation of 0.7: one copy is enough.
+    assert [values.shape[1] for values in seen] == [1, 2, 4]
+    assert (np.abs(np.corrcoef(seen[-1].T)) - np.eye(4)).max() < 0.7
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,12 @@ def test_a_chosen_number_pays_for_the_numbers_that_were_tried(clear):
     price = len(counts) / 2 if agree > 1 else len(counts)
     assert is_chosen_at(found, price) == pytest.approx(1 / 0.8)
     assert counts["n_clusters"].tolist() == [2, 3, 4, 5]
+    names = ["n_clusters", "n_groups", "reproducibility", "silhouette", "ambiguous"]
+    assert counts.columns.tolist() == [*names, "groups", "chosen"]
+    for row in counts.itertuples():
+        group = [int(name) for name in row.groups.split("-")]
+        assert (len(group), len(set(group))) == (row.n_clusters, row.n_groups)
+    assert "2 to 5 clusters were tried: 3 groups are clearly separated" in found.conclusion_
 
 
 @pytest.mark.parametrize(

@@ -24,18 +24,13 @@ def test_the_planted_features_are_found_and_the_estimator_given_is_not_changed(d
     assert len(set(zip(data.labels, search.labels_, strict=True))) == 3
 
 
-def test_results_ascend_and_the_best_row_is_the_rules_choice(fitted_gap):
+def test_the_best_estimator_is_the_paths_own_fit(fitted_gap, data):
+    best = fitted_gap.best_estimator_
     table = fitted_gap.results_
     assert table["sparsity"].tolist() == fitted_gap.sparsities
     assert (table["reference_sd"] > 0).all()
-    best = fitted_gap.best_index_
-    assert best == select_sparsity(table, "max") == table["gap"].to_numpy().argmax()
-    assert fitted_gap.best_sparsity_ == table["sparsity"][best]
-
-
-def test_the_best_estimator_is_the_paths_own_fit(fitted_gap, data):
-    best = fitted_gap.best_estimator_
-    row = fitted_gap.results_.iloc[fitted_gap.best_index_]
+    assert fitted_gap.best_index_ == select_sparsity(table, "max")
+    row = table.iloc[fitted_gap.best_index_]
     assert best.sparsity == fitted_gap.best_sparsity_
     assert best.objective_ == row["objective"]
     assert np.count_nonzero(best.feature_weights_) == row["n_selected"]
@@ -115,6 +110,15 @@ def test_a_verbose_search_tells_what_is_done(data, capsys):
     # Two references and the data.
     lines = [f"GapSearch: step {done} of 3" for done in (1, 2, 3)]
     assert capsys.readouterr().out.splitlines() == lines
+
+
+@pytest.mark.parametrize(("rule", "kept"), [("max", 6), ("one-se", 5)])
+def test_the_rule_that_is_set_chooses(rule, kept):
+    X = np.random.default_rng(1).normal(size=(40, 30))
+    X[:20, :6] += 4
+    # The gap at 5 is less than that at 6, by less than its standard error.
+    options = {"sparsities": [5, 6, 7], "n_references": 2, "random_state": 0, "rule": rule}
+    assert GapSearch(L0KMeans(2, n_init=1), **options).fit(X).best_sparsity_ == kept
 
 
 @pytest.mark.usefixtures("one_repeat")

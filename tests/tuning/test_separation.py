@@ -6,9 +6,7 @@ import pytest
 from scipy.stats import binomtest, multinomial
 
 from sparsekm import KMeans, L0KMeans, SparseKMeans, classification_error_rate
-from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.metrics import matching_error_rate
-from sparsekm.tuning.chosen_fit import find_clusters
 from sparsekm.tuning.partitions import FoldFit
 from sparsekm.tuning.separation import (
     LEVEL,
@@ -296,17 +294,6 @@ def test_neighbours_that_overlap_are_joined_and_what_these_overlap():
     labels = np.array([5, -1, 0, 2, 3, 4])
     fold = FoldFit(everyone, everyone[:0], labels, everyone, everyone)
     assert fold.join(group).labels.tolist() == [2, -1, 0, 0, 1, 1]
-
-
-def fit_of(X, n_clusters):
-    return find_clusters(SparseKMeans(n_clusters), ScaledData.standardise(X), seed=0)
-
-
-def test_one_gaussian_that_is_cut_has_no_clusters_and_two_have():
-    X = np.random.default_rng(0).normal(size=(60, 20)) * np.repeat([3, 1], [1, 19])
-    assert not fit_of(X, 2).has_clusters
-    X[:30, :8] += 3
-    assert fit_of(X, 2).has_clusters
 
 
 @pytest.mark.usefixtures("one_repeat")

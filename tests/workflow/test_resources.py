@@ -13,10 +13,12 @@ from types import SimpleNamespace
 import anndata
 import h5py
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 from written_files import save_matrix
 
+from sparsekm.io.readers.raw_matrix import RawMatrix
 from sparsekm.pipeline import input_sizes
 
 N_SAMPLES, N_FEATURES = 6000, 100
@@ -53,8 +55,9 @@ def mostly_zero():
 
 @pytest.fixture
 def write(tmp_path):
-    def write(X):
-        file = save_matrix(tmp_path / "normalised.h5ad", X, var={"center": np.zeros(N_FEATURES)})
+    def write(X, **parts):
+        var = {"center": np.zeros(X.shape[1])}
+        file = save_matrix(tmp_path / "normalised.h5ad", X, var=var, **parts)
         return file, file.stat().st_size / 2**20
 
     return write
@@ -70,6 +73,18 @@ def test_sparse_data_ask_for_less_than_an_array_and_a_matrix_on_disk_for_nothing
     assert asked(file, max_memory_gb=1 / 1024) == 606
     file, stored = write(csr_array(X))
     assert asked(file) == int(600 + 6 * (stored / 2 + SAMPLE)) < 600 + 6 * size
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_features_that_were_not_clustered_ask_for_nothing(rules, write, X, kind):
+    ask = rules().needs((600, 6), (10, 0))["mem_mb"]
+    few, everything = kind(X[:, :20]), RawMatrix.of(kind(X))
+    var = pd.DataFrame({"center": np.zeros(N_FEATURES)}, [f"g{j}" for j in range(N_FEATURES)])
+    asked = [
+        ask(WILDCARDS, [write(few, **parts)[0]], 1) for parts in ({}, {"whole": (everything, var)})
+    ]
+    # A few kB of names.
+    assert asked[1] == pytest.approx(asked[0], abs=2)
 
 
 @pytest.mark.parametrize(("max_samples", "share"), [(None, 1), (N_SAMPLES // 2, 0.5)])

@@ -6,12 +6,15 @@ import shutil
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
+import yaml
 from small_project import make_project
 
 pytestmark = pytest.mark.xdist_group("workflow")
 
+SETTINGS = yaml.safe_load(Path(__file__).with_name("every_setting.yaml").read_text())
 AGES, MATRICES = ("E11.5",), ("tumours", "cells")
 DATASETS = AGES + MATRICES
 TUNED, RESAMPLED, UNTUNED = ("l0", "l1"), ("sparse",), ("kmeans", "pca")
@@ -107,7 +110,6 @@ SOURCES = (
     "cluster/weight_step.py",
     "reporting/templates/report.css",
 )
-MORE = "matrices: {more: {path: tumours.csv, labels: kind}}"
 ROWS = {
     "nothing": Row(""),
     "time stamps of sources, scripts and the workflow": Row(touched),
@@ -115,48 +117,27 @@ ROWS = {
     "comments and docstrings of a source": Row(
         edit_of("src/sparsekm/pipeline/scales.py", b'\n# A comment.\n"""A text."""\n')
     ),
-    "`seed`": Row("seed: 2"),
     "`tuning.sparsities`: the grid of a method": Row(
         "tuning: {sparsities: {l0: [3, 6]}}", method="l0"
     ),
-    "`tuning.n_sparsities`, while `tuning.sparsities` gives every grid": Row(
-        "tuning: {n_sparsities: 7}"
-    ),
     "`tuning.references`: more": Row("tuning: {references: 6}", batches=(1,)),
-    "`tuning.n_refined`: a second stage": Row("tuning: {n_refined: 3}"),
-    "`tuning.max_samples`": Row("tuning: {max_samples: 20}"),
-    "`n_seeds`": Row("n_seeds: 3"),
     "`n_seeds`: 1": Row("n_seeds: 1"),
     "`max_memory_gb`": Row("max_memory_gb: 1"),
     "`simulation`, or the settings of another study": Row(
         "simulation: {repetitions: 3}\nyardstick: {n_seeds: 2}"
     ),
-    "`tuning.rule`": Row("tuning: {rule: one-se}"),
     "`methods`: one more, such as `pca`": Row(
         "methods: [kmeans, l1, l0, sparse, pca]", method="pca"
     ),
-    "`methods`: one less": Row("methods: [kmeans, l0, sparse]"),
     "`atlas.ages`: one more": Row("atlas: {ages: [E11.5, P14]}", age="P14"),
-    "`atlas.seed`: another phantom": Row("atlas: {seed: 4}"),
-    "`atlas.replicates`": Row("atlas: {replicates: mean}"),
     "`atlas.quality_control`": Row("atlas: {quality_control: {max_missing_per_gene: 0.2}}"),
     "`atlas.normalisation`": Row("atlas: {normalisation: {transform: robust_sigmoid}}"),
-    "`matrices`: one more": Row(MORE, matrix="more"),
     "`matrices`: one less": Row("matrices: {cells: null}"),
     "`matrices`: `normalise` of one": Row("matrices: {cells: {normalise: none}}", matrix="cells"),
-    "`matrices`: `n_top_features` of one": Row(
-        "matrices: {cells: {n_top_features: 8}}", matrix="cells"
-    ),
-    "`matrices`: `groups` of one": Row("matrices: {cells: {groups: batch}}", matrix="cells"),
-    "`matrices`: `n_clusters` of one": Row("matrices: {cells: {n_clusters: 3}}", matrix="cells"),
     "an input file: the matrix of a data set": Row(new_kind, matrix="tumours"),
     "an input file, replaced by another with an older time stamp": Row(
         older_kind, matrix="tumours"
     ),
-    "`annotation.subsamples`": Row("annotation: {subsamples: 4}"),
-    "`annotation.term_size`": Row("annotation: {term_size: [2, 50]}"),
-    "`annotation.genes_of_interest`": Row("annotation: {genes_of_interest: [gene1]}"),
-    "`report.title`": Row("report: {title: Mine}"),
     "a patch release of NumPy": Row(lambda project: installed(project, "numpy", (0, 0, 1))),
     "a new minor version of NumPy, SciPy, Numba or scikit-learn": Row(
         lambda project: installed(project, "numpy", (0, 1, 0))
@@ -259,8 +240,15 @@ TRIED_OFTEN = {
 
 
 def test_every_row_of_the_page_is_tried(project_root):
-    assert list(read_page(project_root)) == list(ROWS)
-    assert set(ROWS) > TRIED_OFTEN
+    page = read_page(project_root)
+    assert page.keys() > ROWS.keys() > TRIED_OFTEN
+    # test_every_setting.py tries the others, each of which is a setting, with the same rules.
+    for change in page.keys() - ROWS.keys():
+        is_of_one = change.endswith(" of one")
+        name = re.findall(r"`([\w.]+)`", change)[1 if is_of_one else 0]
+        _, rules = SETTINGS["of one matrix" if is_of_one else "of results"][name]
+        told = words_of_the_page(project_root, rules)
+        assert told.replace("`", "") == page[change].replace("`", ""), change
 
 
 @pytest.mark.parametrize(
