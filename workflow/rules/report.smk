@@ -4,6 +4,8 @@
 N_DRAWING = max(1, min(4, len(DATASETS)))
 
 
+# In no group: whenever a job is finished, Snakemake compares the group of a job that needs it with the
+# group of each of that job's inputs, of which there may be thousands.
 rule report:
     """Write one self-contained page with all results."""
     input:
@@ -17,13 +19,14 @@ rule report:
         "logs/report.log",
     benchmark:
         "results/benchmarks/report.tsv"
-    group:
-        "sparsekm_report"
     conda:
         "../../envs/sparsekm.yaml"
     threads: N_DRAWING
     resources:
-        **needs(memory=(500 + 500 * N_DRAWING, 0.5), minutes=(20, 0)),
+        **needs(
+            memory=(500 + 500 * N_DRAWING, 0.5),
+            minutes=(5 + 0.1 * len(DATASETS), 0.005),
+        ),
     params:
         code=code("report"),
         # This is not an output, because the figures depend on the results, and your own files may
