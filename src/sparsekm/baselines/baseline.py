@@ -26,7 +26,7 @@ from sparsekm.cluster.sparsity_path import SparsityPath
 
 @dataclass(eq=False, repr=False)
 class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator):
-    """A clustering with labels, weights and scores that has no sparsity to choose along a path.
+    """The base class of methods whose fit needs no choice of a sparsity along a path.
 
     A subclass implements `_learn` and `_predict`, and names its search in `_search`.
     """
