@@ -213,8 +213,8 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         own = data.shape[0], features.n_features, partition.n_clusters
         if fitted[:2] != own[:2] or fitted[2] > own[2]:
             raise ValueError(
-                f"path has (n_samples, n_features, n_clusters)={fitted}; it should have those of X "
-                f"and of the estimator, {own}."
+                f"path: (n_samples, n_features, n_clusters)={fitted} should be {own}, the numbers "
+                "of X and the estimator."
             )
         return self._learn(X, data, features, path.fit_at(index), path.search)
 

@@ -103,7 +103,7 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
     smallest = max(1, min(usual, n_samples // (2 * k)))
     if smallest < usual:
         tell(
-            f"  NOTE: half-samples are too small for clusters of {usual}; "
+            f"  NOTE: there are too few samples for clusters of at least {usual}; "
             f"min_cluster_size is set to {smallest}."
         )
     file = folder / "config.yaml"
