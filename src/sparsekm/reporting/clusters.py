@@ -210,7 +210,7 @@ def view_markers(result: DatasetResult) -> TableView | None:
             own, agrees = method.cluster_signatures[cluster], method.cluster_agreements[cluster]
             few = [] if own is None else _leads(names, lead, of_used[own])
             told.append(f"{name_some(few, _SHOWN) or 'none'} ({agrees:.2f})")
-        table["told from the others by"] = told
+        table["identified by"] = told
     parts = ["markers", *["markers_of_all"] * (n_unused > 0)]
     parts += [] if method.cluster_signatures is None else ["signatures"]
     text = caption(*parts, words=words, name=result.name, smallest=_SMALLEST, n=n_unused)
