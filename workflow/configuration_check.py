@@ -291,7 +291,7 @@ def _gene_set_errors(annotation: Mapping[str, Any]) -> list[str]:
     """List missing or contradictory settings of gene sets."""
     chosen, (smallest, largest) = annotation["gene_sets"], annotation["term_size"]
     errors = []
-    # Not quoted: where a password ends is not known of such an address.
+    # The address is not quoted, because it may contain a password whose end is unknown.
     if is_address(chosen["path"] or "") and not re.fullmatch(r"https://[^\s'\"]+", chosen["path"]):
         rule = "should begin with https:// and have neither blanks nor quotation marks"
         errors.append(f"annotation.gene_sets.path: an address {rule}.")
