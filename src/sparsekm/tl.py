@@ -241,8 +241,8 @@ def predict_clusters(
         values should be in the units of the run's table. Distances leave out missing values, and
         features that the table lacks.
     dataset, method : str, optional
-        The name of the table, if the run has several, and the method, by default the one that the
-        report shows first.
+        The name of the table (required if the run has several), and the method (by default the one
+        that the report shows first).
     scaling : {"run", "own"}, default="run"
         "run" standardises with the means and standard deviations of the run, and "own" with those
         of `samples`. "own" helps if the platform differs, but requires a similar mix of clusters.

@@ -113,7 +113,7 @@ def test_a_bomb_is_refused_before_it_is_inflated(monkeypatch):
         return read(self, n)
 
     monkeypatch.setattr(zipfile.ZipExtFile, "read", read_header_only)
-    with pytest.raises(GridError, match=r"energy.raw declares 40000 bytes, should be <= 10000"):
+    with pytest.raises(GridError, match=r"energy.raw declares 40000 bytes; it should be <= 10000"):
         read_energy(body)
 
 

@@ -199,7 +199,7 @@ def test_samples_that_were_set_aside_are_named(matrix_result):
     aside[[1, 3]] = 1
     told = facts(with_sparse(matrix_result, (0, 1, 1e-6), trimmed=aside))["Set aside"]
     names = matrix_result.obs.index
-    assert f"farthest from their centres: {names[1]}, {names[3]}." in told
+    assert f"centres were set aside: {names[1]}, {names[3]}." in told
 
 
 @pytest.fixture

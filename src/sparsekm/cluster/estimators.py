@@ -273,7 +273,7 @@ class L1KMeans(_Penalised):
         Number of clusters K.
     sparsity : None or float, default=None
         Bound s >= 1 on the l1 norm of the weights. None stands for the square root of the number of
-        features that vary; from there on, the bound has no effect. If m features tie for the
+        features that vary. A bound of this size or larger has no effect. If m features tie for the
         largest score and s < sqrt(m), the first floor(s^2) of them have equal weights and all other
         features have weight 0.
     search : {"auto", "alternate", "global"}, default="auto"

@@ -60,8 +60,8 @@ class SearchEffort(NamedTuple):
 class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     """The base class of estimators that fit one sparsity, or a path, with any partition step.
 
-    A subclass defines the methods that are declared here. `_read` leaves out constant features,
-    and the results get them back.
+    A subclass defines the methods that are declared here. `_read` leaves out constant features;
+    they are added to the results again.
     """
 
     penalty: str

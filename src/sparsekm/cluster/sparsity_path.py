@@ -148,8 +148,9 @@ class SparsityPath:
     search : str
         The search that ran: "alternate" or "global".
     first_objectives : ndarray of shape (n_sparsities,)
-        The objectives that the search reached, before the fits were refined; on the drawn samples,
-        if samples were drawn. The gap statistic compares them with the objectives of references.
+        The objectives that the search reached, before the fits were refined. If the search used
+        drawn samples, they are the objectives on these samples. The gap statistic compares them
+        with the objectives of references.
     converged : ndarray of shape (n_sparsities,), bool, or None
         False if the search ran out of rounds (`max_iter`). None if that is not known.
 

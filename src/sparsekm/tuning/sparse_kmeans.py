@@ -285,7 +285,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Raises
         ------
         TypeError
-            If NumPy cannot read X (an AnnData, for example), or a parameter is of a wrong
+            If NumPy cannot read X (an AnnData, for example), or a parameter has a wrong
             type; if `batch` is given with a sparse X.
         ValueError
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
@@ -354,9 +354,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
 
         For each selected feature, the other selected features assign every sample to a cluster. The
         mean of the cluster then predicts the sample's weighted z-score of this feature. The score
-        is how much smaller the squared error of this prediction is than the squared error of the
-        overall mean, summed over features and averaged over samples. A random feature does not
-        raise the score, because the other features do not predict its values.
+        is the squared error of the overall mean minus the squared error of this prediction, summed
+        over features and averaged over samples. A random feature does not raise the score, because
+        the other features do not predict its values.
 
         GridSearchCV can use it to compare settings such as `sparsity` or `screening`. It
         does not choose the number of clusters, because more clusters predict more.
