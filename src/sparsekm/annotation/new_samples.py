@@ -149,7 +149,7 @@ class KnownClusters:
 
     @property
     def signature(self) -> np.ndarray:
-        """The features of the signature; none if there is no signature."""
+        """The features of the signature; empty without a signature."""
         return np.array([], int) if self.fit.signature is None else self.fit.signature
 
     def names(self, features: np.ndarray) -> list[str]:
