@@ -224,7 +224,7 @@ def test_features_with_95_percent_of_the_weight_place_samples_and_with_less_the_
     found = predict_clusters(run, table.drop(columns=["g4", "g5"]))
     assert found.attrs["said"][0] == (
         "18 of the 20 features that have weight are in the table (90.00% of the weight); it lacks "
-        "[g4, g5]. Samples are assigned by the signature (2)"
+        "g4, g5. Samples are assigned by the signature (2)"
     )
     Z = ((table - table.mean()) / table.std())[["g3", "g7"]].to_numpy()
     centers = np.array([Z[:20].mean(axis=0), Z[20:].mean(axis=0)])
@@ -297,7 +297,7 @@ def test_the_command_does_the_same_overwriting_nothing(tmp_path, run, frame, cap
     assert command.main(["predict", "run", "new.csv", *force]) == 0
     assert capsys.readouterr().out == ""
     assert command.main(["predict", "run", "new.csv", "--ignore", "a", "b", "c"]) == 2
-    assert "it lacks a, b, c," in capsys.readouterr().err
+    assert "it lacks a, b, c." in capsys.readouterr().err
     assert not (tmp_path / "new-clusters.csv").exists()
 
 
