@@ -224,7 +224,7 @@ def _is_other_folder(path: Path) -> bool:
 
 
 def _path_errors(config: Mapping[str, Any]) -> list[str]:
-    """List the files of the user's whose names Snakemake would not take as they are."""
+    """List the user's files whose names Snakemake would change or misread."""
     sections = {
         **{f"matrices.{name}": entry for name, entry in config["matrices"].items()},
         "annotation.gene_sets": config["annotation"]["gene_sets"],
@@ -280,8 +280,8 @@ def _name_errors(names: Sequence[str]) -> list[str]:
     for position, name in enumerate(names):
         same = [other for other in (*taken, *names[:position]) if other.lower() == name.lower()]
         errors += [
-            f"matrices: {other!r} and {name!r} differ only in case, as would their folders, which"
-            " are the same on some file systems; rename the matrix."
+            f"matrices: {other!r} and {name!r} differ only in case, and some file systems would"
+            " give them the same folder. Rename the matrix."
             for other in same[:1]
         ]
     return errors
@@ -291,7 +291,7 @@ def _gene_set_errors(annotation: Mapping[str, Any]) -> list[str]:
     """List missing or contradictory settings of gene sets."""
     chosen, (smallest, largest) = annotation["gene_sets"], annotation["term_size"]
     errors = []
-    # Not quoted: where a password ends is not known of such an address.
+    # The address is not quoted, because it may contain a password whose end is unknown.
     if is_address(chosen["path"] or "") and not re.fullmatch(r"https://[^\s'\"]+", chosen["path"]):
         rule = "should begin with https:// and have neither blanks nor quotation marks"
         errors.append(f"annotation.gene_sets.path: an address {rule}.")

@@ -100,7 +100,7 @@ class ForkingExecutor(local.Executor):
             from sparsekm.io.atomic import atomic_path, remove_unfinished
 
             extended, file = self.workflow.output_settings.benchmark_extended, Path(job.benchmark)
-            # What a Snakemake left that was killed while it wrote this.
+            # A Snakemake that was killed while it wrote this file left a part of it.
             remove_unfinished(file.parent, file.name)
             try:
                 with atomic_path(file) as temporary:

@@ -61,8 +61,8 @@ show : bool, optional
     Whether to show the figure and return nothing; None uses the setting of scanpy, or True if
     scanpy is not imported.
 save : bool, str or path, optional
-    A path with a folder is the file to save to. As in scanpy, other text is appended to the name
-    ``figures/sparse_kmeans_{name}``, and True saves a PDF under this name.
+    A path with a folder is the file to save to. Other text is appended to the name
+    ``figures/sparse_kmeans_{name}``, and True saves a PDF under this name, as scanpy does.
 return_fig : bool, default=False
     Whether to return the figure instead of showing it.
 
@@ -190,7 +190,7 @@ def heatmap(
         Columns of obs. The first one groups the cells; cells without a value in it are left out.
         The others are shown as bars. By default the clusters are the groups.
     n_features : int, default=30
-        How many of the kept genes are drawn, those with the largest scores.
+        Number of kept genes to draw, by largest score.
     layer : str, optional
         The layer to draw. By default it is the layer that was clustered.
     {shared}

@@ -226,9 +226,9 @@ def predict_clusters(
     """Assign new samples to the nearest of the clusters that a run found, or to none of them.
 
     ``sparsekm predict`` does the same. Features are matched by name. If the features in the table
-    have at least 95 % of the weight, they are used as in `SparseKMeans.predict`; otherwise the
-    signature is used, if all of its features are there. Values are transformed as in the run. Needs
-    the extra ``workflow``.
+    have at least 95 % of the weight, they are used as in `SparseKMeans.predict`. Otherwise the
+    signature is used, if the table has all of its features. Values are transformed as in the run.
+    This function needs the extra ``workflow``.
 
     Parameters
     ----------
@@ -236,14 +236,14 @@ def predict_clusters(
         The folder of a run of ``sparsekm run`` or of the workflow.
     samples : str, Path or DataFrame
         A table in any format that the workflow reads, or a data frame (samples × features). Its
-        values should be in the units of the run's table. Missing values, and features that it
-        lacks, are left out of distances.
+        values should be in the units of the run's table. Distances leave out missing values, and
+        features that the table lacks.
     dataset, method : str, optional
-        The name of the table, if the run has several, and the method, by default the one that the
-        report shows first.
+        The name of the table (required if the run has several), and the method (by default the one
+        that the report shows first).
     scaling : {"run", "own"}, default="run"
-        Whose means and standard deviations are used for z-scores: those of the run's samples, or
-        of `samples`. The latter helps if the platform differs, but needs a similar cluster mix.
+        "run" standardises with the means and standard deviations of the run, and "own" with those
+        of `samples`. "own" helps if the platform differs, but requires a similar mix of clusters.
     **reading
         How a file is read, as in the configuration: transpose, layer, ignore and so on.
 
@@ -253,7 +253,7 @@ def predict_clusters(
         A row per sample; ``attrs["said"]`` describes how features were matched.
 
         ``sample``
-            Its name.
+            Name of the sample.
         ``cluster``
             The nearest cluster, by its number in ``clusters.csv``; missing if a sample lacks
             features with more than half of the weight.
@@ -263,14 +263,15 @@ def predict_clusters(
             1 minus the ratio of this distance to the distance from the second-nearest centre; 0 if
             both are equally near.
         ``none_of_them``
-            Whether it is farther from the centre than 99 % of the run's samples in the cluster. For
-            a small cluster, a gamma distribution of squared distances gives the limit.
+            Whether the sample is farther from the centre than 99 % of the run's samples in the
+            cluster. For a small cluster, a gamma distribution of squared distances gives the limit.
 
     Raises
     ------
     ValueError
-        If the run has no such fit; if the table cannot be read, or has neither features with 95 %
-        of the weight nor the whole signature; if `scaling` is "own" and the run made no z-scores.
+        If the run has no fit of this data set and method; if the table cannot be read, or has
+        neither features with 95 % of the weight nor the whole signature; if `scaling` is "own" and
+        the run made no z-scores.
     """
     # Imported here, because they need the extra `workflow`.
     from sparsekm.annotation.new_samples import KnownClusters, predict_samples, read_samples

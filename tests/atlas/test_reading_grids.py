@@ -68,7 +68,7 @@ def test_a_wrong_header_is_refused_with_file_value_and_rule(changes, message):
 
 
 def test_a_sound_archive_without_a_grid_or_whose_array_does_not_fit_is_told_from_a_broken_one():
-    with pytest.raises(GridError, match=r"energy.raw declares 92 bytes; .* should have 96"):
+    with pytest.raises(GridError, match=r"energy.raw declares 92 bytes; it should be 96"):
         read_energy(energy_zip(INDEXED.tobytes()[:-4]))
     with pytest.raises(MissingGridError, match=r"should contain a member named energy\.mhd"):
         read_energy(write_zip({"data_set.xml": "<x/>"}))
@@ -113,7 +113,7 @@ def test_a_bomb_is_refused_before_it_is_inflated(monkeypatch):
         return read(self, n)
 
     monkeypatch.setattr(zipfile.ZipExtFile, "read", read_header_only)
-    with pytest.raises(GridError, match=r"energy.raw declares 40000 bytes, should be <= 10000"):
+    with pytest.raises(GridError, match=r"energy.raw declares 40000 bytes; it should be <= 10000"):
         read_energy(body)
 
 

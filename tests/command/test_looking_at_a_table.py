@@ -272,6 +272,18 @@ def test_the_finding_comes_first_and_then_the_method_it_is_from(tmp_path):
     assert not any("Features:" in line for line in lines)
 
 
+@pytest.mark.parametrize("name", ["run", "predict"])
+def test_the_help_of_every_option_fits_two_lines_of_a_narrow_terminal(name, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        command.main([name, "--help"])
+    told = capsys.readouterr().out.partition("\nexamples:")[0]
+    entries = re.split(r"^  (?=\S)", told, flags=re.M)
+    texts = [re.findall(r"(?:^.{22}|^.+?)  (\S.*)$", entry, re.M) for entry in entries[1:]]
+    assert len(texts) > 10
+    assert [text for text in texts if len(text) > 2] == []
+
+
 def test_the_help_has_two_examples_that_are_understood_and_says_where_to_read_on(capsys, run):
     with pytest.raises(SystemExit):
         run("--help")

@@ -21,7 +21,7 @@ REFUSED = [
     ('matrices: {"b\\n": {path: a.csv}}\n', "matrices: keys ['b\\n'] should be printable text."),
     (
         "atlas: {source: allen, allen: {http: {contact: me, tries: 3}}}\n",
-        "atlas.allen.http was removed: atlas.allen.contact is the contact",
+        "atlas.allen.http was removed: use atlas.allen.contact for the contact",
     ),
 ]
 GENE_SETS = [

@@ -197,7 +197,7 @@ def test_groups_thousands_deep_are_refused_at_once(tmp_path):
             inner = inner.create_group("a")
         inner["X"] = np.eye(4)
     told = tell(tmp_path, adopt, tmp_path / "m.h5")
-    assert told.startswith("m.h5: groups are nested more than 32 deep")
+    assert told.startswith("m.h5: groups are nested more than 32 levels deep")
 
 
 def test_pickles_are_left_alone_wherever_they_stand(tmp_path):

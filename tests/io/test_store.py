@@ -123,7 +123,7 @@ def test_batches_that_do_not_belong_together_are_refused(tmp_path):
     write_batch(tmp_path / "twice.h5", [1])
     write_batch(tmp_path / "other.h5", [2], (1.0, 3.0))
     sparsities = np.array([1.0, 2.0])
-    with pytest.raises(DamagedFileError, match="in two batches"):
+    with pytest.raises(DamagedFileError, match="two batches contain the same"):
         read_references([tmp_path / "0.h5", tmp_path / "twice.h5"], sparsities)
     with pytest.raises(DamagedFileError, match=r"other.h5: sparsity=\[1. 3.\] should be \[1. 2.\]"):
         read_references([tmp_path / "0.h5", tmp_path / "other.h5"], sparsities)

@@ -379,7 +379,7 @@ def test_filled_counts_are_not_whole_and_features_are_still_chosen(tmp_path, cou
 def test_what_was_filled_is_said(holes, offset):
     matrix = settle_missing(raw(holes + offset, offset))
     [remark] = matrix.remarks
-    assert remark.startswith("4 values (4.2 %) are missing, of 3 features and 4 samples; 4 are")
+    assert remark.startswith("4 values (4.2 %) are missing, in 3 features and 4 samples; 4 are")
     assert "set impute: median (or half_minimum, drop), or another share than" in remark
     # A summary has the same shape and the same words.
     quick = settle_missing(raw(holes + offset, offset), quick=True)
@@ -414,8 +414,8 @@ def test_what_lacks_too_much_is_dropped_features_first_and_aloud(whole):
     assert matrix.about.samples == [f"s{i}" for i in range(12) if i != 5]
     assert len(matrix.about.labels) == 11
     [remark] = matrix.remarks
-    assert "1 feature lacks more than 50 % and is dropped: [g2]" in remark
-    assert "1 sample lacks more than 50 % and is dropped: [s5]" in remark
+    assert "1 feature lacks more than 50 % of the values and is dropped: [g2]" in remark
+    assert "1 sample lacks more than 50 % of the values and is dropped: [s5]" in remark
     assert settle_missing(raw(whole), max_missing=0.9).shape == (12, 8)
 
 

@@ -199,7 +199,7 @@ def test_samples_that_were_set_aside_are_named(matrix_result):
     aside[[1, 3]] = 1
     told = facts(with_sparse(matrix_result, (0, 1, 1e-6), trimmed=aside))["Set aside"]
     names = matrix_result.obs.index
-    assert f"farthest from their centres: {names[1]}, {names[3]}." in told
+    assert f"centres were set aside: {names[1]}, {names[3]}." in told
 
 
 @pytest.fixture
@@ -270,7 +270,7 @@ def test_markers_name_the_fewest_that_tell_a_cluster_from_the_others_kept_or_not
     signatures = [np.array([0, 1]), None, None, None]
     found = {"cluster_signatures": signatures, "cluster_agreements": np.array([0.987, *[0.3] * 3])}
     view = _markers_of(brain_result, centers, **found)
-    assert view.heads[-1].text == "told from the others by"
+    assert view.heads[-1].text == "identified by"
     assert "decides which left-out voxels are in the cluster" in view.caption
     told = [texts(row)[-1] for row in view.rows]
     assert told[:2] == [f"{names[1]} −1.5, {names[0]} +0.2 (0.99)", "none (0.30)"]

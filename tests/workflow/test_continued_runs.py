@@ -66,5 +66,5 @@ def test_after_the_fork_server_or_the_command_was_killed_the_same_command_finish
         running.kill()
     done = run_command(COMMAND, folder)
     assert done.returncode == 0, done.stdout
-    assert "sparsekm: waiting for Snakemake of a run that was killed" in done.stdout
+    assert "sparsekm: waiting for the Snakemake of a killed run to end" in done.stdout
     assert (folder / "results" / "report.html").is_file()

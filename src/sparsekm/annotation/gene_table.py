@@ -130,7 +130,7 @@ def _judge(genes: pd.DataFrame) -> pd.Series:
         selecting = ("l0", "l1", "sparse")
         weights = next((f"weight_{m}" for m in selecting if f"weight_{m}" in genes), None)
         if weights is None:
-            raise ValueError(f"genes: columns should include a weight of one of {selecting}.")
+            raise ValueError(f"genes: there should be a column weight_m, with m in {selecting}.")
         words = np.where(genes[weights] != 0, KEPT, DROPPED).astype(object)
     found = pd.Series(words, index=genes["symbol"].astype(str))
     # Tables are sorted by rank: if a gene has several features, the best one represents it.

@@ -131,8 +131,8 @@ class KnownClusters:
         fits = [file.parts[-3:-1] for file in sorted(Path(run).glob("results/*/*/tuned.h5"))]
         names = list(dict.fromkeys(name for name, _ in fits))
         if not names:
-            rule = "give the folder of a run that ended"
-            raise InputError(f"{run}: no results/*/*/tuned.h5 there: {rule}.")
+            cure = "Give the folder of a run that ended"
+            raise InputError(f"{run}: there should be results/*/*/tuned.h5. {cure}.")
         dataset = _one_of(
             "dataset", names[0] if dataset is None and len(names) == 1 else dataset, names
         )
@@ -149,7 +149,7 @@ class KnownClusters:
 
     @property
     def signature(self) -> np.ndarray:
-        """The features of the signature; none if there is no signature."""
+        """The features of the signature; empty without a signature."""
         return np.array([], int) if self.fit.signature is None else self.fit.signature
 
     def names(self, features: np.ndarray) -> list[str]:
@@ -162,7 +162,8 @@ class KnownClusters:
         Raises
         ------
         InputError
-            If its features have less than `LEAST_WEIGHT`, and not all of the signature is there.
+            If the features of the table have less than `LEAST_WEIGHT`, and the table lacks some of
+            the signature.
         """
         weights, signature, there = self.fit.weights, self.signature, {*raw.about.features}
         kept = np.flatnonzero(weights)
@@ -188,8 +189,8 @@ class KnownClusters:
         turned = {*self.names(kept)} & {*(raw.about.samples or ())}
         cure = " Set transpose: true." if turned else ""
         raise InputError(
-            f"{said}, while its own features begin with {name_some(raw.about.features)}: it should "
-            f"have {LEAST_WEIGHT:.0%} of the weight, {rule}.{cure}"
+            f"{said}. It should have {LEAST_WEIGHT:.0%} of the weight, {rule}. Its features are "
+            f"{name_some(raw.about.features)}.{cure}"
         )
 
 

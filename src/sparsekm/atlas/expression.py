@@ -286,7 +286,7 @@ def normalise_age(
         # A gene may pass at this age and be missing at another age.
         reasons[(reasons == "") & ~data.var["gene_id"].isin(list(genes))] = "not_common"
         if not (reasons == "").any():
-            raise ValueError("n_genes=0 of the common genes pass quality control; one should.")
+            raise ValueError("n_genes=0 common genes pass quality control; it should be >= 1.")
     obs = data.obs[voxels].copy()
     obs["region"] = obs["region"].cat.remove_unused_categories()
     obs["label"] = obs["region"]
@@ -298,7 +298,7 @@ def normalise_age(
         row, column = np.argwhere(np.isnan(X))[0]
         raise ValueError(
             f"fill='none' leaves n_missing={n_filled} values; it should be 0. The first one is for "
-            f"gene {data.var_names[kept[column]]} at row {row}. Fill them, or lower "
+            f"gene {data.var_names[kept[column]]} at row {row}. Choose another fill, or lower "
             "max_missing_per_gene."
         )
     mean, deviation = standardise(X)

@@ -144,8 +144,8 @@ def _read_member(
     (member,) = found
     told = f"{source}: {member.filename} declares {member.file_size} bytes"
     if n_bytes not in (None, member.file_size):
-        raise GridError(f"{told}; with its DimSize it should have {n_bytes}.")
+        raise GridError(f"{told}; it should be {n_bytes}, according to DimSize.")
     if member.file_size > MAX_VOLUME_BYTES:
-        raise GridError(f"{told}, should be <= {MAX_VOLUME_BYTES}.")
+        raise GridError(f"{told}; it should be <= {MAX_VOLUME_BYTES}.")
     with opened.open(member) as stream:
         return stream.read(member.file_size + 1)

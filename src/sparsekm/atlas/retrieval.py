@@ -228,8 +228,8 @@ def _check_energies(age: str, energies: pd.DataFrame, max_not_fetched: int) -> N
         reasons = energies.loc[energies["status"] == status, "reason"].tolist()
         if len(reasons) > most:
             raise kind(
-                f"{age}: n_{status}={len(reasons)} of {len(energies)} grids should be {rule}. "
-                f"The first: {reasons[0]}"
+                f"{age}: n_{status}={len(reasons)} of {len(energies)} grids are too many; there "
+                f"should be {rule}. The first reason: {reasons[0]}"
             )
 
 

@@ -26,7 +26,7 @@ from sparsekm.cluster.sparsity_path import SparsityPath
 
 @dataclass(eq=False, repr=False)
 class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator):
-    """A clustering with labels, weights and scores that has no sparsity to choose along a path.
+    """The base class of methods that have no sparsity to choose.
 
     A subclass implements `_learn` and `_predict`, and names its search in `_search`.
     """
@@ -89,7 +89,7 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
         Returns
         -------
         SparsityPath
-            Its objective is `objective_`.
+            A path with one fit, whose objective is `objective_`.
 
         Raises
         ------

@@ -262,8 +262,8 @@ class PenalizedGaussianMixture(BaselineEstimator):
     r"""Gaussian mixture with an l1 penalty on its means, which drops features.
 
     Maximises the log-likelihood minus :math:`\lambda \sum_{kj} |\mu_{kj}|` by EM (Pan & Shen 2007,
-    Journal of Machine Learning Research 8, 1145-1164). Features are standardised inside (ddof = 0).
-    A feature is dropped if the means of all components are zero.
+    Journal of Machine Learning Research 8, 1145-1164). Features are standardised internally
+    (ddof = 0). A feature is dropped if the means of all components are zero.
 
     Parameters
     ----------
@@ -280,8 +280,8 @@ class PenalizedGaussianMixture(BaselineEstimator):
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
     n_jobs : int, default=None
-        Number of threads. None and -1 use all cores that the process may use. Results do not depend
-        on it.
+        Number of threads, which does not change results. None and -1 use all cores that the process
+        may use.
     verbose : int, default=0
         If positive, progress is printed.
     penalty : None or float, default=None
@@ -289,14 +289,14 @@ class PenalizedGaussianMixture(BaselineEstimator):
         penalties. Of those that keep at least one feature, it takes the one with the lowest
         modified BIC: -2 log L + log(n) d_e, where d_e = K + p + K p - 1 - (number of zero means).
     n_penalties : int, default=12
-        Length of this grid. It begins with zero and ascends geometrically to the penalty at which
-        all means are zero.
+        Number of penalties in the grid. The grid begins with zero and ascends geometrically to the
+        penalty at which all means are zero.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-        The most likely component of each sample, numbered by first appearance. A component may be
-        the most likely for no sample.
+        The most likely component of each sample, numbered by first appearance. There may be fewer
+        labels than components.
     weights_ : ndarray of shape (n_clusters,)
         Probabilities of the components.
     means_ : ndarray of shape (n_clusters, n_features)
@@ -316,7 +316,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
     bics_ : ndarray of shape (n_penalties,)
         The modified BIC at each penalty of the grid.
     converged_ : bool
-        Whether the iterations of the best start sufficed.
+        Whether EM from the best start converged within `max_iter` iterations.
     n_iter_ : int
         EM iterations of the best start.
     n_features_in_ : int

@@ -167,8 +167,8 @@ class PCAKMeans(ProjectedKMeans):
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
     n_jobs : int, default=None
-        Number of threads. None and -1 use all cores that the process may use. Results do not depend
-        on it.
+        Number of threads, which does not change results. None and -1 use all cores that the process
+        may use.
     verbose : int, default=0
         If positive, progress is printed.
     n_components : int, default=1
@@ -250,8 +250,8 @@ class IFPCA(ProjectedKMeans):
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
     n_jobs : int, default=None
-        Number of threads. None and -1 use all cores that the process may use. Results do not depend
-        on it.
+        Number of threads, which does not change results. None and -1 use all cores that the process
+        may use.
     verbose : int, default=0
         If positive, progress is printed.
 
@@ -334,8 +334,8 @@ class SCFS(ProjectedKMeans):
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
     n_jobs : int, default=None
-        Number of threads. None and -1 use all cores that the process may use. Results do not depend
-        on it.
+        Number of threads, which does not change results. None and -1 use all cores that the process
+        may use.
     verbose : int, default=0
         If positive, progress is printed.
 

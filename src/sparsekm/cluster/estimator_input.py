@@ -48,7 +48,7 @@ def check_observed(X: np.ndarray, names: Any = None) -> np.ndarray:
             first = empty[0] if axis or names is None else repr(names[empty[0]])
             raise ValueError(
                 f"X has no value in {len(empty)} {what}(s), the first of them {what} {first}; "
-                "missing='impute' requires at least one value. Leave them out."
+                "missing='impute' requires at least one in each. Leave them out."
             )
     return X
 

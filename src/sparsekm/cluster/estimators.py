@@ -41,8 +41,8 @@ class KMeans(BaseSparseKMeans):
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
     n_jobs : int, default=None
-        Number of threads. None and -1 use all cores that the process may use. Results do not depend
-        on it.
+        Number of threads, which does not change results. None and -1 use all cores that the process
+        may use.
     verbose : int, default=0
         If positive, progress is printed.
     trim : float, default=0
@@ -196,23 +196,23 @@ class L0KMeans(_Penalised):
         "random" is `n_init` random partitions; "screened" is the best of `n_init` runs of k-means
         on the features whose distributions are farthest from a Gaussian
         (`sparsekm.cluster.screening`).
-        From these starts, "alternate" and "auto" run Algorithm 1 without restarts; "global" adds
-        the first start to its own.
+        "alternate" and "auto" run Algorithm 1 once from each of these starts; "global" adds the
+        first of them to the starts that it makes itself.
     n_init : int, default=10
-        Number of restarts of "alternate". The effort of "global" is proportional to it.
+        Number of restarts of "alternate". The effort of "global" is proportional to this number.
     max_iter : int, default=20
         Largest number of rounds of one alternation, and of generations of "global". If they do not
         suffice, there is a ConvergenceWarning; labels and weights still agree with each other.
     tol : float, default=1e-4
         An alternation stops when the weights change by less than this share.
     min_cluster_size : int, default=1
-        Smallest number of samples that a cluster may have. Where features are strongly correlated
-        and few are kept, the optimum can split off a few outliers; a larger value prevents this.
+        Smallest number of samples that a cluster may have. If features are strongly correlated and
+        few are kept, the optimum can split off a few outliers; a larger value prevents this.
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
     n_jobs : int, default=None
-        Number of threads. None and -1 use all cores that the process may use. Results do not depend
-        on it.
+        Number of threads, which does not change results. None and -1 use all cores that the process
+        may use.
     verbose : int, default=0
         If positive, progress is printed.
     trim : float, default=0
@@ -272,8 +272,8 @@ class L1KMeans(_Penalised):
     n_clusters : int, default=8
         Number of clusters K.
     sparsity : None or float, default=None
-        Bound s >= 1 on the l1 norm of the weights. If it is at least the square root of the number
-        of features that vary, it has no effect; None takes this value. If m features tie for the
+        Bound s >= 1 on the l1 norm of the weights. None stands for the square root of the number of
+        features that vary. A bound of this size or larger has no effect. If m features tie for the
         largest score and s < sqrt(m), the first floor(s^2) of them have equal weights and all other
         features have weight 0.
     search : {"auto", "alternate", "global"}, default="auto"
@@ -285,23 +285,23 @@ class L1KMeans(_Penalised):
         "random" is `n_init` random partitions; "screened" is the best of `n_init` runs of k-means
         on the features whose distributions are farthest from a Gaussian
         (`sparsekm.cluster.screening`).
-        From these starts, "alternate" and "auto" run Algorithm 1 without restarts; "global" adds
-        the first start to its own.
+        "alternate" and "auto" run Algorithm 1 once from each of these starts; "global" adds the
+        first of them to the starts that it makes itself.
     n_init : int, default=10
-        Number of restarts of "alternate". The effort of "global" is proportional to it.
+        Number of restarts of "alternate". The effort of "global" is proportional to this number.
     max_iter : int, default=20
         Largest number of rounds of one alternation, and of generations of "global". If they do not
         suffice, there is a ConvergenceWarning; labels and weights still agree with each other.
     tol : float, default=1e-4
         An alternation stops when the weights change by less than this share.
     min_cluster_size : int, default=1
-        Smallest number of samples that a cluster may have. Where features are strongly correlated
-        and few are kept, the optimum can split off a few outliers; a larger value prevents this.
+        Smallest number of samples that a cluster may have. If features are strongly correlated and
+        few are kept, the optimum can split off a few outliers; a larger value prevents this.
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
     n_jobs : int, default=None
-        Number of threads. None and -1 use all cores that the process may use. Results do not depend
-        on it.
+        Number of threads, which does not change results. None and -1 use all cores that the process
+        may use.
     verbose : int, default=0
         If positive, progress is printed.
     trim : float, default=0

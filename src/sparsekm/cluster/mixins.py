@@ -72,7 +72,7 @@ class FeatureSelector(SelectorMixin):
 
 
 class LabelPredictor:
-    """`predict`, for subclasses that label values that were read."""
+    """The method `predict`; subclasses implement `_label`, which gets validated values."""
 
     _label: Any
 

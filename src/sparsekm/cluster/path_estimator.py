@@ -58,10 +58,10 @@ class SearchEffort(NamedTuple):
 
 
 class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
-    """One fit, or a path of them, over any partition step.
+    """The base class of estimators that fit one sparsity, or a path, with any partition step.
 
-    A subclass defines the methods named here. After `_read`, data hold only the features that vary;
-    results are then put back among all features.
+    A subclass defines the methods that are declared here. `_read` leaves out constant features;
+    they are added to the results again.
     """
 
     penalty: str
@@ -96,8 +96,8 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
             Data to cluster.
         searched : bool, default=False
-            Whether a sparsity will be chosen. One cluster is then refused, and the estimator's own
-            sparsity is not checked.
+            Whether a sparsity will be chosen. If so, ``n_clusters=1`` is refused, and the
+            estimator's own sparsity is not checked.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     def path(
         self, X: Data, sparsities: ArrayLike | None = None, *, progress: Progress | None = None
     ) -> SparsityPath:
-        """Fit all sparsities in one call, so that the fits help each other.
+        """Fit all sparsities in one call, with fits that start from each other's labels.
 
         Along a path the objective never falls as `sparsity` increases, and the labels of one fit
         cannot improve another fit. Independent fits do not guarantee this. The estimator's own
@@ -128,7 +128,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
             Data to cluster.
         sparsities : array-like of shape (n_sparsities,)
-            Values of the parameter `sparsity`, in any order; every value from 1 up is a count.
+            Values of the parameter `sparsity`, in any order. A count of 1 may be written 1.0.
             `KMeans` ignores them: its path has one fit, at the number of features that vary.
         progress : callable, optional
             Called with the number of steps done and their total.
@@ -147,16 +147,17 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         return SparsityPath.from_fits(values, fits, search, first)
 
     def search_objectives(self, X: Data, sparsities: ArrayLike) -> np.ndarray:
-        """Return the `first_objectives` of `path`, to compare data with references.
+        """Return the objective that the search reaches at each sparsity.
 
-        This is faster than `path`, because the fits are not refined.
+        The gap statistic compares it with the objectives of reference data. `path` also returns it,
+        as `first_objectives`, but takes longer, because it refines the fits.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
             Data to cluster.
         sparsities : array-like of shape (n_sparsities,)
-            Values of the parameter `sparsity`, in any order; every value from 1 up is a count.
+            Values of the parameter `sparsity`, in any order. A count of 1 may be written 1.0.
 
         Returns
         -------
@@ -212,8 +213,8 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         own = data.shape[0], features.n_features, partition.n_clusters
         if fitted[:2] != own[:2] or fitted[2] > own[2]:
             raise ValueError(
-                f"path has (n_samples, n_features, n_clusters)={fitted}; it should have those of X "
-                f"and of the estimator, {own}."
+                f"path: (n_samples, n_features, n_clusters)={fitted} should be {own}, the numbers "
+                "of X and the estimator."
             )
         return self._learn(X, data, features, path.fit_at(index), path.search)
 

@@ -45,8 +45,8 @@ def marginal_scores(X: Data, *, n_jobs: int | None = None) -> np.ndarray:
     X : array-like or sparse matrix of shape (n_samples, n_features)
         At least two samples.
     n_jobs : int, default=None
-        Number of threads. None and -1 use all cores that the process may use. The scores do not
-        depend on it.
+        Number of threads, which does not change the scores. None and -1 use all cores that the
+        process may use.
 
     Returns
     -------
@@ -129,9 +129,9 @@ def measure_distances(columns, distances):
 def marginal_p_values(scores: np.ndarray, n_samples: int) -> np.ndarray:
     """Turn marginal scores into p-values with Efron's empirical null.
 
-    On real data, most scores do not have the distribution that they have for Gaussian features. As
-    in IF-PCA, the scores are first shifted and scaled to the mean and standard deviation of the
-    null distribution.
+    In real data, few features are exactly Gaussian, even without clusters. Therefore the scores are
+    first shifted and scaled to the mean and standard deviation that they have for Gaussian
+    features. IF-PCA does the same.
 
     Parameters
     ----------

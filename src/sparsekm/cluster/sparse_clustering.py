@@ -179,7 +179,7 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         The objective after every weight step of the run that was kept; it never falls. After
         `adopt`, only the last one.
     n_iter_ : int
-        Rounds of this run.
+        Rounds of the run that was kept.
     search_ : str
         The search that ran: "alternate".
     n_features_in_ : int

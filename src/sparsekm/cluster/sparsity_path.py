@@ -129,7 +129,7 @@ class ChosenFit(Fit):
 
 @dataclass(frozen=True)
 class SparsityPath:
-    """Fits at several sparsities, in the order in which they were asked for.
+    """Fits at several sparsities, in the requested order.
 
     Parameters
     ----------
@@ -148,8 +148,9 @@ class SparsityPath:
     search : str
         The search that ran: "alternate" or "global".
     first_objectives : ndarray of shape (n_sparsities,)
-        The objectives of the search, before the fits were refined. If samples were drawn, they are
-        those of the drawn samples. They are compared with the objectives of references.
+        The objectives that the search reached, before the fits were refined. If the search used
+        drawn samples, they are the objectives on these samples. The gap statistic compares them
+        with the objectives of references.
     converged : ndarray of shape (n_sparsities,), bool, or None
         False if the search ran out of rounds (`max_iter`). None if that is not known.
 

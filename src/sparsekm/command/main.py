@@ -19,10 +19,7 @@ from sparsekm.io.table_settings import TABLE_SETTINGS, VALUE_SETTINGS, add_optio
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
 from sparsekm.runtime.unread_settings import leave_unread
 
-_FORMATS = (
-    "text (.csv, .tsv, .txt, GEO series, .gct, also .gz), .xlsx, .parquet, .h5ad, .zarr, .npz, "
-    ".h5, a folder of 10x"
-)
+_FORMATS = "a file (.csv .tsv .txt .gct, also .gz; .xlsx .parquet .h5ad .zarr .npz .h5)"
 _EXAMPLES = """examples:
   sparsekm run tumours.csv --labels kind
   sparsekm run counts.tsv.gz --clusters 4 --batch plate --output by-plate
@@ -132,7 +129,7 @@ def _add_run(commands: Any) -> None:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    table = f"{_FORMATS}; or the config.yaml of an earlier run"
+    table = f"{_FORMATS}, a 10x folder, or a config.yaml"
     run.add_argument("table", type=Path, metavar="TABLE", help=table)
     add_options(run, [setting.name for setting in TABLE_SETTINGS])
     known = f"one or more of {', '.join(METHODS)} (default: {' '.join(DEFAULT_METHODS)})"
@@ -140,7 +137,7 @@ def _add_run(commands: Any) -> None:
     how = run.add_argument_group("the run")
     how.add_argument("--methods", nargs="+", **shown)
     how.add_argument("--output", type=Path, metavar="DIR", help="a folder; default: sparsekm-TABLE")
-    how.add_argument("--cores", type=_cores, metavar="N", help="default: all, or the profile's")
+    how.add_argument("--cores", type=_cores, metavar="N", help="default: all, or as in the profile")
     profile = "a Snakemake profile, such as for Slurm: its name, or a path that contains a slash"
     how.add_argument("--profile", type=_profile, metavar="P", help=profile)
     for flag, meaning in (
@@ -160,15 +157,17 @@ def _add_predict(commands: Any) -> None:
         "or to none of them. Features are matched by name; all others are ignored.",
     )
     new.add_argument("run", type=Path, metavar="RUN", help="the folder of the run")
-    new.add_argument("table", type=Path, metavar="TABLE", help=_FORMATS)
+    new.add_argument("table", type=Path, metavar="TABLE", help=f"{_FORMATS} or a 10x folder")
     new.add_argument("--dataset", metavar="NAME", help="the data set, if the run has several")
-    new.add_argument("--method", choices=METHODS, metavar="METHOD", help="default: the main method")
+    new.add_argument(
+        "--method", choices=METHODS, metavar="METHOD", help="default: the one shown first"
+    )
     new.add_argument(
         "--scaling",
         choices=("run", "own"),
         default="run",
-        help="z-scores use the means and standard deviations of the run (run, the default) or of "
-        "the table (own: for another platform and a similar mix of samples)",
+        help="standardise with the means and deviations of the run (default) or of the table "
+        "(own: for another platform)",
     )
     new.add_argument("--output", type=Path, metavar="CSV", help="default: TABLE-clusters.csv")
     new.add_argument("--force", action="store_true", help="replace an earlier output")

@@ -131,7 +131,7 @@ def take_turn(folder: Path) -> Iterator[None]:
         if not lock_file(turn, wait=False):
             raise CommandError("another_run", folder=short_path(folder))
         if not lock_file(held, wait=False):
-            print("sparsekm: waiting for Snakemake of a run that was killed", file=sys.stderr)
+            print("sparsekm: waiting for the Snakemake of a killed run to end", file=sys.stderr)
             lock_file(held)
         os.set_inheritable(held.fileno(), True)
         yield

@@ -98,12 +98,12 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
     asked = entry.get("n_clusters", "regions")
     # For "auto", 2 is the smallest number that can be suggested.
     k = 2 if asked == "auto" else count_clusters(name, asked, classes, n_samples)
-    # Half-samples are clustered, too.
+    # Half-samples are also clustered.
     usual = configuration.USUAL_CLUSTER_SIZE
     smallest = max(1, min(usual, n_samples // (2 * k)))
     if smallest < usual:
         tell(
-            f"  NOTE: half-samples are too small for clusters of {usual}; "
+            f"  NOTE: there are too few samples for clusters of at least {usual}; "
             f"min_cluster_size is set to {smallest}."
         )
     file = folder / "config.yaml"

@@ -1,4 +1,4 @@
-"""The picture of the field: a heat map of samples by features, with bars for what is known of them.
+"""A heat map of samples by features, with bars for annotation of the samples.
 
 Columns are samples, ordered by cluster and, within a cluster, along the direction in which they
 differ most. Rows are features, ordered by the cluster that they mark.

@@ -51,7 +51,7 @@ _LETTERS = 11  # of a legend in an inch
 
 
 def short_name(name: object, most: int = MOST_LETTERS) -> str:
-    """Return a name as figures show it: in one line of at most so many letters."""
+    """Return a name as figures show it: in one line, with a limit on its letters."""
     text = escape_unprintable(str(name))
     return text if len(text) <= most else f"{text[: most - 4].rstrip()} ..."
 

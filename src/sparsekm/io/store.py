@@ -285,6 +285,6 @@ def read_references(
             raise DamagedFileError(file, problem, REFERENCES.rule)
     indices = np.concatenate([batch["indices"] for batch in batches])
     if len(np.unique(indices)) < len(indices):
-        raise DamagedFileError(file, "a reference is in two batches", REFERENCES.rule)
+        raise DamagedFileError(file, "two batches contain the same reference", REFERENCES.rule)
     objectives = np.concatenate([each["objectives"] for each in batches])
     return objectives[np.argsort(indices)], attributes[0]

@@ -65,8 +65,8 @@ def held_megabytes(path: Path, most_samples: float = math.inf, limit: float = ma
     """Return the size of a job's input; sparse data count as an array.
 
     Jobs hold an array several times. They hold sparse data less often, but some of the samples as
-    an array: `most_samples` of them (0 for all). Of a dense array they hold only this number above
-    the limit.
+    an array: `most_samples` of them (0 for all). If a dense array is above the limit, they hold
+    only this number of its samples.
     """
     size = bytes_of(path) / 2**20
     if path.name != "normalised.h5ad":

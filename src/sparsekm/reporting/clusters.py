@@ -1,4 +1,4 @@
-"""The answer on the page: the first screen of a data set, then what is known of its clusters."""
+"""The result on the page: the first screen of a data set, then tables about its clusters."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _WARNINGS = ("simulated", "batch", "batches", "seeds", "methods", "drawn")
 
 
 def view_answer(result: DatasetResult, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """State the answer of a data set: lead, clusters, facts, warnings and commands to copy.
+    """State the result of a data set: lead, clusters, facts, warnings and commands to copy.
 
     `settings` are those of its matrix in the configuration.
     """
@@ -180,7 +180,7 @@ _SMALLEST = 0.5  # standard deviations from which a difference marks a cluster
 
 
 def view_markers(result: DatasetResult) -> TableView | None:
-    """Make a row for each cluster of the answer: its classes, and the features that mark it."""
+    """Make a row for each cluster of the result: its classes, and the features that mark it."""
     words, method = result.words, result.primary
     if len(np.unique(method.labels)) < 2:
         return None
@@ -210,7 +210,7 @@ def view_markers(result: DatasetResult) -> TableView | None:
             own, agrees = method.cluster_signatures[cluster], method.cluster_agreements[cluster]
             few = [] if own is None else _leads(names, lead, of_used[own])
             told.append(f"{name_some(few, _SHOWN) or 'none'} ({agrees:.2f})")
-        table["told from the others by"] = told
+        table["identified by"] = told
     parts = ["markers", *["markers_of_all"] * (n_unused > 0)]
     parts += [] if method.cluster_signatures is None else ["signatures"]
     text = caption(*parts, words=words, name=result.name, smallest=_SMALLEST, n=n_unused)

@@ -169,7 +169,7 @@ _STATISTICS = {"n_genes": "genes", "n_voxels": "voxels", "n_regions": "regions"}
 
 
 def read_paper_tables(statistics: str | Path, scores: str | Path) -> pd.DataFrame:
-    """Read the paper's tables from ``data/paper``: age, what a number is of, and its value."""
+    """Read the paper's tables from ``data/paper``: age, name of the number, and its value."""
     sizes, rates = pd.read_csv(statistics), pd.read_csv(scores)
     titles = rates["method"].map(lambda name: method_look(name).title)
     sizes["of"] = sizes["statistic"].map(_STATISTICS)

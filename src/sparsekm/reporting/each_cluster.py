@@ -16,7 +16,7 @@ _MOST_ORIGINS = 40  # classes, donors or batches that have a row: the most frequ
 
 
 def view_each_cluster(result: DatasetResult) -> TableView:
-    """Make a column for each cluster: its size, stability and neighbour, and whence it is."""
+    """Make a column for each cluster: its size, stability, neighbour and origin."""
     method, colors, parts = result.primary, cluster_colors(result), ["each_cluster"]
     numbers, sizes = np.unique(method.labels, return_counts=True)
     rows: list[list[Any]] = [[result.words.samples, *map("{:,}".format, sizes)]]
@@ -42,7 +42,7 @@ def view_each_cluster(result: DatasetResult) -> TableView:
 
 
 def _count_origins(result: DatasetResult, numbers: np.ndarray) -> Iterator[list[Cell]]:
-    """Make a row for each class, donor and batch: its samples in each of the clusters."""
+    """Make a row for each class, donor and batch: how many of its samples are in each cluster."""
     method, donors, batch = result.primary, result.obs.get("group"), result.obs.get("batch")
     label, colors = result.words.label, class_colors(result)
     known = [(label, result.labels, method.labels), ("donor", donors, method.labels)]
@@ -64,7 +64,7 @@ def _count_origins(result: DatasetResult, numbers: np.ndarray) -> Iterator[list[
 
 
 def view_neighbours(result: DatasetResult) -> TableView | None:
-    """Make a row for each pair of neighbours, with the left-out samples on the axis between."""
+    """Make a row for each pair of neighbours, with the left-out samples between them."""
     if result.primary.separation is None:
         return None
     colors = cluster_colors(result)

@@ -1,4 +1,4 @@
-"""All figures of a data set, with their captions; first the picture of the answer."""
+"""All figures of a data set, with their captions; the heat map of the result comes first."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def consensus_figure(result: DatasetResult) -> Figure | None:
     share = _MOST_CELLS / max(len(together), _MOST_CELLS)
     for number, color in cluster_colors(result).items():
         own = np.flatnonzero(method.labels == number)
-        # The most typical of each cluster first.
+        # The most typical samples of each cluster come first.
         typical = together[np.ix_(own, own)].mean(axis=0)
         own = own[np.argsort(-typical, kind="stable")]
         bins += np.array_split(own, max(1, round(share * len(own))))

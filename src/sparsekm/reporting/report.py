@@ -54,9 +54,10 @@ def write_report(
 
     The HTML file `output` needs no other file and no network. `configuration` is shown as YAML. The
     folder `figures` receives every figure as ``{dataset}_{figure}.svg``, ``.png`` and ``.pdf``, to
-    which the page links; `record` is called with their paths before they are written. `ages` calls
-    `view_ages`, `paper` of `read_paper_tables`, `genes_of_interest` those of `choose_genes`, and
-    `gene_sets` the tested ones. `n_processes` share the data sets and ages.
+    which the page links; `record` is called with their paths before they are written. `ages` is a
+    function that calls `view_ages`, and `paper` is a table from `read_paper_tables`.
+    `genes_of_interest` are passed to `choose_genes`; `gene_sets` are the sets that were tested. The
+    work is divided among `n_processes`.
     """
     configuration = dict(configuration or {})
     matrices = configuration.get("matrices") or {}

@@ -1,4 +1,4 @@
-"""Samples on the page: a plane in colours to choose, and those incomplete or set aside."""
+"""Samples on the page: a map with colours to choose, and a list of incomplete samples."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from sparsekm.reporting.results import DatasetResult
 from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import one_blas_thread
 
-MOST_POINTS = 2000  # of more samples, so many are drawn at random
-_MOST_AXES = 2000  # of more kept features, those of the largest weights and scores are projected
-_MANY_POINTS = 500  # more than this are drawn as dots
-_NEIGHBORS = 15  # of each sample in a UMAP
+MOST_POINTS = 2000  # if there are more samples, this number is drawn at random
+_MOST_AXES = 2000  # of more kept features, the ones with the largest weights and scores are used
+_MANY_POINTS = 500  # more samples than this are drawn as dots
+_NEIGHBORS = 15  # neighbours of each sample in a UMAP
 
 
 def uses_umap(result: DatasetResult) -> bool:
-    """Whether there is a UMAP, too: of many samples, where the package umap-learn is there."""
+    """Whether there is a UMAP, too: for many samples, if umap-learn is installed."""
     is_large = result.n_samples > _MANY_POINTS and not result.is_atlas
     return is_large and find_spec("umap") is not None
 
 
 def drawn_samples(result: DatasetResult) -> np.ndarray:
-    """Return the samples that are drawn, all or some, by cluster."""
+    """Return the samples to draw, all or some, sorted by cluster."""
     shown = np.arange(result.n_samples)
     if len(shown) > MOST_POINTS:
         shown = draw_samples(len(shown), MOST_POINTS, np.random.default_rng(0))
@@ -67,7 +67,7 @@ def samples_figure(result: DatasetResult, is_umap: bool = False) -> Figure:
 def project_samples(
     result: DatasetResult, samples: np.ndarray, is_umap: bool = False
 ) -> tuple[np.ndarray, tuple[str, str]]:
-    """Place samples, (n, 2), in a plane by the features kept; return also its axes' names."""
+    """Project samples on a plane, (n, 2), by the kept features; return also the axes' names."""
     method = result.primary
     kept = np.flatnonzero(method.weights)
     order = np.lexsort([-method.scores[kept], -method.weights[kept]])
@@ -76,14 +76,14 @@ def project_samples(
     ascending, back = np.unique(samples, return_inverse=True)
     X = result.read_features(kept, ascending) * np.sqrt(method.weights[kept]).astype(np.float32)
     if is_umap:
-        # Its own way to neighbours takes twice as long as all the rest of it.
+        # UMAP's own search for neighbours takes twice as long as the rest of UMAP.
         neighbors = NearestNeighbors(n_neighbors=_NEIGHBORS).fit(X).kneighbors(X)[::-1]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             umap = import_module("umap").UMAP
             model = umap(_NEIGHBORS, random_state=0, n_jobs=1, precomputed_knn=neighbors)
             return model.fit_transform(X)[back], ("UMAP 1", "UMAP 2")
-    # There may be one feature.
+    # There may be only one feature.
     model = PCA(min(2, X.shape[1]), svd_solver="randomized", random_state=0).fit(X)
     lacking = [(0, 0), (0, 2 - model.n_components_)]
     shares = np.pad(model.explained_variance_ratio_, lacking[1])
@@ -92,7 +92,7 @@ def project_samples(
 
 
 def sample_bars(result: DatasetResult) -> dict[str, Bar]:
-    """List what is known of the samples."""
+    """Make a bar for the clusters, and for everything known about the samples."""
     method = result.primary
     bars = {"cluster": Bar(method.labels, cluster_colors(result))}
     if result.labels is not None:

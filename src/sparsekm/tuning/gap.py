@@ -159,7 +159,7 @@ def select_sparsity(
     gap = gap_table["gap"].to_numpy()
     if rule == "auto":
         if limit is None:
-            raise ValueError("rule='auto' should come with the limit of the data (feature_limit).")
+            raise ValueError("rule='auto' requires the argument limit, from feature_limit.")
         allowed = gap_table["n_selected"].to_numpy() <= limit.most
         allowed[0] = True
         return int(np.where(allowed, gap, -np.inf).argmax())

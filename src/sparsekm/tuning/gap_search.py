@@ -77,14 +77,15 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         features are correlated within clusters. See `sparsekm.tuning.gap.select_sparsity`.
     n_refined : int, default=0
         Number of sparsities that a second stage adds around the largest gap. Data and references
-        are then fitted again at all sparsities, because the fits along a path help each other.
+        are then fitted again at all sparsities, because the fits along a path start from each
+        other's labels.
     max_samples : int, default=None
         If there are more samples, this many are drawn at random to choose the sparsity. All samples
         are then fitted at this sparsity. None uses all samples.
     n_jobs : int, default=None
-        Number of threads. None and -1 use all cores that the process may use. References are
-        searched in parallel as long as their copies together need at most 512 MB. Results do not
-        depend on it.
+        Number of threads, which does not change results. None and -1 use all cores that the process
+        may use. References are searched in parallel as long as their copies together need at most
+        512 MB.
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness of references and searches. Reference b depends only on the seed and
         b.
@@ -98,7 +99,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     best_index_ : int
         The row of `results_` that was chosen.
     best_estimator_ : estimator
-        The fit of the path at the best sparsity; fitted again only if samples were drawn.
+        The estimator, fitted at the best sparsity. With `max_samples`, it is fitted to all samples.
     results_ : pandas.DataFrame
         The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`.
     path_ : SparsityPath

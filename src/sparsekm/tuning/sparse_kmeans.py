@@ -72,9 +72,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         above their number keeps all of them. With "l1", a number is the bound on the l1 norm of the
         weights. If a number is given, only the ranking of features and the start are chosen.
     selection : {"relevant", "signature"}, default="relevant"
-        Which features are kept if the sparsity is "auto": the features that differ between the
-        clusters, or the features of `signature_` if there is one. Algorithm 1 then runs once more
-        with this number of features.
+        Which features are kept if the sparsity is "auto". "relevant" keeps the features that differ
+        between the clusters. If there is a signature (see `signature_`), "signature" runs Algorithm
+        1 once more, and keeps as many features as the signature has.
     screening : {"auto", "trend", "variance", "marginal", "all"}, default="auto"
         How features are ranked. "trend" ranks by how far the log variance exceeds its trend with
         the mean, "variance" by the variance, and "marginal" by the distance of the distribution
@@ -89,8 +89,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
     n_jobs : int, default=None
-        Number of threads. None and -1 use all cores that the process may use. Results do not depend
-        on it.
+        Number of threads, which does not change results. None and -1 use all cores that the process
+        may use.
     verbose : int, default=0
         If positive, progress is printed.
     missing : {"error", "impute"}, default="error"
@@ -196,7 +196,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     batch_shares_ : pandas.DataFrame of shape (n_clusters, n_batches)
         With `batch` in `fit`: the share of each batch in each cluster.
     result_ : ChosenFit
-        All of this in one object, like the workflow's file ``tuned.h5``; centres are on X's scale.
+        All results in one object, which has the fields of the workflow's file ``tuned.h5``. The
+        centres are on the scale of X.
     n_features_in_ : int
         Number of features in `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -284,7 +285,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Raises
         ------
         TypeError
-            If NumPy cannot read X (an AnnData, for example), or a parameter is of a wrong
+            If NumPy cannot read X (an AnnData, for example), or a parameter has a wrong
             type; if `batch` is given with a sparse X.
         ValueError
             If X holds NaN or infinity, has fewer distinct samples than clusters, or every feature
@@ -350,11 +351,11 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     def score(self, X: Data, y: object = None) -> float:
         """Say how well the clusters hold for samples that were not fitted.
 
-        For each selected feature, the other selected features assign every sample to a cluster. In
-        weighted z-scores of this feature, the squared distance of the sample to the mean of the
-        cluster is subtracted from its squared distance to the overall mean. The score is the sum of
-        these differences over features, averaged over samples. A random feature does not raise the
-        score, because the other features do not predict its values.
+        For each selected feature, the other selected features assign every sample to a cluster. The
+        mean of the cluster then predicts the sample's weighted z-score of this feature. The score
+        is the squared error of the overall mean minus the squared error of this prediction, summed
+        over features and averaged over samples. A random feature does not raise the score, because
+        the other features do not predict its values.
 
         GridSearchCV can use it to compare settings such as `sparsity` or `screening`. It
         does not choose the number of clusters, because more clusters predict more.

@@ -151,7 +151,7 @@ class TestNumbersAsHeaders:
     def test_entrez_ids_are_names(self, save, table):
         table = table.set_axis(["7157", "672", "4609", "5460"], axis=1).rename_axis("id")
         assert_read(read_matrix(save(table), transpose=False), table)
-        assert "these are names, begin the line with id" in refusal(save(table, index=False))
+        assert "the numbers are names, begin the line with id" in refusal(save(table, index=False))
 
     def test_data_in_place_of_names_is_refused_with_the_command_that_names_columns(self, put):
         plain, named = "1,2\n3,4\n5,6\n1,1\n", "s0,0.1,2\ns1,1,2\ns2,3,4\ns3,4,5\n"

@@ -1,6 +1,6 @@
-"""What the axes of a table hold: what is certain from names, headings and forms of numbers.
+"""What the axes of a table hold, judged by names, headings and forms of numbers.
 
-`known_names.json` lists words, and forms of names as regular expressions.
+`known_names.json` lists words, and regular expressions for the forms of names.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def words_of(name: str) -> tuple[str, ...]:
     start = r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})"
     parted = re.sub(start, " ", bare).replace("m/z", "mz")
     words = re.sub(r"[\W_]+", " ", parted.lower()).split()
-    # So has sampleid.
+    # sampleid has two words, too.
     return tuple(" ".join(re.sub(f"^({_NAMED})id$", r"\1 id", word) for word in words).split())
 
 
@@ -61,12 +61,12 @@ def find_measures(names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def is_date(name: str) -> bool:
-    """Tell whether a name is one of those that spreadsheets make of MARCH1 or SEPT2."""
+    """Tell whether a name is a date, as spreadsheets make of MARCH1 or SEPT2."""
     return _DATE.fullmatch(name) is not None
 
 
 def is_heading(name: str, axis: str) -> bool:
-    """Tell whether a heading stands above names of the axis "feature" or "sample"."""
+    """Tell whether a heading is for names of an axis, "feature" or "sample"."""
     words, known = {*words_of(name)}, _WORDS[f"{axis}_words"]
     named = words & known
     if axis == "feature":
@@ -76,18 +76,18 @@ def is_heading(name: str, axis: str) -> bool:
 
 
 def heading_vote(heading: str) -> int:
-    """Tell what a heading stands above: 1 names of features, -1 of samples, 0 anything."""
+    """Tell which names a heading is for: 1 features, -1 samples, 0 unknown."""
     return is_heading(heading, "feature") - is_heading(heading, "sample")
 
 
 def is_called(name: str) -> bool:
-    """Tell whether a heading stands above names, of whatever axis, or numbers of lines."""
+    """Tell whether a heading is for names of either axis, or for row numbers."""
     is_id = name.startswith("Unnamed: 0") or {*words_of(name)} <= _WORDS["id_words"]
     return bool(name) and (is_id or heading_vote(name) != 0)
 
 
 def is_doubtful(name: str, is_whole: bool, *, of_features: bool) -> bool:
-    """Tell whether numbers, all whole or not, are by their heading probably not measurements."""
+    """Tell whether a heading suggests that its numbers, perhaps all whole, are not measurements."""
     words = words_of(name)
     ends = {"".join(words[-1:]), "".join(words[-2:])}
     known = _WORDS["doubtful"] | (_WORDS["doubtful_if_whole"] if is_whole else set())
@@ -100,7 +100,7 @@ def is_doubtful(name: str, is_whole: bool, *, of_features: bool) -> bool:
 
 
 def is_row_numbers(heading: str, names: Sequence[str]) -> bool:
-    """Tell whether names are the numbers that software gives to lines, which name nothing."""
+    """Tell whether names are only row numbers, which software adds."""
     is_index = heading in ("", "X") or heading.startswith("Unnamed: 0")
     is_index |= {*words_of(heading)} <= _WORDS["id_words"]
     if not is_index or not all(map(str.isdecimal, names)):
@@ -109,7 +109,7 @@ def is_row_numbers(heading: str, names: Sequence[str]) -> bool:
 
 
 def annotating(header: Sequence[str]) -> set[str]:
-    """Return the columns that annotate features, in the header of a program: its first two tell."""
+    """Return the columns that annotate features, if the header has the first two of a program."""
     known = (program for program in KNOWN["programs"] if {*program[:2]} <= {*header})
     return {name for program in known for name in program}
 
@@ -121,7 +121,7 @@ def few_levels(values: Sequence[str]) -> bool:
 
 
 def _name_vote(names: Sequence[str]) -> int:
-    """Tell what names are by their form: 1 for features, -1 for samples, 0 for neither."""
+    """Tell what names look like: 1 for features, -1 for samples, 0 for neither."""
     names = [name.strip() for name in names[:_LOOKED_AT] if name.strip()]
     if len({name.upper() for name in names} & _WORDS["symbols"]) >= _FEW_NAMES:
         return 1
@@ -165,11 +165,12 @@ def find_orientation(
     columns: Sequence[str],
     texts: tuple[Mapping[str, Sequence[str]], Mapping[str, Sequence[str]]],
 ) -> tuple[bool | None, dict[bool, list[str]]]:
-    """Decide whether lines hold features, None if that is not certain; and list reasons for each.
+    """Decide whether lines hold features (None if uncertain), and list the reasons for each.
 
-    Lines that are only numbered have names []; columns without a header have none. `texts` are
-    columns of text, and lines. Headings and forms of names have one vote each. The content of the
-    table decides only where names tell nothing, and makes a single vote against it uncertain.
+    `lines` are the names of the lines, [] if they are only numbered, and `columns` the headings.
+    `texts` are the columns of text and the lines of text. Headings and forms of names have one vote
+    each. The content of the table decides only if names say nothing; if it contradicts a single
+    vote, the result is uncertain.
     """
     about = {name: heading_vote(name) for name in texts[0]}
     known, is_known = {*about.values()} - {0}, not heading or is_called(heading)
@@ -190,11 +191,11 @@ def find_orientation(
         (2 * bool(annotating([heading, *about, *columns])), "the header"),
     ]
     content = [
-        # Items of a questionnaire may be called as replicates are.
+        # Items of a questionnaire may have names like replicates.
         (-1 * (not lines and n_stems < 2), "rows without names"),
         # Species have classes too, at numbered sites.
         (-1 * (kinds is not None and not n_stems), f"the classes in {kinds!r}"),
-        # Units repeat as classes of samples do.
+        # Units are repeated, like classes of samples.
         (1 * (above not in (None, "unit", "units")), f"the classes in the row {above!r}"),
     ]
     reasons = {

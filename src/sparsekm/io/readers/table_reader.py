@@ -1,4 +1,4 @@
-"""Reading a matrix from a table of text, whose cells tell what lines and columns are."""
+"""Reading a matrix from a text table, whose cells show what lines and columns are."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _MOST_VALUES = 2  # columns of values of such a table
 
 
 class _Table(TextTable):
-    """A table whose lines and columns are described, by index.
+    """A table with the kinds of its lines and columns, by index.
 
-    `rows` and `numeric` hold measurements, `aside` are other lines, `text` other columns; `edge` is
-    a column with the names of all lines, `edges`.
+    `rows` and `numeric` are the lines and columns of measurements; `aside` are the other lines, and
+    `text` the other columns. `edge` is the column that names the lines, and `edges` are its cells.
     """
 
     def __init__(self, file: Path, text: str | None, settings: Settings) -> None:
@@ -59,14 +59,14 @@ class _Table(TextTable):
             raise refusal("all_text", names=self.header, cell=cell, line=self.numbers[row])
 
     def _sort_columns(self) -> None:
-        """Tell columns of text from those of numbers, and which of these may hold ids."""
+        """Find the columns of text and of numbers, and the columns of numbers that may hold ids."""
         header, body = self.header, slice(self.n_described, None)
         n_text = self.is_text[body].sum(axis=0)
         n_numbers = np.isfinite(self.values[body]).sum(axis=0)
         others = self.named | (axes.annotating(header) - {*self.settings.keep})
         is_text = (n_text > n_numbers) | [name in others for name in header]
         is_text[1 : 1 + self.n_annotations] = True
-        # What no line has a value for is empty or, with a name, all missing.
+        # A column without values is left out, unless a name shows that all are missing.
         empty = (n_text + n_numbers == 0) & [not name for name in header]
         self.text = np.flatnonzero(is_text & ~empty).tolist()
         self.numeric = np.flatnonzero(~is_text & ~empty).tolist()
@@ -116,22 +116,22 @@ class _Table(TextTable):
         return found
 
     def _count_headers(self) -> int:
-        """Count the lines below the header that go on with it, such as "Sample ID 2"."""
+        """Count the lines below the header that continue it, such as "Sample ID 2"."""
         first, heading = self.text_of[0].tolist(), self.header[0]
         if heading and heading in first[0]:
             return next((at for at, name in enumerate(first) if heading not in name), 0)
-        # In tables that pandas writes, names of levels stand above numbers of lines.
+        # pandas writes the names of levels above the row numbers.
         n = next((at for at, name in enumerate(first) if name.isdecimal()), 0)
         return n if axes.is_row_numbers("", first[n:]) else 0
 
     def _rank_names(self, at: int, gone: list[int]) -> tuple[Any, ...] | None:
-        """Rank a column by how well it names the lines, the best lowest; None if it does not."""
+        """Rank a column by how well it names the lines (low is good), or None if it does not."""
         heading = self.header[at]
         if at not in self.text_of or heading in self.named:
             return None
         cells, words, is_called = self.column(at), axes.words_of(heading), axes.is_called(heading)
         n, size, is_blank = len(cells), len({*cells}), at == 0 and not heading
-        # Ages such as 22-23 and 65+ stand beside numbers.
+        # A column of ages may contain 22-23 and 65+.
         is_text = at in self.text or (at == 0 and self.is_text[self.rows, at].any())
         # Symbols may repeat, as may the names of samples that were measured twice.
         is_name = 2 * size > n or size > max(2, n / 10)
@@ -139,7 +139,7 @@ class _Table(TextTable):
             return None
         if not is_text:
             is_id = all(map(str.isdecimal, cells)) or axes.heading_vote(heading) >= 0
-            # Wavelengths stand under any heading.
+            # Wavelengths may have any heading.
             is_even = at == 0 and axes.is_scale(cells)
             is_name = is_blank or is_even or (is_called and is_id)
         is_time = not _TIMES.isdisjoint(words)
@@ -149,9 +149,9 @@ class _Table(TextTable):
         return (*rank, size < n, at) if is_name else None
 
     def refuse_long(self) -> None:
-        """Refuse a table with a line for each value, whose other columns name what it is of."""
+        """Refuse a long table: a line per value, and columns that name its sample and feature."""
         n, ignore = len(self.rows), self.settings.ignore
-        # To ignore columns makes no table long.
+        # A table does not become long because columns are ignored.
         ignored = {at for at in self.text if self.header[at] in ignore}
         numeric = ignored | {*self.numeric}
         texts = {*self.text, self.edge} & {*self.text_of} - ignored
@@ -162,9 +162,9 @@ class _Table(TextTable):
                 cells[at] = values.tolist()
         keys = pd.DataFrame({at: pd.factorize(np.array(some))[0] for at, some in cells.items()})
         sizes, found = keys.nunique(), {}
-        # Where another column names the lines, these may describe them.
+        # If another column names the lines, these columns may describe them.
         is_named = self.edge in texts - {*self.ids} and len({*self.edges}) >= n
-        # Columns that name by text, heading or numbers from 1 on; other numbers may be measured.
+        # Text, a known heading or numbers from 1 on are names; other numbers may be measured.
         names = {at for at in keys if at in texts or axes.is_called(self.header[at])}
         names |= {at for at in keys if {*cells[at]} == {*range(1, max(10, sizes[at]) + 1)}}
         features = {at for at in keys if axes.names_features(self.header[at], cells[at])}
@@ -190,7 +190,7 @@ class _Table(TextTable):
             raise refusal("long", value=value, **about, **self.conversion("wide"))
 
     def refuse_distances(self) -> None:
-        """Refuse a table whose lines have the names of columns, and the same values."""
+        """Refuse a symmetric table whose lines and columns have the same names."""
         n, columns = len(self.rows), self.numeric
         lines = [self.edges[row] for row in self.rows] if self.is_named else self.names(columns)
         square = [at for at in columns if self.header[at] in {*lines}]
@@ -203,7 +203,7 @@ class _Table(TextTable):
                 raise refusal("distances", n=n)
 
     def find_orientation(self) -> tuple[bool | None, dict[bool, list[str]]]:
-        """Tell whether lines hold features, None if that is uncertain, and the reasons for each."""
+        """Tell whether lines hold features (None if uncertain), and list the reasons for each."""
         settings, names = self.settings, self.settings.named.values()
         n_columns, n_lines = (len(settings.wanted & {*some}) for some in (self.header, self.edges))
         found = True if self.is_gct else None
@@ -239,7 +239,8 @@ class _Table(TextTable):
             return [Said(say("measures", names=[*filter(None, measures)]), ways)]
         doubts, names = self._doubt_words(columns, transpose), self.find_doubtful(transpose)
         edges = [self.edges[row] for row in self.rows if self.edges and not wanted]
-        # What describes samples may be a line among features, and the reverse above samples.
+        # Lines that describe samples may be anywhere among features; lines that describe features
+        # come before the samples.
         among = filter if transpose else takewhile
         lines = among(lambda name: axes.is_doubtful(name, True, of_features=not transpose), edges)
         lines = [name for name in dict.fromkeys(lines) if name not in said]
@@ -254,16 +255,16 @@ class _Table(TextTable):
         return doubts
 
     def find_doubtful(self, transpose: bool) -> list[str]:
-        """List columns of numbers that are probably not measurements: called so, or counting."""
+        """List columns of numbers that are probably not measurements, by heading or content."""
         columns = [at for at in self.numeric if self.header[at] not in self.settings.keep]
         names = self.names(columns)
-        # Lines that number the samples have to be counted to the last.
+        # Whether a column numbers the samples is known only after the last line.
         X = self.values[np.ix_(self.rows[: 2 * _LOOKED_AT if transpose else None], columns)]
         whole = ((X % 1 == 0) | np.isnan(X)).all(axis=0)
         pairs = zip(names, whole, strict=True)
         found = np.array([axes.is_doubtful(*pair, of_features=transpose) for pair in pairs], bool)
         if transpose and columns:
-            # Samples stand side by side, and their numbers are of one kind and differ.
+            # Columns of samples are adjacent, and their numbers are of one kind and differ.
             breaks = [at for at in self.text if self.header[at] not in self.named]
             parts = np.searchsorted(breaks, columns)
             part, n_there = Counter(parts.tolist()).most_common(1)[0]
@@ -278,7 +279,7 @@ class _Table(TextTable):
         return [name for name, is_one in zip(names, found, strict=True) if is_one]
 
     def _doubt_words(self, columns: list[int], transpose: bool) -> list[Said]:
-        """Doubt words among numbers: they stand for missing values, or the column is text."""
+        """Ask about words among numbers: missing values, or a column of text."""
         rows, at = np.nonzero(self.is_text[np.ix_(self.rows, columns)])
         if not len(rows):
             return []
@@ -312,12 +313,12 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
     """Read and check a matrix from a file, or from the text that another reader made of it."""
     table = _Table(file, text, settings)
     transpose, remarks = _settle(table), table.remarks
-    # The lines that settings name; where columns hold samples, they may describe them.
+    # Lines that settings name; if columns hold samples, these lines may describe the samples.
     named = table.named if transpose else {*settings.ignore}
     gone = [row for row in table.rows if table.edges and table.edges[row] in named]
     table.rows = np.setdiff1d(table.rows, [*gone, *_special_lines(table)]).astype(int)
     table.aside = np.union1d(table.aside, gone * transpose).astype(int)
-    # The names of lines may be asked for too.
+    # A setting may also name the column that names the lines.
     asked = [at for at, name in enumerate(table.header) if at in table.text or name in table.named]
     texts = {table.header[at]: table.column(at) for at in asked if at in table.text_of}
     lines, columns = table.lines_of_text(), table.names(table.numeric)
@@ -404,7 +405,7 @@ def _take_values(table: _Table) -> np.ndarray:
 def _special_lines(table: _Table) -> list[int]:
     """Return lines that a program writes below its values, and those that alone lack a name."""
     names = {row: table.edges[row] for row in table.rows if table.edges}
-    # Counters and limits, or probes without a gene.
+    # Such lines hold counters and limits, or probes without a gene.
     special = {row: name for row, name in names.items() if name.lower() in _SPECIAL}
     if not special or len(special) == len(names):
         return []

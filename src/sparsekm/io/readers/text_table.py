@@ -1,4 +1,4 @@
-"""A text table, read once, whatever lines and columns mean: numbers and text, and other lines."""
+"""A text table, read before it is known what lines and columns mean."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class CellParser:
         rest = iter(cells if is_plain else [cell.translate(self._marks) for cell in cells])
         while len(numbers) < len(cells):
             try:
-                # What was read before the first other cell stays.
+                # The numbers before the first other cell stay in the list.
                 numbers.extend(map(float, rest))
             except ValueError:
                 numbers.append(self._odd(cells[len(numbers)]))
@@ -155,7 +155,7 @@ class TextTable:
             raise refusal("few_lines", n=1)
 
     def _choose_decimal(self, lines: Lines) -> str:
-        """Return the decimal separator of some lines, and doubt it if it may be another."""
+        """Return the decimal separator of some lines; note if another one is possible."""
         rows = (split(line, self.separator)[:500] for _, line in lines)
         (decimal, example), *others = find_decimal(chain.from_iterable(rows), self.separator)
         if others:
@@ -170,7 +170,7 @@ class TextTable:
         return decimal
 
     def conversion(self, what: str) -> dict[str, str]:
-        """Return what the command that makes another table of this one has to name."""
+        """Return the words for a message with the command that converts this table."""
         new = self.file.with_name(f"{self.file.name.split('.')[0]}_{what}.csv")
         separator = r"\s+" if self.separator == " " else self.separator
         read = f"read_csv({str(self.file)!r}, sep={separator!r}"
@@ -236,7 +236,7 @@ class TextTable:
         names[0] = names[0].lstrip("#").strip()
         below = [cells for mark, cells in rows[at + 1 :] if not mark]
         has_ends = any(row[-1].strip() for row in below if len(row) == width)
-        # R writes no name above those of the lines; otherwise it is the last one that lacks.
+        # R writes no heading above the row names; in other short headers, the last one is missing.
         is_of_r = not is_called(names[0]) or is_row_numbers("", [row[0] for row in below])
         if width == len(names) + 1 and has_ends and is_of_r:
             names.insert(0, "")
@@ -252,7 +252,7 @@ class TextTable:
         return at + 1
 
     def _keep_above(self, rows: Rows) -> None:
-        """Keep lines on samples, such as ``!Sample_characteristics_ch1`` of GEO; name others."""
+        """Keep lines about samples, such as GEO's ``!Sample_characteristics_ch1``; note others."""
         others = []
         for mark, cells in rows:
             name, *values = [cell.strip().strip('"') for cell in cells]
@@ -271,8 +271,8 @@ class TextTable:
             self.remarks.append(say("above", n=len(others), first=others[0][:40]))
 
     def _join_headers(self, above: list[list[str]], below: list[list[str]]) -> int:
-        """Complete names that are blank or repeat by other lines, and return how many it took."""
-        # Cells that lines or columns share are blank but for the first.
+        """Complete blank or repeated names from other lines; return how many lines it took."""
+        # Merged cells are blank except for the first.
         header = self.header
         used = [at for at, cells in enumerate(zip(header, *below, strict=False)) if any(cells)][1:]
 
@@ -289,7 +289,7 @@ class TextTable:
         for n_lines, row in enumerate([] if is_complete(header) else below, 1):
             cells = [cell.strip() for cell in row]
             is_text = {*CellParser().numbers([cell for cell in cells if cell])} <= {None}
-            # Numbers of replicates.
+            # The line may hold the numbers of replicates.
             is_text |= not header[0] and is_called(cells[0])
             if len(cells) != len(header) or not (is_text or cells[0] == header[0] == ""):
                 break
@@ -366,7 +366,7 @@ def _split_lines(file: Path, text: str) -> Lines:
 
 
 def _find_separator(lines: list[str], usual: str) -> tuple[str, int]:
-    """Return the separator that splits most lines alike and into numbers, and how many cells."""
+    """Return the separator with most lines of equal length and numbers, and the number of cells."""
     found, parsers = {}, (CellParser("."), CellParser(","))
     for separator in _SEPARATORS:
         rows = [split(line, separator) for line in lines]
@@ -390,7 +390,7 @@ def _find_header(rows: Rows, width: int) -> int:
         if mark == "!" or is_narrow or (filled < (width - 1) / 2 and len(rows) - at > 3):
             continue
         if mark == "#":
-            # Names, if numbers follow, as in tables of OTUs; classes may stand between.
+            # In tables of OTUs, a comment holds the names if numbers follow, perhaps after a class.
             after = next((row for other, row in rows[at + 1 :] if not other), [])
             is_followed = 2 * np.isfinite(as_numbers(after)).sum() >= len(after)
             if len(cells) not in (width, width - 1) or not is_followed:
@@ -405,8 +405,8 @@ def are_values(names: Sequence[str]) -> bool:
     numbers = numbers[np.isfinite(numbers)]
     if 2 * len(numbers) <= len(names):
         return False
+    # Numbers in order may be wavelengths, years or masses.
     steps = np.diff(numbers)
-    # Years or masses.
     is_even = len(steps) > 2 and np.ptp(steps) <= 0.02 * abs(steps[0])
     is_ordered = len(steps) > 2 and (steps.min() > 0 or steps.max() < 0)
     return not (is_ordered and (is_even or len(steps) > _FEW_STEPS))
