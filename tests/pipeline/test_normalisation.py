@@ -193,8 +193,8 @@ def test_what_is_no_count_is_refused_however_many_features_are_kept(
 @pytest.mark.parametrize(
     ("n", "expected"),
     [
-        (1, "1 feature is constant and is dropped, because it cannot separate samples: [g]"),
-        (2, "2 features are constant and are dropped, because they cannot separate samples: [g]"),
+        (1, "1 feature is constant and is dropped, because it cannot separate samples: g."),
+        (2, "2 features are constant and are dropped, because they cannot separate samples: g."),
     ],
 )
 def test_a_remark_on_one_feature_is_singular(n, expected):
@@ -413,8 +413,8 @@ def test_what_lacks_too_much_is_dropped_features_first_and_aloud(whole):
     assert matrix.about.samples == [f"s{i}" for i in range(12) if i != 5]
     assert len(matrix.about.labels) == 11
     [remark] = matrix.remarks
-    assert "1 feature lacks more than 50 % and is dropped: [g2]" in remark
-    assert "1 sample lacks more than 50 % and is dropped: [s5]" in remark
+    assert "1 feature lacks more than 50 % and is dropped: g2" in remark
+    assert "1 sample lacks more than 50 % and is dropped: s5" in remark
     assert settle_missing(raw(whole), max_missing=0.9).shape == (12, 8)
 
 
@@ -426,7 +426,7 @@ def test_what_lacks_as_much_as_the_limit_is_kept_but_nothing_that_lacks_all(whol
     whole[:, 2] = np.nan
     matrix = settle_missing(raw(whole), max_missing=1)
     assert matrix.shape == (12, 7)
-    assert "dropped: [g2]" in matrix.remarks[0]
+    assert "dropped: g2" in matrix.remarks[0]
 
 
 def test_half_of_a_negative_minimum_and_too_little_left_are_refused(holes):
