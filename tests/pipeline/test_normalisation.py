@@ -193,8 +193,8 @@ def test_what_is_no_count_is_refused_however_many_features_are_kept(
 @pytest.mark.parametrize(
     ("n", "expected"),
     [
-        (1, "1 feature is constant and is dropped, because it cannot separate samples: g"),
-        (2, "2 features are constant and are dropped, because they cannot separate samples: g"),
+        (1, "1 feature is constant and is dropped, because it cannot separate samples: g."),
+        (2, "2 features are constant and are dropped, because they cannot separate samples: g."),
     ],
 )
 def test_a_remark_on_one_feature_is_singular(n, expected):
@@ -427,7 +427,7 @@ def test_what_lacks_as_much_as_the_limit_is_kept_but_nothing_that_lacks_all(whol
     whole[:, 2] = np.nan
     matrix = settle_missing(raw(whole), max_missing=1)
     assert matrix.shape == (12, 7)
-    assert "dropped: [g2]" in matrix.remarks[0]
+    assert "dropped: g2" in matrix.remarks[0]
 
 
 def test_half_of_a_negative_minimum_and_too_little_left_are_refused(holes):
