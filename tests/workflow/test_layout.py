@@ -196,6 +196,19 @@ def test_the_workflow_is_planned_for_conda_where_snakemake_is_alone(project_root
     assert rules <= jobs_of(done.stdout).keys()
 
 
+def test_every_rule_is_listed_with_the_text_that_stands_in_it(project_root, tmp_path):
+    files = [project_root / "workflow" / "Snakefile", *(project_root / "workflow").rglob("*.smk")]
+    rules = "".join(file.read_text() for file in files)
+    # Also the rules that are made from another: `use rule one as other with`.
+    written = re.findall(
+        r'^(?:use rule \w+ as|rule) (\w+)(?: with)?:\n    """(.*?)"""$', rules, re.M
+    )
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(SETTINGS))
+    told = run_snakemake(tmp_path, "--snakefile", str(files[0]), "--list-rules").stdout
+    assert re.findall(r"^(\w+) \((.*)\)$", told, re.M) == sorted(written)
+    assert len({text for _, text in written}) == len(written)
+
+
 def test_no_data_set_has_the_name_of_a_folder_and_a_benchmark_has_that_of_its_log(project_root):
     files = (project_root / "workflow" / "rules").glob("*.smk")
     rules = "".join(file.read_text() for file in files)

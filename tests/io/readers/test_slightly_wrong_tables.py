@@ -132,6 +132,7 @@ REFUSED = {
     ),
     "a workbook": (b"PK\x03\x04\xff\xfe", "Rename a workbook to end in .xlsx"),
     "an old workbook": (b"\xd0\xcf\x11\xe0\xa1", "an old Excel workbook. Save it as .xlsx"),
+    "UTF-32": (TABLE.encode("utf-32"), "it contains NUL, as UTF-32 and binary files do)."),
     "HDF5": (b"\x89HDF\r\n", "not a table, but HDF5. Rename it to end in .h5ad"),
     "names alone": (HEADER + "\n", "lines=1; there should be a header and samples"),
     "a word": (

@@ -202,13 +202,16 @@ class TextTable:
                     raise refusal("other_bytes", what=what)
             # Not every program writes the mark at the beginning.
             if content[:2] in (b"\xff\xfe", b"\xfe\xff") or content[1:4:2] == b"\0\0":
-                return content.decode("utf-16")
-            if b"\0" in content:
-                raise refusal("no_text", reason="it contains NUL")
-            with suppress(UnicodeError):
-                return content.decode("utf-8-sig")
-            self.remarks.append(say("windows"))
-            return content.decode("cp1252")
+                text = content.decode("utf-16")
+            else:
+                try:
+                    text = content.decode("utf-8-sig")
+                except UnicodeError:
+                    self.remarks.append(say("windows"))
+                    text = content.decode("cp1252")
+            if "\0" in text:
+                raise refusal("no_text", reason="it contains NUL, as UTF-32 and binary files do")
+            return text
         except PermissionError:
             raise
         except (UnicodeError, EOFError, OSError, zlib.error) as error:
