@@ -42,6 +42,10 @@ def test_groups_stand_in_the_rules_and_have_names_that_no_host_has(profiles, pro
     assert all(name.startswith("sparsekm_") for name in names)
     assert {*profiles["slurm"]["group-components"]} <= {*names}
     assert "groups" not in profiles["slurm"]
+    # A job that needs thousands of others would slow down Snakemake by the square of their number.
+    blocks = dict(re.findall(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", text, re.M | re.S))
+    gathering = ("report", "compare_ages", "summarise_simulation", "summarise_yardstick")
+    assert not any("    group:\n" in blocks[rule] for rule in gathering)
     # Retries of a rule would run within an allocation that did not suffice.
     assert "retries:" not in text
 

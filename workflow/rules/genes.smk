@@ -163,8 +163,6 @@ rule compare_ages:
         ),
     log:
         "logs/compare_ages.log",
-    group:
-        "sparsekm_report"
     conda:
         "../../envs/sparsekm.yaml"
     resources:

@@ -4,6 +4,8 @@
 N_DRAWING = max(1, min(4, len(DATASETS)))
 
 
+# In no group: whenever a job is finished, Snakemake compares the group of a job that needs it with the
+# group of each of that job's inputs, of which there may be thousands.
 rule report:
     """Write one self-contained page with all results."""
     input:
@@ -17,8 +19,6 @@ rule report:
         "logs/report.log",
     benchmark:
         "results/benchmarks/report.tsv"
-    group:
-        "sparsekm_report"
     conda:
         "../../envs/sparsekm.yaml"
     threads: N_DRAWING

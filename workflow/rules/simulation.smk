@@ -62,8 +62,6 @@ rule summarise_simulation:
         claims="results/simulation/claims.csv",
     log:
         "logs/summarise_simulation.log",
-    group:
-        "sparsekm_report"
     conda:
         "../../envs/sparsekm.yaml"
     resources:
