@@ -3,6 +3,7 @@
 import gzip
 import math
 import os
+import re
 import zipfile
 import zlib
 from contextlib import suppress
@@ -110,6 +111,37 @@ def test_of_a_large_matrix_a_job_asks_for_the_samples_it_works_on(rules, large):
     wildcards["method"] = "l0"
     missing = large.with_name("missing.h5ad")
     assert asked["mem_mb"](wildcards, [missing], 1) == int(700 + 6 * tuned)
+
+
+def test_the_page_states_what_jobs_ask_for_and_used_of_memory_within_a_factor_of_four(
+    rules, project_root, tmp_path
+):
+    page = (project_root / "docs" / "performance.md").read_text(encoding="utf-8")
+    text = (project_root / "workflow" / "rules" / "cluster.smk").read_text()
+    table = page.partition("### Memory requested and used")[2].partition("\n### ")[0]
+    cells = r"^\| (.*?) ?\| `(\w+)`.* \| ([\d,]+) / ([\d,]+) \| (\d+) \| (\d+)"
+    rows, sizes = re.findall(cells, table.replace(",", ""), re.M), set()
+    for shape, rule, *numbers in rows:
+        if shape:
+            n_samples, n_features = map(int, re.findall(r"\d+", shape)[:2])
+            sizes.add(n_samples)
+        if rule == "normalise_matrix":
+            continue
+        file = tmp_path / "normalised.h5ad"
+        with h5py.File(file, "w") as opened:
+            opened.create_dataset("X", (n_samples, n_features), "f4", chunks=(1000, n_features))
+        os.truncate(file, n_samples * n_features * 4)
+        block = text.partition(f"\nrule {rule}:")[2]
+        asked = re.search(r"needs\(memory=\((.*?), (.*?)\), minutes=\((.*?), (.*?)\)", block)
+        memory, more, minutes, longer = map(float, asked.groups())
+        needs = rules().needs((memory, more), (minutes, longer), tunes=True)
+        megabytes, used, runtime, seconds = map(int, numbers)
+        given = {"dataset": "cells", "method": "l0"}, [file], 1
+        assert megabytes == pytest.approx(needs["mem_mb"](*given), rel=0.01)
+        assert runtime == needs["runtime"](*given)
+        assert used <= megabytes <= 4 * used
+        assert seconds <= 60 * runtime
+    assert len(sizes) >= 3
 
 
 def test_jobs_of_a_large_data_set_are_submitted_one_by_one(rules, large):

@@ -48,7 +48,7 @@ rule normalise_matrix:
         mem_mb=reading_memory,
         # It may be written in blocks, and be larger than the memory of this job.
         disk_mb=lambda wildcards: int(4 * expected_megabytes(wildcards.dataset)) + 1000,
-        runtime=growing(20, 0.02),
+        runtime=growing(5, 0.02),
     params:
         code=code_and_versions("normalise_matrix"),
         settings=lambda wildcards: table_settings(wildcards.dataset),

@@ -23,7 +23,10 @@ rule report:
         "../../envs/sparsekm.yaml"
     threads: N_DRAWING
     resources:
-        **needs(memory=(500 + 500 * N_DRAWING, 0.5), minutes=(20, 0)),
+        **needs(
+            memory=(500 + 500 * N_DRAWING, 0.5),
+            minutes=(5 + 0.1 * len(DATASETS), 0.005),
+        ),
     params:
         code=code("report"),
         # This is not an output, because the figures depend on the results, and your own files may
