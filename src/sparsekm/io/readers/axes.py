@@ -36,8 +36,9 @@ _NAMED = "|".join(_WORDS["feature_words"] | _WORDS["sample_words"])
 def words_of(name: str) -> tuple[str, ...]:
     """Return the words of a heading in lower case, without a unit in parentheses."""
     bare = re.sub(r"\s*[(\[][^()\[\]]*[)\]]$", "", name) or name
-    # CustomerID has two words.
-    parted = re.sub(r"([a-z\d])([A-Z])", r"\1 \2", bare).replace("m/z", "mz")
+    # CustomerID and ROINumber have two words.
+    start = r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})"
+    parted = re.sub(start, " ", bare).replace("m/z", "mz")
     words = re.sub(r"[\W_]+", " ", parted.lower()).split()
     # So has sampleid.
     return tuple(" ".join(re.sub(f"^({_NAMED})id$", r"\1 id", word) for word in words).split())
@@ -90,9 +91,9 @@ def is_doubtful(name: str, is_whole: bool, *, of_features: bool) -> bool:
     words = words_of(name)
     ends = {"".join(words[-1:]), "".join(words[-2:])}
     known = _WORDS["doubtful"] | (_WORDS["doubtful_if_whole"] if is_whole else set())
+    if _FORMS["sample" if of_features else "feature"](name):
+        return False
     if of_features:
-        if _FORMS["sample"](name):
-            return False
         known |= _WORDS["doubtful_of_features"]
         ends |= {*words} & _WORDS["doubtful_of_features"]
     return bool(words) and (not ends.isdisjoint(known) or f"{words[0]}_" in known)
@@ -150,12 +151,12 @@ def is_scale(names: Sequence[str]) -> bool:
     return not is_count and bool((steps % 1).any() or np.ptp(steps) <= 0.02 * abs(steps[0]))
 
 
-def are_replicates(names: Sequence[str]) -> bool:
-    """Tell whether most names are those of replicates: words, each with as many numbers."""
+def count_stems(names: Sequence[str]) -> int:
+    """Count the words that most names repeat with numbers, as those of replicates do; 0 if few."""
     counts = Counter(re.sub(r"\d+$", "", name) for name in names if name[-1:].isdecimal())
     sizes = Counter(count for count in counts.values() if count > 1)
     size, n_words = sizes.most_common(1)[0] if sizes else (0, 0)
-    return n_words > 1 and 2 * size * n_words > len(names)
+    return n_words if 2 * size * n_words > len(names) else 0
 
 
 def find_orientation(
@@ -179,6 +180,7 @@ def find_orientation(
         next((name for name in some if not about.get(name) and few_levels(some[name])), None)
         for some in texts
     )
+    n_stems = count_stems(columns)
     names = [
         (heading_vote(heading), f"the heading {heading!r}"),
         (_name_vote(lines), f"row names such as {[*lines, ''][0]!r}"),
@@ -189,8 +191,9 @@ def find_orientation(
     ]
     content = [
         # Items of a questionnaire may be called as replicates are.
-        (-1 * (not lines and not are_replicates(columns)), "rows without names"),
-        (-1 * (kinds is not None), f"the classes in {kinds!r}"),
+        (-1 * (not lines and n_stems < 2), "rows without names"),
+        # Species have classes too, at numbered sites.
+        (-1 * (kinds is not None and not n_stems), f"the classes in {kinds!r}"),
         # Units repeat as classes of samples do.
         (1 * (above not in (None, "unit", "units")), f"the classes in the row {above!r}"),
     ]

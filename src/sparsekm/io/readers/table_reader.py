@@ -25,7 +25,7 @@ from sparsekm.io.readers.raw_matrix import (
     merge_features,
     preview,
 )
-from sparsekm.io.readers.text_table import TextTable, as_numbers
+from sparsekm.io.readers.text_table import TextTable, are_values, as_numbers
 
 _SPECIAL = frozenset(map(str.lower, axes.KNOWN["special_lines"]))
 _TIMES = frozenset(("date", "time", "timestamp"))
@@ -48,6 +48,9 @@ class _Table(TextTable):
         self.settings = settings
         self.named = {*settings.named.values(), *settings.ignore} - {""}
         self._sort_columns()
+        first = self.header[0]
+        if first and not axes.is_called(first) and are_values(self.names(self.numeric)):
+            raise refusal("no_header", names=self.header, **self.conversion("named"))
         self._sort_lines()
         self._find_edge()
         if not self.numeric:
@@ -91,6 +94,8 @@ class _Table(TextTable):
         self.edges = [] if self.edge is None else self.text_of[self.edge].tolist()
         self.is_named = self.edge is not None and self.edge not in gone
         self.text = [at for at in self.text if at != self.edge]
+        # The first column lacks a name only if it numbers or names the lines.
+        gone += [0] * (not header[0])
         self.numeric = [at for at in self.numeric if at not in {*gone, self.edge}]
 
     def column(self, at: int) -> list[str]:
@@ -139,7 +144,7 @@ class _Table(TextTable):
             is_name = is_blank or is_even or (is_called and is_id)
         is_time = not _TIMES.isdisjoint(words)
         # A sample comes before its well, plate or time.
-        is_other = not is_blank and "sample" not in words
+        is_other = not is_text if is_blank else "sample" not in words
         rank = at in gone, not (is_called or is_blank), is_time, is_other
         return (*rank, size < n, at) if is_name else None
 
@@ -173,7 +178,9 @@ class _Table(TextTable):
             counts, by_name = keys.groupby([*chosen]).size(), {*chosen} <= names
             is_dense = n_cells <= (4 if by_name else 2) * n
             is_crossed = len(counts) == n_cells and counts.max() <= min(5, 2 * counts.min())
-            if (counts.max() == 1 and is_dense) or is_crossed:
+            # Some are measured twice.
+            is_nearly = 4 * n <= 5 * len(counts)
+            if (is_nearly and is_dense) or is_crossed:
                 found[chosen] = counts.max() > 1, not is_crossed, -len(chosen)
         if found:
             chosen = min(found, key=found.__getitem__)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsekm.io.readers.axes import KNOWN, is_called
+from sparsekm.io.readers.axes import KNOWN, is_called, is_row_numbers
 from sparsekm.io.readers.messages import FIRST_BYTES, Said, Way, refusal, refuse_format, say
 
 _MOST_COLUMNS = 1_000_000
@@ -234,7 +234,8 @@ class TextTable:
         below = [cells for mark, cells in rows[at + 1 :] if not mark]
         has_ends = any(row[-1].strip() for row in below if len(row) == width)
         # R writes no name above those of the lines; otherwise it is the last one that lacks.
-        if width == len(names) + 1 and has_ends and not is_called(names[0]):
+        is_of_r = not is_called(names[0]) or is_row_numbers("", [row[0] for row in below])
+        if width == len(names) + 1 and has_ends and is_of_r:
             names.insert(0, "")
         if width > len(names) and any("".join(row[len(names) :]).strip() for row in below):
             raise refusal("short_header", n=len(names), width=width)
@@ -245,8 +246,6 @@ class TextTable:
         n_joined = self._join_headers([row for mark, row in rows[:at] if not mark], below)
         at, below = at + n_joined, below[n_joined:]
         self._keep_above(rows[:at])
-        if _are_values(self.header):
-            raise refusal("no_header", names=self.header, **self.conversion("named"))
         return at + 1
 
     def _keep_above(self, rows: Rows) -> None:
@@ -397,14 +396,14 @@ def _find_header(rows: Rows, width: int) -> int:
     return next(at for at, (mark, _) in enumerate(rows) if not mark)
 
 
-def _are_values(names: list[str]) -> bool:
-    """Tell whether the first line may hold numbers in place of names: most, in no order."""
+def are_values(names: Sequence[str]) -> bool:
+    """Tell whether the names of columns are numbers: most, in no order such as wavelengths."""
     numbers = as_numbers(names)
-    numbers, is_first = numbers[np.isfinite(numbers)], np.isfinite(numbers[0])
-    if is_called(names[0]) or not names[0] or 2 * len(numbers) <= len(names) - (not is_first):
+    numbers = numbers[np.isfinite(numbers)]
+    if 2 * len(numbers) <= len(names):
         return False
-    # Wavelengths, years or masses.
     steps = np.diff(numbers)
+    # Years or masses.
     is_even = len(steps) > 2 and np.ptp(steps) <= 0.02 * abs(steps[0])
     is_ordered = len(steps) > 2 and (steps.min() > 0 or steps.max() < 0)
     return not (is_ordered and (is_even or len(steps) > _FEW_STEPS))
