@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.cluster.sparsity_path import Fit
 from sparsekm.tuning import judge as rules
 from sparsekm.tuning.candidates import Candidate
@@ -57,7 +58,7 @@ def court(monkeypatch):
             return replace(trial, factor=factor)
 
         folds = SimpleNamespace(
-            data=SimpleNamespace(X=np.zeros((12, 5)), unit_numbers=None),
+            data=ScaledData(np.zeros((12, 5))),
             estimator=SimpleNamespace(n_clusters=4),
             fitted=np.arange(12),
             aside=[],

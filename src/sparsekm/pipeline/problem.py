@@ -140,9 +140,9 @@ def define_problem(
     have are ignored. `grid` has ``sparsities``, "auto" or a list, and ``n_sparsities``, the length
     of an "auto" grid. It is empty for a method without a sparsity, or with its own grid. If there
     are more than `max_samples` samples, this number is drawn to tune the sparsity. A dense X is
-    read into memory if it takes no more than `most_bytes`; no result depends on this. If the data
-    determine `n_clusters`, "auto", `counts` is the table of the numbers that were tried, if any
-    were.
+    read into memory if it takes no more than `most_bytes`; no result depends on this. If
+    `n_clusters` is "auto", the data determine it; `counts` is the table of the numbers that were
+    tried, once they were.
     """
     data = read_normalised(file, most_bytes)
     entry = get_method(method)

@@ -212,7 +212,8 @@ class _Search:
         tested = np.union1d(self.tuned, aside[:: max(1, len(rows) // len(self.tuned))])
         part, fitted = self.scaled.take(tested), np.searchsorted(tested, self.tuned)
         n_clusters, smallest = self.estimator.n_clusters, self.estimator.min_cluster_size
-        check_matrix(_take(part.matrix, fitted), n_clusters, smallest)
+        matrix = part.matrix.take(fitted) if len(aside) else part.matrix
+        check_matrix(matrix, n_clusters, smallest)
         blocks, seed = blocks_of(part.about, n_clusters), self.estimator.random_state
         screening = self.settings.screening
         screening = choose_screening(part) if screening == "auto" else screening
@@ -468,10 +469,6 @@ def place_samples(
     kept = (centers if offset is None else centers + offset)[:, support]
     shift = kept.mean(axis=0)
     return cluster_of[label(X, weights, shift, (kept - shift).T)].astype(np.int32)
-
-
-def _take(matrix: Any, samples: np.ndarray) -> Any:
-    return matrix if len(samples) == matrix.n_samples else matrix.take(samples)
 
 
 def average_clusters(

@@ -126,8 +126,8 @@ class Judge:
     def _lead(self, fits: Mapping[Candidate, Fit], count) -> Trial:
         """Judge the first candidate or, if features are independent, the votes of the folds."""
         folds, (leader, fit) = self.folds, next(iter(fits.items()))
-        X = folds.data.X[folds.fitted] if len(folds.aside) else folds.data.X
-        noise = noise_correlation(X, fit.labels, fit.weights, folds.data.unit_numbers)
+        data = folds.data.take(folds.fitted)
+        noise = noise_correlation(data.X, fit.labels, fit.weights, data.unit_numbers)
         if noise.is_beyond_chance:
             repeated = folds.repeat(range(len(folds.left_out)), [leader], count)
             return self.judge(leader, fit, [[fold[leader]] for fold in repeated])

@@ -401,7 +401,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         return explained / len(values)
 
     def _fit(self, values, features: VaryingFeatures, about: Description) -> None:
-        """Find the clusters of checked values, and set the learned attributes."""
+        """Cluster the z-scores of checked values by `find_clusters`, and set the attributes."""
         estimator, sparsity, counts = self.make_estimator(), None, features.counts
         # The seed is a number, which make_estimator drew.
         seed: Any = estimator.random_state
