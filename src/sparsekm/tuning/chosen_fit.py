@@ -119,8 +119,9 @@ def find_clusters(
     """Cluster the samples by the best of the candidates, and describe the result.
 
     If there are many samples, some are drawn. Every candidate, which is a start and a number of
-    features, is fitted to them, and again to the folds, each without some of them. A `Judge`
-    chooses the candidate with the most clusters that are separated on samples that were left out.
+    features, is fitted to the drawn samples. It is fitted again to folds, each of which leaves some
+    of these samples out. A `Judge` chooses the candidate with the most clusters that are separated
+    on samples that were left out.
     If the number of clusters is open, this is done for each number, and one of them is chosen.
     Algorithm 1 then goes on from the chosen clusters with all samples and their weights.
 
@@ -136,11 +137,11 @@ def find_clusters(
         A count or bound. If given, only screening and start are chosen.
     counts : DataFrame, optional
         The table of the values of K that were tried before, if `settings` ask for "auto". Otherwise
-        K is chosen here. Values from 2 upwards are tried. The number of groups is the largest
-        number that at least two values of K reach. It is the largest K whose clusters are all
-        separated, at p-values that count all values tried, if that is larger. Among the values of K
-        with this number of groups, K equal to the number is preferred, then the most reproducible
-        K.
+        K is chosen here: values from 2 upwards are tried, and the number of groups is the larger of
+        two numbers. One is the largest number of groups that two values of K have at least. The
+        other is the largest K whose clusters are all separated at p-values that count all values
+        tried. Among the values of K with this number of groups, K equal to the number is preferred,
+        then the most reproducible K.
     beside : bool, default=False
         If the number is given, whether to try one cluster less and one more, too, and to describe
         the clusters of all numbers, as with "auto".
@@ -316,31 +317,44 @@ class _Search:
             table.loc[self.tuned, column] = trial.labels[self.folds.fitted]
         return table
 
-    def _describe(self, trial: Trial, counts: pd.DataFrame | None) -> ChosenFit:
-        """Describe the best clusters for all samples; join them if their number was chosen."""
-        folds, fitted, price = self.folds, self.folds.fitted, count_tests(counts)
-        judge, part = Judge(folds, self.values, price), folds.data
+    def _finish(
+        self, trial: Trial, counts: pd.DataFrame | None
+    ) -> tuple[Trial, np.ndarray, list[Signature]]:
+        """Join clusters that overlap, if their number was chosen, and find the signatures.
+
+        With ``selection="signature"``, Algorithm 1 runs again at the signature's number of
+        features. Returns the trial, the group of each of its clusters, and the signatures.
+        """
+        folds, part, price = self.folds, self.folds.data, count_tests(counts)
+        judge = Judge(folds, self.values, price)
         group = np.arange(int(trial.labels.max()) + 1)
-        overlapping = trial.group(price * trial.factor)
-        if counts is not None and overlapping.any():
-            trial, group = judge.join(trial, overlapping)
-        joined = trial.join(group)
-        units, matched = part.unit_numbers, joined.matched
-        signatures = find_signatures(part.X, joined.labels, matched, N_REPEATS, units)
+        separated = trial.group(price * trial.factor)
+        if counts is not None and separated.any():
+            trial, group = judge.join(trial, separated)
+        joined, units = trial.join(group), part.unit_numbers
+        signatures = find_signatures(part.X, joined.labels, joined.matched, N_REPEATS, units)
         best = signatures[0].features
         is_open = self.settings.selection == "signature" and self.estimator.sparsity is None
         if is_open and best is not None:
             whole = folds.cluster_into(len(group)).whole
             fit = whole.fit_again(trial.fit, count_units(best, units))
             trial = judge.judge(trial.candidate, fit, trial.folds, trial.factor)
-            joined = trial.join(group)
             signatures[0] = signatures[0]._replace(features=trial.kept)
-        n_clusters, labels, matched = int(group.max()) + 1, joined.labels, joined.matched
-        pairs = join_pairs(pay_for(trial.pairs, price * trial.factor), group)
+        return trial, group, signatures
+
+    def _describe(self, trial: Trial, counts: pd.DataFrame | None) -> ChosenFit:
+        """Finish the best clusters, and describe them for all samples."""
+        trial, group, signatures = self._finish(trial, counts)
+        folds, fitted, part = self.folds, self.folds.fitted, self.folds.data
+        joined, n_clusters = trial.join(group), int(group.max()) + 1
+        labels, matched = joined.labels, joined.matched
+        pairs = join_pairs(pay_for(trial.pairs, count_tests(counts) * trial.factor), group)
         leading = leading_features(self.values, labels, trial.kept, pairs)
-        about = self.values, leading, matched
-        sole = needs_one_feature(*about) and shows_in_one_feature(*about)
-        again = partitions = trial.partitions[:, fitted]
+        sole = needs_one_feature(self.values, leading, matched) and shows_in_one_feature(
+            self.values, leading, matched
+        )
+        partitions = trial.partitions[:, fitted]
+        again = partitions
         if n_clusters < len(group):
             again = np.array([fold.labels[fitted] for fold in matched])
         reproducibility = sample_reproducibility(labels[fitted], again)
