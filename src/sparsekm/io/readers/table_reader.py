@@ -360,10 +360,12 @@ def _settle(table: _Table) -> bool:
     else:
         check_named(settings, headings, "its columns", "the name of a row", table.edges)
     given = asdict(settings)
-    if found is not False and settings.transpose == "auto":
+    # A single column is rarely the only feature.
+    is_one = n_columns == 1
+    if (is_one or found is not False) and settings.transpose == "auto":
         n_doubtful = len(table.find_doubtful(True)) * (not axes.find_measures(columns))
         if n_columns - n_doubtful < MIN_SAMPLES:
-            if found:
+            if is_one or found:
                 said = say("no_samples", names=columns)
                 way = Way({"transpose": False}, "if rows hold samples")
                 ask([Said(said, [way]), *table.list_doubts(False)], given)
