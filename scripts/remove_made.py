@@ -13,10 +13,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from sparsekm.pipeline import workflow_files
 
-# Downloads stay. Files that were made from the atlas's downloads are removed; they can be made
-# again without downloading.
-_KEPT = ("data/paper/", "data/raw/allen/", "data/raw/fetched/")
+# Downloads are never removed. Files that were made from the atlas's downloads can be made again
+# without downloading.
 _FETCHED = "data/raw/fetched/"
+# Files that are left in these folders are not listed, because they are meant to stay.
+_NOT_LISTED = ("data/paper/", "data/raw/allen/", _FETCHED)
 _MOST_NAMED = 20
 
 
@@ -42,7 +43,7 @@ def main() -> None:
                 Path(path).rmdir()
         elif path in made:
             Path(path).unlink()
-        elif Path(path).is_file() and not path.startswith(_KEPT):
+        elif Path(path).is_file() and not path.startswith(_NOT_LISTED):
             others.append(path)
     if others:
         shown = ", ".join(sorted(others)[:_MOST_NAMED])

@@ -1,8 +1,9 @@
-"""Sparse k-means of an AnnData; the results are stored in it.
+"""Sparse k-means of an AnnData, and clusters of new samples from a finished run.
 
 `sparse_kmeans` reads the values and the columns that describe the cells. `SparseKMeans` makes
 z-scores of the values and clusters them by `sparsekm.tuning.chosen_fit.find_clusters`, as the
 workflow does. The attributes of the estimator are written to obs, var and uns.
+`predict_clusters` reads a run and a table instead.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from written_files import save_matrix
 
 from sparsekm import SparseKMeans
-from sparsekm.cluster.batches import centre_batches, conclude, count_batches
+from sparsekm.cluster.batches import centre_batches, conclude_with_batches, count_batches
 from sparsekm.cluster.description import Description
 from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.pipeline.problem import define_problem
@@ -104,6 +104,6 @@ def test_values_centred_within_batches_are_clustered_alike(X):
     np.testing.assert_array_equal(found.labels, estimator.labels_)
     np.testing.assert_array_equal(centred.labels, estimator.batch_centred_.labels_)
     counts = count_batches(found.labels, pd.factorize(batch)[0])
-    assert conclude(found.conclusion, counts) == estimator.conclusion_
+    assert conclude_with_batches(found.conclusion, counts) == estimator.conclusion_
     assert adjusted_rand_score(batch, found.labels) > 0.9
     assert "coincide with batches and cannot be told" in estimator.conclusion_.split(". ")[0]

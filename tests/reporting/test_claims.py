@@ -14,7 +14,12 @@ from sklearn.metrics import adjusted_rand_score
 from sound_files import ATTRIBUTES
 from written_files import save_fit
 
-from sparsekm.cluster.batches import centre_batches, check_batch, conclude, count_batches
+from sparsekm.cluster.batches import (
+    centre_batches,
+    check_batch,
+    conclude_with_batches,
+    count_batches,
+)
 from sparsekm.command.run import describe_results
 from sparsekm.io.normalised_file import write_normalised
 from sparsekm.io.store import read_fit, write_fit
@@ -77,7 +82,7 @@ def add_batches(found, problem):
     centred = find_clusters(problem.settings, centre_batches(problem.whole))
     same = match_clusters(found.labels, centred.labels, np.arange(len(found.labels)))
     codes, _ = check_batch(problem.whole.about.batch, problem.whole.X)
-    said = conclude(found.conclusion, count_batches(found.clustered, codes))
+    said = conclude_with_batches(found.conclusion, count_batches(found.clustered, codes))
     return replace(found, batch_centred=same.astype(np.int32), conclusion=said)
 
 

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, hstack
 from scipy.stats import chi2_contingency, false_discovery_control, kruskal
 
 from sparsekm.annotation.gene_table import rank_scores
-from sparsekm.cluster.batches import WITHIN, association
+from sparsekm.cluster.batches import WITHIN_SUFFIX, association
 from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes, is_known
 from sparsekm.io.normalised_file import Source, read_var, row_blocks
@@ -245,7 +245,7 @@ def tabulate_clusters(
     for method, fit in fits.items():
         table[f"cluster_{method}"] = np.asarray(fit.clustered, dtype=np.int64)
         if fit.batch_centred is not None:
-            table[f"cluster_{method}{WITHIN}"] = fit.batch_centred
+            table[f"cluster_{method}{WITHIN_SUFFIX}"] = fit.batch_centred
         if fit.reproducibility is not None:
             table[f"reproducibility_{method}"] = fit.reproducibility
     return table

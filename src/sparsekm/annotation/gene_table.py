@@ -17,7 +17,8 @@ from sparsekm.io.tables import TABLES
 VERDICTS = ("kept by both", "only l0", "only l1", "neither")
 """Which of l0 and l1 keep a feature, in the order of tables."""
 
-# The method whose clusters and features are shown first; on the atlas the paper's method.
+# The first of these methods that was run has its clusters and features shown first. For the atlas
+# it is the paper's method.
 _PREFERRED_ORDER = ("sparse", "l0", "l1", "kmeans")
 _ATLAS_ORDER = ("l0", "l1", "sparse", "kmeans")
 _IDENTIFIERS = ("entrez_id", "gene_id")

@@ -28,13 +28,14 @@ LEAST_AGREEMENT = 0.8
 COINCIDE = 0.55
 """The association above which clusters and batches are said to coincide.
 
-In simulations with 40 to 300 samples, fewer than 1 in 1,000 independent partitions reach it, and 98
-to 100 % of the partitions that differ in a tenth of the samples (``python -m benchmarks batches``).
+In simulations with 40 to 300 samples, it is reached by fewer than 1 in 1,000 partitions that do not
+depend on the batches, and by 98 to 100 % of those that differ from the batches in a tenth of the
+samples (``python -m benchmarks batches``).
 """
 # In tables, this ends the name of the column of clusters after centring within batches.
-WITHIN = "_within_batches"
+WITHIN_SUFFIX = "_within_batches"
 # A smaller cluster may lie in one batch by chance.
-FEWEST = 5
+SMALLEST_TOLD = 5
 LEAST_SAMPLES = 2
 
 
@@ -94,7 +95,7 @@ def count_batches(labels: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return counts
 
 
-def conclude(conclusion: str, counts: np.ndarray) -> str:
+def conclude_with_batches(conclusion: str, counts: np.ndarray) -> str:
     """Begin a conclusion with the clusters that coincide with batches."""
     warning = describe_association(counts)
     return f"{warning[0].upper()}{warning[1:]}. {conclusion}" if warning else conclusion
@@ -152,7 +153,7 @@ def clusters_of_batches(counts: np.ndarray) -> list[int]:
     """
     rest = counts.sum(axis=0) - counts
     alone = [association(np.array(both)) >= COINCIDE for both in zip(counts, rest, strict=True)]
-    few = np.minimum(counts.sum(axis=1), rest.sum(axis=1)) < FEWEST
+    few = np.minimum(counts.sum(axis=1), rest.sum(axis=1)) < SMALLEST_TOLD
     coinciding = np.flatnonzero(alone & ~few)
     if not len(coinciding) and association(counts) >= COINCIDE:
         coinciding = np.flatnonzero(counts.any(axis=1))

@@ -104,7 +104,7 @@ class KMeans(BaseSparseKMeans):
         return {"max_iter": effort.max_iter, "tol": effort.tol}
 
     def _fit_alike(self, matrix, partition, weight_steps, search, progress, objectives_only):
-        """Fit samples that all count alike."""
+        """Fit samples of equal weight, after trimming."""
         seeds = seed_sequence(self.random_state)
         labels, rounds, converged = partition.run(matrix, self._effort().n_init, seeds)
         progress(1, 1)

@@ -216,14 +216,14 @@ def _conclude(found: ChosenFit) -> str:
     import numpy as np
     from sklearn.metrics import adjusted_rand_score
 
-    from sparsekm.cluster.batches import WITHIN
+    from sparsekm.cluster.batches import WITHIN_SUFFIX
 
     sizes = np.unique(found.batch_centred, return_counts=True)[1]
     same = adjusted_rand_score(found.labels, found.batch_centred)
     return (
         f"{found.conclusion} Within batches there are {len(sizes)} clusters of "
         f"{', '.join(map(str, sizes))} samples (adjusted Rand index {same:.2f} with those above): "
-        f"see the column cluster_sparse{WITHIN} of clusters.csv and the report."
+        f"see the column cluster_sparse{WITHIN_SUFFIX} of clusters.csv and the report."
     )
 
 

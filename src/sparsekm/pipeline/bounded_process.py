@@ -19,7 +19,7 @@ import signal
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -58,8 +58,7 @@ def run_bounded(file: str | Path, work: Callable[[], Any], limits: Limits = LEAS
     """Call `work` in a child process with limits, and return its result, which must fit JSON.
 
     `file` is the file that `work` reads, for messages. An error in the child becomes an
-    `InputError` with
-    the same message; a crash or an exceeded limit becomes a `LimitError`.
+    `InputError` with the same message; a crash or an exceeded limit becomes a `LimitError`.
     """
     context = get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
@@ -165,50 +164,3 @@ def _set_limits(limits: Limits) -> None:
         # macOS refuses to limit the address space.
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(kind, (soft if hard < 0 else min(soft, hard), hard))
-
-
-def share_among_processes(
-    work: Callable[[Any], Any], items: Sequence[Any], n_processes: int
-) -> Iterator[Any]:
-    """Yield ``work(item)`` of every item in order, computed by a number of forks of this process.
-
-    This is for work that holds the interpreter lock, in a process without threads. The forks have
-    the limits of the process and end with it: each fork holds only its own end of a pipe, which
-    then breaks.
-    """
-    n_processes = min(n_processes, len(items))
-    if n_processes < 2:
-        yield from map(work, items)
-        return
-    context = get_context("fork")
-    receivers: list[Connection] = []
-    for start in range(n_processes):
-        receiver, sender = context.Pipe(duplex=False)
-        receivers.append(receiver)
-        own = (sender, receivers, work, items[start::n_processes])
-        context.Process(target=_send_all, args=own, daemon=True).start()
-        sender.close()
-    for place in range(len(items)):
-        try:
-            error, value = receivers[place % n_processes].recv()
-        except EOFError:
-            raise MemoryError("a process that shared the work died") from None
-        if error is not None:
-            raise error
-        yield value
-
-
-def _send_all(
-    sender: Connection,
-    receivers: Sequence[Connection],
-    work: Callable[[Any], Any],
-    items: Sequence[Any],
-) -> None:
-    for receiver in receivers:
-        receiver.close()
-    for item in items:
-        try:
-            answer = None, work(item)
-        except Exception as error:
-            answer = error, None
-        sender.send(answer)

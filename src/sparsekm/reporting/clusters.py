@@ -19,7 +19,7 @@ from sparsekm.annotation.clusters import (
     cover_features,
     majority_classes,
 )
-from sparsekm.cluster.batches import COINCIDE, LEAST_AGREEMENT, WITHIN, describe_association
+from sparsekm.cluster.batches import COINCIDE, LEAST_AGREEMENT, WITHIN_SUFFIX, describe_association
 from sparsekm.figures.style import DROPPED, categorical_colors, shades
 from sparsekm.io.known_classes import UNKNOWN, distinct_classes
 from sparsekm.io.readers.messages import name_some
@@ -229,7 +229,7 @@ def view_within(result: DatasetResult) -> TableView | None:
     means = average_within(result.normalised, labels, batch)
     names = result.var.index.astype(str).to_numpy()
     table, _ = _mark(result, labels, means, np.ones(len(names), bool), names)
-    text = caption("within", column=f"cluster_{result.primary.name}{WITHIN}")
+    text = caption("within", column=f"cluster_{result.primary.name}{WITHIN_SUFFIX}")
     kinds = dict.fromkeys(table.columns[2:], "text")
     return make_table(text, table, kinds, result.is_simulated, kind="numbers markers")
 

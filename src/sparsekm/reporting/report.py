@@ -14,7 +14,6 @@ import yaml
 from sparsekm.annotation.gene_sets import GeneSets
 from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.io.atomic import write_bytes
-from sparsekm.pipeline.bounded_process import share_among_processes
 from sparsekm.pipeline.registry import METHODS, get_method
 from sparsekm.reporting import (
     cluster_numbers,
@@ -28,6 +27,7 @@ from sparsekm.reporting import (
 from sparsekm.reporting.figures import draw_figures
 from sparsekm.reporting.page import TEMPLATES, WORDS, joined, render_page, write_text
 from sparsekm.reporting.results import DatasetResult, load_dataset_result
+from sparsekm.runtime.forks import share_among_processes
 from sparsekm.tuning.separation import LEVEL
 
 __all__ = ["load_dataset_result", "write_report"]

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.metrics import silhouette_samples
 
-from sparsekm.cluster.batches import conclude, count_batches
+from sparsekm.cluster.batches import conclude_with_batches, count_batches
 from sparsekm.cluster.kmeans.many_samples import label_samples
 from sparsekm.cluster.matrices.dense_parts import as_dense
 from sparsekm.cluster.matrices.scaled_data import ScaledData
@@ -466,7 +466,7 @@ def add_centred(result: ChosenFit, centred: ChosenFit, batch: ArrayLike) -> Chos
     """Add the clusters of values centred within batches, and whether clusters are batches."""
     matched = match_clusters(result.labels, centred.labels)
     counts = count_batches(result.clustered, label_codes(batch, "batch"))
-    conclusion = conclude(result.conclusion, counts)
+    conclusion = conclude_with_batches(result.conclusion, counts)
     return replace(result, batch_centred=matched, conclusion=conclusion)
 
 
