@@ -199,8 +199,8 @@ def test_what_is_no_count_is_refused_however_many_features_are_kept(
 )
 def test_a_remark_on_one_feature_is_singular(n, expected):
     assert say("constant", n=n, names=["g"]).startswith(expected)
-    few = say("lack_too_much", n=n, kind="sample", percent=50, names=["s"])
-    assert few.startswith("1 sample lacks" if n == 1 else "2 samples lack")
+    few = say("lack_too_much", n=n, kind="sample", limit=0.5, names=["s"])
+    assert few.startswith("1 sample has" if n == 1 else "2 samples have")
     assert ("1 sample " in say("unnamed", n=n, kind="sample")) == (n == 1)
 
 
@@ -414,9 +414,23 @@ def test_what_lacks_too_much_is_dropped_features_first_and_aloud(whole):
     assert matrix.about.samples == [f"s{i}" for i in range(12) if i != 5]
     assert len(matrix.about.labels) == 11
     [remark] = matrix.remarks
-    assert "1 feature lacks more than 50 % of the values and is dropped: g2" in remark
-    assert "1 sample lacks more than 50 % of the values and is dropped: s5" in remark
+    assert "1 feature has too few values (max_missing: 0.5) and is dropped: g2" in remark
+    assert "1 sample has too few values (max_missing: 0.5) and is dropped: s5" in remark
     assert settle_missing(raw(whole), max_missing=0.9).shape == (12, 8)
+
+
+def test_a_feature_whose_last_values_are_in_dropped_samples_is_dropped_aloud(whole):
+    # Feature 2 has values in the first half of the samples, which lack most other values.
+    whole[6:, 2] = np.nan
+    whole[:6, 3:] = np.nan
+    matrix = settle_missing(raw(whole))
+    assert matrix.shape == (6, 7)
+    [remark] = matrix.remarks
+    assert "1 feature has too few values (max_missing: 0.5) and is dropped: g2" in remark
+    assert (
+        "6 samples have too few values (max_missing: 0.5) and are dropped: sample 1, sample 2,"
+        in remark
+    )
 
 
 def test_what_lacks_as_much_as_the_limit_is_kept_but_nothing_that_lacks_all(whole):

@@ -203,21 +203,23 @@ def settle_missing(
     columns = np.flatnonzero((by_feature <= limit * n) & (by_feature < n))
     X = raw.collect()[:, columns]
     rows = np.flatnonzero(np.isnan(X).sum(axis=1) <= limit * max(1, len(columns)))
+    X = X[rows]
+    # The remaining values of a feature may all have been in dropped samples.
+    some = ~np.isnan(X).all(axis=0)
+    X, columns = X[:, some], columns[some]
     names = ("feature", raw.about.features, columns), ("sample", raw.sample_names, rows)
     for kind, all_of, kept in names:
         gone = [all_of[at] for at in np.setdiff1d(np.arange(len(all_of)), kept)]
         if gone:
-            lack = {"kind": kind, "percent": 100 * limit, "names": gone}
+            lack = {"kind": kind, "limit": limit, "names": gone}
             remarks.append(say("lack_too_much", n=len(gone), **lack))
-    X = X[rows]
-    lacking = np.isnan(X)
-    # The remaining values of a feature may all have been in dropped samples.
-    some = ~(lacking.any(axis=0) if impute == "drop" else lacking.all(axis=0))
     if impute == "drop":
-        remarks.append(say("lack_any", n=np.count_nonzero(~some)))
+        whole = ~np.isnan(X).any(axis=0)
+        X, columns = X[:, whole], columns[whole]
+        remarks.append(say("lack_any", n=np.count_nonzero(~whole)))
     # The order is by rows, because the rounding of sums over samples depends on it.
-    X = np.ascontiguousarray(X[:, some])
-    columns, lacking = columns[some], lacking[:, some]
+    X = np.ascontiguousarray(X)
+    lacking = np.isnan(X)
     if len(rows) < 3 or not len(columns):
         settings, left = {"impute": impute, "limit": limit}, {"n": len(rows), "p": len(columns)}
         raise refusal("little_left", missing=remarks[0], **settings, **left)
