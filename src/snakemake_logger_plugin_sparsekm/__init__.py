@@ -55,7 +55,7 @@ class LogHandler(LogHandlerBase):
         self.is_known = found.startswith(KNOWN)
         if not self.is_known:
             self._tell(f"The logger sparsekm does not know Snakemake {found}; messages are plain.")
-        self._closed = Event()
+        self.ended = Event()
         Thread(target=self._keep_reminding, daemon=True).start()
 
     def emit(self, record: LogRecord) -> None:
@@ -88,7 +88,7 @@ class LogHandler(LogHandlerBase):
 
     def close(self) -> None:
         """End the updated line and the reminders."""
-        self._closed.set()
+        self.ended.set()
         if self.is_open:
             print(file=sys.stderr, flush=True)
         self.is_open = False
@@ -103,7 +103,7 @@ class LogHandler(LogHandlerBase):
             self._tell_what_runs()
 
     def _keep_reminding(self) -> None:
-        while not self._closed.wait(0.5):
+        while not self.ended.wait(0.5):
             with self.lock:
                 self.remind()
 

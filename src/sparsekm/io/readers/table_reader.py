@@ -14,7 +14,7 @@ import pandas as pd
 
 from sparsekm.cluster.description import Description
 from sparsekm.io.readers import axes
-from sparsekm.io.readers.messages import Said, Way, ask, combine, refusal, say
+from sparsekm.io.readers.messages import MatrixError, Said, Way, ask, combine, refusal, say
 from sparsekm.io.readers.raw_matrix import (
     MIN_SAMPLES,
     RawMatrix,
@@ -30,6 +30,7 @@ from sparsekm.io.readers.text_table import TextTable, are_values, as_numbers
 _SPECIAL = frozenset(map(str.lower, axes.KNOWN["special_lines"]))
 _TIMES = frozenset(("date", "time", "timestamp"))
 _LOOKED_AT = 500  # lines and columns whose numbers tell what they are
+_LONGEST_WORD = 100
 _MOST_WORDS = 8  # words that may stand for missing values
 _MOST_KEYS = 8  # columns that may name the samples and features of a long table
 _MOST_VALUES = 2  # columns of values of such a table
@@ -290,11 +291,14 @@ class _Table(TextTable):
             if other in word and np.isfinite(as_numbers([word])[0]):
                 raise refusal("both_marks", cell=word)
         wrong = self.names(columns[j] for j in np.unique(at))
-        ways = [Way({"missing_values": words}, "if they mean missing values")]
+        is_short = max(map(len, words)) <= _LONGEST_WORD
+        ways = [Way({"missing_values": words}, "if they mean missing values")] * is_short
         left = {*self.names(columns)} - {*wrong, *self.find_doubtful(transpose)}
         ways += [Way({"ignore": wrong}, "to leave the columns out")] * bool(left)
         about = {"names": wrong, "cell": odd[0], "column": self.header[columns[at[0]]]}
         said = say("not_all_numeric", line=line, **about)
+        if not ways:
+            raise MatrixError(said)
         return [Said(said, ways[:: -1 if len(words) > _MOST_WORDS else 1])]
 
     def preview(self, transpose: bool) -> list[str]:
