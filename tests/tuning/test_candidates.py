@@ -1,5 +1,7 @@
 """Starts see clipped values and have no tiny clusters; together they find plain groups."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
@@ -175,3 +177,14 @@ def test_marginals_start_from_features_that_do_not_follow_each_other(monkeypatch
 )
 def test_fits_keep_25_features_a_cluster_but_the_first(n_clusters, n_features, n_kept):
     assert kept_features(n_clusters, n_features) == n_kept
+
+
+@pytest.mark.parametrize(("seed", "n_clusters"), [(1, 7), (3, 3)])
+def test_starts_whose_centres_coincide_warn_of_nothing_that_the_user_could_change(seed, n_clusters):
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(0.15, (80, 40)).astype(float)
+    X[:40, :5] += rng.poisson(2, (40, 5))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        SparseKMeans(n_clusters, random_state=seed).fit(X)
+    assert not [one for one in told if "same centre" in str(one.message)]

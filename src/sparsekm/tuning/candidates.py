@@ -106,7 +106,7 @@ class Samples:
         matrix = CentredMatrix(np.ascontiguousarray(values - values.mean(axis=0)))
         if count_distinct(matrix, self.n_clusters) < self.n_clusters:
             return None
-        return self.means().fit(matrix).labels_
+        return self.means().path(matrix).fit_at(0).labels
 
     def means(self) -> KMeans:
         """Return the k-means of the starts."""
@@ -183,7 +183,7 @@ def first_start(samples: Samples, count: int = N_FIRST) -> np.ndarray:
         labels = samples.cluster(start)
         if labels is not None:
             return labels
-    return samples.means().fit(samples.matrix).labels_
+    return samples.means().path(samples.matrix).fit_at(0).labels
 
 
 def _fit_marginals(samples: Samples) -> Fits:
