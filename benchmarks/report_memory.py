@@ -27,7 +27,7 @@ METHODS = {"kmeans": 1.0, "l0": 0.01}
 N_CLUSTERS, N_SPARSITIES, SEED = 10, 10, 1
 RULE_FILES = sorted(Path("workflow/rules").glob("*.smk"))
 RULES = ["annotate_genes", "match_clusters", "report"]
-ASKED = re.compile(r"needs\(memory=\((\d+)(?: \+ (\d+) \* N_DRAWING)?, ([\d.]+)")
+ASKED = re.compile(r"needs\(\s*memory=\((\d+)(?: \+ (\d+) \* N_DRAWING)?, ([\d.]+)")
 
 
 class Named(dict):
