@@ -292,8 +292,11 @@ def test_every_block_about_own_data_runs_and_finds_what_was_planted(fresh, monke
     lines = (root / "tumours.csv").read_text().splitlines()
     for shown, written in zip(excerpt.splitlines(), lines, strict=False):
         assert written.startswith(shown + ",")
-    settings, _ = run_blocks(DOCS / "formats.md", names, root)
-    run_blocks(DOCS / "counts.md", names, root)
+    # These pages import and read what they need.
+    settings, _ = run_blocks(DOCS / "formats.md", {}, root)
+    of_counts: dict = {}
+    run_blocks(DOCS / "counts.md", of_counts, root)
+    names |= of_counts
     listed = re.findall(r"`((?:results|logs)\b[^`]*)`", (DOCS / "files.md").read_text("utf-8"))
     assert len(listed) >= 18
     for file in listed:
@@ -307,6 +310,14 @@ def test_the_analyses_of_other_software_run_and_find_what_was_planted(tmp_path):
     run_blocks(DOCS / "coming_from.md", names, tmp_path)
     for labels in (names["search"].labels_, names["labels"], names["found"].labels_):
         assert [len(set(labels[k : k + 30])) for k in (0, 30, 60)] == [1, 1, 1]
+
+
+def test_the_search_by_the_gap_runs_and_keeps_what_was_planted(tmp_path):
+    names = {}
+    run_blocks(DOCS / "framework.md", names, tmp_path)
+    kept = names["search"].get_support(indices=True)
+    assert set(range(20)) <= set(kept)
+    assert len(kept) <= 24
 
 
 @pytest.mark.release
