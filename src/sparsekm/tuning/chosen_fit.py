@@ -82,13 +82,27 @@ MOST_SAMPLES = 2000
 def count_tests(counts: pd.DataFrame | None) -> float:
     """Return by how much p-values are multiplied if a number of clusters was chosen among several.
 
-    `counts` is the table of the numbers that were tried. The factor is their count (Bonferroni), or
-    half of it if at least two numbers have as many separated groups as the chosen one.
+    `counts` is the table of the numbers that were tried. The factor is the number of tests
+    (Bonferroni; see `_count_able`), or half of it if at least two numbers of clusters have as many
+    separated groups as the chosen one.
     """
     if counts is None:
         return 1.0
+    n_tests = _count_able(counts["p_least"])
     agree = counts["n_groups"] >= counts["n_groups"][counts["chosen"]].iloc[0]
-    return _half(len(counts)) if agree.sum() > 1 else float(len(counts))
+    return _half(n_tests) if agree.sum() > 1 else float(n_tests)
+
+
+def _count_able(p_least: Sequence[float]) -> int:
+    """Count the numbers of clusters whose tests could reach the level, given this count.
+
+    `p_least` has the smallest p that each number could reach. With few donors, many numbers could
+    reach the level by no outcome, so these are not tests (Tarone 1990, doi:10.2307/2531456).
+    """
+    n_able = 1
+    while np.sum(np.multiply(p_least, n_able) <= LEVEL) > n_able:
+        n_able += 1
+    return n_able
 
 
 def _half(n_numbers: int) -> float:
@@ -226,7 +240,7 @@ class _Search:
         """Find the clusters of a given number, or of the number that is chosen."""
         if counts is None and self.settings.n_clusters == "auto":
             tried, tables = self._try_numbers(progress)
-            counts = _choose_number(self._tabulate(tried, _half(len(tried))), tried)
+            counts = _choose_number(self._tabulate(tried, is_open=True), tried)
             trial = tried[int(counts["chosen"].argmax())]
         else:
             judge, is_far = self._judge(self.estimator.n_clusters), False
@@ -240,7 +254,7 @@ class _Search:
         result = self._describe(trial, counts)
         if counts is None and beside:
             tried = self._try_beside(trial)
-            counts = self._tabulate(tried, 1.0)
+            counts = self._tabulate(tried)
             counts["chosen"] = [one is trial for one in tried]
         if counts is not None:
             result = replace(result, divisions=self._list_divisions(tried, result))
@@ -277,9 +291,10 @@ class _Search:
         )
         return [*less, trial, *more]
 
-    def _tabulate(self, tried: Sequence[Trial], price: float) -> pd.DataFrame:
+    def _tabulate(self, tried: Sequence[Trial], *, is_open: bool = False) -> pd.DataFrame:
         """Describe the clusters of each number in a table, see `SparseKMeans`."""
-        fitted = self.folds.fitted
+        fitted, p_least = self.folds.fitted, [trial.p_least for trial in tried]
+        price = _half(_count_able(p_least)) if is_open else 1.0
         rows = []
         for trial in tried:
             group = trial.group(price * trial.factor)
@@ -290,6 +305,7 @@ class _Search:
             silhouettes = self._silhouettes(trial.labels[fitted], trial.fit.weights)
             row["silhouette"] = silhouettes.mean()
             row["ambiguous"] = ambiguous_share(trial.partitions[:, fitted])
+            row["p_least"] = trial.p_least
             rows.append({**row, "groups": "-".join(map(str, group))})
         return pd.DataFrame(rows)
 
@@ -499,9 +515,9 @@ def average_clusters(
 
 def _choose_number(table: pd.DataFrame, tried: Sequence[Trial]) -> pd.DataFrame:
     """Mark the chosen number in the table of the numbers of clusters that were tried."""
-    fully_separated = [1]
+    n_tests, fully_separated = _count_able(table["p_least"]), [1]
     for trial in tried:
-        every = pay_for(trial.pairs, len(tried) * trial.factor)["p_adjusted"]
+        every = pay_for(trial.pairs, n_tests * trial.factor)["p_adjusted"]
         if len(every) and every.max() <= LEVEL:
             fully_separated.append(int(trial.labels.max()) + 1)
     n_groups = table["n_groups"].to_numpy()

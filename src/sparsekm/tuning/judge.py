@@ -66,6 +66,12 @@ class Trial:
         return np.flatnonzero(self.fit.weights)
 
     @property
+    def p_least(self) -> float:
+        """The smallest p that the clusters could reach, counting the candidates."""
+        least = pay_for(self.pairs, self.factor)["p_least"]
+        return float(least.min()) if len(least) else 1.0
+
+    @property
     def partitions(self) -> np.ndarray:
         """The partitions that the folds found, (n_fits, n_samples)."""
         return np.array([fit.labels for fits in self.folds for fit in fits])
