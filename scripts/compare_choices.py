@@ -17,7 +17,7 @@ def main(snakemake, progress):
     if not snakemake.input.get("fit"):
         count = progress.counting("numbers of clusters")
         result = read_problem(snakemake).find(progress=count)
-        COUNTS.write(snakemake.output.counts, result.counts)
+        COUNTS.write(snakemake.output.counts, result.numbers)
         DIVISIONS.write(snakemake.output.tried, result.divisions)
         logging.info("%s", result.conclusion)
         return

@@ -27,11 +27,11 @@ def main(snakemake, progress):
     CANDIDATES.write(output.candidates, result.candidates)
     SEPARATION.write(output.separation, result.separation)
     # For an age, no other numbers are tried, so its tables have no rows.
-    counts, divisions = result.counts, result.divisions
+    numbers, divisions = result.numbers, result.divisions
     if is_age:
-        counts, divisions = (pd.DataFrame(columns=[*of.columns]) for of in (COUNTS, DIVISIONS))
+        numbers, divisions = (pd.DataFrame(columns=[*of.columns]) for of in (COUNTS, DIVISIONS))
     elif snakemake.input.tried:
         divisions = DIVISIONS.read(snakemake.input.tried).assign(silhouette=divisions["silhouette"])
-    COUNTS.write(output.numbers, counts)
+    COUNTS.write(output.numbers, numbers)
     DIVISIONS.write(output.divisions, divisions)
     write_fit(output.fit, replace(result, attributes=problem.attributes))

@@ -21,7 +21,7 @@ def read_problem(snakemake, **settings):
 
     params, wildcards = snakemake.params, snakemake.wildcards
     if snakemake.input.get("counts"):
-        settings["counts"] = COUNTS.read(snakemake.input.counts)
+        settings["numbers"] = COUNTS.read(snakemake.input.counts)
     if snakemake.input.get("coarse"):
         # The second stage of tuning adds sparsities around the one that the first stage chose.
         table = GAP.read(snakemake.input.coarse)

@@ -60,14 +60,14 @@ def find_in_workflow(tmp_path):
         obs = {name: value for name, value in obs.items() if value is not None}
         file = save_matrix(tmp_path / "normalised.h5ad", Z, obs, var, {"source": "matrix"})
 
-        def pose(k, counts=None):
-            asked = {"n_clusters": k, "search": search, "grid": {}, "seed": 1, "counts": counts}
+        def pose(k, numbers=None):
+            asked = {"n_clusters": k, "search": search, "grid": {}, "seed": 1, "numbers": numbers}
             most = search.get("max_samples")
             return define_problem(file, "own", "sparse", **asked, max_samples=most, code_digest="")
 
         if n_clusters != "auto":
             return pose(n_clusters).find()
-        return pose("auto", pose("auto").find().counts).find()
+        return pose("auto", pose("auto").find().numbers).find()
 
     return find
 

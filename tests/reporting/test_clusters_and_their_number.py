@@ -40,7 +40,7 @@ def made(tmp_path_factory):
     files = {"separation": {"sparse": folder / "separation.csv"}}
     for name in ("numbers", "divisions", "candidates"):
         files[name] = folder / f"{name}.csv"
-    COUNTS.write(files["numbers"], found.counts)
+    COUNTS.write(files["numbers"], found.numbers)
     DIVISIONS.write(files["divisions"], found.divisions)
     CANDIDATES.write(files["candidates"], found.candidates)
     result = load_dataset_result("mine", file, fits={"sparse": fit}, **files)

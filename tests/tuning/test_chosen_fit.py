@@ -34,7 +34,7 @@ def holm(p_values):
     return np.minimum(1, adjusted)[np.argsort(order)]
 
 
-def is_chosen_at(fit, price):
+def is_chosen_at(fit, n_tests):
     """Check the table of candidates; return by how many tests the p of the best are multiplied."""
     table, pairs = fit.search_results_, fit.separation_
     names = ["start", "n_features", "n_clusters", "n_groups", "p", "agreement", "n_folds", "chosen"]
@@ -48,7 +48,7 @@ def is_chosen_at(fit, price):
     if not len(factors):
         return np.nan
     np.testing.assert_allclose(factors, factors.iloc[0])
-    return factors.iloc[0] / price
+    return factors.iloc[0] / n_tests
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +74,11 @@ def test_a_chosen_number_pays_for_the_numbers_that_were_tried(clear):
     assert table.groupby("n_clusters")["chosen"].sum().tolist() == [1] * len(counts)
     # All of them if one alone has so many groups, half of them if two agree.
     agree = (counts["n_groups"] >= 3).sum()
-    price = len(counts) / 2 if agree > 1 else len(counts)
-    assert is_chosen_at(found, price) == pytest.approx(1 / 0.8)
+    n_tests = len(counts) / 2 if agree > 1 else len(counts)
+    assert is_chosen_at(found, n_tests) == pytest.approx(1 / 0.8)
     assert counts["n_clusters"].tolist() == [2, 3, 4, 5]
     names = ["n_clusters", "n_groups", "reproducibility", "silhouette", "ambiguous"]
-    assert counts.columns.tolist() == [*names, "groups", "chosen"]
+    assert counts.columns.tolist() == [*names, "p_least", "groups", "chosen"]
     for row in counts.itertuples():
         group = [int(name) for name in row.groups.split("-")]
         assert (len(group), len(set(group))) == (row.n_clusters, row.n_groups)
@@ -104,7 +104,7 @@ def test_twelve_clusters_are_tried_or_what_leaves_seven_samples_for_each(n_sampl
 
 
 @pytest.mark.parametrize(
-    ("n_groups", "chosen", "price", "leader_only"),
+    ("n_groups", "chosen", "n_tests", "leader_only"),
     [
         # Six numbers were tried: all count if one alone has so many groups, and half of them if
         # another number has as many, or more.
@@ -119,11 +119,40 @@ def test_twelve_clusters_are_tried_or_what_leaves_seven_samples_for_each(n_sampl
     ],
 )
 def test_a_number_pays_for_those_tried_unless_another_one_agrees(
-    n_groups, chosen, price, leader_only
+    n_groups, chosen, n_tests, leader_only
 ):
-    counts = pd.DataFrame({"n_clusters": range(2, 8), "n_groups": n_groups})
-    assert count_tests(counts.assign(chosen=counts["n_clusters"] == chosen)) == price
+    counts = pd.DataFrame({"n_clusters": range(2, 8), "n_groups": n_groups, "p_least": 1e-4})
+    assert count_tests(counts.assign(chosen=counts["n_clusters"] == chosen)) == n_tests
     assert is_leader_only(chosen, n_groups[: chosen - 2]) == leader_only
+
+
+@pytest.mark.parametrize(
+    ("p_least", "n_tests"),
+    [
+        ([1e-6] * 11, 11),
+        # Three numbers always count.
+        ([0.005, 0.2, 0.3, 0.9], 3),
+        ([0.005, 0.01], 2),
+        # Five could reach 0.05 / 3, and only four of them 0.05 / 4.
+        ([0.001, 0.01, 0.011, 0.012, 0.015, 0.02], 4),
+        ([0.001, 0.01, 0.012, 0.015, 0.016, 0.02], 4),
+    ],
+)
+def test_numbers_whose_tests_could_not_reach_the_level_do_not_count(p_least, n_tests):
+    counts = pd.DataFrame({"n_clusters": range(2, 2 + len(p_least)), "p_least": p_least})
+    counts = counts.assign(n_groups=np.where(counts["n_clusters"] == 2, 2, 1))
+    assert count_tests(counts.assign(chosen=counts["n_clusters"] == 2)) == n_tests
+
+
+@pytest.mark.parametrize("n_each", [5, 20])
+def test_the_number_is_chosen_with_five_donors_a_side(n_each):
+    donors = np.repeat(np.arange(10), n_each)
+    X = noise(0, 10 * n_each, 30) + 0.3 * noise(1, 10, 30)[donors]
+    X[:, :10] += 4 * (donors >= 5)[:, None]
+    found = fit(X, "auto", groups=donors)
+    assert found.has_clusters_
+    assert found.n_clusters_ == 2
+    assert "2 groups are clearly separated" in found.conclusion_
 
 
 @pytest.mark.parametrize(
@@ -132,7 +161,7 @@ def test_a_number_pays_for_those_tried_unless_another_one_agrees(
         # What two numbers reach, with K equal to that.
         ((2, 3, 3, 1), 0.001, 3),
         ((2, 2, 3, 1), 0.018, 2),
-        # One number alone is believed if all clusters are separated at the price of all numbers.
+        # One number alone is believed if all clusters are separated with p that counts all numbers.
         ((2, 2, 4, 1), 0.001, 4),
         ((2, 2, 4, 1), 0.018, 2),
         ((2, 1, 1, 5), 0.001, 5),
@@ -172,7 +201,7 @@ def test_beyond_three_more_clusters_than_groups_the_leader_alone_is_tried():
 def test_beside_a_number_none_is_tried_that_exceeds_the_distinct_samples():
     data = ScaledData.standardise(np.repeat(noise(0, 3, 6), 10, axis=0))
     found = find_clusters(SparseKMeans(3, random_state=0), data, beside=True)
-    assert found.counts["n_clusters"].tolist() == [2, 3]
+    assert found.numbers["n_clusters"].tolist() == [2, 3]
 
 
 @pytest.fixture(scope="module")

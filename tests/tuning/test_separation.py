@@ -16,9 +16,9 @@ from sparsekm.tuning.separation import (
     join_overlapping,
     join_pairs,
     leading_features,
+    multiply_p,
     needs_one_feature,
     one_mode_p,
-    pay_for,
     separation,
     shows_in_one_feature,
 )
@@ -181,7 +181,7 @@ def test_far_clusters_are_separated_and_p_values_are_adjusted_as_by_holm():
     assert table["p_adjusted"].tolist() == [adjusted[index] for index in range(len(p))]
     assert any_separated(table)
     np.testing.assert_array_equal(
-        pay_for(table, 4)["p_adjusted"], np.minimum(1, 4 * table["p_adjusted"])
+        multiply_p(table, 4)["p_adjusted"], np.minimum(1, 4 * table["p_adjusted"])
     )
 
 
@@ -208,7 +208,7 @@ def test_a_pair_can_be_told_apart_if_its_sizes_alone_allow_the_level_worked_by_h
     assert p[1] < p[2] < p[0] < 2 * p[2] < LEVEL
     assert table["p_least"].tolist() == pytest.approx([2 * p[2], 3 * p[1], 2 * p[2]])
     assert could_tell(table).all()
-    assert could_tell(pay_for(table, 2)).tolist() == [False, True, False]
+    assert could_tell(multiply_p(table, 2)).tolist() == [False, True, False]
     # Donors count, not samples: two of them in each of the clusters.
     table = separation(SpreadValues(X, 0, np.arange(22) % 2), labels, kept, folds)
     assert table["p_least"].tolist() == pytest.approx([min(1, 3 * one_mode_p(0, 2, 2))] * 3)

@@ -73,7 +73,7 @@ class ChosenFit(Fit):
     # for each number of clusters tried. Files hold each as a separate table.
     separation: pd.DataFrame | None = None
     candidates: pd.DataFrame | None = None
-    counts: pd.DataFrame | None = None
+    numbers: pd.DataFrame | None = None
     divisions: pd.DataFrame | None = None
     # In the report, the name of the method, and its further tables: the gap curve, this fit and
     # those from other seeds, and its row of rates of agreement with known classes.

@@ -53,7 +53,7 @@ class ClusteringProblem:
     settings: Any  # the `SparseKMeans` that made the estimator, maybe with K "auto", or None
     # (m,), ascending; None for a method without a grid
     sparsities: np.ndarray | None
-    counts: pd.DataFrame | None  # the numbers of clusters that were tried, if one was chosen
+    numbers: pd.DataFrame | None  # the numbers of clusters that were tried, if one was chosen
     seed: int  # of the data set, the same for every method
     attributes: dict[str, Any]  # of the files of this problem
 
@@ -66,7 +66,7 @@ class ClusteringProblem:
 
     def find(self, data: ScaledData | None = None, **options: Any) -> ChosenFit:
         """Find the clusters as `SparseKMeans` does, by `find_clusters`, also of other values."""
-        return find_clusters(self.settings, data or self.whole, counts=self.counts, **options)
+        return find_clusters(self.settings, data or self.whole, numbers=self.numbers, **options)
 
     def kept_by(self, fit: ChosenFit) -> tuple[ScaledData, np.ndarray]:
         """Return the tuning samples that a fit did not set aside, and their labels."""
@@ -131,7 +131,7 @@ def define_problem(
     grid: Mapping[str, Any],
     max_samples: int | None = None,
     most_bytes: int | None = None,
-    counts: pd.DataFrame | None = None,
+    numbers: pd.DataFrame | None = None,
     code_digest: str,
 ) -> ClusteringProblem:
     """Read the ``normalised.h5ad`` of a data set and define its clustering problem.
@@ -141,15 +141,15 @@ def define_problem(
     of an "auto" grid. It is empty for a method without a sparsity, or with its own grid. If there
     are more than `max_samples` samples, this number is drawn to tune the sparsity. A dense X is
     read into memory if it takes no more than `most_bytes`; no result depends on this. If
-    `n_clusters` is "auto", the data determine it; `counts` is the table of the numbers that were
+    `n_clusters` is "auto", the data determine it; `numbers` is the table of the numbers that were
     tried, once they were.
     """
     data = read_normalised(file, most_bytes)
     entry = get_method(method)
     n_samples, n_features = data.X.shape
-    is_auto = n_clusters == "auto" or counts is not None
-    if counts is not None:
-        chosen = counts[counts["chosen"]].iloc[0]
+    is_auto = n_clusters == "auto" or numbers is not None
+    if numbers is not None:
+        chosen = numbers[numbers["chosen"]].iloc[0]
         n_clusters = int(chosen["n_groups"] if chosen["n_groups"] > 1 else chosen["n_clusters"])
     elif is_auto:
         n_clusters = 2
@@ -189,7 +189,7 @@ def define_problem(
         estimator=estimator,
         settings=settings,
         sparsities=_sparsities(entry, n_features, **grid),
-        counts=counts,
+        numbers=numbers,
         seed=own_seed,
         attributes={
             "method": method,

@@ -60,8 +60,8 @@ from sparsekm.tuning.separation import (
     any_separated,
     join_pairs,
     leading_features,
+    multiply_p,
     needs_one_feature,
-    pay_for,
     shows_in_one_feature,
 )
 from sparsekm.tuning.signatures import Signature, find_signatures
@@ -73,22 +73,39 @@ PATIENCE = 3
 # even with few samples, because a number can only be chosen among several.
 MOST_CLUSTERS = 12
 SAMPLES_PER_CLUSTER, MOST_OF_FEW = 7, 3
+# At least this number of tests is counted: three donors are too few to choose a number of clusters.
+FEWEST_TESTS = 3
 # If K is given, another number is tried if there are this many samples for each cluster.
 FEWEST_BESIDE = 4
 # If there are more samples, this number is drawn to find the clusters.
 MOST_SAMPLES = 2000
 
 
-def count_tests(counts: pd.DataFrame | None) -> float:
+def count_tests(numbers: pd.DataFrame | None) -> float:
     """Return by how much p-values are multiplied if a number of clusters was chosen among several.
 
-    `counts` is the table of the numbers that were tried. The factor is their count (Bonferroni), or
-    half of it if at least two numbers have as many separated groups as the chosen one.
+    `numbers` is the table of the numbers that were tried. The factor is the number of tests
+    (Bonferroni; see `_count_able`), or half of it if at least two numbers of clusters have as many
+    separated groups as the chosen one.
     """
-    if counts is None:
+    if numbers is None:
         return 1.0
-    agree = counts["n_groups"] >= counts["n_groups"][counts["chosen"]].iloc[0]
-    return _half(len(counts)) if agree.sum() > 1 else float(len(counts))
+    n_tests = _count_able(numbers["p_least"])
+    agree = numbers["n_groups"] >= numbers["n_groups"][numbers["chosen"]].iloc[0]
+    return _half(n_tests) if agree.sum() > 1 else float(n_tests)
+
+
+def _count_able(p_least: Sequence[float]) -> int:
+    """Count the numbers of clusters whose tests could reach the level, given this count.
+
+    `p_least` has the smallest p that each number could reach. With few donors, no outcome of most
+    numbers could reach the level, so these are not tests (Tarone 1990, doi:10.2307/2531456). Some
+    always count, so that three donors are too few to choose a number.
+    """
+    n_able = min(FEWEST_TESTS, len(p_least))
+    while np.sum(np.multiply(p_least, n_able) <= LEVEL) > n_able:
+        n_able += 1
+    return n_able
 
 
 def _half(n_numbers: int) -> float:
@@ -111,7 +128,7 @@ def find_clusters(
     data: ScaledData,
     *,
     sparsity: float | None = None,
-    counts: pd.DataFrame | None = None,
+    numbers: pd.DataFrame | None = None,
     beside: bool = False,
     seed: int | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -135,7 +152,7 @@ def find_clusters(
         Algorithm 1, its scores and the centres; and the groups of features.
     sparsity : float, optional
         A count or bound. If given, only screening and start are chosen.
-    counts : DataFrame, optional
+    numbers : DataFrame, optional
         The table of the values of K that were tried before, if `settings` ask for "auto". Otherwise
         K is chosen here: values from 2 upwards are tried, and the number of groups is the larger of
         two numbers. One is the largest number of groups that two values of K have at least. The
@@ -156,7 +173,7 @@ def find_clusters(
         estimator.set_params(random_state=seed)
 
     def find(rows: np.ndarray) -> ChosenFit:
-        return _Search(settings, estimator, data, rows).find(counts, beside, progress)
+        return _Search(settings, estimator, data, rows).find(numbers, beside, progress)
 
     with grant_threads(settings.n_jobs):
         if data.about.weights is not None:
@@ -222,46 +239,46 @@ class _Search:
         folds = Folds(part, self.estimator, screening, fitted, left_out)
         return folds, SpreadValues(part.X, seed, blocks, folds.aside)
 
-    def find(self, counts: pd.DataFrame | None, beside: bool, progress: Any) -> ChosenFit:
+    def find(self, numbers: pd.DataFrame | None, beside: bool, progress: Any) -> ChosenFit:
         """Find the clusters of a given number, or of the number that is chosen."""
-        if counts is None and self.settings.n_clusters == "auto":
+        if numbers is None and self.settings.n_clusters == "auto":
             tried, tables = self._try_numbers(progress)
-            counts = _choose_number(self._tabulate(tried, _half(len(tried))), tried)
-            trial = tried[int(counts["chosen"].argmax())]
+            numbers = _choose_number(self._tabulate(tried, is_open=True), tried)
+            trial = tried[int(numbers["chosen"].argmax())]
         else:
             judge, is_far = self._judge(self.estimator.n_clusters), False
-            if counts is not None:
-                place = int(counts["chosen"].argmax())
-                k = int(counts["n_clusters"].iloc[place])
-                judge = self._judge(k, _half(len(counts)))
-                is_far = is_leader_only(k, counts["n_groups"].iloc[:place])
+            if numbers is not None:
+                place = int(numbers["chosen"].argmax())
+                k = int(numbers["n_clusters"].iloc[place])
+                judge = self._judge(k, _half(len(numbers)))
+                is_far = is_leader_only(k, numbers["n_groups"].iloc[:place])
             trial, candidates = judge.choose(progress, leader_only=is_far)
             tried, tables = [trial], [candidates]
-        result = self._describe(trial, counts)
-        if counts is None and beside:
+        result = self._describe(trial, numbers)
+        if numbers is None and beside:
             tried = self._try_beside(trial)
-            counts = self._tabulate(tried, 1.0)
-            counts["chosen"] = [one is trial for one in tried]
-        if counts is not None:
+            numbers = self._tabulate(tried)
+            numbers["chosen"] = [one is trial for one in tried]
+        if numbers is not None:
             result = replace(result, divisions=self._list_divisions(tried, result))
-        return replace(result, candidates=pd.concat(tables, ignore_index=True), counts=counts)
+        return replace(result, candidates=pd.concat(tables, ignore_index=True), numbers=numbers)
 
-    def _judge(self, n_clusters: int, price: float = 1.0) -> Judge:
-        return Judge(self.folds.cluster_into(n_clusters), self.values, price)
+    def _judge(self, n_clusters: int, n_tests: float = 1.0) -> Judge:
+        return Judge(self.folds.cluster_into(n_clusters), self.values, n_tests)
 
     def _try_numbers(self, progress: Any) -> tuple[list[Trial], list[pd.DataFrame]]:
         """Judge the candidates for each number of clusters."""
         smallest = int(self.estimator.min_cluster_size)
         largest = min(most_clusters(len(self.tuned), smallest), self.n_distinct)
         numbers = range(2, largest + 1)
-        price, n_groups = _half(len(numbers)), []
+        n_tests, n_groups = _half(len(numbers)), []
         tried: list[Trial] = []
         tables: list[pd.DataFrame] = []
         for n_clusters in numbers:
-            judge, is_far = self._judge(n_clusters, price), is_leader_only(n_clusters, n_groups)
+            judge, is_far = self._judge(n_clusters, n_tests), is_leader_only(n_clusters, n_groups)
             trial, candidates = judge.choose(leader_only=is_far)
             tried, tables = [*tried, trial], [*tables, candidates]
-            n_groups.append(trial.n_groups(price * trial.factor))
+            n_groups.append(trial.n_groups(n_tests * trial.factor))
             if progress is not None:
                 progress(len(tried), len(numbers))
         return tried, tables
@@ -277,20 +294,22 @@ class _Search:
         )
         return [*less, trial, *more]
 
-    def _tabulate(self, tried: Sequence[Trial], price: float) -> pd.DataFrame:
+    def _tabulate(self, tried: Sequence[Trial], *, is_open: bool = False) -> pd.DataFrame:
         """Describe the clusters of each number in a table, see `SparseKMeans`."""
-        fitted = self.folds.fitted
+        fitted, p_least = self.folds.fitted, [trial.p_least for trial in tried]
+        n_tests = _half(_count_able(p_least)) if is_open else 1.0
         rows = []
         for trial in tried:
-            group = trial.group(price * trial.factor)
-            n_groups = int(group.max()) + 1
-            row = {"n_clusters": len(group), "n_groups": n_groups}
-            joined = trial.join(group) if n_groups > 1 else trial
+            cluster_of = trial.merge(n_tests * trial.factor)
+            n_groups = int(cluster_of.max()) + 1
+            row = {"n_clusters": len(cluster_of), "n_groups": n_groups}
+            joined = trial.join(cluster_of) if n_groups > 1 else trial
             row["reproducibility"] = joined.reproducibility()
             silhouettes = self._silhouettes(trial.labels[fitted], trial.fit.weights)
             row["silhouette"] = silhouettes.mean()
             row["ambiguous"] = ambiguous_share(trial.partitions[:, fitted])
-            rows.append({**row, "groups": "-".join(map(str, group))})
+            row["p_least"] = trial.p_least
+            rows.append({**row, "groups": "-".join(map(str, cluster_of))})
         return pd.DataFrame(rows)
 
     @one_blas_thread
@@ -318,44 +337,44 @@ class _Search:
         return table
 
     def _finish(
-        self, trial: Trial, counts: pd.DataFrame | None
+        self, trial: Trial, numbers: pd.DataFrame | None
     ) -> tuple[Trial, np.ndarray, list[Signature]]:
         """Join clusters that overlap, if their number was chosen, and find the signatures.
 
         With ``selection="signature"``, Algorithm 1 runs again at the signature's number of
-        features. Returns the trial, the group of each of its clusters, and the signatures.
+        features. Returns the trial, the joined cluster of each of its clusters, and the signatures.
         """
-        folds, part, price = self.folds, self.folds.data, count_tests(counts)
-        judge = Judge(folds, self.values, price)
-        group = np.arange(int(trial.labels.max()) + 1)
-        separated = trial.group(price * trial.factor)
-        if counts is not None and separated.any():
-            trial, group = judge.join(trial, separated)
-        joined, units = trial.join(group), part.unit_numbers
+        folds, part, n_tests = self.folds, self.folds.data, count_tests(numbers)
+        judge = Judge(folds, self.values, n_tests)
+        cluster_of = np.arange(int(trial.labels.max()) + 1)
+        separated = trial.merge(n_tests * trial.factor)
+        if numbers is not None and separated.any():
+            trial, cluster_of = judge.join(trial, separated)
+        joined, units = trial.join(cluster_of), part.unit_numbers
         signatures = find_signatures(part.X, joined.labels, joined.matched, N_REPEATS, units)
         best = signatures[0].features
         is_open = self.settings.selection == "signature" and self.estimator.sparsity is None
         if is_open and best is not None:
-            whole = folds.cluster_into(len(group)).whole
+            whole = folds.cluster_into(len(cluster_of)).whole
             fit = whole.fit_again(trial.fit, count_units(best, units))
             trial = judge.judge(trial.candidate, fit, trial.folds, trial.factor)
             signatures[0] = signatures[0]._replace(features=trial.kept)
-        return trial, group, signatures
+        return trial, cluster_of, signatures
 
-    def _describe(self, trial: Trial, counts: pd.DataFrame | None) -> ChosenFit:
+    def _describe(self, trial: Trial, numbers: pd.DataFrame | None) -> ChosenFit:
         """Finish the best clusters, and describe them for all samples."""
-        trial, group, signatures = self._finish(trial, counts)
+        trial, cluster_of, signatures = self._finish(trial, numbers)
         folds, fitted, part = self.folds, self.folds.fitted, self.folds.data
-        joined, n_clusters = trial.join(group), int(group.max()) + 1
+        joined, n_clusters = trial.join(cluster_of), int(cluster_of.max()) + 1
         labels, matched = joined.labels, joined.matched
-        pairs = join_pairs(pay_for(trial.pairs, count_tests(counts) * trial.factor), group)
+        pairs = join_pairs(multiply_p(trial.pairs, count_tests(numbers) * trial.factor), cluster_of)
         leading = leading_features(self.values, labels, trial.kept, pairs)
         sole = needs_one_feature(self.values, leading, matched) and shows_in_one_feature(
             self.values, leading, matched
         )
         partitions = trial.partitions[:, fitted]
         again = partitions
-        if n_clusters < len(group):
+        if n_clusters < len(cluster_of):
             again = np.array([fold.labels[fitted] for fold in matched])
         reproducibility = sample_reproducibility(labels[fitted], again)
         left_out = place_left_out(matched, len(labels), n_clusters)[fitted]
@@ -363,15 +382,15 @@ class _Search:
         frequency = np.bincount(all_kept, minlength=part.X.shape[1]) / len(partitions)
         where = describe_leading(part, labels, leading, sole)
         counted = ""
-        if counts is not None:
+        if numbers is not None:
             most = self.n_distinct if self.n_distinct < MOST_CLUSTERS else None
-            counted = f"{describe_numbers(counts, pairs, most)}. "
+            counted = f"{describe_numbers(numbers, pairs, most)}. "
         conclusion = (
             f"{describe_separation(pairs, n_clusters, where)}. {counted}"
             f"{describe_features(signatures[0], trial.fit.weights)}. On average, samples keep "
             f"their cluster in {reproducibility.mean():.0%} of refits to 90% of the data."
         )
-        result = self._fit_all(trial.fit, group)
+        result = self._fit_all(trial.fit, cluster_of)
         everyone = np.full(len(result.labels), np.nan)
         everyone[self.tuned] = reproducibility
         result.left_out[self.tuned] = left_out
@@ -396,7 +415,7 @@ class _Search:
         own[self.rows] = np.where(left_out[self.rows] < 0, n_clusters, left_out[self.rows])
         return np.nan_to_num(average_clusters(self.data, own, n_clusters + 1)[:n_clusters])
 
-    def _fit_all(self, fit: Fit, group: np.ndarray) -> ChosenFit:
+    def _fit_all(self, fit: Fit, cluster_of: np.ndarray) -> ChosenFit:
         """Extend a fit to all samples: run Algorithm 1 again if they were drawn or have weights.
 
         Samples that were set aside, or have weight 0, get the cluster of the nearest centre.
@@ -407,16 +426,16 @@ class _Search:
         part, X, start = data.take(rows), self.scaled.take(rows).X, fit.labels
         if self.samples is not None:
             start = extend_labels(X, X[self.samples], fit.labels, fit.weights)
-            fit = self._fit_again(in_blocks(X), start, fit.sparsity, len(group))
+            fit = self._fit_again(in_blocks(X), start, fit.sparsity, len(cluster_of))
         if weights is not None:
             weights = weights[rows]
             matrix = with_weights(as_matrix(X), weights)
-            fit = self._fit_again(matrix, fit.labels, fit.sparsity, len(group))
-        clusters, n_clusters = group[fit.labels].astype(np.int32), int(group.max()) + 1
-        fitted_centers = cluster_of = relative = None
-        if n_clusters < len(group):
-            fitted_centers = average_clusters(part, fit.labels, len(group), weights)
-            cluster_of = group
+            fit = self._fit_again(matrix, fit.labels, fit.sparsity, len(cluster_of))
+        clusters, n_clusters = cluster_of[fit.labels].astype(np.int32), int(cluster_of.max()) + 1
+        fitted_centers = relative = None
+        is_joined = n_clusters < len(cluster_of)
+        if is_joined:
+            fitted_centers = average_clusters(part, fit.labels, len(cluster_of), weights)
         if not is_whole:
             relative = self.features.put_back(self.scaled.scale)
             relative = np.where(self.features.varies, relative / data.scale, 1.0)
@@ -427,14 +446,14 @@ class _Search:
             scores=self.features.put_back(fit.scores),
             centers=average_clusters(part, clusters, n_clusters, weights),
             fitted_centers=fitted_centers,
-            cluster_of=cluster_of,
+            cluster_of=cluster_of if is_joined else None,
             scale=relative,
             left_out=np.empty(n_samples, np.int32),
         )
         if not is_whole:
             result.labels[:] = place_samples(result, data.X, data.center)
         result.left_out[:] = result.labels
-        result.labels[rows], result.left_out[rows] = clusters, group[start]
+        result.labels[rows], result.left_out[rows] = clusters, cluster_of[start]
         return result
 
     def _fit_again(self, X: Any, start: np.ndarray, sparsity: float, n_clusters: int) -> Fit:
@@ -499,9 +518,9 @@ def average_clusters(
 
 def _choose_number(table: pd.DataFrame, tried: Sequence[Trial]) -> pd.DataFrame:
     """Mark the chosen number in the table of the numbers of clusters that were tried."""
-    fully_separated = [1]
+    n_tests, fully_separated = _count_able(table["p_least"]), [1]
     for trial in tried:
-        every = pay_for(trial.pairs, len(tried) * trial.factor)["p_adjusted"]
+        every = multiply_p(trial.pairs, n_tests * trial.factor)["p_adjusted"]
         if len(every) and every.max() <= LEVEL:
             fully_separated.append(int(trial.labels.max()) + 1)
     n_groups = table["n_groups"].to_numpy()

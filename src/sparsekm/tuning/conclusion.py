@@ -68,10 +68,10 @@ def _are_of_zeros(data: ScaledData, labels: np.ndarray, leading: Sequence[Leadin
 
 
 def describe_numbers(
-    counts: pd.DataFrame, pairs: pd.DataFrame, n_distinct: int | None = None
+    table: pd.DataFrame, pairs: pd.DataFrame, n_distinct: int | None = None
 ) -> str:
-    """Say how a number of clusters was chosen; `most` is given if few samples are distinct."""
-    chosen, numbers = counts[counts["chosen"]].iloc[0], counts["n_clusters"]
+    """Say how a number of clusters was chosen. If few samples are distinct, say that, too."""
+    chosen, numbers = table[table["chosen"]].iloc[0], table["n_clusters"]
     tried = f"{numbers.min()} to {numbers.max()} clusters were tried"
     if len(numbers) == 1:
         tried = f"Only {numbers.iloc[0]} clusters were tried"

@@ -24,8 +24,8 @@ from sparsekm.tuning.separation import (
     any_separated,
     join_overlapping,
     leading_features,
+    multiply_p,
     needs_one_feature,
-    pay_for,
     separation,
 )
 
@@ -66,22 +66,30 @@ class Trial:
         return np.flatnonzero(self.fit.weights)
 
     @property
+    def p_least(self) -> float:
+        """The smallest p that the clusters could reach, counting the candidates."""
+        least = multiply_p(self.pairs, self.factor)["p_least"]
+        return float(least.min()) if len(least) else 1.0
+
+    @property
     def partitions(self) -> np.ndarray:
         """The partitions that the folds found, (n_fits, n_samples)."""
         return np.array([fit.labels for fits in self.folds for fit in fits])
 
-    def group(self, factor: float) -> np.ndarray:
-        """Group clusters that are not separated if p-values are multiplied by a factor."""
-        return join_overlapping(pay_for(self.pairs, factor), int(self.labels.max()) + 1)
+    def merge(self, factor: float) -> np.ndarray:
+        """Give clusters one number if they are not separated at p-values times a factor."""
+        return join_overlapping(multiply_p(self.pairs, factor), int(self.labels.max()) + 1)
 
     def n_groups(self, factor: float) -> int:
         """Count the groups."""
-        return int(self.group(factor).max()) + 1
+        return int(self.merge(factor).max()) + 1
 
-    def join(self, group: np.ndarray) -> Trial:
-        """Rename each cluster after its group."""
-        labels = group[self.labels].astype(np.int32)
-        return replace(self, labels=labels, matched=[fold.join(group) for fold in self.matched])
+    def join(self, cluster_of: np.ndarray) -> Trial:
+        """Rename each cluster as the one that it is merged into."""
+        labels = cluster_of[self.labels].astype(np.int32)
+        return replace(
+            self, labels=labels, matched=[fold.join(cluster_of) for fold in self.matched]
+        )
 
     def reproducibility(self) -> float:
         """Compute the mean adjusted Rand index with the clusters of the folds that have a match."""
@@ -95,7 +103,7 @@ class Judge:
 
     folds: Folds
     values: SpreadValues
-    price: float  # by which all p-values are multiplied, as other numbers are tried
+    n_tests: float  # p-values are multiplied by this, as other numbers of clusters are tried
 
     def choose(
         self, progress: Any = None, *, leader_only: bool = False
@@ -117,7 +125,7 @@ class Judge:
         fits = {name: fit for start in STARTS.values() for name, fit in start(folds.whole)}
         first = best = self._settle(self._lead(fits, count))
         tried: dict[Candidate, Trial] = {}
-        is_separated = first.n_groups(self.price * first.factor) == k
+        is_separated = first.n_groups(self.n_tests * first.factor) == k
         if not (leader_only or (is_separated and first.agreement >= 1 - MARGIN)):
             best, tried = self._compare(fits, first, count)
         count(total - done)
@@ -146,7 +154,7 @@ class Judge:
         self, fits: Mapping[Candidate, Fit], first: Trial, count
     ) -> tuple[Trial, dict[Candidate, Trial]]:
         """Judge the candidates besides the leader, and settle the one that replaces it."""
-        folds, own = self.folds, self.price * first.factor
+        folds, own = self.folds, self.n_tests * first.factor
         n_few, n_folds = folds.n_first_repeat, len(folds.left_out)
         few = folds.repeat(range(n_few), progress=count)
         others = [
@@ -183,40 +191,40 @@ class Judge:
         The groups of both are counted with the leader's factor, but some of the candidate's have to
         be separated with its own factor.
         """
-        paid, own = pay_for(trial.pairs, self.price * trial.factor), self.price * first.factor
-        if not any_separated(paid) or not _wins(trial, first, own, own):
+        adjusted, own = self._adjust(trial), self.n_tests * first.factor
+        if not any_separated(adjusted) or not _wins(trial, first, own, own):
             return False
         if first.agreement < REPRODUCED or len(first.kept) < MANY_FEATURES:
             return True
-        leading = leading_features(self.values, trial.labels, trial.kept, paid)
+        leading = leading_features(self.values, trial.labels, trial.kept, adjusted)
         return not needs_one_feature(self.values, leading, trial.matched)
 
     def _settle(self, trial: Trial) -> Trial:
         """Run Algorithm 1 with the number of features that differ until it stays, also in folds."""
-        fit, price = self.folds.whole.settle(trial.fit), self.price * trial.factor
+        fit, factor = self.folds.whole.settle(trial.fit), self.n_tests * trial.factor
         if fit is trial.fit:
             return trial
         starts = [_nearest(fits, trial.labels) for fits in trial.folds]
         refined = self.folds.refine(trial.folds, starts)
         settled = self.judge(trial.candidate, fit, refined, trial.factor)
-        loses = settled.n_groups(price) < trial.n_groups(price)
+        loses = settled.n_groups(factor) < trial.n_groups(factor)
         return trial if loses or settled.agreement < trial.agreement - SETTLING_LOSS else settled
 
-    def join(self, trial: Trial, group: np.ndarray) -> tuple[Trial, np.ndarray]:
+    def join(self, trial: Trial, cluster_of: np.ndarray) -> tuple[Trial, np.ndarray]:
         """Run Algorithm 1 again from joined clusters, or only join them if that loses a group.
 
-        Returns the trial, and the group of each of its clusters.
+        Returns the trial, and the joined cluster of each of its clusters.
         """
-        n_joined = int(group.max()) + 1
+        n_joined = int(cluster_of.max()) + 1
         folds = self.folds.cluster_into(n_joined)
-        start = group[trial.fit.labels].astype(np.int32)
+        start = cluster_of[trial.fit.labels].astype(np.int32)
         count = count_units(trial.kept, folds.data.unit_numbers)
         fit = folds.whole.settle(folds.whole.fit(start, count))
-        starts = [fold.complete(folds.data.X) for fold in trial.join(group).matched]
+        starts = [fold.complete(folds.data.X) for fold in trial.join(cluster_of).matched]
         refined = folds.refine(trial.folds, starts)
         joined = self.judge(trial.candidate, fit, refined, trial.factor)
-        is_kept = joined.n_groups(self.price * trial.factor) == n_joined
-        return (joined, np.arange(n_joined)) if is_kept else (trial, group)
+        is_kept = joined.n_groups(self.n_tests * trial.factor) == n_joined
+        return (joined, np.arange(n_joined)) if is_kept else (trial, cluster_of)
 
     def judge(
         self,
@@ -235,18 +243,22 @@ class Judge:
         agrees = [np.mean([fit.agreement(labels) for fit in fits]) for fits in folds]
         return Trial(candidate, fit, labels, folds, matched, pairs, float(np.mean(agrees)), factor)
 
+    def _adjust(self, trial: Trial) -> pd.DataFrame:
+        """Return the tests of a trial, with p that count candidates and numbers of clusters."""
+        return multiply_p(trial.pairs, self.n_tests * trial.factor)
+
     def _tabulate(self, best: Trial, trials: Sequence[Trial]) -> pd.DataFrame:
         """Tabulate the candidates."""
         rows = []
         for trial in trials:
-            paid = pay_for(trial.pairs, self.price * trial.factor)["p_adjusted"]
+            p = self._adjust(trial)["p_adjusted"]
             rows.append(
                 {
                     "start": str(trial.candidate),
                     "n_features": len(trial.kept),
                     "n_clusters": int(trial.labels.max()) + 1,
-                    "n_groups": trial.n_groups(self.price * trial.factor),
-                    "p": float(paid.min()) if len(paid) else 1.0,
+                    "n_groups": trial.n_groups(self.n_tests * trial.factor),
+                    "p": float(p.min()) if len(p) else 1.0,
                     "agreement": trial.agreement,
                     "n_folds": len(trial.folds),
                     "chosen": trial is best,

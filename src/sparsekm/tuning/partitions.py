@@ -151,9 +151,9 @@ class FoldFit(NamedTuple):
         named = match_clusters(labels, self.labels, self.drawn, mostly=True)
         return self._replace(labels=named)
 
-    def join(self, group: np.ndarray) -> FoldFit:
-        """Return the fit with each cluster renamed after its group."""
-        return self._replace(labels=np.where(self.labels < 0, -1, group[self.labels]))
+    def join(self, cluster_of: np.ndarray) -> FoldFit:
+        """Return the fit with each cluster renamed as the one that it is merged into."""
+        return self._replace(labels=np.where(self.labels < 0, -1, cluster_of[self.labels]))
 
     def complete(self, X: np.ndarray | csr_array) -> FoldFit:
         """Assign drawn samples whose cluster has no match to the nearest cluster that has one."""

@@ -142,7 +142,7 @@ def _least_p(table: pd.DataFrame, labels: np.ndarray, blocks: np.ndarray | None)
     return least
 
 
-def pay_for(table: pd.DataFrame, factor: float) -> pd.DataFrame:
+def multiply_p(table: pd.DataFrame, factor: float) -> pd.DataFrame:
     """Return a table whose adjusted p account for a factor of further tests."""
     adjusted = ["p_adjusted", "p_least"]
     return table.assign(**np.minimum(1.0, factor * table[adjusted]))
@@ -240,9 +240,9 @@ def one_mode_p(n_middle: int, n_a: int, n_b: int) -> float:
     return float(binom.pmf(middle, total, 1 / (2 + ratio)) @ np.maximum(both, 0.0))
 
 
-def join_pairs(table: pd.DataFrame, group: np.ndarray) -> pd.DataFrame:
-    """Return the table of joined clusters; between two groups, the pair with the largest p."""
-    first, second = group[table["cluster_a"]], group[table["cluster_b"]]
+def join_pairs(table: pd.DataFrame, cluster_of: np.ndarray) -> pd.DataFrame:
+    """Return the table of joined clusters, with the largest p between the clusters of two."""
+    first, second = cluster_of[table["cluster_a"]], cluster_of[table["cluster_b"]]
     joined = table.assign(
         cluster_a=np.minimum(first, second).astype(np.int64),
         cluster_b=np.maximum(first, second).astype(np.int64),
@@ -258,7 +258,7 @@ def any_separated(table: pd.DataFrame) -> bool:
 
 
 def join_overlapping(table: pd.DataFrame, n_clusters: int) -> np.ndarray:
-    """Join neighbours that are not separated; return the group of each cluster, (n_clusters,)."""
+    """Join neighbours that are not separated; return the joined cluster of each, (n_clusters,)."""
     joined = np.zeros((n_clusters, n_clusters))
     overlapping = table[table["p_adjusted"] > LEVEL]
     joined[overlapping["cluster_a"], overlapping["cluster_b"]] = 1

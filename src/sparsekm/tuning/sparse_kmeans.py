@@ -172,7 +172,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         With "auto", a row per number of clusters that was tried. The columns are n_clusters,
         n_groups (clearly separated), reproducibility, silhouette (the mean, in the features kept),
         ambiguous (the share of pairs of samples that are in one cluster in 10 % to 90 % of the fits
-        to folds), groups (the group of each cluster) and chosen.
+        to folds), p_least (the smallest p that its tests could reach), groups (the
+        group of each cluster) and chosen.
     conclusion_ : str
         The findings in words.
     coassociation_ : ndarray of shape (n_samples, n_samples) or None
@@ -483,7 +484,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         self.cluster_signatures_ = result.cluster_signatures
         self.cluster_signature_agreements_ = result.cluster_agreements
         self.separation_, self.has_clusters_ = result.separation, result.has_clusters
-        self.search_results_, self.cluster_counts_ = result.candidates, result.counts
+        self.search_results_, self.cluster_counts_ = result.candidates, result.numbers
         self.conclusion_, self.cluster_overlaps_ = result.conclusion, result.overlaps
         self.sample_reproducibility_ = result.reproducibility
         self.selection_frequency_ = result.selection_frequency
