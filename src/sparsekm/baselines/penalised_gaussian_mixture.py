@@ -370,7 +370,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         keeps = np.array([fit.mixture.means.any() for fit in fits])
         chosen = int(np.argmin(np.where(keeps | ~keeps.any(), self.bics_, np.inf)))
         if not fits[chosen].converged:
-            warn_unconverged(self, "the likelihood still gained more than tol a sample")
+            warn_unconverged(self, "the likelihood still gained more than tol per sample")
         self.penalty_ = float(penalties[chosen])
         self._learn_mixture(matrix, data, varying, fits[chosen])
 

@@ -345,7 +345,8 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         counts = weights > 0
         if self._start_labels() is not None and not counts.all():
             raise ValueError(
-                "sample_weight of 0 should not be combined with labels as init. Drop such samples."
+                "sample_weight of 0 should not be combined with labels as init. Drop the samples "
+                "of weight 0."
             )
         given = as_matrix(values if counts.all() else values[counts])
         self._fit(with_weights(given, weights[counts]))

@@ -83,8 +83,8 @@ class ClustererPartition:
         if n_noise:
             raise ValueError(
                 f"{self.clusterer!r} left {n_noise} of n_samples={X.shape[0]} samples without a "
-                "cluster (label < 0, noise); SparseClustering should have a partition: a cluster "
-                "for every sample."
+                "cluster (label < 0, noise); SparseClustering requires a cluster for every "
+                "sample."
             )
         # Clusters are numbered by first appearance.
         codes = label_codes(labels, "labels").astype(np.int32)
