@@ -258,7 +258,7 @@ def refusal(*arguments, **options):
 def test_what_cannot_be_done_is_refused_by_name(tmp_path, run, frame):
     said = refusal(run, frame[["a", "e"]])
     assert "1 of the 4 features that have weight are in the table (25.00% of the weight)" in said
-    assert "it lacks b, c, d. It should have" in said
+    assert "it lacks b, c, d. The table should have" in said
     assert "Its features are a, e." in said
     frame.T.to_csv(tmp_path / "turned.csv")
     assert "Set transpose: true" in refusal(run, tmp_path / "turned.csv", transpose=False)

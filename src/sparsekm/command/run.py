@@ -94,7 +94,8 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
     tell("\n".join([f"{table}: {told[0]}", *told[1:]]))
     if options.n_clusters is None and classes is None:
         entry["n_clusters"] = "auto"
-        tell("  No known classes, and --clusters is not set: the run will suggest a number.")
+        unset = "No known classes, and --clusters is not set"
+        tell(f"  {unset}: the run will suggest a number of clusters.")
     asked = entry.get("n_clusters", "regions")
     # For "auto", 2 is the smallest number that can be suggested.
     k = 2 if asked == "auto" else count_clusters(name, asked, classes, n_samples)
