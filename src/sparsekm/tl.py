@@ -230,7 +230,7 @@ def predict_clusters(
     scaling: str = "run",
     **reading: Any,
 ) -> pd.DataFrame:
-    """Assign new samples to the nearest of the clusters that a run found, or to none of them.
+    """Assign new samples to the clusters that a run found, and mark samples far from all of them.
 
     ``sparsekm predict`` does the same. Features are matched by name. If the table has features with
     at least 95 % of the weight, these are used as in `SparseKMeans.predict`. Otherwise the

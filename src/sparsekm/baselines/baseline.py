@@ -85,7 +85,7 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
         sparsities : None
             Ignored, because there is no sparsity to choose.
         progress : callable, optional
-            Called with the number of steps done and their total.
+            Called with the number of steps done and the total number of steps.
 
         Returns
         -------

@@ -132,7 +132,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
             unlike in the parameter `sparsity`. `KMeans` ignores these values: its path has one fit,
             at the number of features that vary.
         progress : callable, optional
-            Called with the number of steps done and their total.
+            Called with the number of steps done and the total number of steps.
 
         Returns
         -------

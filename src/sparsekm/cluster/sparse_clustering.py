@@ -148,7 +148,7 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
     penalty : {"l0", "l1"}, default="l0"
         The penalty of `L0KMeans` or of `L1KMeans`.
     sparsity : None, int or float, default=None
-        With "l0", the number of features to keep, or in (0, 1) a share of the features that vary.
+        With "l0", the number of features to keep or, in (0, 1), a share of the features that vary.
         With "l1", the bound s >= 1 on the l1 norm of the weights. None keeps all features.
     n_init : int, default=10
         Number of runs of the whole algorithm that start from clusters of all features (one run if

@@ -301,7 +301,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
 
     @available_if(lambda self: hasattr(self.estimator, "predict"))
     def predict(self, X: Data) -> np.ndarray:
-        """Label samples by the best estimator.
+        """Label samples with the best estimator.
 
         Parameters
         ----------

@@ -100,9 +100,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         `predict` then measures distances over the observed values.
     trim : float, default=0
         Share of the samples, below 0.5, to set aside as outliers. Trimmed k-means on the z-scores
-        chooses them first; after one fit, the samples farthest from their centres in the kept
-        features replace them. Scales, scores and centres are computed without them, but the test
-        for separated clusters assigns them to clusters and counts them.
+        first chooses the outliers. After one fit, they are replaced by the samples farthest from
+        their centres in the kept features. Scales, scores and centres are computed without them,
+        but the test for separated clusters assigns them to clusters and counts them.
     feature_groups : array-like of shape (n_features,), default=None
         Names or numbers of groups of features that are kept or dropped as a whole, such as the
         levels of one category. `sparsity` then counts groups. A group counts as one feature: it is
