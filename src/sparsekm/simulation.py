@@ -288,7 +288,9 @@ def draw_replicate(
     Parameters
     ----------
     experiment : str
-        "experiment_1", "experiment_2", "experiment_3" or "experiment_4".
+        "experiment_1" (six clusters), "experiment_2" (three clusters), "experiment_3" (the means of
+        experiment_2 in a small and a larger data set) or "experiment_4" (experiment_1 with
+        correlated features).
     setting : mapping
         Arguments of the experiment that replace its defaults, such as ``{"mu": 0.7}``. See
         `Experiment`.
