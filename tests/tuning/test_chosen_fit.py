@@ -232,7 +232,7 @@ def test_clusters_differ_in_zeros_if_few_of_one_and_most_of_the_other_are_zero(s
         X[np.flatnonzero(labels == cluster)[: int(10 * share)], 1] = 0
     one = Leading((0, 1), 1, np.array([1]))
     told = describe_leading(ScaledData.standardise(X), labels, [one], False)
-    assert told == ": they differ in the share of zeros of feature such as 1" * said
+    assert told == ": they differ in the share of zeros of features such as 1" * said
 
 
 def test_pairs_of_too_few_samples_are_told_after_the_others():

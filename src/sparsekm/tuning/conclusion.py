@@ -47,7 +47,7 @@ def describe_leading(
     names = data.about.features
     named = ", ".join(str(j if names is None else names[j]) for j in features)
     where = "the share of zeros of feature" if in_zeros else "feature"
-    where += "s" * (len(features) > 1)
+    where += "s" * (len(features) > 1 or not is_one_feature)
     if not is_one_feature:
         return f": they differ in {where} such as {named}"
     alike = len(np.unique(np.concatenate([one.alike for one in leading])))
