@@ -16,6 +16,7 @@ from numpydoc.validate import validate
 from sklearn.base import BaseEstimator
 
 import sparsekm
+from sparsekm import simulation
 from sparsekm.pipeline.provenance import source_files
 
 PUBLIC = [name for name in sparsekm.__all__ if name != "__version__"]
@@ -71,6 +72,12 @@ def test_the_docstring_has_an_example_of_a_class_and_says_what_an_estimator_rais
 NOT_ASKED = {"SA01", "ES01", "EX01", "GL02", "RT03"}
 DOCUMENTED = [f"sparsekm.{name}" for name in PUBLIC] + [
     f"sparsekm.{room}.{name}" for room in ("tl", "pl") for name in getattr(sparsekm, room).__all__
+]
+DOCUMENTED += [
+    f"sparsekm.simulation.{name}"
+    for name, thing in vars(simulation).items()
+    if getattr(thing, "__module__", "") == simulation.__name__ and inspect.getdoc(thing)
+    if (inspect.isfunction(thing) or inspect.isclass(thing)) and not name.startswith("_")
 ]
 
 

@@ -186,7 +186,7 @@ def meaning_errors(config: Mapping[str, Any]) -> list[str]:
     for name, entry in matrices.items():
         errors += _matrix_errors(name, entry)
         if entry.get("batch") and not resamples:
-            errors.append(f"matrices.{name}: batch requires sparse among the methods.")
+            errors.append(f"matrices.{name}: batch requires the method sparse. Add it to methods.")
     errors += _name_errors([*matrices])
     errors += _sample_errors(config, matrices)
     errors += _path_errors(config)

@@ -72,8 +72,8 @@ def chance_corrected_rates(labels_true: ArrayLike, labels_pred: ArrayLike) -> di
 def error_clustering_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Compute one minus the purity of a partition (ECR).
 
-    The purity is the share of samples that belong to the most common true cluster in their
-    predicted cluster. It is not symmetric: splitting a true cluster costs nothing, merging two
+    The purity is the share of samples whose true cluster is the most common one in their predicted
+    cluster. The rate is not symmetric: splitting a true cluster costs nothing, but merging two
     does.
 
     Parameters
@@ -102,7 +102,7 @@ def error_clustering_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> flo
 
 
 def matching_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
-    """Compute the share of samples outside their cluster under the best matching of clusters.
+    """Compute the share of samples that are errors under the best matching of clusters.
 
     Clusters are matched one to one, so that as many samples as possible lie in matched clusters
     (Crouse 2016, doi:10.1109/TAES.2016.140952). The other samples are errors, so splitting a
@@ -122,7 +122,7 @@ def matching_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     ------
     ValueError
         If the labels are not one-dimensional and of equal length, if one is missing, or if the
-        numbers of clusters multiply to more than 25,000,000.
+        product of the two numbers of clusters exceeds 25,000,000.
 
     Examples
     --------
@@ -209,7 +209,8 @@ def proper_zero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
     Parameters
     ----------
     true_support : array-like of shape (n_features,)
-        True, or a weight other than zero, if a feature is relevant. Not a list of indices.
+        Whether each feature is relevant: booleans, or weights that are zero for irrelevant
+        features. Not a list of indices.
     weights : array-like of shape (n_features,)
         Feature weights of the fit; a boolean support counts as weights of one and zero.
 
@@ -221,8 +222,8 @@ def proper_zero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
     Raises
     ------
     ValueError
-        If one of them is not one-dimensional, not numeric, or contains NaN or infinity, or if
-        their lengths differ.
+        If `true_support` or `weights` is not one-dimensional, not numeric, or contains NaN or
+        infinity, or if their lengths differ.
 
     Examples
     --------
@@ -239,7 +240,8 @@ def proper_nonzero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
     Parameters
     ----------
     true_support : array-like of shape (n_features,)
-        True, or a weight other than zero, if a feature is relevant. Not a list of indices.
+        Whether each feature is relevant: booleans, or weights that are zero for irrelevant
+        features. Not a list of indices.
     weights : array-like of shape (n_features,)
         Feature weights of the fit; a boolean support counts as weights of one and zero.
 
@@ -251,8 +253,8 @@ def proper_nonzero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
     Raises
     ------
     ValueError
-        If one of them is not one-dimensional, not numeric, or contains NaN or infinity, or if
-        their lengths differ.
+        If `true_support` or `weights` is not one-dimensional, not numeric, or contains NaN or
+        infinity, or if their lengths differ.
 
     Examples
     --------

@@ -133,7 +133,8 @@ class Downloader:
                 if url.startswith("https:") and not address.startswith("https:"):
                     raise RefusedError(f"{url}: redirects should lead to https:// addresses.")
         raise RefusedError(
-            f"{url}: redirects should be <= {MOST_REDIRECTS}, the last to {hide_secrets(address)}"
+            f"{url}: redirects should be <= {MOST_REDIRECTS}; the last leads to "
+            f"{hide_secrets(address)}"
         )
 
 

@@ -1,6 +1,6 @@
 """Figures of the results of `sparsekm.tl.sparse_kmeans` in an AnnData, and of a gap curve.
 
-They take ``ax``, ``show``, ``save`` and ``return_fig`` like scanpy's figures.
+All figures take ``ax``, ``show``, ``save`` and ``return_fig``, like scanpy's figures.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ return_fig : bool, default=False
 Returns
 -------
 matplotlib.axes.Axes, matplotlib.figure.Figure or None
-    The axes if `show` is False, the figure if `return_fig`."""
+    The axes if `show` is False, the figure if `return_fig`, and None otherwise."""
 
 
 def _document(figure: _Figure) -> _Figure:
@@ -90,7 +90,7 @@ def scores(
     save: bool | str | os.PathLike | None = None,
     return_fig: bool = False,
 ) -> Axes | Figure | None:
-    """Draw the largest scores of the genes that are kept and of those that are dropped.
+    """Draw the genes with the largest scores; kept and dropped genes have different colours.
 
     Parameters
     ----------
@@ -99,13 +99,14 @@ def scores(
     key : str, default="sparse_kmeans"
         The `key_added` of that call.
     n_features : int, default=30
-        How many genes are drawn.
+        Number of genes to draw, by largest score.
     {shared}
 
     Raises
     ------
     TypeError, ValueError
-        If `adata` is not an AnnData, `key` is not a `key_added`, or `n_features` is below 1.
+        If `adata` is not an AnnData, `key` is not a `key_added` of an earlier call, or `n_features`
+        is below 1.
     """
     ranked, score, selected = _read_genes(adata, key)
     ranked = ranked[: check_count("n_features", n_features)]
@@ -173,7 +174,7 @@ def heatmap(
     save: bool | str | os.PathLike | None = None,
     return_fig: bool = False,
 ) -> Axes | Figure | None:
-    """Draw the kept genes in every cell, in standard deviations from their mean.
+    """Draw the values of the kept genes in every cell, in standard deviations from their means.
 
     Columns are cells, in the order of the groups; within a group they are sorted along its
     first principal component. Rows are genes, in the order of the groups that they mark. Bars on
@@ -198,8 +199,8 @@ def heatmap(
     Raises
     ------
     TypeError, ValueError
-        If `adata` is not an AnnData, `key` is not a `key_added`, or `n_features` is below 1; if
-        there is no such layer or column, or the column has more than 100 groups.
+        If `adata` is not an AnnData, `key` is not a `key_added` of an earlier call, or `n_features`
+        is below 1; if there is no such layer or column, or the column has more than 100 groups.
     """
     ranked, _, selected = _read_genes(adata, key)
     layer = adata.uns[key]["params"].get("layer") if layer is None else layer

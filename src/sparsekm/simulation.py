@@ -20,7 +20,25 @@ from numpy.typing import ArrayLike
 def replicate_seed(
     root: int, experiment: str, setting: Mapping[str, Any] | str, replicate: int
 ) -> np.random.SeedSequence:
-    """Derive the seed of one replicate of a setting of an experiment, on any platform."""
+    """Derive the seed of one replicate; it is the same on every platform.
+
+    Parameters
+    ----------
+    root : int
+        Root of all seeds.
+    experiment : str
+        Name of the experiment.
+    setting : mapping or str
+        Arguments of the experiment, such as mu, or another description of the setting.
+    replicate : int
+        Number of the replicate.
+
+    Returns
+    -------
+    numpy.random.SeedSequence
+        The seed. It does not depend on the order of the arguments in `setting`, and 1 and 1.0 give
+        the same seed.
+    """
     text = json.dumps([experiment, _canonical(setting)], sort_keys=True)
     # This is a digest and not hash(), which differs from process to process.
     words = np.frombuffer(hashlib.sha256(text.encode()).digest(), dtype="<u4")
@@ -45,11 +63,21 @@ RandomState = int | np.random.SeedSequence | np.random.Generator
 
 @dataclass(frozen=True, eq=False)
 class SimulatedData:
-    """A data matrix with its planted partition and support."""
+    """A data matrix with the clusters and the relevant features that were planted in it.
 
-    X: np.ndarray  # (n, p), float64
-    labels: np.ndarray  # (n,), int64: true cluster of each sample, 0 to n_clusters - 1
-    relevant: np.ndarray  # (p,), bool: whether the clusters' means differ
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features), float64
+        The data.
+    labels : ndarray of shape (n_samples,), int64
+        True cluster of each sample, from 0 to n_clusters - 1.
+    relevant : ndarray of shape (n_features,), bool
+        Whether the means of the clusters differ in a feature.
+    """
+
+    X: np.ndarray
+    labels: np.ndarray
+    relevant: np.ndarray
 
     @property
     def n_clusters(self) -> int:
@@ -68,8 +96,32 @@ def gaussian_clusters(
 ) -> SimulatedData:
     """Draw Gaussian clusters that differ only in their first features.
 
-    The means have the shape (n_clusters, n_shifted). One number in `cluster_sizes` means equal
-    sizes. The correlation is rho. Columns are standardised (ddof = 1) if `standardise` is true.
+    Every feature has variance 1 within the clusters.
+
+    Parameters
+    ----------
+    means : array-like of shape (n_clusters, n_shifted)
+        Means of the clusters in the first `n_shifted` features. All other means are 0.
+    cluster_sizes : int or sequence of int
+        Number of samples in each cluster. A single number is the size of every cluster.
+    n_features : int
+        Number of features, at least `n_shifted`.
+    correlation : float, default=0.0
+        Within clusters, features a and b correlate as ``correlation ** abs(a - b)``.
+    standardise : bool, default=True
+        Whether to standardise the features after drawing (ddof = 1).
+    random_state : int, SeedSequence or Generator
+        Controls the randomness.
+
+    Returns
+    -------
+    SimulatedData
+        The samples, cluster after cluster.
+
+    Raises
+    ------
+    ValueError
+        If an argument has a wrong shape or is out of its range.
 
     Examples
     --------
@@ -121,7 +173,22 @@ def _check_design(means, cluster_sizes, n_features, correlation):
 
 @dataclass(frozen=True)
 class Experiment:
-    """A design in which every relevant feature has the same mean in a cluster."""
+    """A design in which all relevant features have the same mean within a cluster.
+
+    Calling an experiment draws data of this design; `draw_replicate` calls it with a seed.
+
+    Parameters
+    ----------
+    name : str
+        Name of the experiment.
+    levels : tuple of float
+        Means of the clusters in the relevant features, in units of mu.
+    defaults : mapping
+        Default arguments: n_features, n_relevant, cluster_size (the samples of each cluster), mu
+        and, for correlated features, rho. Features a and b correlate as ``rho ** abs(a - b)``.
+    data_sets : mapping
+        If only n_features can be chosen, the other arguments for each of its values.
+    """
 
     name: str
     levels: tuple[float, ...]  # means of the clusters on the relevant features, in units of mu
@@ -138,7 +205,27 @@ class Experiment:
         standardise: bool = True,
         **arguments: float,
     ) -> SimulatedData:
-        """Draw the design by `gaussian_clusters`; `arguments` replace the defaults."""
+        """Draw data of the design.
+
+        Parameters
+        ----------
+        random_state : int, SeedSequence or Generator
+            Controls the randomness.
+        standardise : bool, default=True
+            Whether to standardise the features after drawing (ddof = 1).
+        **arguments
+            Arguments that replace those in `defaults`.
+
+        Returns
+        -------
+        SimulatedData
+            The samples, cluster after cluster.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is unknown or out of its range.
+        """
         unknown = sorted(set(arguments) - set(self.defaults))
         if unknown:
             raise TypeError(f"{self.name}: arguments {unknown} should be among {[*self.defaults]}.")
@@ -196,7 +283,32 @@ EXPERIMENTS = {each.name: each for each in (experiment_1, experiment_2, experime
 def draw_replicate(
     experiment: str, setting: Mapping[str, Any], *, root: int, replicate: int
 ) -> SimulatedData:
-    """Draw one replicate of one of the paper's experiments, with a setting as its arguments."""
+    """Draw one replicate of one of the paper's experiments.
+
+    Parameters
+    ----------
+    experiment : str
+        "experiment_1" (six clusters), "experiment_2" (three clusters), "experiment_3" (the means of
+        experiment_2 in a small and a larger data set) or "experiment_4" (experiment_1 with
+        correlated features).
+    setting : mapping
+        Arguments of the experiment that replace its defaults, such as ``{"mu": 0.7}``. See
+        `Experiment`.
+    root : int
+        Root of all seeds.
+    replicate : int
+        Number of the replicate. Each number gives other data.
+
+    Returns
+    -------
+    SimulatedData
+        The samples, cluster after cluster.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the experiment or an argument is unknown, or an argument is out of its range.
+    """
     if experiment not in EXPERIMENTS:
         raise ValueError(f"experiment={experiment!r} should be one of {list(EXPERIMENTS)}.")
     seed = replicate_seed(root, experiment, setting, replicate)

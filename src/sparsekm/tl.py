@@ -2,8 +2,8 @@
 
 `sparse_kmeans` reads the values and the columns that describe the cells. `SparseKMeans` makes
 z-scores of the values and clusters them by `sparsekm.tuning.chosen_fit.find_clusters`, as the
-workflow does. The attributes of the estimator are written to obs, var and uns.
-`predict_clusters` reads a run and a table instead.
+workflow does. The attributes of the estimator are written to obs, var and uns. `predict_clusters`
+reads the folder of a run and a table instead.
 """
 
 from __future__ import annotations
@@ -86,13 +86,13 @@ def sparse_kmeans(
     layer : str, optional
         The layer to cluster; None is X.
     mask_var : str or array-like of shape (n_vars,), optional
-        A boolean column of ``var``, such as "highly_variable", or its values: the genes to
-        cluster; by default all. The other genes get weight, score and selection frequency 0.
+        A boolean column of ``var``, such as "highly_variable", or its values: the genes by which
+        cells are clustered. By default these are all genes. The other genes get weight, score and
+        selection frequency 0.
     groups, batch_key, weights_key : str or array-like of shape (n_obs,), optional
-        Columns of ``obs``, or their values, for the arguments groups, batch and
-        sample_weight of `SparseKMeans.fit`. Cells of one group, such as a donor's, are held out
-        together and count as one in the tests. Batches need dense values:
-        ``adata.X = adata.X.toarray()``.
+        Columns of ``obs``, or their values, for the arguments groups, batch and sample_weight of
+        `SparseKMeans.fit`. The cells of a group, such as a donor, are held out together and count
+        as one in the tests. Batches need dense values: ``adata.X = adata.X.toarray()``.
     random_state : None, int, RandomState or Generator, default=0
         Controls the randomness.
     key_added : str, default="sparse_kmeans"
@@ -106,14 +106,15 @@ def sparse_kmeans(
     Returns
     -------
     AnnData or None
-        None, unless `copy`. These are written:
+        The copy if `copy`, otherwise None. These results are written:
 
         ``obs[key_added]``
             The cluster of every cell, categorical: "0", "1", ...; missing for cells that `trim`
             sets aside.
         ``obs[key_added + "_reproducibility"]``
             Share of the refits, each to 90 % of the cells, in which the cell keeps its cluster. If
-            there are more than `max_samples` cells (2,000 by default), NaN for those not drawn.
+            there are more than `max_samples` cells (2,000 by default), it is NaN for cells that
+            were not drawn.
         ``obs[key_added + "_batch_centred"]``
             With `batch_key`, the cluster of every cell after centring within batches. Without it,
             the column of an earlier call is removed.
@@ -130,9 +131,9 @@ def sparse_kmeans(
         ``uns[key_added + "_markers"]``
             The genes of every cluster in the format of scanpy's ``rank_genes_groups``. Kept genes
             that are high in the cluster come first, then dropped genes, then kept genes that are
-            low. ``scores`` is the mean of the cluster minus the mean of other cells, in standard
-            deviations. All p-values are NaN, because a test on the same cells would use the data
-            twice.
+            low. ``scores`` is the mean of the cluster minus the mean of all other cells, in
+            standard deviations. All p-values are NaN, because a test on the same cells would use
+            the data twice.
 
     Raises
     ------
@@ -229,10 +230,10 @@ def predict_clusters(
     scaling: str = "run",
     **reading: Any,
 ) -> pd.DataFrame:
-    """Assign new samples to the nearest of the clusters that a run found, or to none of them.
+    """Assign new samples to the clusters that a run found, and mark samples far from all of them.
 
-    ``sparsekm predict`` does the same. Features are matched by name. If the features in the table
-    have at least 95 % of the weight, they are used as in `SparseKMeans.predict`. Otherwise the
+    ``sparsekm predict`` does the same. Features are matched by name. If the table has features with
+    at least 95 % of the weight, these are used as in `SparseKMeans.predict`. Otherwise the
     signature is used, if the table has all of its features. Values are transformed as in the run.
     This function needs the extra ``workflow``.
 
@@ -242,16 +243,16 @@ def predict_clusters(
         The folder of a run of ``sparsekm run`` or of the workflow.
     samples : str, Path or DataFrame
         A table in any format that the workflow reads, or a data frame (samples × features). Its
-        values should be in the units of the run's table. Distances leave out missing values, and
+        values should be in the units of the run's table. Distances leave out missing values and all
         features that the table lacks.
     dataset, method : str, optional
-        The name of the table (required if the run has several), and the method (by default the one
-        that the report shows first).
+        The name of the data set (required if the run has several), and the method (by default the
+        one that the report shows first).
     scaling : {"run", "own"}, default="run"
         "run" standardises with the means and standard deviations of the run, and "own" with those
         of `samples`. "own" helps if the platform differs, but requires a similar mix of clusters.
     **reading
-        How a file is read, as in the configuration: transpose, layer, ignore and so on.
+        Settings for reading a file, as in the configuration: transpose, layer, ignore and so on.
 
     Returns
     -------
@@ -264,13 +265,14 @@ def predict_clusters(
             The nearest cluster, by its number in ``clusters.csv``; missing if a sample lacks
             features with more than half of the weight.
         ``distance``
-            Root of the weighted mean square difference from the centre of the cluster.
+            Root of the weighted mean of squared differences from the centre of the cluster.
         ``margin``
             1 minus the ratio of this distance to the distance from the second-nearest centre; 0 if
             both are equally near.
         ``none_of_them``
             Whether the sample is farther from the centre than 99 % of the run's samples in the
-            cluster. For a small cluster, a gamma distribution of squared distances gives the limit.
+            cluster. For a small cluster, this limit comes from a gamma distribution of squared
+            distances.
 
     Raises
     ------

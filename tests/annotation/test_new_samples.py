@@ -205,7 +205,7 @@ def test_features_with_95_percent_of_the_weight_place_samples_and_with_less_the_
     found = predict_clusters(run, table.drop(columns=["g3"]))
     assert found.attrs["said"][0] == (
         "19 of the 20 features that have weight are in the table (95.00% of the weight); it lacks "
-        "g3. Samples are assigned by these features, as in predict"
+        "g3. Samples are assigned by the features that are in the table"
     )
     Z = ((table - table.mean()) / table.std()).drop(columns=["g3"]).to_numpy()[:, :19]
     distance = np.sqrt(np.mean((Z[:20] - Z[:20].mean(axis=0)) ** 2, axis=1))
@@ -215,7 +215,7 @@ def test_features_with_95_percent_of_the_weight_place_samples_and_with_less_the_
     found = predict_clusters(run, table.drop(columns=["g4", "g5"]))
     assert found.attrs["said"][0] == (
         "18 of the 20 features that have weight are in the table (90.00% of the weight); it lacks "
-        "g4, g5. Samples are assigned by the signature (2)"
+        "g4, g5. Samples are assigned by the signature of 2 features"
     )
     Z = ((table - table.mean()) / table.std())[["g3", "g7"]].to_numpy()
     centers = np.array([Z[:20].mean(axis=0), Z[20:].mean(axis=0)])
@@ -238,8 +238,8 @@ def test_a_table_with_less_weight_and_a_part_of_the_signature_is_refused_with_th
     said = refusal(make_run(signature=[3, 7]), table.drop(columns=["g3", "g4"]))
     assert said == (
         "18 of the 20 features that have weight are in the table (90.00% of the weight); it lacks "
-        "g3, g4. It should have 95% of the weight, or the whole signature, of which it lacks g3. "
-        "Its features are g0, g1, g2, g5, g6, g7, g8, g9, g10, g11 and 13 more."
+        "g3, g4. The table should have 95% of the weight, or the whole signature, of which it "
+        "lacks g3. Its features are g0, g1, g2, g5, g6, g7, g8, g9, g10, g11 and 13 more."
     )
 
 
@@ -258,7 +258,7 @@ def refusal(*arguments, **options):
 def test_what_cannot_be_done_is_refused_by_name(tmp_path, run, frame):
     said = refusal(run, frame[["a", "e"]])
     assert "1 of the 4 features that have weight are in the table (25.00% of the weight)" in said
-    assert "it lacks b, c, d. It should have" in said
+    assert "it lacks b, c, d. The table should have" in said
     assert "Its features are a, e." in said
     frame.T.to_csv(tmp_path / "turned.csv")
     assert "Set transpose: true" in refusal(run, tmp_path / "turned.csv", transpose=False)

@@ -107,8 +107,12 @@ def test_reproducibility_is_a_mean_with_the_samples_below_it(answered):
         ({}, None, "K = 3, the number of known classes; it was not estimated."),
         ({"n_clusters": 3}, None, "You set K = 3; it was not estimated."),
         ({}, [2, 3], "K = 3, estimated: the number of clearly separated groups if 2 to 3"),
-        ({}, [1, 1], "K = 3, the most reproducible of 2 to 3: no groups are separated"),
-        ({"few": 1}, [1, 1], "K = 3, the most reproducible of 2 to 3: there are too few samples"),
+        ({}, [1, 1], "K = 3, the most reproducible of the numbers 2 to 3: no groups are separated"),
+        (
+            {"few": 1},
+            [1, 1],
+            "K = 3, the most reproducible of the numbers 2 to 3: there are too few samples",
+        ),
     ],
 )
 def test_how_the_number_of_clusters_was_decided_is_told(

@@ -233,7 +233,7 @@ def test_a_signature_is_told_by_its_number_and_the_number_that_does_nearly_as_we
     text = " ".join(found.page["text"].split())
     told = f"{len(own.signature)} features assign left-out samples to the clusters with agreement"
     assert f"{told} {own.signature_agreement:.2f} " in text
-    assert f"; {own.n_nearly} give nearly as much ({own.nearly_agreement:.2f})" in text
+    assert f" {own.n_nearly} of them give nearly as much ({own.nearly_agreement:.2f})" in text
     assert "few" not in text.partition("What marks")[0]
 
 

@@ -145,7 +145,7 @@ def text_of(*results):
 @pytest.mark.parametrize(
     ("about", "fit", "told"),
     [
-        ({"provenance": COUNTS}, {}, "Normalisation of toy: counts divided by the total of their"),
+        ({"provenance": COUNTS}, {}, "Normalisation of toy: each count is divided by the total"),
         (
             {"provenance": COUNTS},
             {},
@@ -181,8 +181,8 @@ def test_methods_name_each_normalisation_and_own_up_to_region_means(matrix_resul
         "mean 0 and standard deviation 1 (ddof = 1); constant genes are dropped."
     ) in text
     assert "Normalisation of toy: every feature has mean 0" in text
-    assert "which uses the labels" in text
-    assert "which uses the labels" not in text_of(matrix_result)
+    assert "so the labels were used" in text
+    assert "so the labels were used" not in text_of(matrix_result)
 
 
 def test_only_sparse_methods_run_the_papers_algorithm_and_works_are_numbered(matrix_result):

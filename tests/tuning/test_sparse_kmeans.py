@@ -133,7 +133,7 @@ def test_the_conclusion_says_what_was_found(fits, penalty):
     assert said.startswith(some if apart < len(table) else every)
     for part in (
         f"{fit.get_support().sum()} of 40 features have weight",
-        f"The signature of {len(fit.signature_)} assigns left-out samples to the same",
+        f"The signature of {len(fit.signature_)} features assigns left-out samples to the same",
         f"{fit.sample_reproducibility_.mean():.0%}",
     ):
         assert part in said
@@ -206,7 +206,7 @@ def test_duplicated_and_rare_samples_and_constant_features_are_fitted():
 def test_no_more_clusters_are_tried_than_samples_are_distinct_and_the_conclusion_says_so(X, most):
     found = SparseKMeans("auto", random_state=0).fit(X)
     assert found.cluster_counts_["n_clusters"].tolist() == [*range(2, most + 1)]
-    assert "clusters were tried, as many as there are distinct samples" in found.conclusion_
+    assert "clusters were tried, up to the number of distinct samples" in found.conclusion_
 
 
 def test_of_twenty_samples_more_than_one_number_of_clusters_is_tried():

@@ -176,7 +176,7 @@ class KnownClusters:
             features, (centers, cluster_of) = kept[has], self.fit.placing
             own = self.fit.distance_weights[features]
             placement = Placement(features, own, centers[:, features], cluster_of)
-            return placement, f"{said}. Samples are assigned by these features, as in predict"
+            return placement, f"{said}. Samples are assigned by the features that are in the table"
         if lacks := [name for name in self.names(signature) if name not in there]:
             rule = f"or the whole signature, of which it lacks {name_some(lacks)}"
         elif not len(signature):
@@ -185,12 +185,13 @@ class KnownClusters:
             clusters = np.arange(len(self.fit.centers))
             equal = np.ones(len(signature))
             placement = Placement(signature, equal, self.fit.centers[:, signature], clusters)
-            return placement, f"{said}. Samples are assigned by the signature ({len(signature)})"
+            of = f"{len(signature)} feature{'s' * (len(signature) > 1)}"
+            return placement, f"{said}. Samples are assigned by the signature of {of}"
         turned = {*self.names(kept)} & {*(raw.about.samples or ())}
         cure = " Set transpose: true." if turned else ""
         raise InputError(
-            f"{said}. It should have {LEAST_WEIGHT:.0%} of the weight, {rule}. Its features are "
-            f"{name_some(raw.about.features)}.{cure}"
+            f"{said}. The table should have {LEAST_WEIGHT:.0%} of the weight, {rule}. Its features "
+            f"are {name_some(raw.about.features)}.{cure}"
         )
 
 
@@ -245,11 +246,11 @@ def predict_samples(
         whose = "the run's samples" if scaling == "run" else "these samples"
         said.append(f"z-scores are made with the means and deviations of {whose}")
     elif scaling == "own":
-        raise InputError("scaling='own' should be 'run': the run made no z-scores.")
+        raise InputError("scaling='own' should be 'run', because the run made no z-scores.")
     limits, at_home = placement.limits(known.file, known.fit.clustered)
     said.append(f"{at_home:.1%} of the run's own samples are nearest to their own cluster")
     if known.fit.has_clusters is False:
-        said.append("the run shows no separate groups: others may be clustered differently")
+        said.append("the run shows no separate groups: other samples may be clustered differently")
     table = placement.decide(values.to_numpy(), limits)
     table.insert(0, "sample", raw.about.samples or [f"sample{at + 1}" for at in range(len(table))])
     n_none = int(table["none_of_them"].sum())

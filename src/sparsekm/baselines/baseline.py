@@ -48,7 +48,8 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data are rescaled only if the method standardises features.
+            Data to cluster. `PCAKMeans` does not rescale them; the other methods standardise every
+            feature.
         y : None
             Ignored.
 
@@ -59,9 +60,9 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
         Raises
         ------
         ValueError
-            If X holds NaN or infinity, has fewer distinct samples than clusters (in X or
-            in the components that are clustered), or every feature is constant; if a parameter is
-            out of its range.
+            If X holds NaN or infinity, has fewer distinct samples than clusters (in X or in the
+            components that are clustered), or only constant features; if a parameter is out of its
+            range.
         """
         X = compute(X)
         matrix = dense_if_few(as_matrix(read_data(self, X)))
@@ -84,7 +85,7 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
         sparsities : None
             Ignored, because there is no sparsity to choose.
         progress : callable, optional
-            Called with the number of steps done and their total.
+            Called with the number of steps done and the total number of steps.
 
         Returns
         -------

@@ -272,7 +272,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
     n_init : int, default=10
         Number of starts of each of two kinds: partitions by k-means, and samples drawn at random as
         centres. For more than 300 samples, only the first penalty is fitted from these starts, and
-        the others from its best fit.
+        all other penalties start from its best fit.
     max_iter : int, default=200
         Largest number of EM iterations from one start.
     tol : float, default=1e-4
@@ -285,9 +285,10 @@ class PenalizedGaussianMixture(BaselineEstimator):
     verbose : int, default=0
         If positive, progress is printed.
     penalty : None or float, default=None
-        The penalty lambda >= 0, in the units of standardised data. None fits a grid of
-        penalties. Of those that keep at least one feature, it takes the one with the lowest
-        modified BIC: -2 log L + log(n) d_e, where d_e = K + p + K p - 1 - (number of zero means).
+        The penalty lambda >= 0, in the units of standardised data. None fits a grid of penalties
+        and, among those that keep at least one feature, chooses the one with the lowest modified
+        BIC: -2 log L + log(n) d_e, where L is the likelihood and d_e = K + p + K p - 1 - (number of
+        zero means).
     n_penalties : int, default=12
         Number of penalties in the grid. The grid begins with zero and ascends geometrically to the
         penalty at which all means are zero.
@@ -302,7 +303,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
     means_ : ndarray of shape (n_clusters, n_features)
         Penalised means of the components, in the units and the dtype of X.
     covariances_ : ndarray of shape (n_features,)
-        The common variances, in squared units of X.
+        The variance of each feature, common to all components, in squared units of X.
     feature_weights_ : ndarray of shape (n_features,)
         1 for a kept feature, 0 for a dropped one.
     feature_scores_ : ndarray of shape (n_features,)
@@ -369,7 +370,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         keeps = np.array([fit.mixture.means.any() for fit in fits])
         chosen = int(np.argmin(np.where(keeps | ~keeps.any(), self.bics_, np.inf)))
         if not fits[chosen].converged:
-            warn_unconverged(self, "the likelihood still gained more than tol a sample")
+            warn_unconverged(self, "the likelihood still gained more than tol per sample")
         self.penalty_ = float(penalties[chosen])
         self._learn_mixture(matrix, data, varying, fits[chosen])
 
@@ -410,7 +411,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_clusters)
-            The probability of each component, for each sample.
+            For each sample, the probability of each component.
 
         Raises
         ------

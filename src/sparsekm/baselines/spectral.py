@@ -233,9 +233,9 @@ class IFPCA(ProjectedKMeans):
     """Influential features PCA (Jin & Wang 2016, doi:10.1214/15-AOS1423).
 
     Features are ranked by the Kolmogorov-Smirnov distance of the standardised feature from a
-    Gaussian. Efron's empirical null gives their p-values, and Higher Criticism decides how many are
-    kept. k-means clusters the K - 1 leading left singular vectors of the kept standardised
-    features.
+    Gaussian. Efron's empirical null turns these distances into p-values, and Higher Criticism
+    decides how many features are kept. The kept features are standardised, and k-means clusters the
+    samples by the K - 1 leading left singular vectors.
 
     Parameters
     ----------

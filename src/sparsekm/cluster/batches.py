@@ -56,8 +56,9 @@ def check_batch(batch: ArrayLike, X: Any) -> tuple[np.ndarray, pd.Index]:
         raise ValueError(f"batch={names[:1].tolist()} should be at least two batches.")
     if sizes.min() < LEAST_SAMPLES:
         raise ValueError(
-            f"batch {names[sizes.argmin()]!r} has {sizes.min()} sample; it should have >= "
-            f"{LEAST_SAMPLES}, because centring would remove it. Merge it with another batch."
+            f"batch {names[sizes.argmin()]!r} has {sizes.min()} sample; a batch should have "
+            f">= {LEAST_SAMPLES}, because centring turns a single sample into the mean of all "
+            "samples. Merge this batch with another one."
         )
     return codes, names
 
@@ -186,6 +187,7 @@ def describe_batches(counts: np.ndarray, agreement: float) -> str:
     if not said:
         return ""
     return (
-        f"{'; '.join(said)}. labels_ are the clusters of X as given, batch_centred_.labels_ those "
-        "of X centred within batches. If batches hold different classes, centring distorts them."
+        f"{'; '.join(said)}. labels_ are the clusters of X as given, batch_centred_.labels_ the "
+        "clusters of X centred within batches. If batches hold different classes, centring "
+        "distorts the clusters."
     )

@@ -20,11 +20,11 @@ from sparsekm.runtime.random_state import seed_sequence
 
 @dataclass(eq=False, repr=False)
 class KMeans(BaseSparseKMeans):
-    """Plain k-means with the attributes of the sparse estimators: every weight is one.
+    """Plain k-means with the attributes of the sparse estimators; features that vary have weight 1.
 
-    Up to 2,048 samples, it stops when no exchange of a single sample raises the objective (Hartigan
-    & Wong 1979, doi:10.2307/2346830). For more samples, it stops at a fixed point of Lloyd's
-    iteration.
+    Up to 2,048 samples, it stops when moving a single sample to another cluster cannot raise the
+    objective (Hartigan & Wong 1979, doi:10.2307/2346830). For more samples, it stops at a fixed
+    point of Lloyd's iteration.
 
     Parameters
     ----------
@@ -186,9 +186,10 @@ class L0KMeans(_Penalised):
     sparsity : None, int or float, default=None
         Number of features to keep, 1 <= s <= n_features. A float above 1 is rounded down; a value
         in (0, 1) is a share of the features that vary; None keeps all features that vary. 1.0 is
-        refused, because it could mean either one feature or all. Ties go to the lowest index.
+        refused, because it could mean either one feature or all (`path` reads it as one). If
+        features tie, the one with the lowest index is kept.
     search : {"auto", "alternate", "global"}, default="auto"
-        "alternate" runs the paper's Algorithm 1 `n_init` times and keeps the best fit. "global"
+        "alternate" runs Algorithm 1 of Chang et al. `n_init` times and keeps the best fit. "global"
         searches for the optimum; beyond 4,096 samples it begins with 2,048 of them. "auto" is
         "global" without `init`, and "alternate" with it.
     init : None, str or array-like of shape (n_samples,), default=None
@@ -236,7 +237,7 @@ class L0KMeans(_Penalised):
     feature_weights_ : ndarray of shape (n_features,)
         1 for a feature that is kept, 0 for a feature that is dropped.
     feature_scores_ : ndarray of shape (n_features,)
-        Between-cluster sum of squares a_j of each feature, which is half of the sum in the paper.
+        Between-cluster sum of squares a_j of each feature, which is half of the sum in Chang et al.
     objective_ : float
         Sum of w_j a_j.
     n_iter_ : int
@@ -265,7 +266,8 @@ class L1KMeans(_Penalised):
 
     Maximises :math:`\sum_j w_j a_j` over partitions into K clusters and nonnegative weights with
     :math:`{\|w\|}_2 \le 1, {\|w\|}_1 \le s`, where :math:`a_j` is the between-cluster sum of
-    squares of feature j (Witten & Tibshirani 2010, doi:10.1198/jasa.2010.tm09415).
+    squares of feature j (Witten & Tibshirani 2010, doi:10.1198/jasa.2010.tm09415). The search is
+    that of Chang et al. (see `L0KMeans`).
 
     Parameters
     ----------
@@ -277,7 +279,7 @@ class L1KMeans(_Penalised):
         largest score and s < sqrt(m), the first floor(s^2) of them have equal weights and all other
         features have weight 0.
     search : {"auto", "alternate", "global"}, default="auto"
-        "alternate" runs the paper's Algorithm 1 `n_init` times and keeps the best fit. "global"
+        "alternate" runs Algorithm 1 of Chang et al. `n_init` times and keeps the best fit. "global"
         searches for the optimum; beyond 4,096 samples it begins with 2,048 of them. "auto" is
         "global" without `init`, and "alternate" with it.
     init : None, str or array-like of shape (n_samples,), default=None

@@ -79,7 +79,7 @@ class LabelPredictor:
     def predict(self, X: Data) -> np.ndarray:
         """Label samples by their nearest centre under the feature weights.
 
-        A mixture labels them by the most likely component.
+        `PenalizedGaussianMixture` labels samples by their most likely component instead.
 
         Parameters
         ----------
@@ -89,9 +89,10 @@ class LabelPredictor:
         Returns
         -------
         ndarray of shape (n_samples,), int32
-            On the training data these are `labels_`, with four exceptions: samples that `trim` sets
-            aside; some samples with missing values; ``min_cluster_size > 1``, which can keep
-            samples in a cluster whose centre is not the nearest; a fit that warns of a difference.
+            On the training data these are `labels_`. A sample may differ if `trim` set it aside, if
+            it has missing values, if ``min_cluster_size > 1`` kept it in a cluster whose centre is
+            not the nearest, or if `fit` warned that clusters have the same centre. Not every
+            estimator has these options.
 
         Raises
         ------

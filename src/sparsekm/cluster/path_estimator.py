@@ -89,7 +89,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         self._learn(X, data, features, _put_back(fit, weight_step, features), search)
 
     def check(self, X: Data, *, searched: bool = False) -> None:
-        """Refuse data and parameters that `fit` would refuse, before any work.
+        """Raise the errors that `fit` would raise for these data and parameters, without fitting.
 
         Parameters
         ----------
@@ -128,10 +128,11 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
             Data to cluster.
         sparsities : array-like of shape (n_sparsities,)
-            Values of the parameter `sparsity`, in any order. A count of 1 may be written 1.0.
-            `KMeans` ignores them: its path has one fit, at the number of features that vary.
+            Values of the parameter `sparsity`, in any order. A count of 1 may be written 1.0 here,
+            unlike in the parameter `sparsity`. `KMeans` ignores these values: its path has one fit,
+            at the number of features that vary.
         progress : callable, optional
-            Called with the number of steps done and their total.
+            Called with the number of steps done and the total number of steps.
 
         Returns
         -------
@@ -149,15 +150,16 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     def search_objectives(self, X: Data, sparsities: ArrayLike) -> np.ndarray:
         """Return the objective that the search reaches at each sparsity.
 
-        The gap statistic compares it with the objectives of reference data. `path` also returns it,
-        as `first_objectives`, but takes longer, because it refines the fits.
+        The gap statistic compares these objectives with those of reference data. `path` also
+        returns them, as `first_objectives`, but takes longer, because it refines the fits.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
             Data to cluster.
         sparsities : array-like of shape (n_sparsities,)
-            Values of the parameter `sparsity`, in any order. A count of 1 may be written 1.0.
+            Values of the parameter `sparsity`, in any order. A count of 1 may be written 1.0 here,
+            unlike in the parameter `sparsity`.
 
         Returns
         -------
@@ -206,7 +208,8 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the path belongs to other data, or has more clusters.
+            If X has another number of samples or features than the path, or the path has more
+            clusters than `n_clusters`.
         """
         data, features, partition = self._read(X)
         fitted = path.labels.shape[1], path.weights.shape[1], int(path.labels.max()) + 1
@@ -342,7 +345,8 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         counts = weights > 0
         if self._start_labels() is not None and not counts.all():
             raise ValueError(
-                "sample_weight of 0 should not be combined with labels as init. Drop such samples."
+                "sample_weight of 0 should not be combined with labels as init. Drop the samples "
+                "of weight 0."
             )
         given = as_matrix(values if counts.all() else values[counts])
         self._fit(with_weights(given, weights[counts]))

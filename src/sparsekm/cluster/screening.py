@@ -37,8 +37,9 @@ def marginal_scores(X: Data, *, n_jobs: int | None = None) -> np.ndarray:
 
     The score is the Kolmogorov-Smirnov statistic of IF-PCA,
     :math:`\psi_j = \sqrt n \sup_t |F_{n,j}(t) - \Phi(t)|`, with :math:`F_{n,j}` the empirical
-    distribution function of the feature, standardised with ddof = 0. It also increases with heavy
-    tails and single outliers. It does not depend on the location, scale and sign of a feature.
+    distribution function of the feature, standardised with ddof = 0. The score also increases with
+    heavy tails and single outliers. It does not depend on the location, scale and sign of a
+    feature.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def marginal_scores(X: Data, *, n_jobs: int | None = None) -> np.ndarray:
     Raises
     ------
     ValueError
-        If X holds NaN, infinity, or fewer than two samples.
+        If X holds NaN or infinity, or has fewer than two samples.
 
     Examples
     --------
@@ -131,13 +132,13 @@ def marginal_p_values(scores: np.ndarray, n_samples: int) -> np.ndarray:
 
     In real data, few features are exactly Gaussian, even without clusters. Therefore the scores are
     first shifted and scaled to the mean and standard deviation that they have for Gaussian
-    features. IF-PCA does the same.
+    features. IF-PCA also does this.
 
     Parameters
     ----------
     scores : ndarray of shape (n_features,)
-        From `marginal_scores`, finite. Constant features (score 0) are left out of the mean and the
-        standard deviation.
+        Finite scores from `marginal_scores`. Constant features (score 0) are left out of the mean
+        and the standard deviation.
     n_samples : int
         Number of samples behind the scores.
 
@@ -189,7 +190,7 @@ def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
 
     where j/p is computed as j/(p + 1), as in the authors' programs. The number of features kept is
     the j at which :math:`HC_j` is largest, among the j with :math:`\pi_{(j)} > \log(p) / p` and
-    :math:`j \le p / 2`; of equal maxima, the last one counts. Features with the same p-value are
+    :math:`j \le p / 2`. Among equal maxima, the last one counts. Features with the same p-value are
     kept or dropped together.
 
     Parameters
@@ -202,8 +203,8 @@ def higher_criticism_threshold(p_values: np.ndarray, n_samples: int) -> int:
     Returns
     -------
     int
-        At least 1. If half of the p-values are at most :math:`\log(p) / p`, it is half of the
-        number of features.
+        The number of features kept, at least 1. If half of the p-values are at most
+        :math:`\log(p) / p`, half of the features are kept.
     """
     ordered = np.sort(np.asarray(mark_missing(p_values), dtype=np.float64))
     if ordered.ndim != 1 or len(ordered) == 0 or not (ordered[0] >= 0 and ordered[-1] <= 1):

@@ -83,8 +83,8 @@ class ClustererPartition:
         if n_noise:
             raise ValueError(
                 f"{self.clusterer!r} left {n_noise} of n_samples={X.shape[0]} samples without a "
-                "cluster (label < 0, noise); SparseClustering should have a partition: a cluster "
-                "for every sample."
+                "cluster (label < 0, noise); SparseClustering requires a cluster for every "
+                "sample."
             )
         # Clusters are numbered by first appearance.
         codes = label_codes(labels, "labels").astype(np.int32)
@@ -141,27 +141,27 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
     clusterer : estimator or partition step
         A scikit-learn clusterer with a fixed number of clusters that assigns every sample to a
         cluster. It is fitted to the kept columns of X, each multiplied by the square root of its
-        weight; the largest weight is 1. Alternatively, an object with the methods `start`, `refine`
-        and `scores` of `sparsekm.cluster.partition_step.PartitionStep`: a clustering whose own
-        criterion is a sum over features. Both get only the features that vary, as a csr_array if X
-        is sparse.
+        weight. Weights are scaled so that the largest is 1. Alternatively, a clustering whose own
+        criterion is a sum over features: an object with the methods `start`, `refine` and `scores`
+        of `sparsekm.cluster.partition_step.PartitionStep`. In either case, the clusterer gets only
+        the features that vary, as a csr_array if X is sparse.
     penalty : {"l0", "l1"}, default="l0"
         The penalty of `L0KMeans` or of `L1KMeans`.
     sparsity : None, int or float, default=None
-        With "l0", the number of features to keep, or in (0, 1) a share of the features that vary.
+        With "l0", the number of features to keep or, in (0, 1), a share of the features that vary.
         With "l1", the bound s >= 1 on the l1 norm of the weights. None keeps all features.
     n_init : int, default=10
-        Number of runs of the whole algorithm that start from clusters based on all features. A
-        clusterer without `random_state` runs once. A further ``n_init - 1`` runs start from
-        clusters based on few features. The best result is kept.
+        Number of runs of the whole algorithm that start from clusters of all features (one run if
+        the clusterer has no `random_state`). In addition, ``n_init - 1`` runs start from clusters
+        of few features. The best result is kept.
     max_iter : int, default=20
         Largest number of rounds of one run. If the `refine` of a partition step still moves samples
         in the last round, there is a ConvergenceWarning.
     tol : float, default=1e-4
         A run stops when the weights change by less than this share.
     random_state : None, int, RandomState or Generator, default=None
-        Controls the randomness, also that of the clusterer, whose own `random_state` is not used.
-        None draws fresh entropy; NumPy's global generator is never used.
+        Controls the randomness, including that of the clusterer, whose own `random_state` is not
+        used. None draws fresh entropy; NumPy's global generator is never used.
 
     Attributes
     ----------

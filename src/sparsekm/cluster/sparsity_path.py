@@ -142,15 +142,15 @@ class SparsityPath:
     weights : ndarray of shape (n_sparsities, n_features)
         The weight of each feature in each fit.
     scores : ndarray of shape (n_sparsities, n_features)
-        The scores a_j of each feature under the labels of each fit.
+        The score of each feature in each fit: its between-cluster sum of squares a_j.
     n_iter : ndarray of shape (n_sparsities,), int64
         Rounds of the search at each sparsity.
     search : str
         The search that ran: "alternate" or "global".
     first_objectives : ndarray of shape (n_sparsities,)
         The objectives that the search reached, before the fits were refined. If the search used
-        drawn samples, they are the objectives on these samples. The gap statistic compares them
-        with the objectives of references.
+        only a random subset of the samples, these objectives refer to the subset. The gap statistic
+        compares them with the objectives of reference data.
     converged : ndarray of shape (n_sparsities,), bool, or None
         False if the search ran out of rounds (`max_iter`). None if that is not known.
 
@@ -200,7 +200,8 @@ class SparsityPath:
         search : str
             The search that ran.
         first_objectives : ndarray of shape (n_sparsities,), optional
-            The objectives before the fits were refined; by default the objectives of the fits.
+            The objectives before the fits were refined. By default, they are the objectives of the
+            fits.
 
         Returns
         -------
@@ -226,7 +227,7 @@ class SparsityPath:
         Parameters
         ----------
         index : int
-            Its position.
+            Position of the fit in the path.
 
         Returns
         -------
@@ -249,7 +250,7 @@ class SparsityPath:
         Parameters
         ----------
         indices : array-like
-            Their positions, or a boolean for each fit.
+            Positions of these fits, or a boolean for each fit.
 
         Returns
         -------
@@ -276,14 +277,14 @@ class SparsityPath:
 
     @classmethod
     def best_at(cls, paths: Sequence[SparsityPath], sparsity: float) -> SparsityPath:
-        """Return the best fit at a sparsity among several paths of the same data.
+        """Return the best fit at one sparsity, from several paths of the same data.
 
         Parameters
         ----------
         paths : sequence of SparsityPath
             The paths.
         sparsity : float
-            A sparsity of at least one of them.
+            A sparsity that at least one of the paths has.
 
         Returns
         -------
@@ -295,7 +296,7 @@ class SparsityPath:
 
     @classmethod
     def join(cls, paths: Sequence[SparsityPath]) -> SparsityPath:
-        """Concatenate paths of the same data and search.
+        """Concatenate paths that the same search made from the same data.
 
         Parameters
         ----------

@@ -154,13 +154,16 @@ def _add_predict(commands: Any) -> None:
         usage="sparsekm predict RUN TABLE [options]",
         help="assign the samples of another table to the clusters of a run",
         description="Assign each sample of a table to the nearest cluster that a run found, "
-        "or to none of them. Features are matched by name; all others are ignored.",
+        "or to none of them. Features are matched by name; those that the run lacks are ignored.",
     )
     new.add_argument("run", type=Path, metavar="RUN", help="the folder of the run")
     new.add_argument("table", type=Path, metavar="TABLE", help=f"{_FORMATS} or a 10x folder")
     new.add_argument("--dataset", metavar="NAME", help="the data set, if the run has several")
     new.add_argument(
-        "--method", choices=METHODS, metavar="METHOD", help="default: the one shown first"
+        "--method",
+        choices=METHODS,
+        metavar="METHOD",
+        help=f"one of {', '.join(METHODS)} (default: the one that the report shows first)",
     )
     new.add_argument(
         "--scaling",

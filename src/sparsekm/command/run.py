@@ -94,7 +94,8 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
     tell("\n".join([f"{table}: {told[0]}", *told[1:]]))
     if options.n_clusters is None and classes is None:
         entry["n_clusters"] = "auto"
-        tell("  No known classes and no --clusters: the run will suggest a number of clusters.")
+        unset = "No known classes, and --clusters is not set"
+        tell(f"  {unset}: the run will suggest a number of clusters.")
     asked = entry.get("n_clusters", "regions")
     # For "auto", 2 is the smallest number that can be suggested.
     k = 2 if asked == "auto" else count_clusters(name, asked, classes, n_samples)
@@ -222,8 +223,9 @@ def _conclude(found: ChosenFit) -> str:
     same = adjusted_rand_score(found.labels, found.batch_centred)
     return (
         f"{found.conclusion} Within batches there are {len(sizes)} clusters of "
-        f"{', '.join(map(str, sizes))} samples (adjusted Rand index {same:.2f} with those above): "
-        f"see the column cluster_sparse{WITHIN_SUFFIX} of clusters.csv and the report."
+        f"{', '.join(map(str, sizes))} samples (their adjusted Rand index with the clusters above "
+        f"is {same:.2f}): see the report, and the column cluster_sparse{WITHIN_SUFFIX} of "
+        "clusters.csv."
     )
 
 
@@ -244,7 +246,7 @@ def _scores(folder: Path, name: str) -> list[str]:
         lines.append(f"  {METHODS[method].title:<18} {counts}{rates}")
     if has_classes:
         lines += [
-            "  CER: share of pairs of samples on which clusters and classes disagree; chance: CER",
-            "  of random clusters. ARI, AMI: 1 for the same groups, 0 by chance.",
+            "  CER: share of pairs of samples on which clusters and classes disagree; chance: the",
+            "  CER of random clusters. ARI, AMI: 1 for the same groups, 0 by chance.",
         ]
     return lines

@@ -158,7 +158,7 @@ def _check_parts(
         for name, of in _OF_SAMPLES.items()
         if name in obs and name != "weight"
     }
-    require(isinstance(uns.get("provenance"), dict), "uns/provenance is missing or no dict")
+    require(isinstance(uns.get("provenance"), dict), "uns/provenance is missing or not a dict")
     labels, regions, relevant = known.get("labels"), uns.get("regions"), var.get("relevant")
     positions = numbers("spatial", obsm, "obsm")
     is_table = positions is None or (positions.ndim == 2 and len(positions) == len(obs))

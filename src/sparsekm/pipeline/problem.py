@@ -215,8 +215,8 @@ def _refuse_unknown(dataset: str, entry: Method, settings: Mapping, accepted: Ma
     for name, verb in asked.items():
         if name not in accepted:
             raise ValueError(
-                f"matrices.{dataset}.{name}: {entry.name} cannot {verb}. Leave it out of methods, "
-                f"or leave out {name}."
+                f"matrices.{dataset}.{name}: {entry.name} cannot {verb}. Leave {entry.name} "
+                f"out of methods, or leave out {name}."
             )
 
 

@@ -33,7 +33,7 @@ def share_among_processes(
         try:
             error, value = receivers[place % n_processes].recv()
         except EOFError:
-            raise MemoryError("a process that shared the work died") from None
+            raise MemoryError("a worker process died") from None
         if error is not None:
             raise error
         yield value

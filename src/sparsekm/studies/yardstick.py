@@ -45,7 +45,8 @@ def read_labelled_set(
             f"{file}: {reason_of(error)}; it should be written by numpy.savez."
         ) from error
     if X.ndim != 2 or X.dtype.kind not in "fiub":
-        raise InputError(f"{file}: X should be a matrix of numbers; it is {X.dtype} of {X.shape}.")
+        found = f"dtype {X.dtype} and shape {X.shape}"
+        raise InputError(f"{file}: X should be a matrix of numbers; it has {found}.")
     if y.shape != (len(X),) or pd.isna(y).any() or not np.isfinite(X).all():
         raise InputError(f"{file}: y should have one class for each row of X; X should be finite.")
     rows = np.arange(len(X))

@@ -46,13 +46,14 @@ def describe_leading(
     features = sorted({one.feature for one in leading})
     names = data.about.features
     named = ", ".join(str(j if names is None else names[j]) for j in features)
-    where = "the zeros of feature" if in_zeros else "feature"
-    where += "s" * (len(features) > 1)
+    where = "the share of zeros of feature" if in_zeros else "feature"
+    where += "s" * (len(features) > 1 or not is_one_feature)
     if not is_one_feature:
-        return f", in {where} such as {named}"
+        return f": they differ in {where} such as {named}"
     alike = len(np.unique(np.concatenate([one.alike for one in leading])))
-    more = f" (with {alike - len(features)} correlated)" * (alike > len(features))
-    return f", but in {where} {named} alone{more}"
+    n_more = alike - len(features)
+    more = f" (and {n_more} correlated feature{'s' * (n_more > 1)})" * (n_more > 0)
+    return f", but only in {where} {named}{more}"
 
 
 def _are_of_zeros(data: ScaledData, labels: np.ndarray, leading: Sequence[Leading]) -> bool:
@@ -76,12 +77,13 @@ def describe_numbers(
     if len(numbers) == 1:
         tried = f"Only {numbers.iloc[0]} clusters were tried"
     if numbers.max() == n_distinct:
-        tried += ", as many as there are distinct samples"
+        tried += ", up to the number of distinct samples"
     if chosen["n_groups"] > 1:
         return f"{tried}: {chosen['n_groups']} groups are clearly separated"
     if not could_tell(pairs).any():
         return f"{tried}: K = {chosen['n_clusters']} is the most reproducible"
-    shown = f"K = {chosen['n_clusters']}, the most reproducible, is a division, not a finding"
+    shown = f"the clusters for K = {chosen['n_clusters']}, the most reproducible number,"
+    shown += " only divide the samples"
     return f"{tried}: no group is separated from all others; {shown}"
 
 
@@ -90,6 +92,7 @@ def describe_features(signature: Signature, weights: np.ndarray) -> str:
     few = "No small set of features reproduces the clusters"
     if signature.features is not None:
         n_few = f"{len(signature.features):,}"
+        n_few += " feature" if n_few == "1" else " features"
         few = f"The signature of {n_few} assigns left-out samples to the same clusters"
     n_kept = np.count_nonzero(weights)
     return (

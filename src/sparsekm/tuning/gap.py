@@ -83,11 +83,11 @@ def refined_sparsities(
 # The largest share of correlated features that is kept.
 LARGEST_SHARE = 0.25
 FREE = (
-    "The dropped features show no correlation with each other, so the largest gap decides: it "
-    "keeps {kept}."
+    "The dropped features show no correlation with each other, so the sparsity with the largest "
+    "gap is chosen: it keeps {kept}."
 )
 LIMITED = (
-    "The dropped features correlate with each other, so the gap alone cannot decide: at most "
+    "The dropped features correlate with each other, so the gap alone cannot decide. At most "
     "{most:,} may be kept"
 )
 BY_LIMIT = ", and the gap still rises there. This limit, not the data, decides to keep {kept}."

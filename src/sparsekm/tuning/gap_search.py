@@ -51,44 +51,47 @@ from sparsekm.tuning.separation import SpreadValues, refit_folds, separation
 class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator):
     """Choose the sparsity at which the objective most exceeds its value on data without clusters.
 
-    This is the gap statistic of Tibshirani, Walther & Hastie (2001, doi:10.1111/1467-9868.00293),
-    as Witten & Tibshirani (2010, doi:10.1198/jasa.2010.tm09415) use it for sparse k-means.
+    This is the gap statistic of Tibshirani, Walther & Hastie (2001, doi:10.1111/1467-9868.00293).
+    Witten & Tibshirani (2010, doi:10.1198/jasa.2010.tm09415) use it for sparse k-means, and so do
+    Chang, Wang, Li & Xu (2018, arXiv:1403.7890).
 
     Parameters
     ----------
     estimator : estimator with `sparsity` and `path`
-        For example, `L0KMeans` or `L1KMeans`. Its sparsity is not used. References are treated like
-        the data: they are trimmed, have the same number of missing values, and columns of one group
-        are permuted together. If `init` holds labels, references start from the same labels, so the
-        gap is larger if the labels fit the data.
+        For example, `L0KMeans` or `L1KMeans`. Its own `sparsity` is not used. Reference data are
+        treated like X: they are trimmed, they have the same number of missing values, and columns
+        of one group are permuted together. If `init` holds labels, the fits to reference data start
+        from them, too; the gap is then larger if the labels fit X.
     sparsities : None or array-like, default=None
         The grid. None uses the grid of `sparsekm.tuning.gap.default_sparsities`. Constant features
         are left out of the search.
     n_references : int, default=10
         Number of reference data sets, at least 2.
     reference : {"permutation", "gaussian", "shrunk", "spatial"}, default="permutation"
-        "permutation" permutes every column separately, as in the paper. "gaussian" draws from a
-        single Gaussian with the means and covariances of the data; "shrunk" leaves out correlations
-        that may be due to chance. "spatial" permutes every column so that its autocorrelation in
-        space remains; it needs `positions` in `fit`. See `sparsekm.tuning.references`.
+        "permutation" permutes every column separately, as in Chang et al. "gaussian" draws from a
+        single Gaussian with the means and covariances of the data. "shrunk" does so with shrunk
+        correlations, because some may be due to chance. "spatial" permutes every column so that its
+        autocorrelation in space remains; it needs `positions` in `fit`. See
+        `sparsekm.tuning.references`.
     rule : {"max", "one-se", "auto"}, default="max"
-        "max" takes the largest gap, as in the paper; "one-se" takes the smallest sparsity whose gap
-        is within one standard error of it; "auto" keeps at most a quarter of the features if
-        features are correlated within clusters. See `sparsekm.tuning.gap.select_sparsity`.
+        "max" takes the largest gap, as in Chang et al. "one-se" takes the smallest sparsity whose
+        gap is within one standard error of the largest gap. "auto" is like "max", but keeps at most
+        a quarter of the features if features are correlated within clusters. See
+        `sparsekm.tuning.gap.select_sparsity`.
     n_refined : int, default=0
         Number of sparsities that a second stage adds around the largest gap. Data and references
         are then fitted again at all sparsities, because the fits along a path start from each
         other's labels.
     max_samples : int, default=None
-        If there are more samples, this many are drawn at random to choose the sparsity. All samples
-        are then fitted at this sparsity. None uses all samples.
+        If there are more samples, this number of them is drawn at random to choose the sparsity.
+        All samples are then fitted at this sparsity. None uses all samples.
     n_jobs : int, default=None
         Number of threads, which does not change results. None and -1 use all cores that the process
-        may use. References are searched in parallel as long as their copies together need at most
-        512 MB.
+        may use. Reference data sets are searched in parallel as long as their copies together need
+        at most 512 MB.
     random_state : None, int, RandomState or Generator, default=None
-        Controls the randomness of references and searches. Reference b depends only on the seed and
-        b.
+        Controls the randomness of references and searches. Reference data set b depends only on the
+        seed and on b.
     verbose : int, default=0
         If positive, progress is printed.
 
@@ -164,9 +167,9 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             `SparseKMeans.fit`.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts. A sample of weight 2 counts as if it were given twice, in
-            references too; a sample of weight 0 is labelled like new data. Each sample is
-            repeated in proportion to its weight. Weights that are not small multiples of a common
-            unit are rounded, to at most eight repeats on average.
+            references too; a sample of weight 0 is labelled like new data. Each sample is repeated
+            in proportion to its weight. Weights that are not small multiples of a common unit are
+            rounded, so that a sample is repeated at most eight times on average.
 
         Returns
         -------
@@ -179,8 +182,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         ValueError
             If there are fewer than two clusters, so that there is no sparsity to choose; if
             "spatial" references have no positions; if there is not one weight per sample, or
-            weights are negative, all 0, or combined with `trim`; for the same reasons as in the
-            estimator's `fit`. All checks are made before anything is fitted.
+            weights are negative, all 0, or combined with `trim`; or if the `fit` of the estimator
+            would raise it. All checks are made before anything is fitted.
         """
         self._check_parameters()
         X = compute(X)
@@ -298,7 +301,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
 
     @available_if(lambda self: hasattr(self.estimator, "predict"))
     def predict(self, X: Data) -> np.ndarray:
-        """Label samples by the best estimator.
+        """Label samples with the best estimator.
 
         Parameters
         ----------
@@ -329,7 +332,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The data that were fitted.
         groups : array-like of shape (n_samples,), default=None
-            Groups of samples, such as donors, that are held out together and count as one.
+            Groups of samples, such as donors, that are held out together and count as one sample.
 
         Returns
         -------

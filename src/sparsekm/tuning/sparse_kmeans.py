@@ -54,10 +54,11 @@ CHOICES = {
 class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator):
     """Sparse k-means that chooses features, start and number of clusters from the data.
 
-    Features are ranked before any clustering. Algorithm 1 then runs from a fixed list of starts and
-    numbers of features. Each of these candidates is fitted again many times, each time without a
-    tenth of the samples. The samples left out show which clusters are clearly separated, which
-    candidate is the best, and how few features suffice.
+    Features are ranked before any clustering. Algorithm 1 of Chang et al. (see `L0KMeans`) then
+    runs from a fixed list of starts and numbers of features. Each of these candidates is fitted
+    again many times, each time without a tenth of the samples; these are the fits to folds. The
+    samples left out show which clusters are clearly separated, which candidate is the best, and how
+    few features suffice.
 
     Parameters
     ----------
@@ -68,13 +69,14 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         larger for features with larger scores.
     sparsity : "auto", int or float, default="auto"
         How many features are kept. "auto" keeps the features that `selection` names. With "l0", a
-        number is a count of features or, in (0, 1), a share of the features that vary; a count
-        above their number keeps all of them. With "l1", a number is the bound on the l1 norm of the
-        weights. If a number is given, only the ranking of features and the start are chosen.
+        number is a count of features or, in (0, 1), a share of the features that vary. A count
+        above the number of these features keeps all of them; 1.0 is refused, as in `L0KMeans`. With
+        "l1", a number is the bound on the l1 norm of the weights. If a number is given, only the
+        ranking of features and the start are chosen.
     selection : {"relevant", "signature"}, default="relevant"
         Which features are kept if the sparsity is "auto". "relevant" keeps the features that differ
         between the clusters. If there is a signature (see `signature_`), "signature" runs Algorithm
-        1 once more, and keeps as many features as the signature has.
+        1 once more and keeps the number of features that the signature has.
     screening : {"auto", "trend", "variance", "marginal", "all"}, default="auto"
         How features are ranked. "trend" ranks by how far the log variance exceeds its trend with
         the mean, "variance" by the variance, and "marginal" by the distance of the distribution
@@ -84,8 +86,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     min_cluster_size : int, default=1
         Smallest number of samples that a cluster may have.
     max_samples : int, default=None
-        If there are more samples, this many are drawn at random to find the clusters. Algorithm 1
-        then starts from these clusters and fits all samples. None stands for 2,000.
+        If there are more samples, this number of them is drawn at random to find the clusters.
+        Algorithm 1 then starts from these clusters and fits all samples. None stands for 2,000.
     random_state : None, int, RandomState or Generator, default=None
         Controls the randomness. None draws fresh entropy; NumPy's global generator is never used.
     n_jobs : int, default=None
@@ -98,9 +100,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         `predict` then measures distances over the observed values.
     trim : float, default=0
         Share of the samples, below 0.5, to set aside as outliers. Trimmed k-means on the z-scores
-        chooses them first; after one fit, the samples farthest from their centres in the kept
-        features replace them. Scales, scores and centres are computed without them, but the test
-        for separated clusters assigns them to clusters and counts them.
+        first chooses the outliers. After one fit, they are replaced by the samples farthest from
+        their centres in the kept features. Scales, scores and centres are computed without them,
+        but the test for separated clusters assigns them to clusters and counts them.
     feature_groups : array-like of shape (n_features,), default=None
         Names or numbers of groups of features that are kept or dropped as a whole, such as the
         levels of one category. `sparsity` then counts groups. A group counts as one feature: it is
@@ -112,8 +114,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Cluster of each sample; -1 for a sample that `trim` sets aside, which `predict` still
         labels.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters, on the scale of X. If clusters were joined, `predict` uses the
-        centres from before they were joined.
+        Means of the clusters, on the scale of X. With ``n_clusters="auto"``, clusters that are not
+        separated are joined at the end; `predict` still uses the centres from before.
     feature_weights_ : ndarray of shape (n_features,)
         Weight of each feature; 0 for a feature that is dropped.
     feature_scores_ : ndarray of shape (n_features,)
@@ -131,15 +133,15 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     n_iter_ : int
         Rounds of the last run of Algorithm 1.
     signature_ : ndarray of int, or None
-        Indices of the smallest set of features that, by the nearest centroid, assigns held-out
-        samples to their clusters nearly as well as the best set does. None if the best set reaches
-        an adjusted Rand index below 0.5.
+        Indices of the signature: the smallest set of features that assigns held-out samples to
+        their clusters nearly as well as the best set does. Samples are assigned to the nearest
+        centroid. None if the best set reaches an adjusted Rand index below 0.5.
     signature_agreement_ : float
         Adjusted Rand index between the clusters of held-out samples and the clusters to which the
         signature assigns them.
     cluster_signatures_ : list of length n_clusters
         For each cluster, the smallest set of features that distinguishes its held-out samples from
-        the others, or None.
+        the samples of other clusters, or None.
     cluster_signature_agreements_ : ndarray of shape (n_clusters,)
         Adjusted Rand index of held-out samples for each of these sets.
     separation_ : pandas.DataFrame
@@ -165,14 +167,14 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Whether any two clusters are clearly separated: an adjusted p of at most 0.05.
     search_results_ : pandas.DataFrame
         A row per candidate. The columns are start, n_features (kept), n_clusters, n_groups (clearly
-        separated), p (the smallest adjusted p), agreement (mean adjusted Rand index with the
-        folds), n_folds and chosen. Most candidates are fitted to one repeat of the folds, the best
-        to all repeats.
+        separated), p (the smallest adjusted p), agreement (mean adjusted Rand index with the fits
+        to folds), n_folds and chosen. Most candidates are fitted to one repeat of the folds, the
+        best to all repeats.
     cluster_counts_ : pandas.DataFrame or None
-        With "auto", a row per number of clusters that was tried. The columns are n_clusters,
-        n_groups (clearly separated), reproducibility, silhouette (the mean, in the features kept),
-        ambiguous (the share of pairs of samples that are in one cluster in 10 % to 90 % of the fits
-        to folds), p_least (the smallest p that its tests could reach), groups (the
+        With ``n_clusters="auto"``, a row per number of clusters that was tried. The columns are
+        n_clusters, n_groups (clearly separated), reproducibility, silhouette (the mean, in the
+        features kept), ambiguous (the share of pairs of samples that are in one cluster in 10 % to
+        90 % of the fits to folds), p_least (the smallest p that the tests could reach), groups (the
         group of each cluster) and chosen.
     conclusion_ : str
         The findings in words.
@@ -197,7 +199,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     batch_shares_ : pandas.DataFrame of shape (n_clusters, n_batches)
         With `batch` in `fit`: the share of each batch in each cluster.
     result_ : ChosenFit
-        All results in one object, which has the fields of the workflow's file ``tuned.h5``. The
+        All results in one object, with the same fields as the workflow's file ``tuned.h5``. The
         centres are on the scale of X.
     n_features_in_ : int
         Number of features in `fit`.
@@ -206,7 +208,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
 
     See Also
     --------
-    GapSearch : The paper's choice of the sparsity, for independent features.
+    GapSearch : The choice of the sparsity in Chang et al., for independent features.
 
     Notes
     -----
@@ -216,8 +218,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
 
     Labels, weights and centres are a fixed point of Algorithm 1 at `sparsity_`. On the training
     data `predict` returns `labels_`, except with weights, `trim` or ``min_cluster_size > 1``, and
-    except for samples with missing values: `fit` fills them, while `predict` uses the features that
-    are present. No method can tell batches from clusters: `fit` with `batch` shows both results.
+    except for samples with missing values: `fit` fills in the values, while `predict` uses only the
+    features that are present. No method can tell batches from clusters: `fit` with `batch` shows
+    both results.
 
     Examples
     --------
@@ -257,7 +260,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         batch: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Find the clusters, and which features make them.
+        """Find the clusters, and the features that make them.
 
         Parameters
         ----------
@@ -267,12 +270,12 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             Ignored.
         groups : array-like of shape (n_samples,), default=None
             Groups of samples that resemble each other, such as the samples of a donor or of a block
-            of space. The samples of a group are held out together, and count as one.
+            of space. The samples of a group are held out together, and count as one sample.
         batch : array-like of shape (n_samples,), default=None
             The batch of each sample. X is fitted as given, and again centred within batches. There
-            is a UserWarning if clusters coincide with batches, or if the two results agree with an
-            adjusted Rand index below 0.8. If the classes are unequally distributed over the
-            batches, centring distorts the clusters.
+            is a UserWarning if clusters coincide with batches, or if the adjusted Rand index of the
+            two results is below 0.8. If the classes are unequally distributed over the batches,
+            centring distorts the clusters.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts in the last run of Algorithm 1, in the scores and in the
             centres. A sample of weight 2 counts as if it were given twice. Scales, folds and tests
@@ -330,7 +333,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         -------
         pandas.DataFrame
             A row per feature: name (its number if X had no names), selected, weight, score,
-            signature (whether `signature_` has it) and frequency (of its selection in the folds).
+            signature (whether the feature is in `signature_`) and frequency (the share of the fits
+            to folds that keep it).
 
         Raises
         ------
@@ -350,7 +354,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         return pd.DataFrame(columns)
 
     def score(self, X: Data, y: object = None) -> float:
-        """Say how well the clusters hold for samples that were not fitted.
+        """Measure how well the clusters hold for samples that were not fitted.
 
         For each selected feature, the other selected features assign every sample to a cluster. The
         mean of the cluster then predicts the sample's weighted z-score of this feature. The score
@@ -358,8 +362,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         over features and averaged over samples. A random feature does not raise the score, because
         the other features do not predict its values.
 
-        GridSearchCV can use it to compare settings such as `sparsity` or `screening`. It
-        does not choose the number of clusters, because more clusters predict more.
+        GridSearchCV can use the score to compare settings such as `sparsity` or `screening`. The
+        score cannot choose the number of clusters, because more clusters predict more.
 
         Parameters
         ----------

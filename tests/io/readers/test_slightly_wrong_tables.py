@@ -84,12 +84,12 @@ READ = {
         write(["Family", "Name", *BLOOD], ["Doe"] * 12, PATIENTS, cells=NUMBERS),
         "columns Family hold text",
     ),
-    "an abbreviation": (f"{PLAIN}ND,not detected\n", "(the first is line 14)"),
+    "an abbreviation": (f"{PLAIN}ND,not detected\n", "(the first such line is line 14)"),
     "abbreviations of a spreadsheet": (
         f"{PLAIN}ND,not detected,,\n*,below LOD,,\n",
-        "2 lines with one value or none are left out (the first is line 14)",
+        "2 lines with one value or none are left out (the first such line is line 14)",
     ),
-    "sources": (f"{PLAIN}Source: our lab,2020\nby: J. Doe\n", "(the first is line 14)"),
+    "sources": (f"{PLAIN}Source: our lab,2020\nby: J. Doe\n", "(the first such line is line 14)"),
 }
 
 

@@ -62,7 +62,7 @@ class FeatureMatrix:
         yield 0, self.block
 
     def in_unit(self) -> Any:
-        """Divide the values by `unit`, for kernels of single precision.
+        """Divide the values by the unit of the matrix, for kernels of single precision.
 
         Returns
         -------
@@ -72,7 +72,7 @@ class FeatureMatrix:
         return self
 
     def keep(self, features: np.ndarray) -> Any:
-        """Select features, as if X had only these.
+        """Select features, as if X had no others.
 
         Parameters
         ----------

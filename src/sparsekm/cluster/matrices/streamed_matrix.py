@@ -25,7 +25,7 @@ class StreamedMatrix(FeatureMatrix):
     """A matrix that is not loaded into memory: every pass reads it again, block by block.
 
     `L0KMeans`, `L1KMeans` and `KMeans` take it in place of an array, in `fit` and `path`. Labels,
-    scores and objectives are bit-identical to those with the array in memory.
+    scores and objectives are bit-identical to the results for an array in memory.
 
     Parameters
     ----------
