@@ -122,14 +122,6 @@ def yardstick_tables(wildcards):
             f"yardstick.folder={YARDSTICK['folder'] or 'null'} should be a folder of labelled sets"
             " (.npz with X and y). Set it in the configuration."
         )
-    strange = [
-        name for name in YARDSTICK_SETS if not re.fullmatch(r"[A-Za-z0-9_.-]+", name)
-    ]
-    if strange:
-        raise WorkflowError(
-            f"yardstick.folder={YARDSTICK['folder']}: the names {strange} should consist of"
-            " letters, digits, '_', '.' and '-'. Rename the files."
-        )
     return expand(
         "results/yardstick/{labelled_set}/{method}.csv",
         labelled_set=YARDSTICK_SETS,

@@ -82,7 +82,9 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
     groups = options.feature_groups and Path(options.feature_groups)
     for path in filter(None, (table, groups)):
         check_file(path, or_folder=path == table)
-    name = configuration.dataset_name(table, _taken_names(place))
+    schema = yaml.safe_load((place / "workflow/schemas/config.schema.yaml").read_text("utf-8"))
+    taken = {name.lower() for name in configuration.reserved_names(schema)}
+    name = configuration.dataset_name(table, taken)
     folder = options.output or Path(f"sparsekm-{name}")
     for path in (table.resolve(), folder.resolve()):
         if rule := configuration.path_rule(str(path)):
@@ -113,14 +115,6 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
     again = f"sparsekm run {shlex.quote(str(file))}"
     how = {"methods": options.methods or DEFAULT_METHODS, "min_cluster_size": smallest}
     return file, configuration.compose(name, entry, again, **how)
-
-
-def _taken_names(place: Path) -> set[str]:
-    """Return the names that no matrix may have, in lower case."""
-    schema = yaml.safe_load((place / "workflow/schemas/config.schema.yaml").read_text("utf-8"))
-    cases = schema["properties"]["matrices"]["propertyNames"]["not"]["anyOf"]
-    names = [name for case in cases for name in case.get("enum", schema["$defs"]["age"]["enum"])]
-    return {str(name).lower() for name in names}
 
 
 def _environment(empty: str) -> dict[str, str]:
