@@ -6,15 +6,14 @@ import json
 import os
 import re
 import shlex
-import sys
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sparsekm.command.configuration import is_edited
-from sparsekm.io.atomic import lock_file, open_to_append, refuse_to_replace, write_text
+from sparsekm.command.configuration import is_edited, read_configuration
+from sparsekm.io.atomic import lock_file, open_to_append, refuse_to_replace
 from sparsekm.io.input_error import hide_secrets
 from sparsekm.io.readers.messages import name_some
 from sparsekm.io.table_settings import TABLE_SETTINGS
@@ -75,33 +74,24 @@ def refuse_to_write(
         refuse_to_replace(path)
     theirs = [path for path in ours if path not in recorded]
     if theirs:
-        other = f": --output {_free_folder(folder)}" if is_table else f" for {file.name}"
-        raise CommandError("not_recorded", files=_name_some(folder, theirs), other=other)
-    changed = [] if force else _changed_settings(file, settings, is_table=is_table)
+        raise CommandError("not_recorded", files=_name_some(folder, theirs))
+    # A configuration is edited to change its results.
+    changed = _changed_settings(file, settings) if is_table and not force else []
     results = [
         path
         for path in sorted(recorded, key=lambda path: (path.count("/"), path))
         if re.match(r"results/(?!benchmarks/|figures/)", path) and (folder / path).exists()
     ]
     if results and changed:
-        other = f"put {file.name} in another folder"
-        other = f"add --output {_free_folder(folder)}" if is_table else other
-        files, changed = _name_some(folder, results), "; ".join(changed)
-        raise CommandError("other_settings", files=files, changed=changed, other=other)
+        files = _name_some(folder, results)
+        raise CommandError("other_settings", files=files, changed="; ".join(changed))
 
 
-def _changed_settings(file: Path, settings: Mapping[str, Any], *, is_table: bool) -> list[str]:
+def _changed_settings(file: Path, settings: Mapping[str, Any]) -> list[str]:
     """List the differences from the configuration that made the results in this folder."""
-    try:
-        before = json.loads(_note_of(file).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []
-    if before["file"] != file.name:
-        return [f"made with {before['file']}"]
-    # A configuration is edited to change its results.
-    if not is_table:
-        return []
-    old, new = dict(_flatten(before["settings"])), dict(_flatten(settings))
+    if not file.exists():
+        return ["made with another configuration"]
+    old, new = dict(_flatten(read_configuration(file))), dict(_flatten(settings))
     return [
         f"{key} was {old.get(key, 'not set')} and is {new.get(key, 'not set')}"
         for key in {**old, **new}
@@ -109,31 +99,16 @@ def _changed_settings(file: Path, settings: Mapping[str, Any], *, is_table: bool
     ]
 
 
-def _note_of(file: Path) -> Path:
-    return file.resolve().parent / _OWN_FOLDER / "run.json"
-
-
-def note_run(file: Path, settings: Mapping[str, Any]) -> None:
-    """Record which configuration makes the results in its folder."""
-    note = json.dumps({"file": file.name, "settings": settings}, default=str)
-    write_text(hide_secrets(note), _note_of(file))
-
-
 @contextmanager
 def take_turn(folder: Path) -> Iterator[None]:
     """Lock the folder for this run, or refuse if another one is starting or working there.
 
-    Snakemake inherits its own lock. It may outlive a command that was killed; then this command
-    waits for it.
+    Snakemake inherits the lock, because it may outlive a command that was killed.
     """
-    own = folder / _OWN_FOLDER
-    with open_to_append(own / "turn") as turn, open_to_append(own / "snakemake") as held:
+    with open_to_append(folder / _OWN_FOLDER / "turn") as turn:
         if not lock_file(turn, wait=False):
             raise CommandError("another_run", folder=short_path(folder))
-        if not lock_file(held, wait=False):
-            print("sparsekm: waiting for the Snakemake of a killed run to end", file=sys.stderr)
-            lock_file(held)
-        os.set_inheritable(held.fileno(), True)
+        os.set_inheritable(turn.fileno(), True)
         yield
 
 
@@ -163,14 +138,6 @@ def _pattern(settings: Mapping[str, Any], place: Path) -> re.Pattern:
 
 def _name_some(folder: Path, paths: Sequence[str]) -> str:
     return name_some([short_path(folder / path) for path in paths], _MOST_NAMED)
-
-
-def _free_folder(folder: Path) -> str:
-    """Return a folder that does not exist: next to this one, or in it if you work there."""
-    taken, number = (folder / "sparsekm" if folder == Path.cwd() else folder), 2
-    while (free := taken.with_name(f"{taken.name}-{number}")).exists():
-        number += 1
-    return shlex.quote(short_path(free))
 
 
 def _flatten(settings: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, str]]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
-import subprocess
 import sys
 import tempfile
 import textwrap
@@ -17,7 +15,6 @@ from typing import Any
 import yaml
 
 from sparsekm.annotation.gene_table import primary_method
-from sparsekm.cluster.sparsity_path import ChosenFit
 from sparsekm.command import configuration, refusals
 from sparsekm.command.refusals import CommandError, run_again, short_path
 from sparsekm.command.signals import run_group
@@ -29,6 +26,7 @@ from sparsekm.io.store import read_fit
 from sparsekm.io.table_settings import TABLE_SETTINGS, given_settings
 from sparsekm.io.tables import SCORES
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
+from sparsekm.pipeline.stale_lock import clear_stale_lock
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -60,10 +58,9 @@ def run_table(options: Namespace) -> int:
     with refusals.take_turn(folder):
         if "SNAKEMAKE_PROFILE" in os.environ:
             tell("SNAKEMAKE_PROFILE is ignored. Choose a profile with --profile.")
-        _clear_stale_lock(place, folder)
+        clear_stale_lock(folder)
         if is_table:
             write_text(text, file)
-        refusals.note_run(file, settings)
         tell(f"Running {short_path(file)} (edit it to change settings)")
         status = _start_workflow(place, file.resolve(), folder, options)
     if status < 0:
@@ -71,7 +68,7 @@ def run_table(options: Namespace) -> int:
     if status:
         named = {"logs": short_path(folder / "logs"), "file": short_path(file)}
         raise CommandError("failed", **named, again=run_again(file))
-    tell("\n".join(describe_results(folder, settings, short_path)))
+    tell("\n".join(describe_results(folder, settings)))
     return 0
 
 
@@ -112,9 +109,8 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
     entry["path"] = configuration.table_path(folder, table)
     if groups:
         entry["feature_groups"] = configuration.table_path(folder, groups)
-    again = f"sparsekm run {shlex.quote(str(file))}"
     how = {"methods": options.methods or DEFAULT_METHODS, "min_cluster_size": smallest}
-    return file, configuration.compose(name, entry, again, **how)
+    return file, configuration.compose(name, entry, run_again(file), **how)
 
 
 def _environment(empty: str) -> dict[str, str]:
@@ -136,14 +132,6 @@ def _environment(empty: str) -> dict[str, str]:
         own |= dict.fromkeys(("XDG_CACHE_HOME", "HOME"), empty)
     # This may be the profile of another workflow, with unwanted settings.
     return {k: v for k, v in os.environ.items() if k != "SNAKEMAKE_PROFILE"} | own
-
-
-def _clear_stale_lock(place: Path, folder: Path) -> None:
-    """Remove the lock of a killed Snakemake, or refuse if another one may be working."""
-    script = [sys.executable, str(place / "scripts" / "clear_stale_lock.py")]
-    with tempfile.TemporaryDirectory(prefix="sparsekm-") as empty:
-        if subprocess.run(script, cwd=folder, env=_environment(empty), check=False).returncode:
-            raise CommandError("locked")
 
 
 def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -> int:
@@ -172,7 +160,6 @@ def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -
     return status
 
 
-_RATES = {"cer": "CER", "cer_chance": "chance", "ari": "ARI", "ami": "AMI"}
 _TABLES = {
     "clusters.csv": "Clusters:",
     "genes.csv": "Features:",
@@ -182,63 +169,31 @@ _TABLES = {
 }
 
 
-def describe_results(
-    folder: Path, settings: Mapping[str, Any], short: Callable[[Path], str]
-) -> list[str]:
-    """List the last lines of a run: the finding, scores, tables, report and logs.
-
-    The workflow ran in `folder` with the configuration `settings`; `short` abbreviates paths.
-    """
+def describe_results(folder: Path, settings: Mapping[str, Any]) -> list[str]:
+    """List the last lines of a run in `folder`: the findings, tables, report and logs."""
     lines = []
     for name in settings.get("matrices") or {}:
         place = folder / "results" / name
         fit = place / "sparse" / "tuned.h5"
-        if fit.is_file() and (told := _conclude(read_fit(fit))):
-            lines += ["", *textwrap.wrap(f"{name}: {told}", 98, subsequent_indent="  ")]
-        lines += ["", *_scores(place, name)]
+        if fit.is_file():
+            told = f"{name}: {read_fit(fit).conclusion}"
+            lines += ["", *textwrap.wrap(told, 98, subsequent_indent="  ")]
+        lines += ["", *_counts(place, name)]
         tables = ((title, place / file) for file, title in _TABLES.items())
-        lines += [f"  {title:<9} {short(file)}" for title, file in tables if file.is_file()]
+        lines += [f"  {title:<9} {short_path(file)}" for title, file in tables if file.is_file()]
     report, logs = folder / "results" / "report.html", folder / "logs"
-    return [*lines, "", f"Report: {short(report)}", f"Logs:   {short(logs)}"]
+    return [*lines, "", f"Report: {short_path(report)}", f"Logs:   {short_path(logs)}"]
 
 
-def _conclude(found: ChosenFit) -> str:
-    """Return the conclusion and, if batches are known, the clusters within them."""
-    if found.batch_centred is None:
-        return found.conclusion
-    # These take a second to import.
-    import numpy as np
-    from sklearn.metrics import adjusted_rand_score
-
-    from sparsekm.cluster.batches import WITHIN_SUFFIX
-
-    sizes = np.unique(found.batch_centred, return_counts=True)[1]
-    same = adjusted_rand_score(found.labels, found.batch_centred)
-    return (
-        f"{found.conclusion} Within batches there are {len(sizes)} clusters of "
-        f"{', '.join(map(str, sizes))} samples (adjusted Rand index {same:.2f} with those above): "
-        f"see the column cluster_sparse{WITHIN_SUFFIX} of clusters.csv and the report."
-    )
-
-
-def _scores(folder: Path, name: str) -> list[str]:
-    """Tabulate clusters, kept features and scores of every method, the primary method first."""
+def _counts(folder: Path, name: str) -> list[str]:
+    """Tabulate clusters and kept features of every method, the primary method first."""
     files = {method: folder / method / "scores.csv" for method in METHODS}
     rows = {method: SCORES.read_row(file) for method, file in files.items() if file.is_file()}
     if rows:
         answer = primary_method(rows)
         rows = {answer: rows[answer], **rows}
-    has_classes = any(row["cer"] >= 0 for row in rows.values())
-    titles = _RATES if has_classes else {}
-    heads = "".join(f"  {title:>6}" for title in titles.values())
-    lines = [f"{name:<20} clusters  features kept{heads}"]
+    lines = [f"{name:<20} clusters  features kept"]
     for method, row in rows.items():
-        rates = "".join(f"  {row[rate]:6.3f}" for rate in titles)
         counts = f"{row['n_clusters']:8.0f}  {row['n_nonzero_weights']:13,.0f}"
-        lines.append(f"  {METHODS[method].title:<18} {counts}{rates}")
-    if has_classes:
-        lines += [
-            "  CER: share of pairs of samples on which clusters and classes disagree; chance: CER",
-            "  of random clusters. ARI, AMI: 1 for the same groups, 0 by chance.",
-        ]
+        lines.append(f"  {METHODS[method].title:<18} {counts}")
     return lines

@@ -1,10 +1,12 @@
-"""Remove the lock of a Snakemake that was killed; `make results` runs this first.
+"""Remove the lock of a Snakemake that was killed; the command and `make results` do this first.
 
 Snakemake locks the folder it works in. If it is killed by signal 9 or a power loss, the lock
 remains and every later run refuses to start. The lock does not say who holds it. It is therefore
 removed only if nobody can hold it: no Snakemake is running in this folder, and no other machine has
 access to the folder.
 """
+
+from __future__ import annotations
 
 import shlex
 import shutil
@@ -13,9 +15,8 @@ from pathlib import Path
 
 import psutil
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
-
 from sparsekm.io.atomic import SUPPORTED, is_supported, lock_file, open_to_append
+from sparsekm.io.input_error import InputError
 
 LOCKS = Path(".snakemake/locks")
 # Types of file systems that several machines may share.
@@ -60,25 +61,28 @@ def obstacle(folder: Path) -> str:
     return ""
 
 
-def main() -> None:
-    """Remove the lock, or print why not and exit with status 1."""
-    if not is_supported():
-        sys.exit(f"ERROR: {SUPPORTED}")
-    if not LOCKS.is_dir():
+def clear_stale_lock(folder: Path) -> None:
+    """Remove the lock in a folder, or say why not in an error."""
+    locks = folder / LOCKS
+    if not locks.is_dir():
         return
-    folder = Path.cwd().resolve()
     # Only one process at a time, so that no other takes the lock between this check and its
     # removal.
-    with open_to_append(LOCKS.parent / "sparsekm" / "clear_stale_lock") as turn:
+    with open_to_append(locks.parent / "sparsekm" / "clear_stale_lock") as turn:
         lock_file(turn)
-        if not LOCKS.is_dir() or not any(LOCKS.iterdir()):
+        if not any(locks.iterdir()):
             return
         if reason := obstacle(folder):
-            sys.exit(f"ERROR: Snakemake has locked {folder}: {reason}.")
-        print("Removing the lock left behind by a Snakemake that was killed.", flush=True)
+            raise InputError(f"Snakemake has locked {folder}: {reason}.")
+        sys.stdout.write("Removing the lock left behind by a Snakemake that was killed.\n")
         # This does the same as snakemake --unlock, which would first read the whole workflow.
-        shutil.rmtree(LOCKS)
+        shutil.rmtree(locks)
 
 
 if __name__ == "__main__":
-    main()
+    if not is_supported():
+        sys.exit(f"ERROR: {SUPPORTED}")
+    try:
+        clear_stale_lock(Path.cwd().resolve())
+    except InputError as error:
+        sys.exit(f"ERROR: {error}")
