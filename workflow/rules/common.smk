@@ -64,18 +64,6 @@ wildcard_constraints:
     batch=r"\d+",
 
 
-def targets():
-    """List the final files of a run."""
-    return [
-        "results/report.html",
-        *expand(
-            "results/{dataset}/{table}",
-            dataset=DATASETS,
-            table=["clusters.csv", "clusters.h5ad", "clusters.xlsx", "contingency.csv"],
-        ),
-    ]
-
-
 digest_code = cache(source_digest)
 
 
