@@ -1,24 +1,20 @@
 """From a source of the atlas's files to the normalised expression of each age."""
 
 
-rule retrieve_ontology:
+use rule job as retrieve_ontology with:
     """Download the tree of structures and the table of genes; the manifest is written last."""
     output:
         manifest=f"{RAW}/manifest.csv",
     log:
         "logs/retrieve_ontology.log",
     localrule: IS_DOWNLOADED
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(600, 0), minutes=(10, 0)),
         downloads=int(IS_DOWNLOADED),
     params:
-        code=code("retrieve_atlas", SOURCES[ATLAS["source"]][0]),
+        **runs("retrieve_atlas", SOURCES[ATLAS["source"]][0]),
         source=ATLAS["source"],
         settings=source_settings(),
-    script:
-        "../../scripts/retrieve_atlas.py"
 
 
 use rule retrieve_ontology as retrieve_atlas with:
@@ -51,7 +47,7 @@ use rule retrieve_ontology as plan_retrieval with:
         plane=ATLAS["plane"],
 
 
-rule assemble_expression:
+use rule job as assemble_expression with:
     """Assemble the files of an age into a voxel x gene matrix with the regions of its voxels."""
     input:
         manifest=f"{RAW}/{{age}}/manifest.csv",
@@ -64,23 +60,19 @@ rule assemble_expression:
         "results/benchmarks/assemble_expression/{age}.tsv"
     group:
         of_small("sparsekm_data")
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         mem_mb=assembly_memory,
         runtime=growing(60, 0),
     params:
-        code=code_and_versions("assemble_expression"),
+        **computes("assemble_expression"),
         source=ATLAS["source"],
         simulated=ATLAS["source"] == "phantom",
         settings={
             name: ATLAS[name] for name in ("level", "tissue", "plane", "replicates")
         },
-    script:
-        "../../scripts/assemble_expression.py"
 
 
-rule find_common_genes:
+use rule job as find_common_genes with:
     """Find the genes that pass quality control at every age."""
     input:
         expressions=expand("data/{age}/expression.h5ad", age=ATLAS["ages"]),
@@ -90,19 +82,15 @@ rule find_common_genes:
         "logs/find_common_genes.log",
     group:
         of_small("sparsekm_data")
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 2), minutes=(20, 0)),
     params:
-        code=code_and_versions("find_common_genes"),
+        **computes("find_common_genes"),
         ages=ATLAS["ages"],
         quality_control=ATLAS["quality_control"],
-    script:
-        "../../scripts/find_common_genes.py"
 
 
-rule normalise_expression:
+use rule job as normalise_expression with:
     """Drop genes and voxels with many missing values, fill the rest, and standardise an age."""
     input:
         expression="data/{age}/expression.h5ad",
@@ -115,13 +103,9 @@ rule normalise_expression:
         "results/benchmarks/normalise_expression/{age}.tsv"
     group:
         of_small("sparsekm_data")
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 5), minutes=(20, 0)),
     params:
-        code=code_and_versions("normalise_expression"),
+        **computes("normalise_expression"),
         quality_control=ATLAS["quality_control"],
         normalisation=ATLAS["normalisation"],
-    script:
-        "../../scripts/normalise_expression.py"

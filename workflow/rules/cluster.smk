@@ -1,7 +1,7 @@
 """From a normalised data set to a tuned and scored clustering."""
 
 
-rule choose_cluster_count:
+use rule job as choose_cluster_count with:
     """Choose the number of clusters: the number of clearly separated groups."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -12,19 +12,15 @@ rule choose_cluster_count:
         "logs/choose_cluster_count/{dataset}.log",
     benchmark:
         "results/benchmarks/choose_cluster_count/{dataset}.tsv"
-    conda:
-        "../../envs/sparsekm.yaml"
     threads: 2
     resources:
         **needs(memory=(700, 10), minutes=(6, 0.02), tunes=True),
     params:
-        code=code_and_versions("compare_choices", METHODS["sparse"].module),
+        **computes("compare_choices", METHODS["sparse"].module),
         problem=open_problem,
-    script:
-        "../../scripts/compare_choices.py"
 
 
-rule cluster_path:
+use rule job as cluster_path with:
     """Cluster a data set at every sparsity of a method's grid."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -39,18 +35,14 @@ rule cluster_path:
         method=any_of(FITTED),
     group:
         of_small("sparsekm_fit")
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 6), minutes=(3, 0.005), tunes=True),
     params:
-        code=code_and_versions("cluster_path"),
+        **computes("cluster_path"),
         problem=problem,
-    script:
-        "../../scripts/cluster_path.py"
 
 
-rule reference_path:
+use rule job as reference_path with:
     """Cluster a batch of reference data sets at every sparsity of a method's grid."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -65,20 +57,16 @@ rule reference_path:
         method=any_of(FITTED),
     group:
         of_small("sparsekm_fit")
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 6), minutes=(3, 0.015), tunes=True),
     params:
-        code=code_and_versions("reference_path"),
+        **computes("reference_path"),
         problem=problem,
         indices=indices,
         reference=config["tuning"]["reference"],
-    script:
-        "../../scripts/reference_path.py"
 
 
-rule find_peak:
+use rule job as find_peak with:
     """Compute the gap curve of the first stage of tuning, if there are two."""
     input:
         path="results/{dataset}/{method}/path.h5",
@@ -94,14 +82,10 @@ rule find_peak:
         method=any_of(TUNED),
     group:
         of_small("sparsekm_fit")
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0), minutes=(3, 0)),
     params:
-        code=code_and_versions("tune_sparsity"),
-    script:
-        "../../scripts/tune_sparsity.py"
+        **computes("tune_sparsity"),
 
 
 use rule find_peak as tune_sparsity with:
@@ -155,7 +139,7 @@ use rule reference_path as refine_references with:
         n_refined=config["tuning"]["n_refined"],
 
 
-rule find_consensus:
+use rule job as find_consensus with:
     """Choose the clusters among the candidates, their features, and which are separated."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -175,15 +159,11 @@ rule find_consensus:
         method=any_of(RESAMPLED),
     group:
         of_small("sparsekm_fit")
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 6), minutes=(3, 0.015), tunes=True),
     params:
-        code=code_and_versions("find_consensus"),
+        **computes("find_consensus"),
         problem=problem,
-    script:
-        "../../scripts/find_consensus.py"
 
 
 use rule choose_cluster_count as compare_choices with:
@@ -204,7 +184,7 @@ use rule choose_cluster_count as compare_choices with:
         **needs(memory=(700, 6), minutes=(3, 0.015), tunes=True),
 
 
-rule select_fit:
+use rule job as select_fit with:
     """Select the only fit of a method that has no sparsity to choose."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -217,18 +197,14 @@ rule select_fit:
         method=any_of(UNTUNED),
     group:
         of_small("sparsekm_fit")
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 4), minutes=(3, 0.002)),
     params:
-        code=code_and_versions("select_fit"),
+        **computes("select_fit"),
         problem=problem,
-    script:
-        "../../scripts/select_fit.py"
 
 
-rule score_clustering:
+use rule job as score_clustering with:
     """Compare a tuned fit with the known classes and features."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -239,17 +215,13 @@ rule score_clustering:
         "logs/score_clustering/{dataset}/{method}.log",
     group:
         of_small("sparsekm_fit")
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0), minutes=(3, 0)),
     params:
-        code=code_and_versions("score_clustering"),
-    script:
-        "../../scripts/score_clustering.py"
+        **computes("score_clustering"),
 
 
-rule refit_other_seeds:
+use rule job as refit_other_seeds with:
     """Fit the chosen model again from other seeds, score every fit, and select the one to show."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -264,19 +236,15 @@ rule refit_other_seeds:
         "results/benchmarks/refit_other_seeds/{dataset}/{method}.tsv"
     group:
         of_small("sparsekm_fit")
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 6), minutes=(3, 0.005), tunes=True),
     params:
-        code=code_and_versions("refit_other_seeds"),
+        **computes("refit_other_seeds"),
         problem=open_problem,
         n_seeds=n_seeds,
-    script:
-        "../../scripts/refit_other_seeds.py"
 
 
-rule export_clusters:
+use rule job as export_clusters with:
     """Collect the results of every method for a data set, for other programs."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -293,13 +261,9 @@ rule export_clusters:
         "logs/export_clusters/{dataset}.log",
     group:
         of_small("sparsekm_tables")
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0.5), minutes=(3, 0.002)),
     params:
-        code=code("export_clusters"),
+        **runs("export_clusters"),
         methods=config["methods"],
         settings=lambda wildcards: exported_settings(wildcards.dataset),
-    script:
-        "../../scripts/export_clusters.py"

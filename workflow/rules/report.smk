@@ -6,7 +6,7 @@ N_DRAWING = max(1, min(4, len(DATASETS)))
 
 # In no group: whenever a job is finished, Snakemake compares the group of a job that needs it with the
 # group of each of that job's inputs, of which there may be thousands.
-rule report:
+use rule job as report with:
     """Write one self-contained page with all results."""
     input:
         **ages_compared(),
@@ -19,8 +19,6 @@ rule report:
         "logs/report.log",
     benchmark:
         "results/benchmarks/report.tsv"
-    conda:
-        "../../envs/sparsekm.yaml"
     threads: N_DRAWING
     resources:
         **needs(
@@ -28,7 +26,7 @@ rule report:
             minutes=(5 + 0.1 * len(DATASETS), 0.005),
         ),
     params:
-        code=code("report"),
+        **runs("report"),
         # This is not an output, because the figures depend on the results, and your own files may
         # be there.
         figures=lambda wildcards, output: str(Path(output.report).with_name("figures")),
@@ -45,5 +43,3 @@ rule report:
             if key not in ("max_memory_gb", "simulation", "theory", "yardstick")
         },
         content=lambda wildcards: content(*paper_tables()),
-    script:
-        "../../scripts/report.py"

@@ -7,7 +7,7 @@ wildcard_constraints:
     row=r"[a-z0-9_]+",
 
 
-rule simulate:
+use rule job as simulate with:
     """Run all repetitions of one method in one setting of one experiment."""
     output:
         table="results/simulation/{experiment}/{setting}/{row}.csv",
@@ -21,12 +21,10 @@ rule simulate:
         experiment="experiment_[23]",
     group:
         "sparsekm_simulations"
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(800, 0), minutes=(120, 0)),
     params:
-        code=code_and_versions("simulate"),
+        **computes("simulate"),
         draws=lambda wildcards: {
             "seed": config["seed"],
             "replicates": replicates(wildcards),
@@ -36,8 +34,6 @@ rule simulate:
         store=lambda wildcards, output: str(
             Path(output.table).parents[2].joinpath("repetitions", *wildcards)
         ),
-    script:
-        "../../scripts/simulate.py"
 
 
 use rule simulate as simulate_large with:
@@ -49,7 +45,7 @@ use rule simulate as simulate_large with:
     priority: 1
 
 
-rule summarise_simulation:
+use rule job as summarise_simulation with:
     """Average the repetitions, compare them with the paper's tables, and judge its claims."""
     input:
         tables=simulated_files(),
@@ -62,18 +58,14 @@ rule summarise_simulation:
         claims="results/simulation/claims.csv",
     log:
         "logs/summarise_simulation.log",
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0), minutes=(5, 0)),
     params:
-        code=code("summarise_simulation"),
+        **runs("summarise_simulation"),
         content=lambda wildcards: content(PAPER_VALUES, PAPER_CLAIMS),
-    script:
-        "../../scripts/summarise_simulation.py"
 
 
-rule report_simulation:
+use rule job as report_simulation with:
     """Draw the experiments' figures and write a page about them."""
     input:
         repetitions=simulated_files(),
@@ -91,14 +83,10 @@ rule report_simulation:
         ),
     log:
         "logs/report_simulation.log",
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(800, 4), minutes=(10, 0)),
     params:
-        code=code("report_simulation"),
-    script:
-        "../../scripts/report_simulation.py"
+        **runs("report_simulation"),
 
 
 rule paper:

@@ -1,7 +1,7 @@
 """The paper's theorems in pictures, and its statements about theory checked."""
 
 
-rule draw_theorem:
+use rule job as draw_theorem with:
     """Simulate the statement of a theorem, and draw it; the caption is a text file."""
     output:
         table="results/theory/{picture}.csv",
@@ -14,15 +14,11 @@ rule draw_theorem:
         "results/benchmarks/draw_theorem/{picture}.tsv"
     wildcard_constraints:
         picture="expected_scores|partition_bound|support_recovery",
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0), minutes=(60, 0)),
     params:
-        code=code_and_versions("draw_theorem"),
+        **computes("draw_theorem"),
         seed=config["seed"],
-    script:
-        "../../scripts/draw_theorem.py"
 
 
 use rule draw_theorem as check_theorems with:
