@@ -87,15 +87,13 @@ def growing(base, per_megabyte, tunes=False, is_memory=False):
     def ask(wildcards, input, attempt):
         # A method that is not tuned works on all samples, and reads large data in blocks.
         is_part = tunes and wildcards.get("method") not in UNTUNED
-        limit = 0 if is_part else quarter
+        limit = quarter if is_memory else math.inf
         if is_memory and config["max_memory_gb"]:
             limit = config["max_memory_gb"] * 1024
-        bounds = (most_samples if is_part else 0, limit)
-        if not (is_part or is_memory):
-            bounds = (0, math.inf)
-        return int(
-            attempt * (base + per_megabyte * megabytes(wildcards, input, *bounds))
-        )
+        elif is_part:
+            limit = 0
+        size = megabytes(wildcards, input, most_samples if is_part else 0, limit)
+        return int(attempt * (base + per_megabyte * size))
 
     return ask
 

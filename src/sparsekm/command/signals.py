@@ -25,10 +25,6 @@ def _stop(number: int, frame: object) -> NoReturn:
     raise Stopped(number)
 
 
-def _ignore(number: int, frame: object) -> None:
-    pass
-
-
 @contextmanager
 def stoppable() -> Iterator[None]:
     """Raise `Stopped` for the signals that stop a command, unless its parent ignored them.
@@ -36,8 +32,8 @@ def stoppable() -> Iterator[None]:
     Signals that are ignored, as under nohup, are still ignored here, but by a function. Otherwise
     the command's own processes would inherit this and could not be interrupted.
     """
-    before = {number: signal.getsignal(number) for number in STOPS}
-    with handled({n: _ignore if old == signal.SIG_IGN else _stop for n, old in before.items()}):
+    ignored = [number for number in STOPS if signal.getsignal(number) == signal.SIG_IGN]
+    with handled({**dict.fromkeys(STOPS, _stop), **dict.fromkeys(ignored, lambda *_: None)}):
         yield
 
 

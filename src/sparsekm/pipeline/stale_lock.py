@@ -46,21 +46,6 @@ def file_system(folder: Path) -> str:
     return partitions[places[0]] if places else ""
 
 
-def obstacle(folder: Path) -> str:
-    """Return why the lock should not be removed, or "" if it may be."""
-    if alive := find_snakemakes(folder):
-        names = ", ".join(map(str, alive))
-        return f"process {names} may be running here. Wait for it to end, or end it"
-    kind = file_system(folder)
-    if not kind or kind.startswith(SHARED):
-        return (
-            "no Snakemake is running here on this machine, but other machines may share this "
-            f"folder ({kind or 'unknown'}). If none is running there either, run: "
-            f"rm -r {shlex.quote(str(folder / LOCKS))}"
-        )
-    return ""
-
-
 def clear_stale_lock(folder: Path) -> None:
     """Remove the lock in a folder, or say why not in an error."""
     locks = folder / LOCKS
@@ -72,8 +57,19 @@ def clear_stale_lock(folder: Path) -> None:
         lock_file(turn)
         if not any(locks.iterdir()):
             return
-        if reason := obstacle(folder):
-            raise InputError(f"Snakemake has locked {folder}: {reason}.")
+        told = f"Snakemake has locked {folder}:"
+        if alive := find_snakemakes(folder):
+            names = ", ".join(map(str, alive))
+            raise InputError(
+                f"{told} process {names} may be running here. Wait for it to end, or end it."
+            )
+        kind = file_system(folder)
+        if not kind or kind.startswith(SHARED):
+            raise InputError(
+                f"{told} no Snakemake is running here on this machine, but other machines may "
+                f"share this folder ({kind or 'unknown'}). If none is running there either, run: "
+                f"rm -r {shlex.quote(str(locks))}."
+            )
         sys.stdout.write("Removing the lock left behind by a Snakemake that was killed.\n")
         # This does the same as snakemake --unlock, which would first read the whole workflow.
         shutil.rmtree(locks)
