@@ -192,7 +192,20 @@ def meaning_errors(config: Mapping[str, Any]) -> list[str]:
         if entry.get("batch") and "sparse" not in config["methods"]:
             errors.append(f"matrices.{name}: batch requires sparse among the methods.")
     errors += _name_errors([*matrices])
-    errors += [*_simulation_errors(config["simulation"]), *_gene_set_errors(config["annotation"])]
+    simulation, annotation = config["simulation"], config["annotation"]
+    try:
+        select_settings(simulation["experiments"])
+    except ValueError as error:
+        errors.append(f"simulation.{error}")
+    repeated, run = simulation["repeated_variants"], simulation["variants"]
+    errors += _unknown("simulation.repeated_variants", repeated, run)
+    path, (smallest, largest) = annotation["gene_sets"]["path"] or "", annotation["term_size"]
+    # The address is not quoted, because it may contain a password whose end is unknown.
+    if is_address(path) and not re.fullmatch(r"https://[^\s'\"]+", path):
+        rule = "should begin with https:// and have neither blanks nor quotation marks"
+        errors.append(f"annotation.gene_sets.path: an address {rule}.")
+    if smallest > largest:
+        errors.append(f"annotation.term_size={[smallest, largest]} should be ascending.")
     if not config["atlas"]["ages"] and not any(config["matrices"].values()):
         errors.append(
             f"atlas.ages=[] and matrices={config['matrices']}: there should be at least one age or"
@@ -265,30 +278,6 @@ def _name_errors(names: Sequence[str]) -> list[str]:
                 " give them the same folder. Rename the matrix."
             )
     return errors
-
-
-def _gene_set_errors(annotation: Mapping[str, Any]) -> list[str]:
-    """List missing or contradictory settings of gene sets."""
-    chosen, (smallest, largest) = annotation["gene_sets"], annotation["term_size"]
-    errors = []
-    # The address is not quoted, because it may contain a password whose end is unknown.
-    if is_address(chosen["path"] or "") and not re.fullmatch(r"https://[^\s'\"]+", chosen["path"]):
-        rule = "should begin with https:// and have neither blanks nor quotation marks"
-        errors.append(f"annotation.gene_sets.path: an address {rule}.")
-    if smallest > largest:
-        errors.append(f"annotation.term_size={[smallest, largest]} should be ascending.")
-    return errors
-
-
-def _simulation_errors(simulation: Mapping[str, Any]) -> list[str]:
-    """List unknown experiments, and repeated variants that are not run."""
-    errors = []
-    try:
-        select_settings(simulation["experiments"])
-    except ValueError as error:
-        errors.append(f"simulation.{error}")
-    repeated, run = simulation["repeated_variants"], simulation["variants"]
-    return errors + _unknown("simulation.repeated_variants", repeated, run)
 
 
 def _unknown(key: str, names: Sequence[str], known: Sequence[str]) -> list[str]:
