@@ -72,8 +72,7 @@ class ForkingExecutor(local.Executor):
         return is_plain and is_short and str(job.rule.script or "").endswith(".py")
 
     def _fork(self, job) -> None:
-        named = job.format_wildcards(job.rule.script)
-        script = job.rule.basedir.join(named).get_path_or_uri(secret_free=True)
+        script = job.rule.basedir.join(job.rule.script).get_path_or_uri(secret_free=True)
         of_job = job.input, job.output, job.params, job.wildcards, job.threads, job.resources
         # In a module, this is the module's configuration.
         config = job.rule.run_func.__globals__["config"]

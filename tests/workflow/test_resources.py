@@ -145,7 +145,7 @@ def test_the_page_states_what_jobs_ask_for_and_used_of_memory_within_a_factor_of
         with h5py.File(file, "w") as opened:
             opened.create_dataset("X", (n_samples, n_features), "f4", chunks=(1000, n_features))
         os.truncate(file, n_samples * n_features * 4)
-        block = text.partition(f"\nuse rule job as {rule} with:")[2]
+        block = text.partition(f"\nrule {rule}:")[2]
         asked = re.search(r"needs\(memory=\((.*?), (.*?)\), minutes=\((.*?), (.*?)\)", block)
         memory, more, minutes, longer = map(float, asked.groups())
         needs = rules().needs((memory, more), (minutes, longer), tunes=True)

@@ -1,20 +1,24 @@
 """From a source of the atlas's files to the normalised expression of each age."""
 
 
-use rule job as retrieve_ontology with:
+rule retrieve_ontology:
     """Download the tree of structures and the table of genes; the manifest is written last."""
     output:
         manifest=f"{RAW}/manifest.csv",
     log:
         "logs/retrieve_ontology.log",
     localrule: IS_DOWNLOADED
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(600, 0), minutes=(10, 0)),
         downloads=int(IS_DOWNLOADED),
     params:
-        **runs("retrieve_atlas", SOURCES[ATLAS["source"]][0]),
+        code=code("retrieve_atlas", SOURCES[ATLAS["source"]][0]),
         source=ATLAS["source"],
         settings=source_settings(),
+    script:
+        "../../scripts/retrieve_atlas.py"
 
 
 use rule retrieve_ontology as retrieve_atlas with:
@@ -47,7 +51,7 @@ use rule retrieve_ontology as plan_retrieval with:
         plane=ATLAS["plane"],
 
 
-use rule job as assemble_expression with:
+rule assemble_expression:
     """Assemble the files of an age into a voxel x gene matrix with the regions of its voxels."""
     input:
         manifest=f"{RAW}/{{age}}/manifest.csv",
@@ -60,19 +64,23 @@ use rule job as assemble_expression with:
         "results/benchmarks/assemble_expression/{age}.tsv"
     group:
         of_small("sparsekm_data")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         mem_mb=assembly_memory,
         runtime=growing(60, 0),
     params:
-        **computes("assemble_expression"),
+        code=code_and_versions("assemble_expression"),
         source=ATLAS["source"],
         simulated=ATLAS["source"] == "phantom",
         settings={
             name: ATLAS[name] for name in ("level", "tissue", "plane", "replicates")
         },
+    script:
+        "../../scripts/assemble_expression.py"
 
 
-use rule job as find_common_genes with:
+rule find_common_genes:
     """Find the genes that pass quality control at every age."""
     input:
         expressions=expand("data/{age}/expression.h5ad", age=ATLAS["ages"]),
@@ -82,15 +90,19 @@ use rule job as find_common_genes with:
         "logs/find_common_genes.log",
     group:
         of_small("sparsekm_data")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 2), minutes=(20, 0)),
     params:
-        **computes("find_common_genes"),
+        code=code_and_versions("find_common_genes"),
         ages=ATLAS["ages"],
         quality_control=ATLAS["quality_control"],
+    script:
+        "../../scripts/find_common_genes.py"
 
 
-use rule job as normalise_expression with:
+rule normalise_expression:
     """Drop genes and voxels with many missing values, fill the rest, and standardise an age."""
     input:
         expression="data/{age}/expression.h5ad",
@@ -103,9 +115,13 @@ use rule job as normalise_expression with:
         "results/benchmarks/normalise_expression/{age}.tsv"
     group:
         of_small("sparsekm_data")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 5), minutes=(20, 0)),
     params:
-        **computes("normalise_expression"),
+        code=code_and_versions("normalise_expression"),
         quality_control=ATLAS["quality_control"],
         normalisation=ATLAS["normalisation"],
+    script:
+        "../../scripts/normalise_expression.py"

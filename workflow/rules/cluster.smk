@@ -1,7 +1,7 @@
 """From a normalised data set to a tuned and scored clustering."""
 
 
-use rule job as choose_cluster_count with:
+rule choose_cluster_count:
     """Choose the number of clusters: the number of clearly separated groups."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -12,15 +12,19 @@ use rule job as choose_cluster_count with:
         "logs/choose_cluster_count/{dataset}.log",
     benchmark:
         "results/benchmarks/choose_cluster_count/{dataset}.tsv"
+    conda:
+        "../../envs/sparsekm.yaml"
     threads: 2
     resources:
         **needs(memory=(700, 10), minutes=(6, 0.02), tunes=True),
     params:
-        **computes("compare_choices", METHODS["sparse"].module),
+        code=code_and_versions("compare_choices", METHODS["sparse"].module),
         problem=open_problem,
+    script:
+        "../../scripts/compare_choices.py"
 
 
-use rule job as cluster_path with:
+rule cluster_path:
     """Cluster a data set at every sparsity of a method's grid."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -35,14 +39,18 @@ use rule job as cluster_path with:
         method=any_of(FITTED),
     group:
         of_small("sparsekm_fit")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 6), minutes=(3, 0.005), tunes=True),
     params:
-        **computes("cluster_path"),
+        code=code_and_versions("cluster_path"),
         problem=problem,
+    script:
+        "../../scripts/cluster_path.py"
 
 
-use rule job as reference_path with:
+rule reference_path:
     """Cluster a batch of reference data sets at every sparsity of a method's grid."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -57,16 +65,20 @@ use rule job as reference_path with:
         method=any_of(FITTED),
     group:
         of_small("sparsekm_fit")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 6), minutes=(3, 0.015), tunes=True),
     params:
-        **computes("reference_path"),
+        code=code_and_versions("reference_path"),
         problem=problem,
         indices=indices,
         reference=config["tuning"]["reference"],
+    script:
+        "../../scripts/reference_path.py"
 
 
-use rule job as find_peak with:
+rule find_peak:
     """Compute the gap curve of the first stage of tuning, if there are two."""
     input:
         path="results/{dataset}/{method}/path.h5",
@@ -82,10 +94,14 @@ use rule job as find_peak with:
         method=any_of(TUNED),
     group:
         of_small("sparsekm_fit")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0), minutes=(3, 0)),
     params:
-        **computes("tune_sparsity"),
+        code=code_and_versions("tune_sparsity"),
+    script:
+        "../../scripts/tune_sparsity.py"
 
 
 use rule find_peak as tune_sparsity with:
@@ -139,7 +155,7 @@ use rule reference_path as refine_references with:
         n_refined=config["tuning"]["n_refined"],
 
 
-use rule job as find_consensus with:
+rule find_consensus:
     """Choose the clusters among the candidates, their features, and which are separated."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -159,11 +175,15 @@ use rule job as find_consensus with:
         method=any_of(RESAMPLED),
     group:
         of_small("sparsekm_fit")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 6), minutes=(3, 0.015), tunes=True),
     params:
-        **computes("find_consensus"),
+        code=code_and_versions("find_consensus"),
         problem=problem,
+    script:
+        "../../scripts/find_consensus.py"
 
 
 use rule choose_cluster_count as compare_choices with:
@@ -184,7 +204,7 @@ use rule choose_cluster_count as compare_choices with:
         **needs(memory=(700, 6), minutes=(3, 0.015), tunes=True),
 
 
-use rule job as select_fit with:
+rule select_fit:
     """Select the only fit of a method that has no sparsity to choose."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -197,14 +217,18 @@ use rule job as select_fit with:
         method=any_of(UNTUNED),
     group:
         of_small("sparsekm_fit")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 4), minutes=(3, 0.002)),
     params:
-        **computes("select_fit"),
+        code=code_and_versions("select_fit"),
         problem=problem,
+    script:
+        "../../scripts/select_fit.py"
 
 
-use rule job as score_clustering with:
+rule score_clustering:
     """Compare a tuned fit with the known classes and features."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -215,13 +239,17 @@ use rule job as score_clustering with:
         "logs/score_clustering/{dataset}/{method}.log",
     group:
         of_small("sparsekm_fit")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0), minutes=(3, 0)),
     params:
-        **computes("score_clustering"),
+        code=code_and_versions("score_clustering"),
+    script:
+        "../../scripts/score_clustering.py"
 
 
-use rule job as refit_other_seeds with:
+rule refit_other_seeds:
     """Fit the chosen model again from other seeds, score every fit, and select the one to show."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -236,15 +264,19 @@ use rule job as refit_other_seeds with:
         "results/benchmarks/refit_other_seeds/{dataset}/{method}.tsv"
     group:
         of_small("sparsekm_fit")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 6), minutes=(3, 0.005), tunes=True),
     params:
-        **computes("refit_other_seeds"),
+        code=code_and_versions("refit_other_seeds"),
         problem=open_problem,
         n_seeds=n_seeds,
+    script:
+        "../../scripts/refit_other_seeds.py"
 
 
-use rule job as export_clusters with:
+rule export_clusters:
     """Collect the results of every method for a data set, for other programs."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -261,9 +293,13 @@ use rule job as export_clusters with:
         "logs/export_clusters/{dataset}.log",
     group:
         of_small("sparsekm_tables")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0.5), minutes=(3, 0.002)),
     params:
-        **runs("export_clusters"),
+        code=code("export_clusters"),
         methods=config["methods"],
         settings=lambda wildcards: exported_settings(wildcards.dataset),
+    script:
+        "../../scripts/export_clusters.py"

@@ -67,11 +67,8 @@ wildcard_constraints:
 digest_code = cache(source_digest)
 
 
-def runs(script, *modules, versions=""):
-    """Return two parameters: the name of a script, and the digest of the code that it uses.
-
-    The module of the job's method counts, too.
-    """
+def code(script, *modules, versions=""):
+    """Return a parameter: the digest of the code that a job uses, with the module of its method."""
 
     def digest(wildcards):
         row = METHOD_ROWS.get(wildcards.get("row"))
@@ -79,13 +76,15 @@ def runs(script, *modules, versions=""):
         own = [method.module] if method else []
         return digest_code(ROOT / "scripts" / f"{script}.py", *modules, *own) + versions
 
-    return {"script": script, "code": digest}
+    return digest
 
 
 # Another minor version of a computing package may change results. With conda, the environment file
 # decides.
 by_conda = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-computes = partial(runs, versions="" if by_conda else f", {computing_versions()}")
+code_and_versions = partial(
+    code, versions="" if by_conda else f", {computing_versions()}"
+)
 
 
 def as_is(value):

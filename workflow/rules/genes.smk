@@ -1,7 +1,7 @@
 """Annotation of the kept and the dropped genes: stability, gene sets, enrichment, ages, anatomy."""
 
 
-use rule job as gene_stability with:
+rule gene_stability:
     """Count how often each feature is kept in half of the samples, at the tuned sparsity."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -16,25 +16,33 @@ use rule job as gene_stability with:
         method=any_of(SELECTING),
     group:
         of_small("sparsekm_genes")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 6), minutes=(3, 0.015), tunes=True),
     params:
-        **computes("gene_stability"),
+        code=code_and_versions("gene_stability"),
         problem=open_problem,
         subsamples=ANNOTATION["subsamples"],
+    script:
+        "../../scripts/gene_stability.py"
 
 
-use rule job as draw_gene_sets with:
+rule draw_gene_sets:
     """Write the invented terms of the phantom's genes."""
     output:
         sets="data/raw/phantom/gene_sets.gmt",
     log:
         "logs/draw_gene_sets.log",
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(600, 0), minutes=(5, 0)),
     params:
-        **runs("collect_gene_sets"),
+        code=code("collect_gene_sets"),
         phantom={name: ATLAS[name] for name in ("size", "seed")},
+    script:
+        "../../scripts/collect_gene_sets.py"
 
 
 use rule draw_gene_sets as collect_gene_sets with:
@@ -57,7 +65,7 @@ use rule draw_gene_sets as collect_gene_sets with:
         content=lambda wildcards: content(None if SETS_ADDRESS else OWN_SETS),
 
 
-use rule job as annotate_genes with:
+rule annotate_genes:
     """Tabulate every feature of a data set: its results under each method, and where it is high."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -70,18 +78,22 @@ use rule job as annotate_genes with:
         "logs/annotate_genes/{dataset}.log",
     group:
         of_small("sparsekm_genes")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(500, 0.5), minutes=(3, 0.002)),
     params:
-        **runs("annotate_genes"),
+        code=code("annotate_genes"),
         methods=config["methods"],
         selecting=SELECTING,
         identifier=IDENTIFIER,
         # The terms listed for each gene.
         terms={"most": 5, "largest": ANNOTATION["term_size"][1]},
+    script:
+        "../../scripts/annotate_genes.py"
 
 
-use rule job as enrich_genes with:
+rule enrich_genes:
     """Find terms that are over-represented among genes kept, dropped, or kept only by l1."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -95,17 +107,21 @@ use rule job as enrich_genes with:
         "logs/enrich_genes/{dataset}.log",
     group:
         of_small("sparsekm_tables")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 4), minutes=(3, 0.015)),
     params:
-        **computes("enrich_genes"),
+        code=code_and_versions("enrich_genes"),
         seed=config["seed"],
         selecting=SELECTING,
         identifier=IDENTIFIER,
         term_size=ANNOTATION["term_size"],
+    script:
+        "../../scripts/enrich_genes.py"
 
 
-use rule job as match_clusters with:
+rule match_clusters:
     """Count the samples of each cluster in each known class, for every method."""
     input:
         normalised="data/{dataset}/normalised.h5ad",
@@ -118,14 +134,18 @@ use rule job as match_clusters with:
         "logs/match_clusters/{dataset}.log",
     group:
         of_small("sparsekm_tables")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(500, 0.5), minutes=(3, 0.002)),
     params:
-        **runs("match_clusters"),
+        code=code("match_clusters"),
         methods=config["methods"],
+    script:
+        "../../scripts/match_clusters.py"
 
 
-use rule job as compare_ages with:
+rule compare_ages:
     """Compare which genes are kept at each age, and list those that enter and leave."""
     input:
         genes=expand("results/{age}/genes.csv", age=ATLAS["ages"]),
@@ -139,8 +159,12 @@ use rule job as compare_ages with:
         ),
     log:
         "logs/compare_ages.log",
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0), minutes=(5, 0)),
     params:
-        **runs("compare_ages"),
+        code=code("compare_ages"),
         ages=ATLAS["ages"],
+    script:
+        "../../scripts/compare_ages.py"

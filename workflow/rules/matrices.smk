@@ -1,7 +1,7 @@
 """From the user's matrices to normalised data sets."""
 
 
-use rule job as simulate_matrix with:
+rule simulate_matrix:
     """Simulate a matrix of one of the paper's experiments."""
     output:
         matrix="data/raw/{dataset}/matrix.npz",
@@ -11,10 +11,12 @@ use rule job as simulate_matrix with:
         dataset=any_of(name for name in MATRICES if "draw" in MATRICES[name]),
     group:
         of_small("sparsekm_data")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(600, 0), minutes=(5, 0)),
     params:
-        **computes("simulate_matrix"),
+        code=code_and_versions("simulate_matrix"),
         experiment=lambda wildcards: MATRICES[wildcards.dataset]["draw"]["experiment"],
         setting=lambda wildcards: {
             key: value
@@ -22,9 +24,11 @@ use rule job as simulate_matrix with:
             if key != "experiment"
         },
         seed=config["seed"],
+    script:
+        "../../scripts/simulate_matrix.py"
 
 
-use rule job as normalise_matrix with:
+rule normalise_matrix:
     """Read and check a matrix, and normalise its features."""
     input:
         matrix=matrix_file,
@@ -38,13 +42,15 @@ use rule job as normalise_matrix with:
         dataset=any_of(MATRICES),
     group:
         of_small("sparsekm_data")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         mem_mb=reading_memory,
         # It may be written in blocks, and be larger than the memory of this job.
         disk_mb=lambda wildcards: int(4 * expected_megabytes(wildcards.dataset)) + 1000,
         runtime=growing(5, 0.02),
     params:
-        **computes("normalise_matrix"),
+        code=code_and_versions("normalise_matrix"),
         settings=lambda wildcards: table_settings(wildcards.dataset),
         content=lambda wildcards: content(
             *(
@@ -53,3 +59,5 @@ use rule job as normalise_matrix with:
             )
         ),
         simulated=lambda wildcards: "draw" in MATRICES[wildcards.dataset],
+    script:
+        "../../scripts/normalise_matrix.py"

@@ -6,7 +6,7 @@ N_DRAWING = max(1, min(4, len(DATASETS)))
 
 # In no group: whenever a job is finished, Snakemake compares the group of a job that needs it with the
 # group of each of that job's inputs, of which there may be thousands.
-use rule job as report with:
+rule report:
     """Write one self-contained page with all results."""
     input:
         **ages_compared(),
@@ -19,6 +19,8 @@ use rule job as report with:
         "logs/report.log",
     benchmark:
         "results/benchmarks/report.tsv"
+    conda:
+        "../../envs/sparsekm.yaml"
     threads: N_DRAWING
     resources:
         **needs(
@@ -26,7 +28,7 @@ use rule job as report with:
             minutes=(5 + 0.1 * len(DATASETS), 0.005),
         ),
     params:
-        **runs("report"),
+        code=code("report"),
         # This is not an output, because the figures depend on the results, and your own files may
         # be there.
         figures=lambda wildcards, output: str(Path(output.report).with_name("figures")),
@@ -43,3 +45,5 @@ use rule job as report with:
             if key not in ("max_memory_gb", "simulation", "theory", "yardstick")
         },
         content=lambda wildcards: content(*paper_tables()),
+    script:
+        "../../scripts/report.py"

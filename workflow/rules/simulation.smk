@@ -7,7 +7,7 @@ wildcard_constraints:
     row=r"[a-z0-9_]+",
 
 
-use rule job as simulate with:
+rule simulate:
     """Run all repetitions of one method in one setting of one experiment."""
     output:
         table="results/simulation/{experiment}/{setting}/{row}.csv",
@@ -21,10 +21,12 @@ use rule job as simulate with:
         experiment="experiment_[23]",
     group:
         "sparsekm_simulations"
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(800, 0), minutes=(120, 0)),
     params:
-        **computes("simulate"),
+        code=code_and_versions("simulate"),
         draws=lambda wildcards: {
             "seed": config["seed"],
             "replicates": replicates(wildcards),
@@ -34,6 +36,8 @@ use rule job as simulate with:
         store=lambda wildcards, output: str(
             Path(output.table).parents[2].joinpath("repetitions", *wildcards)
         ),
+    script:
+        "../../scripts/simulate.py"
 
 
 use rule simulate as simulate_large with:
@@ -45,7 +49,7 @@ use rule simulate as simulate_large with:
     priority: 1
 
 
-use rule job as summarise_simulation with:
+rule summarise_simulation:
     """Average the repetitions, compare them with the paper's tables, and judge its claims."""
     input:
         tables=simulated_files(),
@@ -58,14 +62,18 @@ use rule job as summarise_simulation with:
         claims="results/simulation/claims.csv",
     log:
         "logs/summarise_simulation.log",
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0), minutes=(5, 0)),
     params:
-        **runs("summarise_simulation"),
+        code=code("summarise_simulation"),
         content=lambda wildcards: content(PAPER_VALUES, PAPER_CLAIMS),
+    script:
+        "../../scripts/summarise_simulation.py"
 
 
-use rule job as report_simulation with:
+rule report_simulation:
     """Draw the experiments' figures and write a page about them."""
     input:
         repetitions=simulated_files(),
@@ -83,10 +91,14 @@ use rule job as report_simulation with:
         ),
     log:
         "logs/report_simulation.log",
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(800, 4), minutes=(10, 0)),
     params:
-        **runs("report_simulation"),
+        code=code("report_simulation"),
+    script:
+        "../../scripts/report_simulation.py"
 
 
 rule paper:

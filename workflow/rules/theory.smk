@@ -1,7 +1,7 @@
 """The paper's theorems in pictures, and its statements about theory checked."""
 
 
-use rule job as draw_theorem with:
+rule draw_theorem:
     """Simulate the statement of a theorem, and draw it; the caption is a text file."""
     output:
         table="results/theory/{picture}.csv",
@@ -14,11 +14,15 @@ use rule job as draw_theorem with:
         "results/benchmarks/draw_theorem/{picture}.tsv"
     wildcard_constraints:
         picture="expected_scores|partition_bound|support_recovery",
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0), minutes=(60, 0)),
     params:
-        **computes("draw_theorem"),
+        code=code_and_versions("draw_theorem"),
         seed=config["seed"],
+    script:
+        "../../scripts/draw_theorem.py"
 
 
 use rule draw_theorem as check_theorems with:

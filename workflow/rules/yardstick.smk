@@ -1,7 +1,7 @@
 """All methods on labelled real data, compared with plain ones: `snakemake yardstick`."""
 
 
-use rule job as run_yardstick with:
+rule run_yardstick:
     """Run one method on one labelled data set with every seed."""
     input:
         labelled=lambda wildcards: local(YARDSTICK_SETS[wildcards.labelled_set]),
@@ -15,17 +15,21 @@ use rule job as run_yardstick with:
         labelled_set=any_of(YARDSTICK_SETS),
     group:
         "sparsekm_yardsticks"
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(1100, 100), minutes=(60, 0)),
     params:
-        **computes("run_yardstick"),
+        code=code_and_versions("run_yardstick"),
         draws={"seed": config["seed"]}
         | {"seeds": YARDSTICK["n_seeds"], "max_samples": YARDSTICK["max_samples"]},
         effort=yardstick_effort,
         content=lambda wildcards: content(YARDSTICK_SETS[wildcards.labelled_set]),
+    script:
+        "../../scripts/run_yardstick.py"
 
 
-use rule job as summarise_yardstick with:
+rule summarise_yardstick:
     """Combine and average the results of all methods."""
     input:
         tables=yardstick_tables,
@@ -35,10 +39,14 @@ use rule job as summarise_yardstick with:
         overview="results/yardstick/overview.csv",
     log:
         "logs/summarise_yardstick.log",
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(700, 0), minutes=(10, 0)),
     params:
-        **runs("summarise_yardstick"),
+        code=code("summarise_yardstick"),
+    script:
+        "../../scripts/summarise_yardstick.py"
 
 
 rule yardstick:
