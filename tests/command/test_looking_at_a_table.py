@@ -233,36 +233,42 @@ def test_both_readings_are_shown_with_names_numbers_and_sizes_where_neither_is_c
     assert "zork  1.5  2.0  3.0" in capsys.readouterr().out
 
 
-def describe(root, *methods):
+RATES = {"cer": 0.125, "cer_chance": 0.5, "ari": 0.75, "ami": -0.0625}
+NAMES, SHOWN = ["CER", "chance", "ARI", "AMI"], ["0.125", "0.500", "0.750", "-0.062"]
+
+
+def describe(root, rates, *methods):
     for method in methods:
         row = {"dataset": "own", "method": method, "n_clusters": 3, "n_nonzero_weights": 1500}
         file = root / "results" / "own" / method / "scores.csv"
-        SCORES.write_row(file, {**dict.fromkeys(SCORES.columns), **row})
-    return describe_results(root, {"matrices": {"own": {}}})
+        SCORES.write_row(file, {**dict.fromkeys(SCORES.columns), **row, **rates})
+    return describe_results(root, {"matrices": {"own": {}}}, lambda path: path.name)
 
 
-def test_clusters_and_kept_features_of_every_method_are_shown(tmp_path):
-    head, found = describe(tmp_path, "l0")[1:3]
-    assert head.split() == ["own", "clusters", "features", "kept"]
-    assert found.split() == ["ℓ₀-k-means", "3", "1,500"]
+@pytest.mark.parametrize("known", [True, False])
+def test_rates_are_shown_with_that_of_chance_where_classes_are_known(tmp_path, known):
+    lines = describe(tmp_path, RATES if known else {}, "l0")
+    head, found = (line.split() for line in lines[1:3])
+    assert head == ["own", "clusters", "features", "kept", *(NAMES if known else [])]
+    assert found == ["ℓ₀-k-means", "3", "1,500", *(SHOWN if known else [])]
+    assert any("chance:" in line for line in lines) == known
     # The columns of numbers end where their names end.
-    assert len(head) == len(found)
+    assert len(lines[1]) == len(lines[2])
 
 
-def test_the_finding_comes_first_and_then_the_method_it_is_from(tmp_path, monkeypatch):
+def test_the_finding_comes_first_and_then_the_method_it_is_from(tmp_path):
     place, two = tmp_path / "results" / "own", np.ones(2)
     about = {**ATTRIBUTES, "conclusion": "The answer, " + "in many words " * 20}
     save_fit(place / "sparse" / "tuned.h5", np.eye(2), [0, 1], two, about)
     for name in ("clusters.csv", "ranked.zip"):
         Path(place, name).write_text("")
-    monkeypatch.chdir(tmp_path)
-    lines = describe(tmp_path, "l0", "sparse")
+    lines = describe(tmp_path, {}, "l0", "sparse")
     assert lines[1].startswith("own: The answer, in many words")
     table = lines[lines.index("", 1) + 1 :]
     assert [line.split()[0] for line in table[:3]] == ["own", "Sparse", "ℓ₀-k-means"]
     assert max(map(len, lines)) <= 100
-    assert "  Clusters: results/own/clusters.csv" in lines
-    assert "  Ranked:   results/own/ranked.zip" in lines
+    assert "  Clusters: clusters.csv" in lines
+    assert "  Ranked:   ranked.zip" in lines
     assert not any("Features:" in line for line in lines)
 
 

@@ -175,6 +175,19 @@ def describe_association(counts: np.ndarray) -> str:
     return f"{which} with batches and cannot be told from them {strength}"
 
 
+def describe_within(labels: np.ndarray, within: np.ndarray | None) -> str:
+    """Describe, in a sentence after a conclusion, the clusters after centring, if there are any."""
+    if within is None:
+        return ""
+    sizes = np.unique(within[within >= 0], return_counts=True)[1]
+    agreement = adjusted_rand_score(labels, within)
+    return (
+        f" After centring within batches, there are {len(sizes)} clusters of "
+        f"{', '.join(map(str, sizes))} samples (adjusted Rand index {agreement:.2f} with those "
+        f"above): see the column cluster_sparse{WITHIN_SUFFIX} of clusters.csv and the report."
+    )
+
+
 def describe_batches(counts: np.ndarray, agreement: float) -> str:
     """Say which clusters are batches and whether the two results disagree; empty if neither."""
     said = [associated] if (associated := describe_association(counts)) else []

@@ -152,6 +152,10 @@ def _describe(error: Exception) -> str:
     )
 
 
+# Numbers that YAML 1.1 reads in another base, such as 010 and 1:30.
+_OLD_NUMBER = re.compile(r"[-+]?(?:0[0-9_]+|[1-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?)")
+
+
 class _PlainLoader(yaml.SafeLoader):
     """Reads plain YAML without tags, aliases and repeated keys, of which one would be lost.
 
@@ -171,6 +175,10 @@ class _PlainLoader(yaml.SafeLoader):
             _refuse(f"settings should not nest deeper than {MOST_DEPTH}", place)
         if len(value) > MOST_LETTERS:
             _refuse(f"a text should have at most {MOST_LETTERS:,} letters", place)
+        is_plain = isinstance(event, yaml.ScalarEvent) and event.implicit[0]
+        if is_plain and _OLD_NUMBER.fullmatch(value):
+            rule = "has base 8 or 60 in YAML; leave out leading zeros, or quote it"
+            _refuse(f"{value} {rule}", place)
         self.depth += 1
         node = super().compose_node(parent, index)
         self.depth -= 1

@@ -30,6 +30,13 @@ documentation: README.md and docs/own_data.md in the source of sparsekm; help(sp
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with these arguments, and return the exit status."""
+    for number in range(3):
+        # If a stream was closed, a file that is opened later would take its number and be written
+        # to.
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
     for stream in filter(None, (sys.stdout, sys.stderr)):
         # A terminal with another encoding shows unknown characters as escapes.
         stream.reconfigure(errors="backslashreplace")

@@ -20,6 +20,8 @@ from sparsekm.io.table_settings import TABLE_SETTINGS
 from sparsekm.pipeline.workflow_files import read_patterns, recorded_files, walk_folders
 
 _OWN_FOLDER = Path(".snakemake/sparsekm")
+MADE_WITH = _OWN_FOLDER / "made_with"
+"""The file with the name of the configuration that made the results in a folder."""
 # The options that also apply to a configuration file.
 _ALWAYS_APPLY = ("command", "table", "cores", "profile", "force", "quiet")
 # The rules that a report only needs if it shows the paper's experiments.
@@ -74,23 +76,30 @@ def refuse_to_write(
         refuse_to_replace(path)
     theirs = [path for path in ours if path not in recorded]
     if theirs:
-        raise CommandError("not_recorded", files=_name_some(folder, theirs))
-    # A configuration is edited to change its results.
-    changed = _changed_settings(file, settings) if is_table and not force else []
+        other = f": --output {_free_folder(folder)}" if is_table else f" for {file.name}"
+        raise CommandError("not_recorded", files=_name_some(folder, theirs), other=other)
+    changed = [] if force else _changed_settings(file, settings, is_table=is_table)
     results = [
         path
         for path in sorted(recorded, key=lambda path: (path.count("/"), path))
         if re.match(r"results/(?!benchmarks/|figures/)", path) and (folder / path).exists()
     ]
     if results and changed:
-        files = _name_some(folder, results)
-        raise CommandError("other_settings", files=files, changed="; ".join(changed))
+        files, changed = _name_some(folder, results), "; ".join(changed)
+        other = f"put {file.name} in another folder"
+        other = f"add --output {_free_folder(folder)}" if is_table else other
+        raise CommandError("other_settings", files=files, changed=changed, other=other)
 
 
-def _changed_settings(file: Path, settings: Mapping[str, Any]) -> list[str]:
+def _changed_settings(file: Path, settings: Mapping[str, Any], *, is_table: bool) -> list[str]:
     """List the differences from the configuration that made the results in this folder."""
-    if not file.exists():
-        return ["made with another configuration"]
+    note = file.resolve().parent / MADE_WITH
+    made_with = note.read_text("utf-8") if note.exists() else file.name
+    if made_with != file.name or not file.exists():
+        return [f"made with {made_with}"]
+    # A configuration is edited to change its results.
+    if not is_table:
+        return []
     old, new = dict(_flatten(read_configuration(file))), dict(_flatten(settings))
     return [
         f"{key} was {old.get(key, 'not set')} and is {new.get(key, 'not set')}"
@@ -138,6 +147,14 @@ def _pattern(settings: Mapping[str, Any], place: Path) -> re.Pattern:
 
 def _name_some(folder: Path, paths: Sequence[str]) -> str:
     return name_some([short_path(folder / path) for path in paths], _MOST_NAMED)
+
+
+def _free_folder(folder: Path) -> str:
+    """Return a folder that does not exist: next to this one, or in it if you work there."""
+    taken, number = (folder / "sparsekm" if folder == Path.cwd() else folder), 2
+    while (free := taken.with_name(f"{taken.name}-{number}")).exists():
+        number += 1
+    return shlex.quote(short_path(free))
 
 
 def _flatten(settings: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, str]]:

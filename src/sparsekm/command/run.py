@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from sparsekm.annotation.gene_table import primary_method
+from sparsekm.cluster.batches import describe_within
 from sparsekm.command import configuration, refusals
 from sparsekm.command.refusals import CommandError, run_again, short_path
 from sparsekm.command.signals import run_group
@@ -61,6 +62,7 @@ def run_table(options: Namespace) -> int:
         clear_stale_lock(folder)
         if is_table:
             write_text(text, file)
+        write_text(file.name, folder / refusals.MADE_WITH)
         tell(f"Running {short_path(file)} (edit it to change settings)")
         status = _start_workflow(place, file.resolve(), folder, options)
     if status < 0:
@@ -68,7 +70,7 @@ def run_table(options: Namespace) -> int:
     if status:
         named = {"logs": short_path(folder / "logs"), "file": short_path(file)}
         raise CommandError("failed", **named, again=run_again(file))
-    tell("\n".join(describe_results(folder, settings)))
+    tell("\n".join(describe_results(folder, settings, short_path)))
     return 0
 
 
@@ -160,6 +162,7 @@ def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -
     return status
 
 
+_RATES = {"cer": "CER", "cer_chance": "chance", "ari": "ARI", "ami": "AMI"}
 _TABLES = {
     "clusters.csv": "Clusters:",
     "genes.csv": "Features:",
@@ -169,31 +172,46 @@ _TABLES = {
 }
 
 
-def describe_results(folder: Path, settings: Mapping[str, Any]) -> list[str]:
-    """List the last lines of a run in `folder`: the findings, tables, report and logs."""
+def describe_results(
+    folder: Path, settings: Mapping[str, Any], short: Callable[[Path], str]
+) -> list[str]:
+    """List the last lines of a run: the finding, scores, tables, report and logs.
+
+    The workflow ran in `folder` with the configuration `settings`; `short` abbreviates paths.
+    """
     lines = []
     for name in settings.get("matrices") or {}:
         place = folder / "results" / name
         fit = place / "sparse" / "tuned.h5"
         if fit.is_file():
-            told = f"{name}: {read_fit(fit).conclusion}"
-            lines += ["", *textwrap.wrap(told, 98, subsequent_indent="  ")]
-        lines += ["", *_counts(place, name)]
+            found = read_fit(fit)
+            told = f"{found.conclusion}{describe_within(found.labels, found.batch_centred)}"
+            lines += ["", *textwrap.wrap(f"{name}: {told}", 98, subsequent_indent="  ")]
+        lines += ["", *_scores(place, name)]
         tables = ((title, place / file) for file, title in _TABLES.items())
-        lines += [f"  {title:<9} {short_path(file)}" for title, file in tables if file.is_file()]
+        lines += [f"  {title:<9} {short(file)}" for title, file in tables if file.is_file()]
     report, logs = folder / "results" / "report.html", folder / "logs"
-    return [*lines, "", f"Report: {short_path(report)}", f"Logs:   {short_path(logs)}"]
+    return [*lines, "", f"Report: {short(report)}", f"Logs:   {short(logs)}"]
 
 
-def _counts(folder: Path, name: str) -> list[str]:
-    """Tabulate clusters and kept features of every method, the primary method first."""
+def _scores(folder: Path, name: str) -> list[str]:
+    """Tabulate clusters, kept features and scores of every method, the primary method first."""
     files = {method: folder / method / "scores.csv" for method in METHODS}
     rows = {method: SCORES.read_row(file) for method, file in files.items() if file.is_file()}
     if rows:
         answer = primary_method(rows)
         rows = {answer: rows[answer], **rows}
-    lines = [f"{name:<20} clusters  features kept"]
+    has_classes = any(row["cer"] >= 0 for row in rows.values())
+    titles = _RATES if has_classes else {}
+    heads = "".join(f"  {title:>6}" for title in titles.values())
+    lines = [f"{name:<20} clusters  features kept{heads}"]
     for method, row in rows.items():
+        rates = "".join(f"  {row[rate]:6.3f}" for rate in titles)
         counts = f"{row['n_clusters']:8.0f}  {row['n_nonzero_weights']:13,.0f}"
-        lines.append(f"  {METHODS[method].title:<18} {counts}")
+        lines.append(f"  {METHODS[method].title:<18} {counts}{rates}")
+    if has_classes:
+        lines += [
+            "  CER: share of pairs of samples on which clusters and classes disagree; chance: CER",
+            "  of random clusters. ARI, AMI: 1 for the same groups, 0 by chance.",
+        ]
     return lines
