@@ -41,12 +41,12 @@ run: $(STAMP) ## cluster your own table: make run TABLE=tumours.csv ARGS="--labe
 	@"$(BIN)/sparsekm" run "$(TABLE)" --cores $(CORES) $(ARGS)
 
 results: $(STAMP) ## run the workflow of config.yaml to results/report.html
-	@"$(BIN)/python" scripts/clear_stale_lock.py
+	@"$(BIN)/python" -m sparsekm.pipeline.stale_lock
 	"$(BIN)/snakemake" --cores $(CORES) $(EXECUTOR) $(SNAKEMAKE_FLAGS)
 	@echo "The report: results/report.html"
 
 paper: $(STAMP) ## the paper's experiments with all repetitions, to results/simulation/report.html
-	@"$(BIN)/python" scripts/clear_stale_lock.py
+	@"$(BIN)/python" -m sparsekm.pipeline.stale_lock
 	"$(BIN)/snakemake" paper --cores $(CORES) $(EXECUTOR) $(SNAKEMAKE_FLAGS)
 	@echo "The report: results/simulation/report.html"
 

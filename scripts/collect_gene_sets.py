@@ -16,7 +16,7 @@ def main(snakemake, progress):
     from sparsekm.network import Downloader
 
     params, output = snakemake.params, snakemake.output.sets
-    if phantom := params.get("phantom"):
+    if phantom := params.phantom:
         drawn = genes.plant_genes(get_size(phantom["size"]), phantom["seed"])
         write_text(genes.gene_set_text(drawn, phantom["seed"]), output)
     elif params.url:

@@ -3,15 +3,6 @@
 import os
 
 
-def most_bytes(snakemake):
-    """Return the size of the largest matrix to read into memory; no result depends on it."""
-    most_gigabytes = snakemake.config.get("max_memory_gb")
-    # A search holds the matrix two or three times. A job requests six times the size of its matrix.
-    quarter = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
-    own = snakemake.resources.mem_mb * 2**20 // 6
-    return min(quarter, own) if most_gigabytes is None else int(most_gigabytes * 2**30)
-
-
 def read_problem(snakemake, **settings):
     """Return the problem of the rule's data set and method, with further settings if given."""
     from sparsekm.io.tables import COUNTS, GAP
@@ -28,11 +19,19 @@ def read_problem(snakemake, **settings):
         penalty, peak = get_method(wildcards.method).penalty, int(table["chosen"].argmax())
         grid = refined_sparsities(penalty, table["sparsity"].to_numpy(), peak, params.n_refined)
         settings["grid"] = {"sparsities": grid.tolist()}
+    most_gigabytes = snakemake.config.get("max_memory_gb")
+    if most_gigabytes is None:
+        # A search holds the matrix two or three times. A job requests six times the size of its
+        # matrix.
+        quarter = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
+        most_bytes = min(quarter, snakemake.resources.mem_mb * 2**20 // 6)
+    else:
+        most_bytes = int(most_gigabytes * 2**30)
     return define_problem(
         snakemake.input.normalised,
         wildcards.dataset,
         wildcards.get("method", "sparse"),
         **{**params.problem, **settings},
-        most_bytes=most_bytes(snakemake),
+        most_bytes=most_bytes,
         code_digest=params.code,
     )

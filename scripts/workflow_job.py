@@ -91,19 +91,6 @@ class Progress:
         return lambda done, total: self(done, total, what)
 
 
-def wait_for_turn(log: Path, job: str):
-    """Wait until no other process runs this job, and return the lock, to be closed at the end.
-
-    A job outlives a killed Snakemake. If it finished after the job that replaced it, perhaps with
-    other settings, its files would be mistaken for the new job's files.
-    """
-    turn = open_to_append(log)
-    if not lock_file(turn, wait=False):
-        tell_user(f"{job}: waiting for the same job of an earlier run, which still writes {log}")
-        lock_file(turn)
-    return turn
-
-
 def job(snakemake):
     """Run the decorated function at once, as `run` does."""
     return lambda main: run(main, snakemake)
@@ -149,7 +136,13 @@ def run(main, snakemake) -> None:
 
 def _work(main, snakemake, name, log) -> None:
     start = time.monotonic()
-    with wait_for_turn(log, name):
+    # A job outlives a killed Snakemake. If it finished after the job that replaced it, perhaps with
+    # other settings, its files would be mistaken for the new job's files.
+    with open_to_append(log) as turn:
+        if not lock_file(turn, wait=False):
+            told = "waiting for the same job of an earlier run, which still writes"
+            tell_user(f"{name}: {told} {log}")
+            lock_file(turn)
         logging.basicConfig(
             filename=log,
             filemode="w",

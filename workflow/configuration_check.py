@@ -19,7 +19,7 @@ import jsonschema
 import yaml
 
 from sparsekm.annotation import is_address
-from sparsekm.command.configuration import path_rule
+from sparsekm.command.configuration import path_rule, reserved_names
 from sparsekm.io.input_error import hide_secrets, is_storable, shorten
 from sparsekm.io.table_settings import READER_SETTINGS, schema_properties
 from sparsekm.pipeline.registry import METHODS
@@ -88,14 +88,24 @@ def _read_yaml(file: Path) -> dict[str, Any]:
 
 @cache
 def read_schema() -> dict[str, Any]:
-    """Return the schema of the configuration, with the settings of tables and the penalties' grids.
+    """Return the schema of the configuration, with what tables of the package define.
 
-    Sections, which know all their keys, are mappings that are empty by default.
+    These are the settings of tables, the names of methods, and the penalties' grids. Sections,
+    which know all their keys, are mappings that are empty by default.
     """
     schema = _read_yaml(SCHEMA_FILE)
-    matrix = schema["properties"]["matrices"]["additionalProperties"]
-    matrix["properties"].update(schema_properties())
-    grids = schema["properties"]["tuning"]["properties"]["sparsities"]["properties"]
+    sections = schema["properties"]
+    sections["matrices"]["additionalProperties"]["properties"].update(schema_properties())
+    simulated = sections["simulation"]["properties"]
+    variants = [name for name, row in METHOD_ROWS.items() if row.is_variant]
+    for names, known in (
+        (sections["methods"], sorted(METHODS)),
+        (sections["yardstick"]["properties"]["methods"], sorted([*METHODS, *RIVALS])),
+        (simulated["methods"], [name for name in METHOD_ROWS if name not in variants]),
+        (simulated["variants"], variants),
+    ):
+        names["items"] = {"enum": known}
+    grids = sections["tuning"]["properties"]["sparsities"]["properties"]
     for method in METHODS.values():
         if method.penalty and method.penalty not in grids:
             values = {"type": "number", **method.sparsities}
@@ -153,8 +163,6 @@ def _explain_value(error: jsonschema.ValidationError) -> str:
     """Describe a value in one line: key, value and rule."""
     place = ".".join(map(str, error.absolute_path)) or "configuration"
     match error.validator:
-        case "required":
-            return f"{place}: {error.message}."
         case "pattern" if "propertyNames" not in error.absolute_schema_path:
             return f"{place}={error.instance!r} should match {error.schema['pattern']}."
         case "pattern" | "not" if "pattern" in error.schema:
@@ -177,20 +185,27 @@ def _explain_value(error: jsonschema.ValidationError) -> str:
 
 def meaning_errors(config: Mapping[str, Any]) -> list[str]:
     """List unknown names and contradictions in a configuration with its defaults."""
-    errors = _unknown("methods", config["methods"], sorted(METHODS))
-    known = sorted([*METHODS, *RIVALS])
-    errors += _unknown("yardstick.methods", config["yardstick"]["methods"], known)
+    errors = _path_errors(config)
     matrices = {name: entry for name, entry in config["matrices"].items() if entry is not None}
-    tunings = [METHODS[method].tuning for method in config["methods"] if method in METHODS]
-    resamples = "resampling" in tunings
     for name, entry in matrices.items():
         errors += _matrix_errors(name, entry)
-        if entry.get("batch") and not resamples:
+        if entry.get("batch") and "sparse" not in config["methods"]:
             errors.append(f"matrices.{name}: batch requires the method sparse. Add it to methods.")
     errors += _name_errors([*matrices])
-    errors += _sample_errors(config, matrices)
-    errors += _path_errors(config)
-    errors += [*_simulation_errors(config["simulation"]), *_gene_set_errors(config["annotation"])]
+    simulation, annotation = config["simulation"], config["annotation"]
+    try:
+        select_settings(simulation["experiments"])
+    except ValueError as error:
+        errors.append(f"simulation.{error}")
+    repeated, run = simulation["repeated_variants"], simulation["variants"]
+    errors += _unknown("simulation.repeated_variants", repeated, run)
+    path, (smallest, largest) = annotation["gene_sets"]["path"] or "", annotation["term_size"]
+    # The address is not quoted, because it may contain a password whose end is unknown.
+    if is_address(path) and not re.fullmatch(r"https://[^\s'\"]+", path):
+        rule = "should begin with https:// and have neither blanks nor quotation marks"
+        errors.append(f"annotation.gene_sets.path: an address {rule}.")
+    if smallest > largest:
+        errors.append(f"annotation.term_size={[smallest, largest]} should be ascending.")
     if not config["atlas"]["ages"] and not any(config["matrices"].values()):
         errors.append(
             f"atlas.ages=[] and matrices={config['matrices']}: there should be at least one age or"
@@ -240,22 +255,6 @@ def _path_errors(config: Mapping[str, Any]) -> list[str]:
     return [f"{place}={paths[place]!r} should {rule}." for place, rule in broken.items() if rule]
 
 
-def _sample_errors(
-    config: Mapping[str, Any], matrices: Mapping[str, Mapping[str, Any]]
-) -> list[str]:
-    """List numbers of clusters that are too large for the samples on which methods are tuned."""
-    most, smallest = config["tuning"]["max_samples"], config["min_cluster_size"]
-    used = (METHODS[name].tuning for name in config["methods"] if name in METHODS)
-    if most is None or not {"gap", "resampling"} & set(used):
-        return []
-    own = {f"matrices.{name}.n_clusters": of.get("n_clusters") for name, of in matrices.items()}
-    return [
-        f"tuning.max_samples={most} should be >= {key} * min_cluster_size={count * smallest}."
-        for key, count in {"n_clusters": config["n_clusters"], **own}.items()
-        if isinstance(count, int) and count * smallest > most
-    ]
-
-
 def _draw_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
     """List unknown settings of an experiment, and settings that apply only to files."""
     errors = [
@@ -270,50 +269,15 @@ def _draw_errors(name: str, entry: Mapping[str, Any]) -> list[str]:
 
 def _name_errors(names: Sequence[str]) -> list[str]:
     """List names of matrices that differ from each other or from a reserved name only in case."""
-    schema = read_schema()
-    taken = [
-        name
-        for case in schema["properties"]["matrices"]["propertyNames"]["not"]["anyOf"]
-        for name in case.get("enum", schema["$defs"]["age"]["enum"])
-    ]
-    errors = []
-    for position, name in enumerate(names):
-        same = [other for other in (*taken, *names[:position]) if other.lower() == name.lower()]
-        errors += [
-            f"matrices: {other!r} and {name!r} differ only in case, and some file systems would"
-            " give them the same folder. Rename the matrix."
-            for other in same[:1]
-        ]
+    errors, known = [], {name.lower(): name for name in reserved_names(read_schema())}
+    for name in names:
+        other = known.setdefault(name.lower(), name)
+        if other != name:
+            errors.append(
+                f"matrices: {other!r} and {name!r} differ only in case, and some file systems would"
+                " give them the same folder. Rename the matrix."
+            )
     return errors
-
-
-def _gene_set_errors(annotation: Mapping[str, Any]) -> list[str]:
-    """List missing or contradictory settings of gene sets."""
-    chosen, (smallest, largest) = annotation["gene_sets"], annotation["term_size"]
-    errors = []
-    # The address is not quoted, because it may contain a password whose end is unknown.
-    if is_address(chosen["path"] or "") and not re.fullmatch(r"https://[^\s'\"]+", chosen["path"]):
-        rule = "should begin with https:// and have neither blanks nor quotation marks"
-        errors.append(f"annotation.gene_sets.path: an address {rule}.")
-    if smallest > largest:
-        errors.append(f"annotation.term_size={[smallest, largest]} should be ascending.")
-    return errors
-
-
-def _simulation_errors(simulation: Mapping[str, Any]) -> list[str]:
-    """List unknown experiments and methods of the simulations."""
-    errors = []
-    try:
-        select_settings(simulation["experiments"])
-    except ValueError as error:
-        errors.append(f"simulation.{error}")
-    for kind in ("methods", "variants"):
-        known = [
-            name for name, row in METHOD_ROWS.items() if row.is_variant == (kind == "variants")
-        ]
-        errors += _unknown(f"simulation.{kind}", simulation[kind], known)
-    repeated, run = simulation["repeated_variants"], simulation["variants"]
-    return errors + _unknown("simulation.repeated_variants", repeated, run)
 
 
 def _unknown(key: str, names: Sequence[str], known: Sequence[str]) -> list[str]:

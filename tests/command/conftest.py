@@ -35,7 +35,6 @@ def here(tmp_path, monkeypatch):
         return 0
 
     monkeypatch.setattr(runs, "_start_workflow", make)
-    monkeypatch.setattr(runs, "_clear_stale_lock", lambda *_: None)
     return tmp_path
 
 

@@ -81,7 +81,7 @@ def test_predict_says_that_a_folder_is_no_file(output, tmp_path, monkeypatch, ca
 
 
 PLACES = ["results/report.html", "logs/report.log", ".snakemake/sparsekm/turn"]
-PLACES += [".snakemake/sparsekm/run.json", ".snakemake/sparsekm/jobs/logs/report.log"]
+PLACES += [".snakemake/sparsekm/jobs/logs/report.log"]
 
 
 # There are folders among the notes.

@@ -93,10 +93,9 @@ def test_on_a_file_system_without_locks_the_work_goes_on(tmp_path, monkeypatch, 
         assert lock_file(opened, wait=False)
 
 
-def test_what_make_runs_first_says_in_one_line_what_is_supported(project_root, tmp_path):
-    script = project_root / "scripts" / "clear_stale_lock.py"
+def test_what_make_runs_first_says_in_one_line_what_is_supported(tmp_path):
     code = "import runpy, sys\nsys.modules['fcntl'] = None\n"
-    code += f"runpy.run_path({str(script)!r}, run_name='__main__')"
+    code += "runpy.run_module('sparsekm.pipeline.stale_lock', run_name='__main__')"
     options = {"cwd": tmp_path, "capture_output": True, "text": True, "check": False}
     done = subprocess.run([sys.executable, "-c", code], **options)
     assert done.returncode == 1

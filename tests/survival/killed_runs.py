@@ -130,7 +130,7 @@ def kill(jobs: list[psutil.Process]) -> None:
 
 def clear_lock(project) -> subprocess.CompletedProcess:
     """Do what `make results` does before it starts Snakemake."""
-    return run_command([sys.executable, "scripts/clear_stale_lock.py"], project.root)
+    return run_command([sys.executable, "-m", "sparsekm.pipeline.stale_lock"], project.root)
 
 
 def unlock(project) -> None:

@@ -8,6 +8,9 @@ import tempfile
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 
+# A small matrix that the workflow simulates, and the command that runs a configuration.
+DRAWN = {"matrices": {"small": {"draw": {"experiment": "experiment_3", "n_features": 25}}}}
+RUN = [sys.executable, "-m", "sparsekm.command.main", "run", "config.yaml"]
 _loaded = multiprocessing.get_context("forkserver")
 _loaded.set_forkserver_preload(
     [

@@ -13,28 +13,26 @@ import pandas as pd
 import pytest
 from snakemake_process import run_command
 
+from sparsekm.io.input_error import InputError
+from sparsekm.pipeline import stale_lock
 from sparsekm.runtime.threads import count_threads
 
 
 @pytest.fixture
-def load(project_root, monkeypatch):
+def workflow_job(project_root, monkeypatch):
     monkeypatch.setattr("sys.path", [*sys.path])
-
-    def load(name):
-        file = project_root / "scripts" / f"{name}.py"
-        spec = importlib.util.spec_from_file_location(f"{name}_of_the_test", file)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    return load
+    file = project_root / "scripts" / "workflow_job.py"
+    spec = importlib.util.spec_from_file_location("workflow_job_of_the_test", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture
-def progress(load):
+def progress(workflow_job):
     """A job's progress, and its clock, which the test sets."""
     now = [0.0]
-    return load("workflow_job").Progress("P4: retrieve atlas", clock=lambda: now[0]), now
+    return workflow_job.Progress("P4: retrieve atlas", clock=lambda: now[0]), now
 
 
 def test_the_time_left_follows_from_the_pace_of_the_last_minute(progress, capsys):
@@ -79,7 +77,7 @@ def test_first_steps_tell_no_time_left_and_a_terminal_has_one_line(progress, cap
 
 
 @pytest.fixture
-def run(load, tmp_path, monkeypatch):
+def run(workflow_job, tmp_path, monkeypatch):
     """Give the function that runs a job in an empty folder, with the files that it writes."""
     monkeypatch.chdir(tmp_path)
 
@@ -88,7 +86,7 @@ def run(load, tmp_path, monkeypatch):
         of_job = {"threads": threads, "log": ["job.log"], "resources": resources}
         job = SimpleNamespace(rule="a_rule", wildcards={"age": "P4"}, input=[], **of_job)
         job.output = [str(output) for output in outputs]
-        load("workflow_job").run(main, job)
+        workflow_job.run(main, job)
 
     return run
 
@@ -164,35 +162,34 @@ def test_a_job_waits_for_the_same_one_of_an_earlier_run(run, capfd):
 
 
 @pytest.fixture
-def stale_lock(load, monkeypatch, tmp_path):
-    """The script, in a folder whose lock somebody left behind."""
-    (tmp_path / ".snakemake" / "locks").mkdir(parents=True)
-    (tmp_path / ".snakemake" / "locks" / "0.input.lock").write_text("results/report.html\n")
-    monkeypatch.chdir(tmp_path)
-    return load("clear_stale_lock")
+def lock(tmp_path):
+    """A lock that somebody left behind."""
+    lock = tmp_path / ".snakemake" / "locks" / "0.input.lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text("results/report.html\n")
+    return lock
 
 
 @pytest.mark.parametrize("kind", ["nfs4", ""])
-def test_where_others_may_see_the_folder_a_command_is_told(stale_lock, tmp_path, monkeypatch, kind):
+def test_where_others_may_see_the_folder_a_command_is_told(lock, tmp_path, monkeypatch, kind):
     monkeypatch.setattr(stale_lock, "file_system", lambda folder: kind)
-    with pytest.raises(
-        SystemExit, match="other machines may share .* If none is running there either, run: "
-    ) as refused:
-        stale_lock.main()
-    assert any((tmp_path / ".snakemake" / "locks").iterdir())
+    told = "other machines may share .* If none is running there either, run: "
+    with pytest.raises(InputError, match=told) as refused:
+        stale_lock.clear_stale_lock(tmp_path)
+    assert lock.exists()
     command = str(refused.value).partition(", run: ")[2].removesuffix(".")
     subprocess.run(command, shell=True, check=True, cwd="/")
-    assert not (tmp_path / ".snakemake" / "locks").exists()
+    assert not lock.exists()
 
 
-def test_a_lock_that_nobody_holds_is_removed(stale_lock, tmp_path, monkeypatch, capsys):
+def test_a_lock_that_nobody_holds_is_removed(lock, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(stale_lock, "file_system", lambda folder: "ext4")
-    stale_lock.main()
+    stale_lock.clear_stale_lock(tmp_path)
     assert "Removing the lock left behind" in capsys.readouterr().out
-    assert not (tmp_path / ".snakemake" / "locks").exists()
+    assert not lock.exists()
 
 
-def test_while_a_snakemake_works_in_the_folder_it_keeps_its_lock(stale_lock, tmp_path):
+def test_while_a_snakemake_works_in_the_folder_it_keeps_its_lock(lock, tmp_path):
     (tmp_path / "snakemake").write_text("import time; time.sleep(60)")
     for folder in (tmp_path, "/"):
         with subprocess.Popen([sys.executable, tmp_path / "snakemake"], cwd=folder) as working:
@@ -200,10 +197,11 @@ def test_while_a_snakemake_works_in_the_folder_it_keeps_its_lock(stale_lock, tmp
                 expected = [working.pid] if folder == tmp_path else []
                 assert stale_lock.find_snakemakes(tmp_path) == expected
                 if expected:
-                    with pytest.raises(SystemExit, match=f"{working.pid} may be running here"):
-                        stale_lock.main()
+                    with pytest.raises(InputError, match=f"{working.pid} may be running here"):
+                        stale_lock.clear_stale_lock(tmp_path)
             finally:
                 working.kill()
+    assert lock.exists()
 
 
 SCRIPTS = {

@@ -10,13 +10,9 @@ import pytest
 import yaml
 from configuration_reader import configuration_check
 from small_project import save_tumours
-from snakemake_process import run_command, run_snakemake
+from snakemake_process import DRAWN, run_command, run_snakemake
 
-SETTINGS = {
-    "matrices": {"small": {"draw": {"experiment": "experiment_3", "n_features": 25}}},
-    "methods": ["kmeans"],
-    "n_init": 2,
-}
+SETTINGS = DRAWN | {"methods": ["kmeans"], "n_init": 2}
 # Runs Snakemake where importing what it does not bring fails. Its own imports come first: a plugin
 # that is installed here, and would not be there, imports pandas.
 BARE = """

@@ -6,7 +6,6 @@ import os
 import re
 import zipfile
 import zlib
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,8 +30,8 @@ SAMPLE = 4096 * N_FEATURES * 4 / 2**20
 @pytest.fixture(name="rules")
 def resources_of_the_workflow(project_root, tmp_path):
     """Run the file of the rules as what it is, Python, with what the others define."""
-    libraries = {"os": os, "math": math, "suppress": suppress, "cache": cache, "Path": Path}
-    used = ("Declared", "array_megabytes", "bytes_of", "held_megabytes", "measured")
+    libraries = {"os": os, "math": math, "cache": cache, "Path": Path}
+    used = ("array_megabytes", "bytes_of", "held_megabytes")
     libraries |= {name: getattr(input_sizes, name) for name in used}
     workflow = SimpleNamespace(global_resources={"downloads": 1})
 

@@ -10,7 +10,7 @@ import pandas as pd
 import psutil
 import pytest
 import yaml
-from snakemake_process import run_command
+from snakemake_process import DRAWN, run_command
 
 from sparsekm.command import main as command
 from sparsekm.command.refusals import CommandError
@@ -79,9 +79,6 @@ def test_a_run_that_is_terminated_leaves_no_process_and_no_lock(table):
     assert started
     assert psutil.wait_procs(started, timeout=10)[1] == []
     assert not any(folder.glob(".snakemake/locks/*"))
-
-
-DRAWN = {"matrices": {"small": {"draw": {"experiment": "experiment_3", "n_features": 25}}}}
 
 
 def set_traps(folder: Path) -> Path:

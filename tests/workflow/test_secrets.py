@@ -13,7 +13,6 @@ import yaml
 from snakemake_process import run_command
 
 from sparsekm.annotation import address_name
-from sparsekm.command import main as command
 from sparsekm.io.input_error import hide_secrets
 from sparsekm.network import Downloader, RefusedError
 
@@ -137,17 +136,3 @@ def test_no_file_of_a_run_holds_a_secret_of_the_address(server, fresh):
     assert any(file.startswith(".snakemake/scripts/") for file in shown)
     address = f"https://{USER}:{PASSWORD}@{host}/sets.gmt?token={TOKEN}"
     assert (fresh.root / "data/raw/fetched" / address_name(address)).read_text() == SETS
-
-
-def test_the_note_of_a_run_and_messages_hold_none_either(tmp_path, monkeypatch, capsys):
-    from sparsekm.command import run as runs
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(runs, "_start_workflow", lambda *_: 0)
-    address = f"https://{USER}:{PASSWORD}@a.org/s.gmt?token={TOKEN}"
-    sets = {"source": "gmt", "path": address}
-    settings = {"matrices": {"a": {"path": "a.csv"}}, "annotation": {"gene_sets": sets}}
-    Path("config.yaml").write_text(yaml.safe_dump(settings))
-    assert command.main(["run", "config.yaml"]) == 0
-    assert "https://a.org/s.gmt" in Path(".snakemake/sparsekm/run.json").read_text()
-    assert files_with(tmp_path, USER, PASSWORD, TOKEN) == {"config.yaml"}

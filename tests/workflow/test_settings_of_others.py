@@ -7,13 +7,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from snakemake_process import run_command, run_snakemake
+from snakemake_process import DRAWN, RUN, run_command, run_snakemake
 
-SETTINGS = {
-    "matrices": {"small": {"draw": {"experiment": "experiment_3", "n_features": 25}}},
-    "methods": ["kmeans"],
-}
-DRAWN = "data/raw/small/matrix.npz"
+SETTINGS = DRAWN | {"methods": ["kmeans"]}
+MATRIX = "data/raw/small/matrix.npz"
 # Stands in for sbatch: runs the script of a job, and notes that it did.
 SUBMIT = '#!/bin/sh\nsh "$1" >"$1.txt" 2>&1 &\necho submitted >>"{noted}"\necho 1\n'
 
@@ -81,16 +78,13 @@ def no_matrix(project):
     return "ERROR in table: normalise matrix: table.csv: "
 
 
-COMMAND = [sys.executable, "-m", "sparsekm.command.main", "run", "config.yaml"]
-
-
 def test_under_an_unknown_snakemake_a_run_says_so_and_uses_its_local_executor(
     project, no_matrix, tmp_path
 ):
     about = tmp_path / "later" / "snakemake-10.1.0.dist-info"
     about.mkdir(parents=True)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: snakemake\nVersion: 10.1.0\n")
-    done = run_command(COMMAND, project, PYTHONPATH=str(about.parent))
+    done = run_command(RUN, project, PYTHONPATH=str(about.parent))
     lines = done.stdout.splitlines()
     executor = "The executor sparsekm does not know Snakemake 10.1.0; jobs run with `local`."
     assert lines.count(executor) == 1, done.stdout
@@ -108,7 +102,7 @@ def test_with_a_profile_of_the_site_its_executor_runs_the_jobs(project, site, pr
     default = ("--workflow-profile", str(project_root / "profiles" / "default"))
     options = ("--profile", str(profile), *default)
     snakefile = ("--snakefile", str(project_root / "Snakefile"))
-    done = run_snakemake(project, *snakefile, *options, DRAWN)
+    done = run_snakemake(project, *snakefile, *options, MATRIX)
     assert done.returncode == 0, done.stdout
     assert noted.read_text().splitlines() == ["submitted"]
 
@@ -117,13 +111,13 @@ def test_a_run_takes_the_profile_it_is_given_and_no_other(project, no_matrix, si
     profile, noted = site
     # By a path relative to where the command is started.
     options = ("--profile", "../site")
-    done = run_command([*COMMAND, *options], project, SNAKEMAKE_PROFILE="/nowhere")
+    done = run_command([*RUN, *options], project, SNAKEMAKE_PROFILE="/nowhere")
     assert "SNAKEMAKE_PROFILE is ignored. Choose a profile with --profile." in done.stdout
     assert noted.read_text().splitlines() == ["submitted"]
     assert done.returncode == 2
     assert "table: normalise matrix; log: logs/normalise_matrix/table.log" in done.stdout
     # Nor where the command runs the jobs itself. A run that failed is gone on with.
-    again = run_command(COMMAND, project, SNAKEMAKE_PROFILE=str(profile))
+    again = run_command(RUN, project, SNAKEMAKE_PROFILE=str(profile))
     assert "SNAKEMAKE_PROFILE is ignored" in again.stdout
     assert no_matrix in again.stdout
     assert noted.read_text().splitlines() == ["submitted"]
@@ -141,7 +135,7 @@ def test_neither_profiles_nor_plugins_are_taken_from_the_folder_of_a_run(project
     # Ended by the check of the configuration, after all settings were read.
     (project / "config.yaml").write_text(yaml.safe_dump(SETTINGS | {"method": ["l0"]}))
     for options in ([], ["--profile", "slurm"]):
-        done = run_command([*COMMAND, *options], project, XDG_CONFIG_HOME=str(tmp_path))
+        done = run_command([*RUN, *options], project, XDG_CONFIG_HOME=str(tmp_path))
         assert done.returncode == 2, done.stdout
         assert not sprung.exists()
     assert "slurm" in done.stdout
@@ -169,7 +163,7 @@ def test_the_memory_of_the_machine_is_the_limit_if_nobody_gives_one(
     (project / "Snakefile").write_text(include + LIMITS)
     if options[:1] == ["--executor"]:
         options = [*options, "--cluster-generic-submit-cmd", "false"]
-    done = run_snakemake(project, "--dry-run", "--cores", "1", *options, DRAWN)
+    done = run_snakemake(project, "--dry-run", "--cores", "1", *options, MATRIX)
     assert done.returncode == 0, done.stdout
     megabytes = psutil.virtual_memory().total * 3 // 4 // 10**6
     expected = str(megabytes) if limit == "the machine's" else limit

@@ -78,34 +78,6 @@ rule reference_path:
         "../../scripts/reference_path.py"
 
 
-rule tune_sparsity:
-    """Compute the gap curve, and fit all samples at the chosen sparsity."""
-    input:
-        **gap_files(),
-        normalised="data/{dataset}/normalised.h5ad",
-        counts=counts_file,
-    output:
-        gap="results/{dataset}/{method}/gap.csv",
-        fit="results/{dataset}/{method}/chosen.h5",
-    log:
-        "logs/tune_sparsity/{dataset}/{method}.log",
-    wildcard_constraints:
-        method=any_of(TUNED),
-    group:
-        of_small("sparsekm_fit")
-    conda:
-        "../../envs/sparsekm.yaml"
-    resources:
-        **needs(memory=(700, 6), minutes=(3, 0.005), tunes=True),
-    params:
-        code=code_and_versions("tune_sparsity"),
-        problem=problem,
-        rule=config["tuning"]["rule"],
-        n_refined=config["tuning"]["n_refined"],
-    script:
-        "../../scripts/tune_sparsity.py"
-
-
 rule find_peak:
     """Compute the gap curve of the first stage of tuning, if there are two."""
     input:
@@ -130,6 +102,25 @@ rule find_peak:
         code=code_and_versions("tune_sparsity"),
     script:
         "../../scripts/tune_sparsity.py"
+
+
+use rule find_peak as tune_sparsity with:
+    """Compute the gap curve, and fit all samples at the chosen sparsity."""
+    input:
+        **gap_files(),
+        normalised="data/{dataset}/normalised.h5ad",
+        counts=counts_file,
+    output:
+        gap="results/{dataset}/{method}/gap.csv",
+        fit="results/{dataset}/{method}/chosen.h5",
+    log:
+        "logs/tune_sparsity/{dataset}/{method}.log",
+    resources:
+        **needs(memory=(700, 6), minutes=(3, 0.005), tunes=True),
+    params:
+        problem=problem,
+        rule=config["tuning"]["rule"],
+        n_refined=config["tuning"]["n_refined"],
 
 
 use rule cluster_path as refine_path with:

@@ -4,7 +4,6 @@ import json
 import math
 import os
 import re
-from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 
@@ -18,13 +17,7 @@ from sparsekm.atlas import SOURCES
 from sparsekm.io.atomic import SUPPORTED, is_supported
 from sparsekm.io.input_error import hide_secrets
 from sparsekm.pipeline.bounded_process import run_bounded
-from sparsekm.pipeline.input_sizes import (
-    Declared,
-    array_megabytes,
-    bytes_of,
-    held_megabytes,
-    measured,
-)
+from sparsekm.pipeline.input_sizes import array_megabytes, bytes_of, held_megabytes
 from sparsekm.pipeline.provenance import computing_versions, input_digest, source_digest
 from sparsekm.pipeline.registry import METHODS
 from sparsekm.pipeline.workflow_files import left_behind, record_files
@@ -69,18 +62,6 @@ wildcard_constraints:
     dataset=r"[A-Za-z0-9_.-]+",
     method=r"[a-z0-9]+",
     batch=r"\d+",
-
-
-def targets():
-    """List the final files of a run."""
-    return [
-        "results/report.html",
-        *expand(
-            "results/{dataset}/{table}",
-            dataset=DATASETS,
-            table=["clusters.csv", "clusters.h5ad", "clusters.xlsx", "contingency.csv"],
-        ),
-    ]
 
 
 digest_code = cache(source_digest)

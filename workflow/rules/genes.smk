@@ -45,7 +45,7 @@ rule draw_gene_sets:
         "../../scripts/collect_gene_sets.py"
 
 
-rule collect_gene_sets:
+use rule draw_gene_sets as collect_gene_sets with:
     """Copy or download the user's file of gene sets, if the whole file is valid."""
     input:
         file=[] if SETS_ADDRESS or not OWN_SETS else local(OWN_SETS),
@@ -55,18 +55,14 @@ rule collect_gene_sets:
         "logs/collect_gene_sets.log",
     # A download runs locally, because cluster nodes often have no network access.
     localrule: bool(SETS_ADDRESS)
-    conda:
-        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(1100, 20), minutes=(60, 0)),
         downloads=int(bool(SETS_ADDRESS)),
     params:
-        code=code("collect_gene_sets"),
+        phantom=None,
         url=SETS_ADDRESS and SHOWN_SETS,
         identifier=IDENTIFIER,
         content=lambda wildcards: content(None if SETS_ADDRESS else OWN_SETS),
-    script:
-        "../../scripts/collect_gene_sets.py"
 
 
 rule annotate_genes:

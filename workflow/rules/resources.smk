@@ -20,19 +20,27 @@ def expected_megabytes(dataset):
     path = MATRICES[dataset].get("path")
     if not path or not Path(path).exists():
         return 1
-    return declared(dataset).matrix or bytes_of(Path(path)) / 2**20
+    return (declared(dataset).get("matrix") or bytes_of(Path(path))) / 2**20
 
 
 @cache
 def declared(dataset):
-    """Return the sizes that the file of a user's matrix declares, see `measured`; 0 if unknown."""
+    """Return what `measure_matrix` reads in a user's file; {} if it declares no sizes."""
     entry = MATRICES[dataset]
-    if entry.get("path", "").lower().endswith((".h5ad", ".h5", ".npz", ".zarr")):
-        # The job that reads a matrix refuses it if it is too large or damaged.
-        with suppress(ValueError):
-            path, layer = entry["path"], entry.get("layer")
-            return Declared(*run_bounded(path, lambda: measured(path, layer)))
-    return Declared()
+    path = entry.get("path", "")
+    if not path.lower().endswith((".h5ad", ".h5", ".npz", ".zarr")):
+        return {}
+
+    def measure():
+        from sparsekm.io.readers.reader import measure_matrix
+
+        return measure_matrix(path, entry.get("layer"))._asdict()
+
+    try:
+        return run_bounded(path, measure)
+    except ValueError:
+        # Only Snakemake may be installed. The job that reads a matrix reports damage.
+        return {}
 
 
 def datasets_of(wildcards):
@@ -62,7 +70,9 @@ def megabytes(wildcards, input, most_samples=math.inf, limit=math.inf):
     if all(file.exists() for file in files):
         return sum(held_megabytes(file, most_samples, limit) for file in files)
     sizes = {each: expected_megabytes(each) for each in datasets_of(wildcards)}
-    samples = {each: declared(each).n_samples for each in sizes if each in MATRICES}
+    samples = {
+        each: declared(each).get("n_samples") for each in sizes if each in MATRICES
+    }
     return sum(
         array_megabytes(size, samples.get(each), most_samples, limit)
         for each, size in sizes.items()
@@ -77,15 +87,13 @@ def growing(base, per_megabyte, tunes=False, is_memory=False):
     def ask(wildcards, input, attempt):
         # A method that is not tuned works on all samples, and reads large data in blocks.
         is_part = tunes and wildcards.get("method") not in UNTUNED
-        limit = 0 if is_part else quarter
+        limit = quarter if is_memory else math.inf
         if is_memory and config["max_memory_gb"]:
             limit = config["max_memory_gb"] * 1024
-        bounds = (most_samples if is_part else 0, limit)
-        if not (is_part or is_memory):
-            bounds = (0, math.inf)
-        return int(
-            attempt * (base + per_megabyte * megabytes(wildcards, input, *bounds))
-        )
+        elif is_part:
+            limit = 0
+        size = megabytes(wildcards, input, most_samples if is_part else 0, limit)
+        return int(attempt * (base + per_megabyte * size))
 
     return ask
 
@@ -104,5 +112,6 @@ def needs(memory, minutes, tunes=False):
 
 def reading_memory(wildcards, input, attempt):
     """Return the megabytes of a job that reads a user's matrix."""
-    needed = declared(wildcards.dataset).memory or 10 * megabytes(wildcards, input)
+    declares = declared(wildcards.dataset).get("memory", 0) / 2**20
+    needed = declares or 10 * megabytes(wildcards, input)
     return int(attempt * (600 + needed))

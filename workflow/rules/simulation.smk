@@ -76,7 +76,12 @@ rule summarise_simulation:
 rule report_simulation:
     """Draw the experiments' figures and write a page about them."""
     input:
-        **simulation_results(),
+        repetitions=simulated_files(),
+        gaps=simulated_files("gap/"),
+        weights=simulated_files("weights/"),
+        summary="results/simulation/summary.csv",
+        versus_paper="results/simulation/versus_paper.csv",
+        claims="results/simulation/claims.csv",
     output:
         report="results/simulation/report.html",
         figures=expand(

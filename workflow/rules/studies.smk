@@ -69,12 +69,15 @@ def simulated_cells():
     return cells
 
 
-def simulated_files(kind="", is_shown=lambda setting, row: True):
-    """List the tables of repetitions, or other files of the rows that are shown."""
+def simulated_files(kind=""):
+    """List the tables of repetitions, or those of a kind that the page's first figure shows."""
+    cells = simulated_cells()
+    if kind:
+        first = [cell for cell in cells if cell[0].experiment == "experiment_1"]
+        cells = [(setting, row) for setting, row in first if row.method == "l0"]
     return [
         f"results/simulation/{setting.experiment}/{setting.name}/{kind}{row.name}.csv"
-        for setting, row in simulated_cells()
-        if is_shown(setting, row)
+        for setting, row in cells
     ]
 
 
@@ -85,34 +88,10 @@ def simulation_figures():
     return [f"{name}_{kind}" for name, kind in kinds.items() if name in run]
 
 
-def simulation_results():
-    """Return the inputs of the page about the experiments."""
-
-    # The first figure shows the tuning of l0 and the features found.
-    def is_shown(setting, row):
-        return setting.experiment == "experiment_1" and row.method == "l0"
-
-    return {
-        "repetitions": simulated_files(),
-        "gaps": simulated_files("gap/", is_shown),
-        "weights": simulated_files("weights/", is_shown),
-        "summary": "results/simulation/summary.csv",
-        "versus_paper": "results/simulation/versus_paper.csv",
-        "claims": "results/simulation/claims.csv",
-    }
-
-
 YARDSTICK = config["yardstick"]
-
-
-def labelled_sets():
-    """Return the yardstick's data sets with their files; without a folder there are none."""
-    folder = YARDSTICK["folder"]
-    files = sorted(Path(folder).glob("*.npz")) if folder else []
-    return {file.stem: str(file) for file in files}
-
-
-YARDSTICK_SETS = labelled_sets()
+# The labelled data sets; without a folder there are none.
+found = Path(YARDSTICK["folder"]).glob("*.npz") if YARDSTICK["folder"] else ()
+YARDSTICK_SETS = {file.stem: str(file) for file in sorted(found)}
 
 
 def yardstick_tables(wildcards):
@@ -121,14 +100,6 @@ def yardstick_tables(wildcards):
         raise WorkflowError(
             f"yardstick.folder={YARDSTICK['folder'] or 'null'} should be a folder of labelled sets"
             " (.npz with X and y). Set it in the configuration."
-        )
-    strange = [
-        name for name in YARDSTICK_SETS if not re.fullmatch(r"[A-Za-z0-9_.-]+", name)
-    ]
-    if strange:
-        raise WorkflowError(
-            f"yardstick.folder={YARDSTICK['folder']}: the names {strange} should consist of"
-            " letters, digits, '_', '.' and '-'. Rename the files."
         )
     return expand(
         "results/yardstick/{labelled_set}/{method}.csv",

@@ -176,6 +176,20 @@ def describe_association(counts: np.ndarray) -> str:
     return f"{which} with batches and cannot be told from them {strength}"
 
 
+def describe_within(labels: np.ndarray, within: np.ndarray | None) -> str:
+    """Describe, in a sentence after a conclusion, the clusters after centring, if there are any."""
+    if within is None:
+        return ""
+    sizes = np.unique(within[within >= 0], return_counts=True)[1]
+    agreement = adjusted_rand_score(labels, within)
+    return (
+        f" After centring within batches, all samples form {len(sizes)} clusters of "
+        f"{', '.join(map(str, sizes))} samples. Their adjusted Rand index with the clusters above "
+        f"is {agreement:.2f}. See the report, and the column cluster_sparse{WITHIN_SUFFIX} of "
+        "clusters.csv."
+    )
+
+
 def describe_batches(counts: np.ndarray, agreement: float) -> str:
     """Say which clusters are batches and whether the two results disagree; empty if neither."""
     said = [associated] if (associated := describe_association(counts)) else []

@@ -65,6 +65,12 @@ def is_edited(file: Path) -> bool:
     return digest.strip() != _digest(text)
 
 
+def reserved_names(schema: Mapping[str, Any]) -> list[str]:
+    """List the names that no matrix may have, given the schema of the configuration."""
+    cases = schema["properties"]["matrices"]["propertyNames"]["not"]["anyOf"]
+    return [name for case in cases for name in case.get("enum", schema["$defs"]["age"]["enum"])]
+
+
 def dataset_name(table: Path, taken: set[str]) -> str:
     """Derive the name of a data set from its file; `taken` are reserved names in lower case.
 

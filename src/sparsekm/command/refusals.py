@@ -6,21 +6,22 @@ import json
 import os
 import re
 import shlex
-import sys
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sparsekm.command.configuration import is_edited
-from sparsekm.io.atomic import lock_file, open_to_append, refuse_to_replace, write_text
+from sparsekm.command.configuration import is_edited, read_configuration
+from sparsekm.io.atomic import lock_file, open_to_append, refuse_to_replace
 from sparsekm.io.input_error import hide_secrets
 from sparsekm.io.readers.messages import name_some
 from sparsekm.io.table_settings import TABLE_SETTINGS
 from sparsekm.pipeline.workflow_files import read_patterns, recorded_files, walk_folders
 
 _OWN_FOLDER = Path(".snakemake/sparsekm")
+MADE_WITH = _OWN_FOLDER / "made_with"
+"""The file with the name of the configuration that made the results in a folder."""
 # The options that also apply to a configuration file.
 _ALWAYS_APPLY = ("command", "table", "cores", "profile", "force", "quiet")
 # The rules that a report only needs if it shows the paper's experiments.
@@ -84,24 +85,22 @@ def refuse_to_write(
         if re.match(r"results/(?!benchmarks/|figures/)", path) and (folder / path).exists()
     ]
     if results and changed:
+        files, changed = _name_some(folder, results), "; ".join(changed)
         other = f"put {file.name} in another folder"
         other = f"add --output {_free_folder(folder)}" if is_table else other
-        files, changed = _name_some(folder, results), "; ".join(changed)
         raise CommandError("other_settings", files=files, changed=changed, other=other)
 
 
 def _changed_settings(file: Path, settings: Mapping[str, Any], *, is_table: bool) -> list[str]:
     """List the differences from the configuration that made the results in this folder."""
-    try:
-        before = json.loads(_note_of(file).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []
-    if before["file"] != file.name:
-        return [f"made with {before['file']}"]
+    note = file.resolve().parent / MADE_WITH
+    made_with = note.read_text("utf-8") if note.exists() else file.name
+    if made_with != file.name or not file.exists():
+        return [f"made with {made_with}"]
     # A configuration is edited to change its results.
     if not is_table:
         return []
-    old, new = dict(_flatten(before["settings"])), dict(_flatten(settings))
+    old, new = dict(_flatten(read_configuration(file))), dict(_flatten(settings))
     return [
         f"{key} was {old.get(key, 'not set')} and is {new.get(key, 'not set')}"
         for key in {**old, **new}
@@ -109,31 +108,16 @@ def _changed_settings(file: Path, settings: Mapping[str, Any], *, is_table: bool
     ]
 
 
-def _note_of(file: Path) -> Path:
-    return file.resolve().parent / _OWN_FOLDER / "run.json"
-
-
-def note_run(file: Path, settings: Mapping[str, Any]) -> None:
-    """Record which configuration makes the results in its folder."""
-    note = json.dumps({"file": file.name, "settings": settings}, default=str)
-    write_text(hide_secrets(note), _note_of(file))
-
-
 @contextmanager
 def take_turn(folder: Path) -> Iterator[None]:
     """Lock the folder for this run, or refuse if another one is starting or working there.
 
-    Snakemake inherits its own lock. It may outlive a command that was killed; then this command
-    waits for it.
+    Snakemake inherits the lock, because it may outlive a command that was killed.
     """
-    own = folder / _OWN_FOLDER
-    with open_to_append(own / "turn") as turn, open_to_append(own / "snakemake") as held:
+    with open_to_append(folder / _OWN_FOLDER / "turn") as turn:
         if not lock_file(turn, wait=False):
             raise CommandError("another_run", folder=short_path(folder))
-        if not lock_file(held, wait=False):
-            print("sparsekm: waiting for the Snakemake of a killed run to end", file=sys.stderr)
-            lock_file(held)
-        os.set_inheritable(held.fileno(), True)
+        os.set_inheritable(turn.fileno(), True)
         yield
 
 

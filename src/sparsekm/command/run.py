@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
-import subprocess
 import sys
 import tempfile
 import textwrap
@@ -17,7 +15,7 @@ from typing import Any
 import yaml
 
 from sparsekm.annotation.gene_table import primary_method
-from sparsekm.cluster.sparsity_path import ChosenFit
+from sparsekm.cluster.batches import describe_within
 from sparsekm.command import configuration, refusals
 from sparsekm.command.refusals import CommandError, run_again, short_path
 from sparsekm.command.signals import run_group
@@ -29,6 +27,7 @@ from sparsekm.io.store import read_fit
 from sparsekm.io.table_settings import TABLE_SETTINGS, given_settings
 from sparsekm.io.tables import SCORES
 from sparsekm.pipeline.registry import DEFAULT_METHODS, METHODS
+from sparsekm.pipeline.stale_lock import clear_stale_lock
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -60,10 +59,10 @@ def run_table(options: Namespace) -> int:
     with refusals.take_turn(folder):
         if "SNAKEMAKE_PROFILE" in os.environ:
             tell("SNAKEMAKE_PROFILE is ignored. Choose a profile with --profile.")
-        _clear_stale_lock(place, folder)
+        clear_stale_lock(folder)
         if is_table:
             write_text(text, file)
-        refusals.note_run(file, settings)
+        write_text(file.name, folder / refusals.MADE_WITH)
         tell(f"Running {short_path(file)} (edit it to change settings)")
         status = _start_workflow(place, file.resolve(), folder, options)
     if status < 0:
@@ -82,7 +81,9 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
     groups = options.feature_groups and Path(options.feature_groups)
     for path in filter(None, (table, groups)):
         check_file(path, or_folder=path == table)
-    name = configuration.dataset_name(table, _taken_names(place))
+    schema = yaml.safe_load((place / "workflow/schemas/config.schema.yaml").read_text("utf-8"))
+    taken = {name.lower() for name in configuration.reserved_names(schema)}
+    name = configuration.dataset_name(table, taken)
     folder = options.output or Path(f"sparsekm-{name}")
     for path in (table.resolve(), folder.resolve()):
         if rule := configuration.path_rule(str(path)):
@@ -111,17 +112,8 @@ def _prepare(options: Namespace, place: Path, tell: Callable[[str], Any]) -> tup
     entry["path"] = configuration.table_path(folder, table)
     if groups:
         entry["feature_groups"] = configuration.table_path(folder, groups)
-    again = f"sparsekm run {shlex.quote(str(file))}"
     how = {"methods": options.methods or DEFAULT_METHODS, "min_cluster_size": smallest}
-    return file, configuration.compose(name, entry, again, **how)
-
-
-def _taken_names(place: Path) -> set[str]:
-    """Return the names that no matrix may have, in lower case."""
-    schema = yaml.safe_load((place / "workflow/schemas/config.schema.yaml").read_text("utf-8"))
-    cases = schema["properties"]["matrices"]["propertyNames"]["not"]["anyOf"]
-    names = [name for case in cases for name in case.get("enum", schema["$defs"]["age"]["enum"])]
-    return {str(name).lower() for name in names}
+    return file, configuration.compose(name, entry, run_again(file), **how)
 
 
 def _environment(empty: str) -> dict[str, str]:
@@ -143,14 +135,6 @@ def _environment(empty: str) -> dict[str, str]:
         own |= dict.fromkeys(("XDG_CACHE_HOME", "HOME"), empty)
     # This may be the profile of another workflow, with unwanted settings.
     return {k: v for k, v in os.environ.items() if k != "SNAKEMAKE_PROFILE"} | own
-
-
-def _clear_stale_lock(place: Path, folder: Path) -> None:
-    """Remove the lock of a killed Snakemake, or refuse if another one may be working."""
-    script = [sys.executable, str(place / "scripts" / "clear_stale_lock.py")]
-    with tempfile.TemporaryDirectory(prefix="sparsekm-") as empty:
-        if subprocess.run(script, cwd=folder, env=_environment(empty), check=False).returncode:
-            raise CommandError("locked")
 
 
 def _start_workflow(place: Path, file: Path, folder: Path, options: Namespace) -> int:
@@ -200,33 +184,15 @@ def describe_results(
     for name in settings.get("matrices") or {}:
         place = folder / "results" / name
         fit = place / "sparse" / "tuned.h5"
-        if fit.is_file() and (told := _conclude(read_fit(fit))):
+        if fit.is_file():
+            found = read_fit(fit)
+            told = f"{found.conclusion}{describe_within(found.labels, found.batch_centred)}"
             lines += ["", *textwrap.wrap(f"{name}: {told}", 98, subsequent_indent="  ")]
         lines += ["", *_scores(place, name)]
         tables = ((title, place / file) for file, title in _TABLES.items())
         lines += [f"  {title:<9} {short(file)}" for title, file in tables if file.is_file()]
     report, logs = folder / "results" / "report.html", folder / "logs"
     return [*lines, "", f"Report: {short(report)}", f"Logs:   {short(logs)}"]
-
-
-def _conclude(found: ChosenFit) -> str:
-    """Return the conclusion and, if batches are known, the clusters within them."""
-    if found.batch_centred is None:
-        return found.conclusion
-    # These take a second to import.
-    import numpy as np
-    from sklearn.metrics import adjusted_rand_score
-
-    from sparsekm.cluster.batches import WITHIN_SUFFIX
-
-    sizes = np.unique(found.batch_centred, return_counts=True)[1]
-    same = adjusted_rand_score(found.labels, found.batch_centred)
-    return (
-        f"{found.conclusion} Within batches there are {len(sizes)} clusters of "
-        f"{', '.join(map(str, sizes))} samples (their adjusted Rand index with the clusters above "
-        f"is {same:.2f}): see the report, and the column cluster_sparse{WITHIN_SUFFIX} of "
-        "clusters.csv."
-    )
 
 
 def _scores(folder: Path, name: str) -> list[str]:

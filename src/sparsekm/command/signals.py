@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from sparsekm.pipeline.bounded_process import STOPS, handled
 
 
 class Stopped(BaseException):
@@ -25,10 +25,6 @@ def _stop(number: int, frame: object) -> NoReturn:
     raise Stopped(number)
 
 
-def _ignore(number: int, frame: object) -> None:
-    pass
-
-
 @contextmanager
 def stoppable() -> Iterator[None]:
     """Raise `Stopped` for the signals that stop a command, unless its parent ignored them.
@@ -36,19 +32,9 @@ def stoppable() -> Iterator[None]:
     Signals that are ignored, as under nohup, are still ignored here, but by a function. Otherwise
     the command's own processes would inherit this and could not be interrupted.
     """
-    before = {number: signal.getsignal(number) for number in _STOPS}
-    with _handled({n: _ignore if old == signal.SIG_IGN else _stop for n, old in before.items()}):
+    ignored = [number for number in STOPS if signal.getsignal(number) == signal.SIG_IGN]
+    with handled({**dict.fromkeys(STOPS, _stop), **dict.fromkeys(ignored, lambda *_: None)}):
         yield
-
-
-@contextmanager
-def _handled(handlers: Mapping[int, Callable[[int, object], None]]) -> Iterator[None]:
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def run_group(command: Sequence[str], **options: Any) -> int:
@@ -61,9 +47,9 @@ def run_group(command: Sequence[str], **options: Any) -> int:
     # Signals are only recorded, and `Stopped` is raised at the end. If it were raised during the
     # start or the wait, processes could be left behind.
     told: list[int] = []
-    noted = [number for number in _STOPS if signal.getsignal(number) is _stop]
+    noted = [number for number in STOPS if signal.getsignal(number) is _stop]
     with (
-        _handled(dict.fromkeys(noted, lambda number, _: told.append(number))),
+        handled(dict.fromkeys(noted, lambda number, _: told.append(number))),
         subprocess.Popen(command, process_group=0, **options) as process,
     ):
         sent = 0

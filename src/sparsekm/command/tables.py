@@ -48,11 +48,15 @@ def summarise_table(
         classes = None if labels is None else distinct_classes(labels)
         return raw.shape[0], classes, dict(found.chosen), [*told, *_note_lines(raw.remarks)]
 
-    return _read_bounded(table, work, _limits_of(table, settings.get("layer")))
+    return _read_bounded(table, settings.get("layer"), work)
 
 
-def _read_bounded(table: Path, work: Callable[[], Any], limits: Limits) -> Any:
-    """Read a table in a process with limits; an error keeps its ways out."""
+def _read_bounded(table: Path, layer: str | None, work: Callable[[], Any]) -> Any:
+    """Read a table in a process with limits that suit it; an error keeps its ways out."""
+    size = ReadingSize(*run_bounded(table, lambda: measure_matrix(table, layer)))
+    held = min(size.memory, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    seconds = max(held, size.processed) // _BYTES_PER_SECOND
+    limits = Limits(LEAST.memory + held, LEAST.seconds + seconds)
 
     def answer() -> tuple[Any, list[Way] | None]:
         try:
@@ -64,14 +68,6 @@ def _read_bounded(table: Path, work: Callable[[], Any], limits: Limits) -> Any:
     if ways is not None:
         raise MatrixError(found, [Way(*way) for way in ways])
     return found
-
-
-def _limits_of(table: Path, layer: str | None) -> Limits:
-    """Return the limits of the process that may read a table."""
-    size = ReadingSize(*run_bounded(table, lambda: measure_matrix(table, layer)))
-    held = min(size.memory, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    seconds = max(held, size.processed) // _BYTES_PER_SECOND
-    return Limits(LEAST.memory + held, LEAST.seconds + seconds)
 
 
 def _note_lines(remarks: list[str]) -> list[str]:
@@ -109,7 +105,7 @@ def predict_table(options: Namespace) -> int:
         told = [*(f"  {line}." for line in said), f"  {', '.join(counts)}"]
         return [head, *_note_lines(raw.remarks), *told]
 
-    lines = _read_bounded(table, work, _limits_of(table, options.layer))
+    lines = _read_bounded(table, options.layer, work)
     if not options.quiet:
         print("\n".join([*lines, f"Clusters: {short_path(output)}"]))
     return 0

@@ -19,7 +19,7 @@ import signal
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -29,7 +29,8 @@ from sparsekm.io.input_error import InputError, hide_secrets, reason_of
 
 MOST_ANSWER = 2**24
 """Bytes of the longest result that is accepted from a child."""
-_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that end a process."""
 
 
 class Limits(NamedTuple):
@@ -92,6 +93,17 @@ def run_bounded(file: str | Path, work: Callable[[], Any], limits: Limits = LEAS
 
 
 @contextlib.contextmanager
+def handled(handlers: Mapping[int, Callable[[int, Any], Any]]) -> Iterator[None]:
+    """Handle signals by these functions for a while."""
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
 def _forwarding() -> Iterator[Callable[[int], None]]:
     """Pass the signals that should end this process on to a child; obey them when it has ended."""
     caught: list[int] = []
@@ -111,12 +123,8 @@ def _forwarding() -> Iterator[Callable[[int], None]]:
 
     # Only this thread may handle signals in Python.
     is_main = threading.current_thread() is threading.main_thread()
-    before = {number: signal.signal(number, catch) for number in _FORWARDED if is_main}
-    try:
+    with handled(dict.fromkeys(STOPS if is_main else (), catch)):
         yield forward
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     for number in caught:
         os.kill(os.getpid(), number)
 
@@ -127,7 +135,7 @@ def _answer(sender: Connection, work: Callable[[], Any], limits: Limits, scratch
     answer: dict[str, Any] = {"limit": "ran out of memory"}
     try:
         if threading.current_thread() is threading.main_thread():
-            for number in _FORWARDED:
+            for number in STOPS:
                 signal.signal(number, signal.SIG_DFL)
         # Libraries read the variable, and Python reads the attribute.
         os.environ["TMPDIR"] = tempfile.tempdir = scratch

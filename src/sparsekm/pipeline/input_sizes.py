@@ -6,27 +6,6 @@ import math
 import os
 import zipfile
 from pathlib import Path
-from typing import NamedTuple
-
-
-class Declared(NamedTuple):
-    """The sizes that the file of a matrix declares; 0 if it does not."""
-
-    matrix: float = 0  # megabytes
-    memory: float = 0  # megabytes of memory for reading it
-    n_samples: int = 0
-
-
-def measured(file: str | Path, layer: str | None) -> Declared:
-    """Return the sizes that a file of HDF5, Zarr or NumPy declares.
-
-    Its own size would say little, because it may be compressed. If only Snakemake is installed,
-    they are unknown.
-    """
-    from sparsekm.io.readers.reader import measure_matrix
-
-    size = measure_matrix(file, layer)
-    return Declared(size.matrix / 2**20, size.memory / 2**20, size.n_samples)
 
 
 def bytes_of(path: Path) -> int:

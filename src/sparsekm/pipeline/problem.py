@@ -26,7 +26,7 @@ from sparsekm.cluster.weight_step import resolve_sparsities
 from sparsekm.io.known_classes import count_clusters
 from sparsekm.io.normalised_file import NormalisedData, read_normalised
 from sparsekm.pipeline.provenance import derive_seed, input_digest, package_versions
-from sparsekm.pipeline.registry import Method, get_method
+from sparsekm.pipeline.registry import get_method
 from sparsekm.tuning import fold_fits
 from sparsekm.tuning.chosen_fit import (
     MOST_SAMPLES,
@@ -164,7 +164,16 @@ def define_problem(
         parameters["feature_groups"] = data.about.feature_groups
         n_features = len(np.unique(data.about.feature_groups))
     accepted = estimator.get_params()
-    _refuse_unknown(dataset, entry, parameters, accepted)
+    asked = {"trim": "set samples aside"} if parameters.get("trim") else {}
+    # k-means on all features or on components does not choose features.
+    if "feature_groups" in parameters and method not in ("kmeans", "pca"):
+        asked["feature_groups"] = "choose groups"
+    for name, verb in asked.items():
+        if name not in accepted:
+            raise ValueError(
+                f"matrices.{dataset}.{name}: {method} cannot {verb}. Leave {method} out of "
+                f"methods, or leave out {name}."
+            )
     estimator.set_params(**{name: parameters[name] for name in parameters if name in accepted})
     described = estimator.get_params()
     for hidden in ("n_jobs", "feature_groups"):
@@ -179,6 +188,15 @@ def define_problem(
         if data.about.groups is None and len(np.unique(rows)) < len(rows):
             # Copies of a sample are held out together.
             clustered = replace(clustered, about=replace(clustered.about, groups=rows))
+    sparsities, chosen = None, grid.get("sparsities", "auto")
+    if entry.penalty is not None and not is_resampled:
+        if chosen == "auto":
+            n_sparsities = grid.get("n_sparsities", 10)
+            sparsities = default_sparsities(entry.penalty, n_features, n_sparsities)
+        else:
+            # Shares become counts.
+            resolved = resolve_sparsities(entry.penalty, chosen, n_features)
+            sparsities = np.unique(resolved).astype(np.float64)
     most = parameters["max_samples"]
     samples = fold_fits.tuning_sample(clustered.X.shape[0], most, estimator)
     return ClusteringProblem(
@@ -188,7 +206,7 @@ def define_problem(
         samples=samples,
         estimator=estimator,
         settings=settings,
-        sparsities=_sparsities(entry, n_features, **grid),
+        sparsities=sparsities,
         numbers=numbers,
         seed=own_seed,
         attributes={
@@ -204,35 +222,6 @@ def define_problem(
             **({} if samples is None else {"n_tuned": len(samples)}),
         },
     )
-
-
-def _refuse_unknown(dataset: str, entry: Method, settings: Mapping, accepted: Mapping) -> None:
-    """Refuse settings that a method does not support."""
-    asked = {"trim": "set samples aside"} if settings.get("trim") else {}
-    # k-means on all features or on components does not choose features.
-    if "feature_groups" in settings and entry.name not in ("kmeans", "pca"):
-        asked["feature_groups"] = "choose groups"
-    for name, verb in asked.items():
-        if name not in accepted:
-            raise ValueError(
-                f"matrices.{dataset}.{name}: {entry.name} cannot {verb}. Leave {entry.name} "
-                f"out of methods, or leave out {name}."
-            )
-
-
-def _sparsities(
-    method: Method,
-    n_features: int,
-    sparsities: str | Sequence[float] = "auto",
-    n_sparsities: int = 10,
-) -> np.ndarray | None:
-    """Resolve a grid for the number of features, converting shares to counts."""
-    if method.penalty is None or method.tuning == "resampling":
-        return None
-    if sparsities == "auto":
-        return default_sparsities(method.penalty, n_features, n_sparsities)
-    resolved = resolve_sparsities(method.penalty, sparsities, n_features)
-    return np.unique(resolved).astype(np.float64)
 
 
 def refit(problem: ClusteringProblem, fit: ChosenFit, number: int) -> ChosenFit:

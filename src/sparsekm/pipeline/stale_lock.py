@@ -1,10 +1,12 @@
-"""Remove the lock of a Snakemake that was killed; `make results` runs this first.
+"""Remove the lock of a Snakemake that was killed; the command and `make results` do this first.
 
 Snakemake locks the folder it works in. If it is killed by signal 9 or a power loss, the lock
 remains and every later run refuses to start. The lock does not say who holds it. It is therefore
 removed only if nobody can hold it: no Snakemake is running in this folder, and no other machine has
 access to the folder.
 """
+
+from __future__ import annotations
 
 import shlex
 import shutil
@@ -13,9 +15,8 @@ from pathlib import Path
 
 import psutil
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
-
 from sparsekm.io.atomic import SUPPORTED, is_supported, lock_file, open_to_append
+from sparsekm.io.input_error import InputError
 
 LOCKS = Path(".snakemake/locks")
 # Types of file systems that several machines may share.
@@ -45,40 +46,39 @@ def file_system(folder: Path) -> str:
     return partitions[places[0]] if places else ""
 
 
-def obstacle(folder: Path) -> str:
-    """Return why the lock should not be removed, or "" if it may be."""
-    if alive := find_snakemakes(folder):
-        names = ", ".join(map(str, alive))
-        return f"process {names} may be running here. Wait for it to end, or end it"
-    kind = file_system(folder)
-    if not kind or kind.startswith(SHARED):
-        return (
-            "no Snakemake is running here on this machine, but other machines may share this "
-            f"folder ({kind or 'unknown'}). If none is running there either, run: "
-            f"rm -r {shlex.quote(str(folder / LOCKS))}"
-        )
-    return ""
-
-
-def main() -> None:
-    """Remove the lock, or print why not and exit with status 1."""
-    if not is_supported():
-        sys.exit(f"ERROR: {SUPPORTED}")
-    if not LOCKS.is_dir():
+def clear_stale_lock(folder: Path) -> None:
+    """Remove the lock in a folder, or say why not in an error."""
+    locks = folder / LOCKS
+    if not locks.is_dir():
         return
-    folder = Path.cwd().resolve()
     # Only one process at a time, so that no other takes the lock between this check and its
     # removal.
-    with open_to_append(LOCKS.parent / "sparsekm" / "clear_stale_lock") as turn:
+    with open_to_append(locks.parent / "sparsekm" / "clear_stale_lock") as turn:
         lock_file(turn)
-        if not LOCKS.is_dir() or not any(LOCKS.iterdir()):
+        if not any(locks.iterdir()):
             return
-        if reason := obstacle(folder):
-            sys.exit(f"ERROR: Snakemake has locked {folder}: {reason}.")
-        print("Removing the lock left behind by a Snakemake that was killed.", flush=True)
+        told = f"Snakemake has locked {folder}:"
+        if alive := find_snakemakes(folder):
+            names = ", ".join(map(str, alive))
+            raise InputError(
+                f"{told} process {names} may be running here. Wait for it to end, or end it."
+            )
+        kind = file_system(folder)
+        if not kind or kind.startswith(SHARED):
+            raise InputError(
+                f"{told} no Snakemake is running here on this machine, but other machines may "
+                f"share this folder ({kind or 'unknown'}). If none is running there either, run: "
+                f"rm -r {shlex.quote(str(locks))}."
+            )
+        sys.stdout.write("Removing the lock left behind by a Snakemake that was killed.\n")
         # This does the same as snakemake --unlock, which would first read the whole workflow.
-        shutil.rmtree(LOCKS)
+        shutil.rmtree(locks)
 
 
 if __name__ == "__main__":
-    main()
+    if not is_supported():
+        sys.exit(f"ERROR: {SUPPORTED}")
+    try:
+        clear_stale_lock(Path.cwd().resolve())
+    except InputError as error:
+        sys.exit(f"ERROR: {error}")
