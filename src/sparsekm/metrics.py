@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import issparse
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
+from sklearn.utils.validation import check_consistent_length
 
 __all__ = [
     "classification_error_rate",
@@ -145,18 +146,10 @@ def matching_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
 def _paired_codes(labels_true, labels_pred, *, min_samples):
     true_codes = label_codes(labels_true, "labels_true")
     pred_codes = label_codes(labels_pred, "labels_pred")
-    _check_lengths(labels_true=true_codes, labels_pred=pred_codes)
+    check_consistent_length(true_codes, pred_codes)
     if len(true_codes) < min_samples:
         raise ValueError(f"n_samples={len(true_codes)} should be >= {min_samples}.")
     return true_codes, pred_codes
-
-
-def _check_lengths(**arrays):
-    first, second = map(len, arrays.values())
-    if first != second:
-        raise ValueError(
-            f"{' and '.join(arrays)} should have the same length, got {first} and {second}."
-        )
 
 
 def label_codes(labels: ArrayLike, name: str) -> np.ndarray:
@@ -267,7 +260,7 @@ def proper_nonzero_weights(true_support: ArrayLike, weights: ArrayLike) -> int:
 
 def _paired_supports(true_support, weights):
     relevant, kept = _support(true_support, "true_support"), _support(weights, "weights")
-    _check_lengths(true_support=relevant, weights=kept)
+    check_consistent_length(relevant, kept)
     return relevant, kept
 
 

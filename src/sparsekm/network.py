@@ -152,11 +152,9 @@ def time_limit(seconds: float) -> Iterator[None]:
     Timeouts of sockets start anew with every byte; a signal, which only the main thread gets, does
     not. It is repeated, because the block may mistake the first error for another one.
     """
-    running = True
 
     def ring(signum: int, frame: object) -> None:
-        if running:
-            raise TimeoutError(f"took longer than {seconds:g} s")
+        raise TimeoutError(f"took longer than {seconds:g} s")
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
@@ -164,10 +162,9 @@ def time_limit(seconds: float) -> Iterator[None]:
         try:
             yield
         finally:
-            running = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
     finally:
-        # The signal can arrive in the line above; the next one comes a second later.
-        running = False
+        # The signal can arrive in the line above; the next one would come a second later.
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 

@@ -71,7 +71,7 @@ def test_a_million_samples_are_counted_without_overflow():
 @pytest.mark.parametrize(
     ("labels_true", "labels_pred", "message"),
     [
-        ([0, 1, 1], [0, 1], "same length, got 3 and 2"),
+        ([0, 1, 1], [0, 1], r"inconsistent numbers of samples: \[3, 2\]"),
         ([[0, 1], [1, 0]], [0, 1], r"labels_true should be one-dimensional, got shape \(2, 2\)"),
         ([0, 1, 1], [0.0, np.nan, 1.0], r"labels_pred should have no missing value, got 1 .*1\)"),
         (pd.Categorical(["a", None, "b"]), [0, 1, 1], r"got 1 \(the first at position 1\)"),
@@ -104,7 +104,7 @@ def test_counts_of_a_hand_worked_selection():
 @pytest.mark.parametrize(
     ("true_support", "weights", "message"),
     [
-        ([0, 2, 5], WEIGHTS, "same length, got 3 and 7"),
+        ([0, 2, 5], WEIGHTS, r"inconsistent numbers of samples: \[3, 7\]"),
         (TRUE_SUPPORT, [WEIGHTS], r"weights should be one-dimensional, got shape \(1, 7\)"),
         (TRUE_SUPPORT, [*WEIGHTS[:-1], np.nan], "weights should be finite, got nan at position 6"),
         (["x"] * 7, WEIGHTS, "true_support should be boolean or numeric, got dtype <U1"),

@@ -369,14 +369,10 @@ class PenalizedGaussianMixture(BaselineEstimator):
         # The lowest BIC among the fits that keep some feature, or among all if none does.
         keeps = np.array([fit.mixture.means.any() for fit in fits])
         chosen = int(np.argmin(np.where(keeps | ~keeps.any(), self.bics_, np.inf)))
-        if not fits[chosen].converged:
+        fit, self.penalty_ = fits[chosen], float(penalties[chosen])
+        if not fit.converged:
             warn_unconverged(self, "the likelihood still gained more than tol per sample")
-        self.penalty_ = float(penalties[chosen])
-        self._learn_mixture(matrix, data, varying, fits[chosen])
-
-    def _learn_mixture(self, matrix, data, varying: np.ndarray, fit: MixtureFit) -> None:
         joint = log_joint(data.columns, fit.mixture)
-        n_clusters = len(joint)
         # Components are ordered by the first sample that they label; those without samples come
         # last.
         order = pd.unique(np.append(joint.argmax(axis=0), np.arange(n_clusters)))

@@ -78,7 +78,16 @@ def run_repetition(
     data = draw_data(setting, root=root, replicate=replicate, standardise=row.standardise)
     seen = data.relevant if row.features == "relevant" else np.ones(data.X.shape[1], dtype=bool)
     seed = derive_seed(root, "simulation", setting.experiment, setting.name, replicate)
-    fitted = make_estimator(row, effort, data, seed).fit(np.ascontiguousarray(data.X[:, seen]))
+    kind = SEARCHERS[row.searcher] if row.searcher else METHODS[row.method].estimator
+    options = {**effort, **row.options}
+    options = {name: options[name] for name in options.keys() & kind().get_params().keys()}
+    estimator = kind(data.n_clusters, random_state=seed, **options)
+    if METHODS[row.method].tuning == "gap":
+        size = {**effort, **row.tuning}
+        grid = default_sparsities(row.method, data.X.shape[1], size["n_sparsities"])
+        size = {name: size[name] for name in ("n_references", "n_refined")}
+        estimator = GapSearch(estimator, sparsities=grid, rule="max", random_state=seed, **size)
+    fitted = estimator.fit(np.ascontiguousarray(data.X[:, seen]))
     weights = np.zeros(len(seen))
     weights[seen] = fitted.feature_weights_
     best = getattr(fitted, "best_estimator_", fitted)
@@ -96,20 +105,6 @@ def run_repetition(
         "rounds": best.n_iter_,
     }
     return Repetition(np.array([metrics[name] for name in METRICS], dtype=float), weights, gap)
-
-
-def make_estimator(row: MethodRow, effort: Effort, data: SimulatedData, seed: int) -> Any:
-    """Make the estimator of a row for a data set, inside a `GapSearch` if it is tuned."""
-    kind = SEARCHERS[row.searcher] if row.searcher else METHODS[row.method].estimator
-    options = {**effort, **row.options}
-    options = {name: options[name] for name in options.keys() & kind().get_params().keys()}
-    estimator = kind(data.n_clusters, random_state=seed, **options)
-    if METHODS[row.method].tuning != "gap":
-        return estimator
-    size = {**effort, **row.tuning}
-    grid = default_sparsities(row.method, data.X.shape[1], size["n_sparsities"])
-    size = {name: size[name] for name in ("n_references", "n_refined")}
-    return GapSearch(estimator, sparsities=grid, rule="max", random_state=seed, **size)
 
 
 class RepetitionStore:

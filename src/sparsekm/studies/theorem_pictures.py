@@ -27,6 +27,7 @@ from sparsekm.figures.style import (
     write_near,
 )
 from sparsekm.studies.theorems import (
+    FITS,
     kappa,
     second_moment,
     simulate_partitions,
@@ -36,12 +37,6 @@ from sparsekm.studies.theorems import (
 )
 
 _SHADES = LinearSegmentedColormap.from_list("recovery", ["#FFFFFF", "#9CC8E5", BLUE, "#00304F"])
-_FITS = {
-    "oracle": "true labels, top $p^*$",
-    "kmeans": "k-means, top $p^*$ (Thm 4)",
-    "alternate": "Algorithm 1 (Thm 5)",
-    "global": "global search (Thm 5)",
-}
 _AXES = {
     "n_samples": "samples $n$",
     "n_features": "features $p$",
@@ -118,13 +113,18 @@ def draw_recovery(table: pd.DataFrame) -> tuple[Figure, str]:
     """Draw Theorems 4 and 5: a row of phase diagrams per plane, a column per fit."""
     planes = [cells for _, cells in table.groupby("plane", sort=False)]
     figure = new_figure(8.4, 2.5 * len(planes) + 0.3, has_formulas=True)
-    grid = figure.subplots(len(planes), len(_FITS), squeeze=False, sharey="row")
+    grid = figure.subplots(len(planes), len(FITS), squeeze=False, sharey="row")
     for row, cells in zip(grid, planes, strict=True):
         x, y = (name for name in _AXES if cells[name].nunique() > 1)
-        for axes, (fit, title) in zip(row, _FITS.items(), strict=True):
+        for axes, (fit, title) in zip(row, FITS.items(), strict=True):
             chosen = cells[cells["fit"] == fit]
             mesh = _draw_cells(axes, chosen.pivot(index=y, columns=x, values="recovered"))
-            _draw_condition(axes, x, cells["n_relevant"].iloc[0])
+            # Where the condition begins to hold that crosses the panel.
+            (left, right), ys = axes.get_xlim(), np.geomspace(*axes.get_ylim(), 400)
+            is_first = x == "n_samples"
+            xs = ys / cells["n_relevant"].iloc[0] if is_first else np.array([*map(kappa, ys)])
+            inside, style = (xs >= left) & (xs <= right), "--" if is_first else "-"
+            axes.plot(xs[inside], ys[inside], color=VERMILION, linestyle=style, linewidth=1.2)
             axes.set_title(title, loc="left", fontsize=8.5)
             axes.set_xlabel(_AXES[x])
         fixed = {_AXES[n].split()[-1]: cells[n].iloc[0] for n in _AXES if n not in (x, y)}
@@ -155,17 +155,6 @@ def _edges(places: np.ndarray) -> np.ndarray:
     logs = np.log(places)
     middles = (logs[1:] + logs[:-1]) / 2
     return np.exp([2 * logs[0] - middles[0], *middles, 2 * logs[-1] - middles[-1]])
-
-
-def _draw_condition(axes: Axes, x: str, n_relevant: int) -> None:
-    """Draw where the condition begins to hold that crosses the panel."""
-    (left, right), ys = axes.get_xlim(), np.geomspace(*axes.get_ylim(), 400)
-    if x == "n_samples":
-        xs, style = ys / n_relevant, "--"
-    else:
-        xs, style = np.array([kappa(y) for y in ys]), "-"
-    inside = (xs >= left) & (xs <= right)
-    axes.plot(xs[inside], ys[inside], color=VERMILION, linestyle=style, linewidth=1.2)
 
 
 PICTURES: dict[str, tuple[Callable, Callable]] = {

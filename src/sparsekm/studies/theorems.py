@@ -113,8 +113,13 @@ PLANES: dict[str, dict[str, Sequence[float]]] = {
 """Settings for which recovery is counted; the two with several values are the axes, x first."""
 Seeds = Iterable[np.random.SeedSequence]
 Track = Callable[[Sequence], Iterable]
-FITS = ("oracle", "kmeans", "alternate", "global")
-"""The fits, with K = 3 and s = p*.
+FITS = {
+    "oracle": "true labels, top $p^*$",
+    "kmeans": "k-means, top $p^*$ (Thm 4)",
+    "alternate": "Algorithm 1 (Thm 5)",
+    "global": "global search (Thm 5)",
+}
+"""The fits, with K = 3 and s = p*, and their titles in pictures.
 
 They are none, because the labels are known; k-means on all features (Theorem 4); the paper's
 Algorithm 1, made monotone and restarted (Theorem 5); and the search for the optimum.

@@ -60,56 +60,46 @@ class PlantedGene:
 def plant_genes(size: PhantomSize, seed: int) -> list[PlantedGene]:
     """Simulate the catalogue of genes, in an order independent of their kinds."""
     rng = np.random.default_rng([seed, 101])
+    shares = {age: float(row["planted_share"]) for age, row in AGE_ROWS.items()}
     kinds = [(kind, rank) for kind, count in size.kinds.items() for rank in range(count)]
-    return [
-        _plant_gene(number, *kinds[place], size, rng)
-        for number, place in enumerate(rng.permutation(len(kinds)))
-    ]
-
-
-def _plant_gene(
-    number: int, kind: str, rank: int, size: PhantomSize, rng: np.random.Generator
-) -> PlantedGene:
-    planted: dict = {}
-    if kind == "marker":
-        shares = {age: float(row["planted_share"]) for age, row in AGE_ROWS.items()}
-        planted = {
-            "regions": _draw_run(_STRIDE * rank % len(REGIONS), rng),
-            "ages": tuple(age for age in shares if rank < round(shares[age] * size.usable)),
-            "log_fold": float(rng.uniform(*np.log(_FOLDS))),
-        }
-    elif kind == "gradient":
-        direction = rng.normal(size=3)
-        direction /= np.sqrt((direction**2).sum())
-        planted = {"direction": tuple(direction.tolist())}
-    elif kind == "module":
-        planted = {"module": rank % size.n_modules}
-    elif kind == "absent_at_one_age":
-        planted = {"absent_age": list(AGES)[rank % len(AGES)]}
-    star = "*" if number % 60 == 11 else ""
-    level, quietness = _HOUSEKEEPING if kind == "housekeeping" else (None, 1)
-    return PlantedGene(
-        number=number,
-        id=FIRST_GENE_ID + number,
-        symbol=f"Phm{number + 1:04d}{star}",
-        name=f"phantom gene {number + 1}",
-        entrez_id=None if number % 45 == 7 else FIRST_ENTREZ_ID + number,
-        kind=kind,
-        batch=int(rng.integers(N_BATCHES)),
-        baseline=rng.normal(-0.8, 0.6) if level is None else level,
-        factor=rng.uniform(0.6, 1.4),
-        common=_COMMON_STRENGTH * rng.normal(),
-        noise=rng.uniform(*_NOISE) * quietness,
-        **planted,
-    )
-
-
-def _draw_run(anchor: int, rng: np.random.Generator) -> tuple[str, ...]:
-    """Draw a run of neighbours along the neuraxis that includes the region at `anchor`."""
-    length = int(rng.choice(_RUN_LENGTHS))
-    start = anchor - int(rng.integers(length))
-    start = min(max(start, 0), len(REGIONS) - length)
-    return REGIONS[start : start + length]
+    genes = []
+    for number, place in enumerate(rng.permutation(len(kinds))):
+        kind, rank = kinds[place]
+        planted: dict = {}
+        if kind == "marker":
+            # A run of neighbours along the neuraxis that includes the region at the anchor.
+            length, anchor = int(rng.choice(_RUN_LENGTHS)), _STRIDE * rank % len(REGIONS)
+            start = anchor - int(rng.integers(length))
+            start = min(max(start, 0), len(REGIONS) - length)
+            planted["regions"] = REGIONS[start : start + length]
+            ages = (age for age in shares if rank < round(shares[age] * size.usable))
+            planted |= {"ages": tuple(ages), "log_fold": float(rng.uniform(*np.log(_FOLDS)))}
+        elif kind == "gradient":
+            direction = rng.normal(size=3)
+            direction /= np.sqrt((direction**2).sum())
+            planted["direction"] = tuple(direction.tolist())
+        elif kind == "module":
+            planted["module"] = rank % size.n_modules
+        elif kind == "absent_at_one_age":
+            planted["absent_age"] = list(AGES)[rank % len(AGES)]
+        star = "*" if number % 60 == 11 else ""
+        level, quietness = _HOUSEKEEPING if kind == "housekeeping" else (None, 1)
+        gene = PlantedGene(
+            number=number,
+            id=FIRST_GENE_ID + number,
+            symbol=f"Phm{number + 1:04d}{star}",
+            name=f"phantom gene {number + 1}",
+            entrez_id=None if number % 45 == 7 else FIRST_ENTREZ_ID + number,
+            kind=kind,
+            batch=int(rng.integers(N_BATCHES)),
+            baseline=rng.normal(-0.8, 0.6) if level is None else level,
+            factor=rng.uniform(0.6, 1.4),
+            common=_COMMON_STRENGTH * rng.normal(),
+            noise=rng.uniform(*_NOISE) * quietness,
+            **planted,
+        )
+        genes.append(gene)
+    return genes
 
 
 def tabulate_truth(age: str, genes: list[PlantedGene], present: set[str]) -> pd.DataFrame:

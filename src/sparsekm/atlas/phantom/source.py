@@ -112,27 +112,24 @@ def prepare_canvas(age: str, size: PhantomSize, seed: int) -> Canvas:
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
     position = 2 * (coordinates - low) / np.maximum(high - low, 1) - 1
     patterns = [_draw_pattern(position, [seed, 103, module]) for module in range(size.n_modules)]
+
+    def blur(voxels: np.ndarray) -> np.ndarray:
+        volume = np.zeros(geometry.dims[::-1])
+        volume.flat[geometry.index[voxels]] = 1
+        return gaussian_filter(volume, 0.7).ravel()[geometry.index]
+
+    whole, regions = blur(geometry.region != ""), np.unique(geometry.region)
     rng = np.random.default_rng([seed, 105, list(AGES).index(age)])
     return Canvas(
         age=age,
         geometry=geometry,
-        membership=_blur_regions(geometry),
+        membership={str(r): blur(geometry.region == r) / whole for r in regions},
         position=position,
         patterns=np.array(patterns),
         common=_draw_pattern(position, [seed, 104]),
         staining=BATCH_STRENGTH * rng.normal(size=(N_BATCHES, geometry.dims[2])),
         edge_missing=size.edge_missing,
     )
-
-
-def _blur_regions(geometry: Geometry) -> dict[str, np.ndarray]:
-    def blur(voxels: np.ndarray) -> np.ndarray:
-        volume = np.zeros(geometry.dims[::-1])
-        volume.flat[geometry.index[voxels]] = 1
-        return gaussian_filter(volume, 0.7).ravel()[geometry.index]
-
-    whole = blur(geometry.region != "")
-    return {str(r): blur(geometry.region == r) / whole for r in np.unique(geometry.region)}
 
 
 def _draw_pattern(position: np.ndarray, seed: list[int]) -> np.ndarray:
@@ -271,21 +268,6 @@ def _gene_row(gene: PlantedGene) -> dict:
     return {**ids, "acronym": gene.symbol, "name": gene.name}
 
 
-def _listing_row(age: str, section: PlantedSection) -> dict:
-    return {
-        "id": section.id,
-        "failed": section.failed,
-        "delegate": section.delegate,
-        "plane_of_section_id": PLANES[section.plane],
-        "reference_space_id": AGES[age],
-        "qc_date": section.qc_date,
-        "genes": [_gene_row(section.gene)],
-        "plane_of_section": {"id": PLANES[section.plane], "name": section.plane},
-        "treatments": [{"id": 1, "name": TREATMENT}],
-        "specimen": {"id": section.id + 1_000_000, "donor": {"age": {"name": age}}},
-    }
-
-
 class PhantomSource:
     """Simulates the files of the atlas's servers from a seed; see `sparsekm.atlas`.
 
@@ -317,7 +299,21 @@ class PhantomSource:
 
     def listing(self, age: str) -> bytes:
         """Return the section data sets of an age, failed ones too, with one row as by a join."""
-        rows = [_listing_row(age, section) for section in self.sections(age).values()]
+        rows = [
+            {
+                "id": section.id,
+                "failed": section.failed,
+                "delegate": section.delegate,
+                "plane_of_section_id": PLANES[section.plane],
+                "reference_space_id": AGES[age],
+                "qc_date": section.qc_date,
+                "genes": [_gene_row(section.gene)],
+                "plane_of_section": {"id": PLANES[section.plane], "name": section.plane},
+                "treatments": [{"id": 1, "name": TREATMENT}],
+                "specimen": {"id": section.id + 1_000_000, "donor": {"age": {"name": age}}},
+            }
+            for section in self.sections(age).values()
+        ]
         return write_envelope([*rows, rows[len(rows) // 2]])
 
     def annotation(self, age: str) -> bytes:
