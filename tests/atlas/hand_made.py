@@ -101,9 +101,8 @@ class Reply:
 Fault = Callable[[Reply], Reply]
 
 
-def status(code: int, retry_after: str | None = None) -> Fault:
-    headers = {} if retry_after is None else {"Retry-After": retry_after}
-    return lambda reply: Reply(code, b"the server is not well", headers)
+def status(code: int) -> Fault:
+    return lambda reply: Reply(code, b"the server is not well")
 
 
 def compressed(reply: Reply) -> Reply:

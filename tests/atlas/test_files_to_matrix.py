@@ -136,12 +136,6 @@ def test_files_the_source_does_not_have_are_recorded(tiny_phantom, tmp_path, ont
         assemble_age(tmp_path, ontology, AGE)
 
 
-def test_truth_of_another_phantom_is_refused(matrix, tmp_path):
-    (tmp_path / "truth.csv").write_text("gene_id,relevant,kind,regions\n1,True,marker,m1\n")
-    with pytest.raises(ValueError, match=r"truth.csv: should contain gene_id=99000"):
-        add_truth(matrix.copy(), tmp_path / "truth.csv")
-
-
 MOST = 2.5
 DIMS = (24, 20, 24)
 N_GENES = 500

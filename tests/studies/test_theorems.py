@@ -129,9 +129,9 @@ SMALL = {
 @pytest.mark.release
 def test_the_panels_show_the_shares_of_the_table_and_the_condition_that_crosses_them():
     tables = {
-        "expected_scores": simulate_scores(1, [0.0, 0.3], n_features=20, repetitions=60),
-        "partition_bound": simulate_partitions(1, [0.6, 3], [5, 40], cluster_size=8, repetitions=3),
-        "support_recovery": simulate_recovery(1, SMALL, n_init=3, repetitions=4),
+        "expected_scores": simulate_scores(1, [0.0, 0.3], repetitions=60),
+        "partition_bound": simulate_partitions(1, [0.6, 3], [5, 40], repetitions=3),
+        "support_recovery": simulate_recovery(1, SMALL, repetitions=4),
     }
     drawn = {name: draw(tables[name]) for name, (_, draw) in PICTURES.items()}
     panels = drawn["support_recovery"][0].axes[:8]

@@ -150,27 +150,18 @@ def read_tables(folder: str | Path) -> tuple[listing.Ontology, pd.DataFrame]:
     return listing.parse_ontology(*tree), listing.parse_genes(*genes)
 
 
-_RULE = "assemble_expression"
-_TRUTH = TABLES["truth.csv"]
-
-
 def add_truth(data: anndata.AnnData, truth_file: str | Path) -> None:
     """Add the planted truth to var, if its file exists."""
     path = Path(truth_file)
-    if not path.is_file():
-        return
-    truth = _TRUTH.read(path).drop_duplicates("gene_id").set_index("gene_id")
-    absent = sorted(set(data.var["gene_id"]) - set(truth.index))
-    if absent:
-        raise DamagedFileError(path, f"should contain gene_id={absent[0]}", _TRUTH.rule)
-    planted = truth.loc[data.var["gene_id"]]
-    for name in ("relevant", "planted_kind", "planted_regions"):
-        data.var[name] = planted[name.removeprefix("planted_")].to_numpy()
+    if path.is_file():
+        truth = TABLES["truth.csv"].read(path).set_index("gene_id").loc[data.var["gene_id"]]
+        for name in ("relevant", "planted_kind", "planted_regions"):
+            data.var[name] = truth[name.removeprefix("planted_")].to_numpy()
 
 
 def read_expression(path: str | Path) -> anndata.AnnData:
     """Read the expression of an age from a file written by rule assemble_expression."""
-    with open_checked(path, _RULE) as opened:
+    with open_checked(path, "assemble_expression") as opened:
         parts = read_parts(opened)
         shape = (len(parts["obs"]), len(parts["var"]))
         X = find_array(opened, "X", kind="f", shape=shape)[()]

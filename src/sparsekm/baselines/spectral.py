@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -107,10 +106,8 @@ class ProjectedKMeans(BaselineEstimator):
     _fewer_axes = 0  # than clusters
 
     def _learn(self, matrix: FeatureMatrix) -> None:
-        kept, scales, known = self._choose_features(matrix)
+        kept, scales = self._choose_features(matrix)
         self._kmeans, self._axes = self._cluster(matrix, kept, scales)
-        for name, value in known.items():
-            setattr(self, name, value)
         self._means, self._scales = matrix.means, scales
         self.feature_weights_ = np.zeros(matrix.n_features)
         self.feature_weights_[kept] = 1.0
@@ -127,10 +124,8 @@ class ProjectedKMeans(BaselineEstimator):
         return self._kmeans.predict(project(block, self._axes))
 
     @abstractmethod
-    def _choose_features(
-        self, matrix: FeatureMatrix
-    ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-        """Return the features to keep, ascending, the scale of each, and why, as attributes."""
+    def _choose_features(self, matrix: FeatureMatrix) -> tuple[np.ndarray, np.ndarray]:
+        """Return the features to keep, ascending, and the scale of each; set why, as attributes."""
 
     def _cluster(self, matrix, features, scales) -> tuple[KMeans, np.ndarray]:
         """Cluster the samples' projections; return also the axes."""
@@ -218,7 +213,7 @@ class PCAKMeans(ProjectedKMeans):
 
     def _choose_features(self, matrix):
         kept = np.flatnonzero(VaryingFeatures.of_matrix(matrix).varies)
-        return kept, np.ones(matrix.n_features), {}
+        return kept, np.ones(matrix.n_features)
 
     def _find_axes(self, columns):
         count, largest = check_count("n_components", self.n_components), min(columns.shape)
@@ -296,13 +291,12 @@ class IFPCA(ProjectedKMeans):
         deviations = standard_deviations(matrix, ddof=1)
         block = matrix.block
         rows = block.rows if isinstance(block, SparseBlock) else block.T
-        scores = marginal_scores(rows, n_jobs=self.n_jobs)
-        p_values = marginal_p_values(scores, matrix.n_samples)
+        self.marginal_scores_ = marginal_scores(rows, n_jobs=self.n_jobs)
+        self.p_values_ = marginal_p_values(self.marginal_scores_, matrix.n_samples)
         varying = np.flatnonzero(deviations)
-        compared = p_values[varying]
+        compared = self.p_values_[varying]
         count = higher_criticism_threshold(compared, matrix.n_samples)
-        kept = varying[compared <= np.sort(compared)[count - 1]]
-        return kept, deviations, {"marginal_scores_": scores, "p_values_": p_values}
+        return varying[compared <= np.sort(compared)[count - 1]], deviations
 
 
 # A feature is kept if its sum of squares within the first clusters, per sample, is less than this
@@ -379,11 +373,11 @@ class SCFS(ProjectedKMeans):
         varying = np.flatnonzero(deviations)
         first, _ = self._cluster(matrix, varying, deviations)
         between = feature_scores(matrix, first.labels_, n_clusters, count_threads(self.n_jobs))
-        r_squared = np.zeros(matrix.n_features)
-        r_squared[varying] = between[varying] / (freedom * deviations[varying] ** 2)
-        explained = r_squared[varying]
+        explained = between[varying] / (freedom * deviations[varying] ** 2)
+        self.r_squared_ = np.zeros(matrix.n_features)
+        self.r_squared_[varying] = explained
         kept = varying[freedom * (1 - explained) < LARGEST_UNEXPLAINED * matrix.n_samples]
         if len(kept) < n_clusters:
             best = np.argsort(-explained, kind="stable")[: FEWEST_PER_CLUSTER * n_clusters]
             kept = varying[np.sort(best)]
-        return kept, deviations, {"r_squared_": r_squared}
+        return kept, deviations

@@ -165,15 +165,14 @@ def simulate_scores(
     root: int,
     shares: Sequence[float] = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7),
     *,
-    n_features: int = 50,
     repetitions: int = 200,
     track: Track = iter,
 ) -> pd.DataFrame:
     """Average scores as a share of the samples is mislabelled at random (Theorem 1).
 
-    There are `n_features` relevant and as many noise features; `expected` is the theorem's value.
+    There are 50 relevant and as many noise features; `expected` is the theorem's value.
     """
-    truth, levels = np.repeat(np.arange(3), 20), 0.6 * LEVELS
+    truth, levels, n_features = np.repeat(np.arange(3), 20), 0.6 * LEVELS, 50
     rows = []
     for (distribution, draw), share in track([*product(DISTRIBUTIONS.items(), shares)]):
         key = {"distribution": distribution, "share": share, "levels": levels}
@@ -197,7 +196,6 @@ def simulate_partitions(
     mus: Sequence[float] = (0.6, 1, 3),
     n_relevant: Sequence[int] = (5, 10, 20, 50, 100, 200, 500),
     *,
-    cluster_size: int = 20,
     repetitions: int = 20,
     track: Track = iter,
 ) -> pd.DataFrame:
@@ -207,8 +205,7 @@ def simulate_partitions(
     """
     rows = []
     for mu, count in track([*product(mus, n_relevant)]):
-        setting = {"mu": mu, "n_relevant": count, "n_features": 4 * count}
-        setting["cluster_size"] = cluster_size
+        setting = {"mu": mu, "n_relevant": count, "n_features": 4 * count, "cluster_size": 20}
         seeds = _seeds(root, "theory_partitions", repetitions, setting)
         rates = partition_errors(setting, seeds)
         rows.append([mu, count, rates.mean(), sem(rates), repetitions, np.nan])
@@ -224,7 +221,6 @@ def simulate_recovery(
     root: int,
     planes: Mapping[str, Mapping[str, Sequence[float]]] = PLANES,
     *,
-    n_init: int = 10,
     repetitions: int = 15,
     track: Track = iter,
 ) -> pd.DataFrame:
@@ -244,7 +240,7 @@ def simulate_recovery(
         n_samples = setting.pop("n_samples")
         sets = draw_sets({**setting, "cluster_size": n_samples // 3}, seeds)
         recovered = [
-            [_recovers(fit, data, np.random.default_rng(start), n_init) for fit in FITS]
+            [_recovers(fit, data, np.random.default_rng(start)) for fit in FITS]
             for data, start in sets
         ]
         for fit, share in zip(FITS, np.mean(recovered, axis=0), strict=True):
@@ -252,15 +248,15 @@ def simulate_recovery(
     return pd.DataFrame(rows)
 
 
-def _recovers(fit: str, data: SimulatedData, rng: np.random.Generator, n_init: int = 10) -> bool:
-    search = {"n_init": n_init, "random_state": rng}
+def _recovers(fit: str, data: SimulatedData, rng: np.random.Generator) -> bool:
     if fit == "oracle":
         scores = feature_scores(CentredMatrix(data.X), data.labels.astype(np.int32), 3)
     elif fit == "kmeans":
-        scores = KMeans(3, **search).fit(data.X).feature_scores_
+        scores = KMeans(3, random_state=rng).fit(data.X).feature_scores_
     else:
         kept = int(data.relevant.sum())
-        scores = L0KMeans(3, sparsity=kept, search=fit, **search).fit(data.X).feature_scores_
+        search = L0KMeans(3, sparsity=kept, search=fit, random_state=rng)
+        scores = search.fit(data.X).feature_scores_
     return bool(scores[data.relevant].min() > scores[~data.relevant].max())
 
 
