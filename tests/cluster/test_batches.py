@@ -163,7 +163,7 @@ def test_centring_moves_classes_that_batches_hold_alone():
     [
         (BATCHES[:39], r"batch: shape=\(39,\) should be \(40,\)"),
         (["a"] * 40, r"batch=\['a'\] should be at least two"),
-        (["a"] * 39 + ["b"], "batch 'b' has 1 sample; it should have >= 2.*Merge"),
+        (["a"] * 39 + ["b"], "batch 'b' has 1 sample; a batch should have >= 2.*Merge"),
         (["a"] * 39 + [None], "batch should have no missing value"),
     ],
 )

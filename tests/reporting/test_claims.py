@@ -68,7 +68,7 @@ def show(tmp_path_factory, examine_page):
         settings = {"matrices": {"mine": {"path": "../table.csv", "n_clusters": n_clusters}}}
         result = load_dataset_result("mine", file, fits=fits, **files)
         write_report([result], folder / "report.html", configuration=settings)
-        told = " ".join(" ".join(describe_results(folder, settings)).split())
+        told = " ".join(" ".join(describe_results(folder, settings, str)).split())
         page = examine_page(folder / "report.html")
         return SimpleNamespace(
             page=page, folder=folder, told=told, result=result, fit=read_fit(fits["sparse"])
@@ -241,7 +241,7 @@ def test_a_batch_is_told_once_with_the_clusters_within_batches_beside_it(batches
     first, text = batches.page["answer"]["text"], batches.page["text"]
     assert text.count("Cramér") == 1
     assert "Clusters and batches coincide and cannot be told apart" in first
-    assert "Within batches there are 2 clusters of 40 and 40 samples" in first
+    assert "within batches, all samples form 2 clusters of 40 and 40 samples" in first
     assert "Are these batches?" not in text
     within = table_of(batches, ["cluster", "samples", "higher than in the others"])
     assert [row[1] for row in within[1:]] == ["40", "40"]
@@ -249,8 +249,9 @@ def test_a_batch_is_told_once_with_the_clusters_within_batches_beside_it(batches
     named = {int(j) for row in within[1:] for j in re.findall("g([0-9]+)", " ".join(row[2:]))}
     assert named
     assert max(named) < 12
-    assert "clusters.csv lists them in the column cluster_sparse_within_batches" in first
+    assert "clusters.csv lists these clusters in the column cluster_sparse_within_batches" in first
     assert batches.told.count("coincide") == 1
+    assert "all samples form 2 clusters of 40, 40 samples" in batches.told
 
 
 def test_methods_that_nearly_agree_do_not_disagree(mixed):

@@ -117,7 +117,9 @@ def test_claims_are_counted_and_each_stands_with_its_verdict(view):
     # The CERs differ by 0 and -0.06 in turn.
     assert "1 of 1 statements of the text" in text
     # The CER of l0 and its bracket are met by no other run or reading.
-    assert "3 comparisons differ for a reason that is shown, 1 differ without one" in text
+    assert (
+        "3 comparisons differ for a reason that is shown, 1 differ without a known reason" in text
+    )
     assert "1 claims need the data of the atlas" in text
     rows = view["claims"].rows[:2]
     assert [[cell.text for cell in row[:4]] for row in rows] == [
