@@ -186,7 +186,7 @@ def meaning_errors(config: Mapping[str, Any]) -> list[str]:
     for name, entry in matrices.items():
         errors += _matrix_errors(name, entry)
         if entry.get("batch") and not resamples:
-            errors.append(f"matrices.{name}: batch requires the method sparse. Add it to methods.")
+            errors.append(f"matrices.{name}.batch requires `sparse`. Add `sparse` to methods.")
     errors += _name_errors([*matrices])
     errors += _sample_errors(config, matrices)
     errors += _path_errors(config)
@@ -250,7 +250,7 @@ def _sample_errors(
         return []
     own = {f"matrices.{name}.n_clusters": of.get("n_clusters") for name, of in matrices.items()}
     return [
-        f"tuning.max_samples={most} should be >= {key} * min_cluster_size={count * smallest}."
+        f"tuning.max_samples={most} should be >= {key} * min_cluster_size = {count * smallest}."
         for key, count in {"n_clusters": config["n_clusters"], **own}.items()
         if isinstance(count, int) and count * smallest > most
     ]

@@ -222,9 +222,9 @@ def _conclude(found: ChosenFit) -> str:
     sizes = np.unique(found.batch_centred, return_counts=True)[1]
     same = adjusted_rand_score(found.labels, found.batch_centred)
     return (
-        f"{found.conclusion} Within batches there are {len(sizes)} clusters of "
-        f"{', '.join(map(str, sizes))} samples (their adjusted Rand index with the clusters above "
-        f"is {same:.2f}): see the report, and the column cluster_sparse{WITHIN_SUFFIX} of "
+        f"{found.conclusion} After centring within batches, all samples form {len(sizes)} clusters "
+        f"of {', '.join(map(str, sizes))} samples; their adjusted Rand index with the clusters "
+        f"above is {same:.2f}. See the report, and the column cluster_sparse{WITHIN_SUFFIX} of "
         "clusters.csv."
     )
 
