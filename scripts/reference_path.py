@@ -16,7 +16,7 @@ def main(snakemake, progress):
     positions = problem.tuning.about.positions
     if params.reference == SPATIAL and positions is None:
         raise ValueError(
-            "tuning.reference: spatial needs positions in space, but "
+            "the setting `tuning.reference: spatial` needs positions in space, but "
             f"{snakemake.wildcards.dataset} has none. Ages of the atlas have positions, and so do "
             'AnnData files with obsm["spatial"]. Set tuning.reference: permutation.'
         )

@@ -114,7 +114,7 @@ OUT_OF_RANGE = [
     ("n_init", 0, ">= 1"),
     ("max_iter", -3, ">= 1"),
     ("tol", -1.0, ">= 0"),
-    ("min_cluster_size", 9, ("n_samples=24 should be >= n_clusters * min_cluster_size=27",)),
+    ("min_cluster_size", 9, ("n_samples=24 should be >= n_clusters * min_cluster_size = 27",)),
     ("min_cluster_size", -3, ">= 1"),
     ("sparsity", 0, ">= 1"),
     ("sparsity", True, "number"),

@@ -190,7 +190,7 @@ def meaning_errors(config: Mapping[str, Any]) -> list[str]:
     for name, entry in matrices.items():
         errors += _matrix_errors(name, entry)
         if entry.get("batch") and "sparse" not in config["methods"]:
-            errors.append(f"matrices.{name}: batch requires the method sparse. Add it to methods.")
+            errors.append(f"matrices.{name}.batch requires `sparse`. Add `sparse` to methods.")
     errors += _name_errors([*matrices])
     simulation, annotation = config["simulation"], config["annotation"]
     try:

@@ -113,8 +113,8 @@ def sparse_kmeans(
             sets aside.
         ``obs[key_added + "_reproducibility"]``
             Share of the refits, each to 90 % of the cells, in which the cell keeps its cluster. If
-            there are more than `max_samples` cells (2,000 by default), it is NaN for cells that
-            were not drawn.
+            there are more than `max_samples` cells (2,000 by default), clusters are found in a
+            random subset of this size; the share is NaN for all other cells.
         ``obs[key_added + "_batch_centred"]``
             With `batch_key`, the cluster of every cell after centring within batches. Without it,
             the column of an earlier call is removed.
@@ -232,9 +232,10 @@ def predict_clusters(
 ) -> pd.DataFrame:
     """Assign new samples to the clusters that a run found, and mark samples far from all of them.
 
-    ``sparsekm predict`` does the same. Features are matched by name. If the table has features with
-    at least 95 % of the weight, these are used as in `SparseKMeans.predict`. Otherwise the
-    signature is used, if the table has all of its features. Values are transformed as in the run.
+    ``sparsekm predict`` does the same. Features are matched by name. If the features of the table
+    together have at least 95 % of the total feature weight of the run, they are used as in
+    `SparseKMeans.predict`. Otherwise, if the table has every feature of the run's signature (see
+    `signature_` of `SparseKMeans`), the signature is used. Values are transformed as in the run.
     This function needs the extra ``workflow``.
 
     Parameters
@@ -279,7 +280,7 @@ def predict_clusters(
     ValueError
         If the run has no fit of this data set and method; if the table cannot be read, or has
         neither features with 95 % of the weight nor the whole signature; if `scaling` is "own" and
-        the run made no z-scores.
+        the run did not standardise.
     """
     # Imported here, because they need the extra `workflow`.
     from sparsekm.annotation.new_samples import KnownClusters, predict_samples, read_samples
@@ -343,8 +344,8 @@ def _read_column(column: Any, argument: str, table: pd.DataFrame, where: str) ->
     if isinstance(column, pd.Series) and not column.index.equals(table.index):
         names = f"adata.{where}_names"
         raise ValueError(
-            f"{argument}: the index should be {names}; give {argument}.to_numpy() if they are in "
-            f"the order of adata, or {argument}.reindex({names})."
+            f"{argument}: the index should be {names}. If the values are in the order of adata, "
+            f"give {argument}.to_numpy(); otherwise give {argument}.reindex({names})."
         )
     return column
 
@@ -421,8 +422,8 @@ def _warn_of_scaled(values: np.ndarray | csr_array, name: str) -> None:
         warnings.warn(
             f"{name}: the genes are scaled to mean 0 and equal variance, so genes that vary "
             "more than others with the same mean cannot be found. Give values that are normalised "
-            "and log-transformed, but not scaled, if a layer or adata.raw holds them: layer=, or "
-            "adata.raw.to_adata().",
+            "and log-transformed, but not scaled. If a layer holds them, name it with layer=...; "
+            "if adata.raw holds them, give adata.raw.to_adata().",
             UserWarning,
             stacklevel=3,
         )

@@ -134,7 +134,7 @@ def test_a_table_that_is_no_file_is_refused_in_one_line(here, run, capsys, unrea
         told = capsys.readouterr().err.splitlines()
         assert len(told) == 1
         assert "should be a file; it is a folder, a pipe, a socket or a device" in told[0]
-    assert path_rule(str(unread("sets.gmt"))) == "be a file and not a pipe, socket or device"
+    assert path_rule(str(unread("sets.gmt"))) == "not be a pipe, socket or device"
 
 
 def test_names_of_any_length_and_characters_are_short_lines_on_the_terminal(run, capsys):

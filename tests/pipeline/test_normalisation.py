@@ -106,7 +106,7 @@ def test_the_number_of_clusters_is_the_configured_or_that_of_named_classes():
     assert count_clusters("a", 4, None, 10) == 4
     assert count_clusters("a", 4, ["x", "y"] * 5, 10) == 4
     assert count_clusters("a", "regions", ["x", "y", "z", "x", ""], 5) == 3
-    with pytest.raises(MatrixError, match="'mine' has no labels. Set n_clusters under matrices"):
+    with pytest.raises(MatrixError, match="'mine' has no labels. In the section `matrices: mine`"):
         count_clusters("mine", "regions", None, 10)
     with pytest.raises(MatrixError, match=r"n_clusters=10 .* less than n_samples=10"):
         count_clusters("mine", 10, None, 10)
@@ -128,7 +128,7 @@ def test_sparse_data_are_normalised_as_dense_ones_but_for_their_centre(seed, how
 
 def test_samples_without_counts_are_numbered_and_named():
     counts = raw([[1, 2], [0, 0], [3, 1], [0, 0]])
-    with pytest.raises(MatrixError, match=r"0 for 2 of 4 samples, first for sample 2\. Rem"):
+    with pytest.raises(MatrixError, match=r"total of 2 of 4 samples is 0; .* is sample 2\. Rem"):
         normalise(counts, "counts")
     counts.about = replace(counts.about, samples=["AAC", "AAG", "AAT", "ACA"])
     with pytest.raises(MatrixError, match=r"for sample 2 \('AAG'\)\. .*filter_cells\(adata, min_"):
@@ -186,7 +186,7 @@ def test_what_is_no_count_is_refused_however_many_features_are_kept(
     X[3, 4] = value
     pd.DataFrame(X).add_prefix("f").to_csv(tmp_path / "no.csv")
     settings = {"normalise": "zscore", "n_top_features": n_features}
-    with pytest.raises(MatrixError, match="n_top_features requires raw counts"):
+    with pytest.raises(MatrixError, match="`n_top_features` requires raw counts"):
         read_normalised_table(tmp_path / "no.csv", settings)
 
 
@@ -380,7 +380,7 @@ def test_what_was_filled_is_said(holes, offset):
     matrix = settle_missing(raw(holes + offset, offset))
     [remark] = matrix.remarks
     assert remark.startswith("4 values (4.2 %) are missing, in 3 features and 4 samples; 4 are")
-    assert "set impute: median (or half_minimum, drop), or another share than" in remark
+    assert "set impute: median (or half_minimum, drop), or a share other than" in remark
     # A summary has the same shape and the same words.
     quick = settle_missing(raw(holes + offset, offset), quick=True)
     assert (quick.remarks, quick.about.features) == (matrix.remarks, matrix.about.features)
@@ -446,7 +446,7 @@ def test_what_lacks_as_much_as_the_limit_is_kept_but_nothing_that_lacks_all(whol
 
 def test_half_of_a_negative_minimum_and_too_little_left_are_refused(holes):
     with pytest.raises(
-        MatrixError, match="half_minimum requires values > 0.* Set impute: low_rank"
+        MatrixError, match="half_minimum` requires values > 0.* Set impute: low_rank"
     ):
         settle_missing(raw(holes - 20), "half_minimum")
     holes[:, 1:] = np.nan

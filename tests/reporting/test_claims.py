@@ -241,7 +241,7 @@ def test_a_batch_is_told_once_with_the_clusters_within_batches_beside_it(batches
     first, text = batches.page["answer"]["text"], batches.page["text"]
     assert text.count("Cramér") == 1
     assert "Clusters and batches coincide and cannot be told apart" in first
-    assert "within batches, all samples form 2 clusters of 40 and 40 samples" in first
+    assert "After centring within batches, all samples form 2 clusters of 40 and 40" in first
     assert "Are these batches?" not in text
     within = table_of(batches, ["cluster", "samples", "higher than in the others"])
     assert [row[1] for row in within[1:]] == ["40", "40"]

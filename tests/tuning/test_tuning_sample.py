@@ -42,7 +42,7 @@ def test_a_sample_is_drawn_only_of_more_samples():
 
 
 def test_a_sample_of_fewer_than_can_be_clustered_is_refused(X):
-    rule = r"^max_samples=8 should be >= n_clusters \* min_cluster_size=9\.$"
+    rule = r"^max_samples=8 should be >= n_clusters \* min_cluster_size = 9\.$"
     with pytest.raises(ValueError, match=rule):
         GapSearch(L0KMeans(3, min_cluster_size=3), max_samples=8).fit(X)
     with pytest.raises(ValueError, match=rule):

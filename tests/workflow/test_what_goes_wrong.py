@@ -80,8 +80,8 @@ def damage(root):
         ),
         "data/tumours/normalised.h5ad": (
             "tumours: normalise matrix: tumours.csv: labels 'kind' are known for 0 of 24 samples; "
-            "they should be known for at least 2, or be left out. (log: logs/normalise_matrix/"
-            "tumours.log)"
+            "they should be known for at least 2. Otherwise leave out the setting `labels`. "
+            "(log: logs/normalise_matrix/tumours.log)"
         ),
         "data/species/normalised.h5ad": (
             "species: normalise matrix: species.csv: labels='species' should be one of its columns"

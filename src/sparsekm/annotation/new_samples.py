@@ -250,14 +250,17 @@ def predict_samples(
     limits, at_home = placement.limits(known.file, known.fit.clustered)
     said.append(f"{at_home:.1%} of the run's own samples are nearest to their own cluster")
     if known.fit.has_clusters is False:
-        said.append("the run shows no separate groups: other samples may be clustered differently")
+        said.append(
+            "the run found no separate groups. Its clusters are only a division; other samples "
+            "might be divided differently"
+        )
     table = placement.decide(values.to_numpy(), limits)
     table.insert(0, "sample", raw.about.samples or [f"sample{at + 1}" for at in range(len(table))])
     n_none = int(table["none_of_them"].sum())
     if n_none > _SUSPICIOUS * len(table):
         said.append(
             f"{n_none} of {len(table)} samples are in none of the clusters. Are the values on the "
-            f"scale of the run's table? The run has normalise: {data.provenance['normalisation']}"
+            f"scale of the run's table? It has normalise: {data.provenance['normalisation']}"
         )
     return table, said
 

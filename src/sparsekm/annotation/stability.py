@@ -123,5 +123,5 @@ def read_stability(file: str | Path, symbols: Sequence[str]) -> np.ndarray:
         is_right = list(table["symbol"]) == [str(s) for s in symbols]
         require(is_right, f"symbols should be the {len(symbols)} features of the data set")
         is_right = (kept.between(0, subsamples) & (subsamples > 0)).all()
-        require(is_right, "kept should lie between 0 and subsamples in every row")
+        require(is_right, "in every row, 'kept' should be between 0 and 'subsamples' > 0")
     return (kept / subsamples).to_numpy()

@@ -48,8 +48,8 @@ class BaselineEstimator(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstim
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data to cluster. `PCAKMeans` does not rescale them; the other methods standardise every
-            feature.
+            Data to cluster. Every feature is standardised, except in `PCAKMeans`, which clusters X
+            on its own scale.
         y : None
             Ignored.
 

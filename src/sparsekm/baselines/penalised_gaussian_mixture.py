@@ -290,8 +290,8 @@ class PenalizedGaussianMixture(BaselineEstimator):
         BIC: -2 log L + log(n) d_e, where L is the likelihood and d_e = K + p + K p - 1 - (number of
         zero means).
     n_penalties : int, default=12
-        Number of penalties in the grid. The grid begins with zero and ascends geometrically to the
-        penalty at which all means are zero.
+        Number of penalties in the grid. The first is zero. The others ascend geometrically, and
+        stay below the penalty at which all means are zero.
 
     Attributes
     ----------

@@ -312,8 +312,8 @@ class SCFS(ProjectedKMeans):
     Samples are first clustered by k-means on the K leading left singular vectors of all
     standardised features. A feature is kept if these clusters explain more than about a tenth of
     its variation (:math:`(n - 1) (1 - R_j^2) < 0.9 \, n`, where :math:`R_j^2` is the share that
-    they explain). The kept features are then clustered in the same way. This is the method SC-FS1
-    of the authors' program.
+    they explain). The samples are then clustered in the same way by the kept features. This is the
+    method SC-FS1 of the authors' program.
 
     Parameters
     ----------

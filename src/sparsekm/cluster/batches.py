@@ -201,7 +201,7 @@ def describe_batches(counts: np.ndarray, agreement: float) -> str:
     if not said:
         return ""
     return (
-        f"{'; '.join(said)}. labels_ are the clusters of X as given, batch_centred_.labels_ the "
-        "clusters of X centred within batches. If batches hold different classes, centring "
-        "distorts the clusters."
+        f"{'; '.join(said)}. `labels_` holds the clusters of X as given, `batch_centred_.labels_` "
+        "the clusters of X centred within batches. If the batches contain the true groups in "
+        "unequal shares, centring distorts the clusters."
     )

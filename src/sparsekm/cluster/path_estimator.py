@@ -118,10 +118,11 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     ) -> SparsityPath:
         """Fit all sparsities in one call, with fits that start from each other's labels.
 
-        Along a path the objective never falls as `sparsity` increases, and the labels of one fit
-        cannot improve another fit. Independent fits do not guarantee this. The estimator's own
-        `sparsity` is not used, and the estimator does not change. The labels of every fit are a
-        fixed point of k-means under its weights, and the weights are the best for the labels.
+        Along a path, the objective never falls as `sparsity` increases, and no fit can be improved
+        by starting it from the labels of another. Independent fits do not guarantee this. The
+        estimator's own `sparsity` is not used, and the estimator does not change. The labels of
+        every fit are a fixed point of k-means under its weights, and the weights are the best for
+        the labels.
 
         Parameters
         ----------

@@ -31,7 +31,8 @@ WARNING = (
     "X looks like raw counts: whole numbers >= 0 whose totals differ from sample to sample. The "
     "totals and a few large values would dominate the result. Normalise and log-transform first: "
     "np.log1p(X / X.sum(axis=1, keepdims=True) * 1e4), or scanpy.pp.normalize_total and "
-    "scanpy.pp.log1p; if a layer holds such values, name it (layer=)."
+    "scanpy.pp.log1p. If a layer of an AnnData already holds the transformed values, pass its "
+    "name: sparsekm.tl.sparse_kmeans(adata, layer=...)."
 )
 
 

@@ -52,7 +52,8 @@ def marginal_scores(X: Data, *, n_jobs: int | None = None) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_features,), float64
-        Positive; 0 for a constant feature, so that it ranks last.
+        The scores. They are positive, except for constant features: their score is 0, so that they
+        rank last.
 
     Raises
     ------

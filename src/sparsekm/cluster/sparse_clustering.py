@@ -130,30 +130,29 @@ def fixed_number_of_clusters(clusterer: Any) -> int:
 class SparseClustering(MetaEstimatorMixin, PathEstimator):
     r"""Cluster with any clusterer, and keep the features that make its clusters.
 
-    This is the generic framework of Chang, Wang, Li & Xu (2018, arXiv:1403.7890), steps i to iii:
-    cluster the samples, weigh the features by their contributions to the clusters, cluster the
-    samples by the weighted features, and repeat until the weights settle. The contribution of a
-    feature is its between-cluster sum of squares :math:`a_j`, and :math:`\sum_j w_j a_j` is the
-    objective.
+    This is the generic framework of Chang, Wang, Li & Xu (2018, arXiv:1403.7890). The samples are
+    clustered, and the features are weighed by their contributions to the clusters. Both steps are
+    repeated with the weighted features until the weights settle. The contribution of a feature is
+    its between-cluster sum of squares :math:`a_j`, and :math:`\sum_j w_j a_j` is the objective.
 
     Parameters
     ----------
     clusterer : estimator or partition step
         A scikit-learn clusterer with a fixed number of clusters that assigns every sample to a
         cluster. It is fitted to the kept columns of X, each multiplied by the square root of its
-        weight. Weights are scaled so that the largest is 1. Alternatively, a clustering whose own
-        criterion is a sum over features: an object with the methods `start`, `refine` and `scores`
-        of `sparsekm.cluster.partition_step.PartitionStep`. In either case, the clusterer gets only
-        the features that vary, as a csr_array if X is sparse.
+        weight. Weights are scaled so that the largest is 1. If the criterion of a clustering is a
+        sum over features, you can give a partition step instead: an object with the methods
+        `start`, `refine` and `scores` of `sparsekm.cluster.partition_step.PartitionStep`. Both get
+        only the features that vary, as a csr_array if X is sparse.
     penalty : {"l0", "l1"}, default="l0"
         The penalty of `L0KMeans` or of `L1KMeans`.
     sparsity : None, int or float, default=None
         With "l0", the number of features to keep or, in (0, 1), a share of the features that vary.
         With "l1", the bound s >= 1 on the l1 norm of the weights. None keeps all features.
     n_init : int, default=10
-        Number of runs of the whole algorithm that start from clusters of all features (one run if
-        the clusterer has no `random_state`). In addition, ``n_init - 1`` runs start from clusters
-        of few features. The best result is kept.
+        Number of runs of the whole algorithm that start from a clustering by all features (one run
+        if the clusterer has no `random_state`). In addition, ``n_init - 1`` runs start from
+        clusterings by few features. The best result is kept.
     max_iter : int, default=20
         Largest number of rounds of one run. If the `refine` of a partition step still moves samples
         in the last round, there is a ConvergenceWarning.

@@ -195,8 +195,8 @@ class SparsityPath:
         ----------
         sparsities : ndarray of shape (n_sparsities,)
             Numbers of features, or bounds on the l1 norm.
-        fits : sequence of Fit
-            A fit for each sparsity.
+        fits : sequence of sparsekm.cluster.sparsity_path.Fit
+            A fit for each sparsity, such as `fit_at` returns.
         search : str
             The search that ran.
         first_objectives : ndarray of shape (n_sparsities,), optional
@@ -231,8 +231,8 @@ class SparsityPath:
 
         Returns
         -------
-        Fit
-            The fit at this position.
+        sparsekm.cluster.sparsity_path.Fit
+            The fit at this position; its fields are labels, weights, scores, objective and so on.
         """
         return Fit(
             self.labels[index],
@@ -264,7 +264,7 @@ class SparsityPath:
 
         Parameters
         ----------
-        features : VaryingFeatures
+        features : sparsekm.cluster.matrices.varying_features.VaryingFeatures
             Which features vary.
 
         Returns

@@ -85,7 +85,7 @@ def count_trimmed(trim: float, n_samples: int, n_clusters: int, min_size: int) -
     if n_trimmed and n_samples - n_trimmed < n_clusters * min_size:
         raise ValueError(
             f"trim={trim} leaves {n_samples - n_trimmed} of n_samples={n_samples}; should leave "
-            f">= n_clusters * min_cluster_size={n_clusters * min_size}."
+            f">= n_clusters * min_cluster_size = {n_clusters * min_size}."
         )
     return n_trimmed
 

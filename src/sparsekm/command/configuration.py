@@ -218,7 +218,7 @@ def path_rule(path: str) -> str | None:
         "have no double slashes": "//" in path,
         "be UTF-8 text without NUL": not is_storable(path),
         # Snakemake reads small files before any rule does.
-        "be a file and not a pipe, socket or device": (place := Path(path)).exists()
+        "not be a pipe, socket or device": (place := Path(path)).exists()
         and not (place.is_file() or place.is_dir()),
     }
     return next((rule for rule, is_broken in rules.items() if is_broken), None)

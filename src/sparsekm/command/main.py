@@ -136,12 +136,14 @@ def _add_run(commands: Any) -> None:
     shown = {"choices": METHODS, "metavar": "METHOD", "help": known}
     how = run.add_argument_group("the run")
     how.add_argument("--methods", nargs="+", **shown)
-    how.add_argument("--output", type=Path, metavar="DIR", help="a folder; default: sparsekm-TABLE")
-    how.add_argument("--cores", type=_cores, metavar="N", help="default: all, or as in the profile")
-    profile = "a Snakemake profile, such as for Slurm: its name, or a path that contains a slash"
+    folder = "the folder to write (default: sparsekm-TABLE)"
+    how.add_argument("--output", type=Path, metavar="DIR", help=folder)
+    cores = "the number of cores (default: all, or as in the profile)"
+    how.add_argument("--cores", type=_cores, metavar="N", help=cores)
+    profile = "a Snakemake profile, such as one for Slurm: its name, or its path (with a slash)"
     how.add_argument("--profile", type=_profile, metavar="P", help=profile)
     for flag, meaning in (
-        ("--force", "replace results that other settings made"),
+        ("--force", "replace results of other settings"),
         ("--dry-run", "read the table, print a summary, and stop"),
         ("--quiet", "print errors only"),
     ):
@@ -169,10 +171,11 @@ def _add_predict(commands: Any) -> None:
         "--scaling",
         choices=("run", "own"),
         default="run",
-        help="standardise with the means and deviations of the run (default) or of the table "
-        "(own: for another platform)",
+        help="standardise by means and deviations of the run (default) or of TABLE itself "
+        "(own, if its platform differs)",
     )
-    new.add_argument("--output", type=Path, metavar="CSV", help="default: TABLE-clusters.csv")
+    file = "the file to write (default: TABLE-clusters.csv)"
+    new.add_argument("--output", type=Path, metavar="CSV", help=file)
     new.add_argument("--force", action="store_true", help="replace an earlier output")
     new.add_argument("--quiet", action="store_true", help="print errors only")
     add_options(new, VALUE_SETTINGS)

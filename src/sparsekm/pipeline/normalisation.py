@@ -19,7 +19,7 @@ from sparsekm.pipeline import scales
 
 NORMALISATIONS = ("zscore", "counts", "log2", "none")
 IMPUTATIONS = {
-    "low_rank": "estimates from what the features have in common",
+    "low_rank": "a low-rank approximation of the table",
     "median": "the median of the feature",
     "half_minimum": "half of the smallest value of the feature",
     "drop": "",

@@ -327,7 +327,7 @@ def tuning_sample(n_samples: int, max_samples: int | None, estimator: Any) -> np
     fewest = parameters.get("n_clusters", 1) * parameters.get("min_cluster_size", 1)
     if max_samples < fewest:
         raise ValueError(
-            f"max_samples={max_samples} should be >= n_clusters * min_cluster_size={fewest}."
+            f"max_samples={max_samples} should be >= n_clusters * min_cluster_size = {fewest}."
         )
     rng = np.random.default_rng(np.random.SeedSequence(estimator.random_state, spawn_key=(0, 8)))
     return draw_samples(n_samples, int(max_samples), rng)

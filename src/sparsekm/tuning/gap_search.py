@@ -61,7 +61,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         For example, `L0KMeans` or `L1KMeans`. Its own `sparsity` is not used. Reference data are
         treated like X: they are trimmed, they have the same number of missing values, and columns
         of one group are permuted together. If `init` holds labels, the fits to reference data start
-        from them, too; the gap is then larger if the labels fit X.
+        from them, too. Labels that fit X help the fit to X but not the fits to reference data, and
+        so enlarge the gap.
     sparsities : None or array-like, default=None
         The grid. None uses the grid of `sparsekm.tuning.gap.default_sparsities`. Constant features
         are left out of the search.
@@ -76,7 +77,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     rule : {"max", "one-se", "auto"}, default="max"
         "max" takes the largest gap, as in Chang et al. "one-se" takes the smallest sparsity whose
         gap is within one standard error of the largest gap. "auto" is like "max", but keeps at most
-        a quarter of the features if features are correlated within clusters. See
+        a quarter of the features if the dropped features correlate with each other. See
         `sparsekm.tuning.gap.select_sparsity`.
     n_refined : int, default=0
         Number of sparsities that a second stage adds around the largest gap. Data and references
@@ -84,7 +85,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         other's labels.
     max_samples : int, default=None
         If there are more samples, this number of them is drawn at random to choose the sparsity.
-        All samples are then fitted at this sparsity. None uses all samples.
+        All samples are then fitted at this sparsity. None uses all samples; in `SparseKMeans` it
+        stands for 2,000.
     n_jobs : int, default=None
         Number of threads, which does not change results. None and -1 use all cores that the process
         may use. Reference data sets are searched in parallel as long as their copies together need
@@ -108,9 +110,10 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     path_ : SparsityPath
         The fits to the data, or to the samples drawn, without samples of weight 0.
     limit_ : FeatureLimit or None
-        With ``rule="auto"``, the largest number of features that may be kept, and the reason.
+        With ``rule="auto"``, the largest number of features that may be kept, and the correlations
+        of dropped features that determine it.
     conclusion_ : str or None
-        With ``rule="auto"``, the reason for the number of kept features.
+        With ``rule="auto"``, a sentence that explains the number of kept features.
     labels_ : ndarray of shape (n_samples,), int32
         Cluster of each sample, from `best_estimator_`.
     feature_weights_ : ndarray of shape (n_features,)
@@ -168,8 +171,9 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts. A sample of weight 2 counts as if it were given twice, in
             references too; a sample of weight 0 is labelled like new data. Each sample is repeated
-            in proportion to its weight. Weights that are not small multiples of a common unit are
-            rounded, so that a sample is repeated at most eight times on average.
+            in proportion to its weight. If the weights are not small multiples of a common unit,
+            they are rounded; the number of copies is then about eight times that of the samples, or
+            less.
 
         Returns
         -------

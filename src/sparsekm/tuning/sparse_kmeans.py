@@ -166,16 +166,41 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     has_clusters_ : bool
         Whether any two clusters are clearly separated: an adjusted p of at most 0.05.
     search_results_ : pandas.DataFrame
-        A row per candidate. The columns are start, n_features (kept), n_clusters, n_groups (clearly
-        separated), p (the smallest adjusted p), agreement (mean adjusted Rand index with the fits
-        to folds), n_folds and chosen. Most candidates are fitted to one repeat of the folds, the
-        best to all repeats.
+        A row per candidate. Most candidates are fitted to one repeat of the folds, the best to all
+        repeats.
+
+        ``start``
+            Name of the start.
+        ``n_features``, ``n_clusters``
+            Numbers of features kept and of clusters.
+        ``n_groups``
+            Number of clearly separated groups.
+        ``p``
+            The smallest adjusted p.
+        ``agreement``
+            Mean adjusted Rand index with the fits to folds.
+        ``n_folds``
+            Number of these fits.
+        ``chosen``
+            Whether this candidate was chosen.
     cluster_counts_ : pandas.DataFrame or None
-        With ``n_clusters="auto"``, a row per number of clusters that was tried. The columns are
-        n_clusters, n_groups (clearly separated), reproducibility, silhouette (the mean, in the
-        features kept), ambiguous (the share of pairs of samples that are in one cluster in 10 % to
-        90 % of the fits to folds), p_least (the smallest p that the tests could reach), groups (the
-        group of each cluster) and chosen.
+        With ``n_clusters="auto"``, a row per number of clusters that was tried.
+
+        ``n_clusters``, ``n_groups``
+            The number of clusters, and how many clearly separated groups they form.
+        ``reproducibility``
+            Mean adjusted Rand index of the groups with the fits to folds.
+        ``silhouette``
+            The mean silhouette in the features kept.
+        ``ambiguous``
+            Share of the pairs of samples on which the fits to folds disagree: 10 % to 90 % of the
+            fits put the pair into one cluster.
+        ``p_least``
+            The smallest p that the tests could reach.
+        ``groups``
+            The group of each cluster.
+        ``chosen``
+            Whether this number was chosen.
     conclusion_ : str
         The findings in words.
     coassociation_ : ndarray of shape (n_samples, n_samples) or None
@@ -274,7 +299,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         batch : array-like of shape (n_samples,), default=None
             The batch of each sample. X is fitted as given, and again centred within batches. There
             is a UserWarning if clusters coincide with batches, or if the adjusted Rand index of the
-            two results is below 0.8. If the classes are unequally distributed over the batches,
+            two results is below 0.8. If the batches contain the true groups in unequal shares,
             centring distorts the clusters.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts in the last run of Algorithm 1, in the scores and in the

@@ -300,7 +300,7 @@ DISTANCES = [[abs(i - j) / 9 for i in range(4)] for j in range(4)]
         ("id,TP53,MYC\na,1,2,3\nb,2,3,4\nc,3,5,1\n", "If a name is missing, add it"),
         (
             "id;TP53;MYC\na;1.234;2\nb;2,345;3.5\nc;3.5;1\n",
-            "'2,345' may have a decimal or a thousands separator",
+            "'2,345' has a separator that other numbers do not have",
         ),
         (
             write(["bray", *WELLS], WELLS, cells=DISTANCES, separator="\t"),

@@ -145,7 +145,7 @@ REFUSED = {
     ),
     "one decimal comma": (
         "id;ATP;urea\nP1;1.5;2.5\nP2;1,5;3.5\nP3;2.5;4.5\n",
-        "'1,5' may have a decimal or a thousands separator",
+        "'1,5' has a separator that other numbers do not have",
     ),
     "results of limma": (
         write(["gene", "logFC", "AveExpr", "t", "P.Value"], NAMES[:9], cells=X[:9]),

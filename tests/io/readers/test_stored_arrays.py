@@ -82,7 +82,7 @@ def test_wrong_shapes_types_and_names_are_refused(arrays, X):
     "y", [["a", "", "", "", "NA", " "], [np.nan, 2, np.nan, np.nan, np.nan, np.nan]]
 )
 def test_labels_must_be_known_for_two_samples(arrays, y):
-    message = "are known for 1 of 6 samples; they should be known for at least 2, or be left out"
+    message = "are known for 1 of 6 samples; they should be known for at least 2. Otherwise leave"
     refused(arrays(y=np.array(y)), f"labels 'y' {message}")
 
 
@@ -125,7 +125,7 @@ def test_another_array_may_stand_for_the_matrix(arrays, X):
     for layer in (None, "counts"):
         raw = read_matrix(arrays(X=None, counts=X), layer=layer)
         np.testing.assert_array_equal(raw.collect(), X)
-    refused(arrays(X=None, counts=X, raw=X), "Set layer: counts if that is the matrix")
+    refused(arrays(X=None, counts=X, raw=X), "If that is the matrix, set layer: counts")
     refused(arrays(), r"should include 'raw'", layer="raw")
 
 

@@ -24,7 +24,7 @@ def test_samples_in_lines_are_read_without_a_remark(save, table):
 class TestGenesInLines:
     def test_they_are_told_by_their_names_which_is_said(self, save, table):
         raw = read_matrix(save(table.T))
-        assert_read(raw, table, "Set transpose: false if rows hold samples.")
+        assert_read(raw, table, "If rows hold samples, set transpose: false.")
         assert raw.about.samples == list(table.index)
         assert read_matrix(save(table.T), transpose=False).shape == (4, 6)
 
@@ -106,7 +106,7 @@ class TestNamesOfSamples:
     def test_text_that_differs_everywhere_names_the_samples(self, save, table):
         file = save(table.reset_index()[[*GENES, "who"]].assign(kind=KINDS), index=False)
         raw = read_matrix(file)
-        assert_read(raw, table, "Set labels: kind if it holds known classes.")
+        assert_read(raw, table, "If it holds known classes, set labels: kind.")
         assert raw.about.samples == list(table.index)
 
 
@@ -231,7 +231,7 @@ class TestRawCounts:
             normalise(read_matrix(save(table)), "counts")
         logs = read_matrix(save(np.log1p(table.abs())))
         [remark] = remark_on_scale(logs, judge(logs), "counts")
-        assert remark.startswith("normalise: counts requires raw counts, but not all values")
+        assert remark.startswith("the setting `normalise: counts` requires raw counts, but")
         assert "set normalise: zscore" in remark
 
     def test_what_is_measured_and_small_whole_numbers_make_no_remark(self, save, table):
@@ -246,4 +246,4 @@ class TestRawCounts:
 def test_settings_of_tables_are_refused_elsewhere(ending, npz, h5ad):
     file = {"npz": npz, "h5ad": h5ad}[ending]()
     for name, value in {"decimal": ",", "samples": "s", "ignore": ["a"]}.items():
-        assert last_sentence(refusal(file, **{name: value})) == f"Leave out {name}: {value}"
+        assert last_sentence(refusal(file, **{name: value})) == f"Leave out `{name}: {value}`"

@@ -190,8 +190,8 @@ def test_features_in_no_group_are_groups_of_their_own(tmp_path):
     assert read_feature_groups(file, ["x", "z"]).tolist() == ["A", "z"]
     for text, message in (
         ("feature,set\nx,A\n", r"it lacks \[group\]"),
-        ("feature,group\nx,A\nx,B\n", r"name each feature once: \[x\]"),
-        ("feature,group\nq,A\n", "feature_groups should name features of the table"),
+        ("feature,group\nx,A\nx,B\n", r"name each feature once; it repeats \[x\]"),
+        ("feature,group\nq,A\n", "feature_groups` should name features of the table"),
     ):
         file.write_text(text)
         with pytest.raises(ValueError, match=message):

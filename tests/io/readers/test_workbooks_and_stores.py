@@ -42,7 +42,7 @@ class TestWorkbooks:
             table.to_excel(writer, sheet_name="logged")
         assert_read(read_matrix(file), table * 2, "reading sheet 'raw' of [README, raw, logged]")
         assert_read(read_matrix(file, layer="logged"), table)
-        assert "layer='log' should be one of its sheets" in refusal(file, layer="log")
+        assert "layer='log' should be one of the sheets" in refusal(file, layer="log")
 
     def test_genes_in_lines_and_ids_survive_the_sheet(self, tmp_path, table):
         table.columns = pd.Index([7157, 672, 4609, 5460], name="entrez_id")
@@ -100,7 +100,7 @@ class TestZarr:
             file = store(kind(values), layers={"double": kind(2 * values)})
             assert_read(read_matrix(file), table)
             assert_read(read_matrix(file, layer="double"), 2 * table)
-        assert "Set layer to one of ['double']" in refusal(file, layer="counts")
+        assert "Set `layer` to one of ['double']" in refusal(file, layer="counts")
 
     def test_codecs_that_run_what_they_read_are_refused(self, store):
         file = store()
@@ -197,7 +197,7 @@ def test_hdf5_of_both_versions_is_read(tmp_path, version):
         group["features/name" if version == 3 else "gene_names"] = np.array(SYMBOLS, dtype="S")
     check(read_matrix(file))
     assert measure_matrix(file).processed > 0
-    assert "labels and groups should be left out" in refusal(file, labels="kind")
+    assert "settings `labels` and `groups` should be left out" in refusal(file, labels="kind")
     with h5py.File(file, "r+") as opened:
         opened[next(iter(opened))]["indices"][3] = 10**6
     assert "indices must be < 12" in refusal(file)

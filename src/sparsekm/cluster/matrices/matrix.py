@@ -72,7 +72,10 @@ class FeatureMatrix:
         return self
 
     def keep(self, features: np.ndarray) -> Any:
-        """Select features, as if X had no others.
+        """Return the matrix of these features alone.
+
+        In a sparse matrix, `select` can share data with the matrix of all features, and `keep` does
+        not. In all other matrices, both do the same.
 
         Parameters
         ----------

@@ -91,8 +91,8 @@ class StreamedMatrix(FeatureMatrix):
 
         Returns
         -------
-        CentredMatrix or StreamedMatrix
-            The features, in memory if they fit into a block.
+        sparsekm.cluster.matrices.matrix.CentredMatrix or StreamedMatrix
+            The features, centred by their means; in memory if they fit into a block.
         """
         if len(features) == self.n_features:
             return self
@@ -119,7 +119,7 @@ class StreamedMatrix(FeatureMatrix):
 
         Returns
         -------
-        CentredMatrix
+        sparsekm.cluster.matrices.matrix.CentredMatrix
             The samples in memory, centred by the means of all samples.
         """
         columns = np.empty((self.n_features, len(samples)), self.dtype)

@@ -79,8 +79,8 @@ def check_matrix(X: FeatureMatrix, n_clusters: int, min_cluster_size: int) -> No
     """Refuse, by a ValueError, a finite matrix that cannot be split into the requested clusters."""
     n_samples, fewest = X.n_samples, n_clusters * min_cluster_size
     if n_samples < fewest:
-        what = "n_clusters" if min_cluster_size == 1 else "n_clusters * min_cluster_size"
-        raise ValueError(f"n_samples={n_samples} should be >= {what}={fewest}.")
+        what = "n_clusters=" if min_cluster_size == 1 else "n_clusters * min_cluster_size = "
+        raise ValueError(f"n_samples={n_samples} should be >= {what}{fewest}.")
     if n_samples > 1 and X.constant.all():
         raise ValueError(
             f"All n_features={X.n_features} features are constant; at least 1 should vary."

@@ -63,7 +63,7 @@ def find_layout(file: Path, opened: Any, layer: str | None) -> Layout:
         if name not in opened:
             layers = sorted(opened["layers"].keys()) if "layers" in opened else []
             what = "X" if layer is None else f"layer={layer!r}"
-            raise refusal("no_layer", what=what, layers=layers)
+            raise refusal("no_layer", what=what, layers=layers, none=not layers)
     elif tenx:
         kind, name = "10x", tenx[0]
     elif name not in (arrays := arrays_in(opened)):
