@@ -131,7 +131,7 @@ def test_samples_without_counts_are_numbered_and_named():
     with pytest.raises(MatrixError, match=r"total of 2 of 4 samples is 0; .* is sample 2\. Rem"):
         normalise(counts, "counts")
     counts.about = replace(counts.about, samples=["AAC", "AAG", "AAT", "ACA"])
-    with pytest.raises(MatrixError, match=r"for sample 2 \('AAG'\)\. .*filter_cells\(adata, min_"):
+    with pytest.raises(MatrixError, match=r"is sample 2 \('AAG'\)\. .*filter_cells\(adata, min_"):
         normalise(counts, "counts")
 
 

@@ -171,8 +171,8 @@ def _add_predict(commands: Any) -> None:
         "--scaling",
         choices=("run", "own"),
         default="run",
-        help="standardise by means and deviations of the run (default) or of TABLE itself "
-        "(own, if its platform differs)",
+        help="run: standardise as in the run (default); own: standardise TABLE by itself, "
+        "if it is from another platform",
     )
     file = "the file to write (default: TABLE-clusters.csv)"
     new.add_argument("--output", type=Path, metavar="CSV", help=file)
