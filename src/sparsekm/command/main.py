@@ -171,8 +171,7 @@ def _add_predict(commands: Any) -> None:
         "--scaling",
         choices=("run", "own"),
         default="run",
-        help="run: standardise as in the run (default); own: standardise TABLE by itself, "
-        "if it is from another platform",
+        help="run: standardise as in the run (default); own: standardise TABLE by itself",
     )
     file = "the file to write (default: TABLE-clusters.csv)"
     new.add_argument("--output", type=Path, metavar="CSV", help=file)
