@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.measure import measure
 from benchmarks.search_designs import DESIGNS
 from sparsekm import L0KMeans, classification_error_rate
-from sparsekm.cluster import estimators, memetic_search, partition_step, weight_step
+from sparsekm.cluster import memetic_search, partition_step, path_estimator, weight_step
 from sparsekm.cluster.kmeans.few_samples import climb
 from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.tuning.gap import default_sparsities
@@ -49,7 +49,7 @@ def _keep_sizes(packed, labels, n_clusters, min_size, gain):
 
 
 def _small_gain(gain: float) -> list[tuple]:
-    return [(module, "SMALL_GAIN", gain) for module in (memetic_search, estimators)]
+    return [(module, "SMALL_GAIN", gain) for module in (memetic_search, path_estimator)]
 
 
 offer = memetic_search.Search._offers

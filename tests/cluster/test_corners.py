@@ -107,10 +107,10 @@ ZEROS_OF_EITHER_SIGN = np.array([[0.0, 1.0], [-0.0, 1.0], [2.0, 3.0]])
         (ZEROS_OF_EITHER_SIGN, 3, "n_clusters=3 should be <= the number of distinct samples, 2"),
         (np.tile(X[0], (12, 1)), 2, "All n_features=10 features are constant; at least 1 should"),
         (X[0], 2, "Expected 2D array, got 1D array"),
-        (X * 1e307, 2, r"should be <= .* in float64\. Rescale"),
-        ((X * 1e30).astype(np.float32), 2, r"should be <= .* in float32\. Rescale"),
-        (X * 1e-200, 2, r"should be >= .* in float64\. Rescale"),
-        (StreamedMatrix(np.tile(X * 1e307, (250, 1))), 2, "should be <= .* Rescale"),
+        (X * 1e307, 2, r"should be >= .* and <= .* in float64\. Rescale"),
+        ((X * 1e30).astype(np.float32), 2, r"should be >= .* and <= .* in float32\. Rescale"),
+        (X * 1e-200, 2, r"should be >= .* and <= .* in float64\. Rescale"),
+        (StreamedMatrix(np.tile(X * 1e307, (250, 1))), 2, "should be >= .* and <= .* Rescale"),
     ],
 )
 def test_data_that_cannot_be_clustered_are_refused(make_estimator, data, n_clusters, message):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
+from sparsekm.cluster.estimators import ESTIMATORS, KMeans, L0KMeans, L1KMeans
 from sparsekm.metrics import classification_error_rate
 from sparsekm.simulation import gaussian_clusters
 
@@ -25,7 +25,6 @@ def heavy_tails(n, p, seed):
     return np.random.default_rng(seed).standard_t(2, size=(n, p))
 
 
-ESTIMATORS = {"l0": L0KMeans, "l1": L1KMeans}
 # The bound of l1 is met to 1e-6, so the value may fall short by about as much.
 TOLERANCES = {"l0": 1e-9, "l1": 3e-6}
 

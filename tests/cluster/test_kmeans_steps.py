@@ -49,8 +49,9 @@ def test_no_single_move_improves_a_fit(faint_data, score_by_pairs, estimator):
 
 
 def test_a_sample_has_its_share_of_the_guard():
-    partition = KMeansPartition(3, min_size=100)
-    assert [partition.for_sample(size, 10_240).min_size for size in (2048, 50)] == [20, 1]
+    matrix, rng = CentredMatrix(np.zeros((10_240, 1))), np.random.default_rng(0)
+    shares = [KMeansPartition(3, size).draw(matrix, rng)[2].min_size for size in (100, 4)]
+    assert shares == [20, 1]
 
 
 def lloyd(X, labels, n_clusters):
@@ -84,7 +85,7 @@ def test_a_start_needs_no_further_move_but_for_single_precision(scale):
     start = partition.start(matrix, weights, rng)
     assert np.bincount(start).min() >= 30
     before, after = (
-        partition.scores(matrix.in_unit(), labels) @ weights
+        partition.scores(matrix.in_unit()[0], labels) @ weights
         for labels in (start, partition.refine(matrix, weights, start))
     )
     assert before <= after * (1 + 1e-12)
@@ -251,9 +252,8 @@ def test_batches_end_where_they_gain_nothing_but_rounding(monkeypatch):
     rising = iter(values)
     X = (np.random.default_rng(0).random((300, 4)) < 0.5).astype(float)
     matrix = as_matrix(X)
-    _, sweeps = many_samples.exchange_in_batches(
-        matrix, np.ones(4), np.arange(300, dtype=np.int32) % 5, 5, max_sweeps=300
-    )
+    start, step = np.arange(300, dtype=np.int32) % 5, KMeansPartition(5, max_iter=300)
+    _, sweeps = many_samples.exchange_in_batches(matrix, np.ones(4), start, step)
     assert sweeps < 10
 
 

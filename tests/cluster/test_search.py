@@ -85,26 +85,16 @@ def test_a_fit_is_about_as_good_as_the_path(n_samples):
     assert np.mean([fit.objective_ for fit in fits] / path.objectives) > 0.999
 
 
-def test_progress_does_not_run_backwards_where_samples_are_fitted_twice():
-    steps = []
-    L0KMeans(3, n_init=2, trim=0.1, random_state=0).path(
-        draw(120), [4, 15, 40], progress=lambda done, total: steps.append(done)
-    )
-    assert len(steps) > 1
-    assert steps == sorted(set(steps))
-
-
 # Given labels are the only start of the alternation: nothing is searched.
 @pytest.mark.parametrize(
-    ("n_samples", "given", "total"), [(500, False, 5), (5000, False, 8), (500, True, 3)]
+    ("n_samples", "given", "trim", "total"),
+    [(500, False, 0, 5), (5000, False, 0, 8), (500, True, 0, 3), (120, False, 0.1, 5)],
 )
-def test_progress_counts_every_step(n_samples, given, total):
+def test_progress_counts_every_step_once(n_samples, given, trim, total):
     steps = []
     init = np.random.default_rng(0).integers(6, size=n_samples) if given else None
-    estimator = L0KMeans(6, n_init=2, max_iter=5, init=init, random_state=0)
-    estimator.path(
-        draw(n_samples), [4, 15, 40], progress=lambda done, total: steps.append((done, total))
-    )
+    estimator = L0KMeans(6, n_init=2, max_iter=5, init=init, trim=trim, random_state=0)
+    estimator.path(draw(n_samples), [4, 15, 40], progress=lambda *step: steps.append(step))
     assert steps == [(done, total) for done in range(1, total + 1)]
 
 
@@ -145,8 +135,8 @@ def test_neighbouring_sparsities_are_crossed_and_offer_each_other_their_best(mon
         pool.add(np.array(labels, np.int32), 1.0)
     climbed = []
 
-    def climb(starts, places):
-        for labels, place in zip(starts, places, strict=True):
+    def climb(pairs):
+        for labels, place in pairs:
             climbed.append((tuple(canonical_labels(labels, 3).tolist()), place))
 
     monkeypatch.setattr(search, "climb", climb)
@@ -189,7 +179,7 @@ def test_half_of_the_children_are_crossed_and_a_fifth_of_the_others_random(monke
 
     monkeypatch.setattr(memetic_search, "cross", lambda *given: crossed.append(given))
     monkeypatch.setattr(memetic_search, "pack_apart", pack)
-    monkeypatch.setattr(search, "climb", lambda starts, places: None)
+    monkeypatch.setattr(search, "climb", lambda pairs: None)
     assert search.evolve(20, lambda steps: None) == 20
     assert len(crossed) + len(started) == 20 * search.n_children == 400
     assert 0.4 < len(crossed) / 400 < 0.6
@@ -216,13 +206,13 @@ def test_a_factor_that_many_features_share_hides_clusters_neither_from_fits_nor_
 @pytest.mark.parametrize(("n_samples", "drawn"), [(64, []), (65, [32])])
 def test_beyond_twice_its_size_a_sample_is_searched_first(monkeypatch, n_samples, drawn):
     monkeypatch.setattr(partition_step, "SEEDING_SAMPLE", 32)
-    sizes, draw_samples = [], memetic_search.draw_samples
+    sizes, draw_samples = [], partition_step.draw_samples
 
     def remember(n_samples, size, rng):
         sizes.append(size)
         return draw_samples(n_samples, size, rng)
 
-    monkeypatch.setattr(memetic_search, "draw_samples", remember)
+    monkeypatch.setattr(partition_step, "draw_samples", remember)
     L0KMeans(3, sparsity=4, n_init=1, random_state=0).fit(draw(n_samples))
     assert sizes == drawn
 

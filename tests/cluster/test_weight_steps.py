@@ -118,13 +118,10 @@ def test_both_norms_hold_when_scores_differ_in_their_last_digits_only():
 class Podium(WeightStep, NamedTuple("Podium", [("first", float), ("second", float)])):
     """Two features have a weight: the best and the next best, ties by index."""
 
-    def weigh_into(self, scores, support, values):
-        order = np.argsort(-scores, kind="mergesort")
-        best, following = order[0], order[1]
-        support[0], support[1] = min(best, following), max(best, following)
-        values[0] = self.first if best < following else self.second
-        values[1] = self.second if best < following else self.first
-        return 2
+    def choose(self, scores):
+        order = np.argsort(-scores, kind="mergesort")[:2]
+        values = np.array([self.first, self.second])
+        return np.sort(order), values if order[0] < order[1] else values[::-1].copy()
 
 
 STEPS = [TopFeatures(2), TopFeatures(9), SoftThreshold(1.5), Podium(1.0, 0.5)]

@@ -24,45 +24,25 @@ SETTLING_ROUNDS = 1000
 RELATIVE_GAIN = 1e-12
 
 
-def weigh_partition(
-    X: Any, partition: PartitionStep, weight_step: WeightStep, labels: np.ndarray, n_iter: int = 0
-) -> Fit:
+def weigh_partition(X, partition, weight_step, labels, n_iter=0) -> Fit:
     """Return the best fit that has these labels, by one weight step."""
     return weigh_scores(weight_step, labels, partition.scores(X, labels), n_iter)
 
 
-def weigh_scores(
-    weight_step: WeightStep, labels: np.ndarray, scores: np.ndarray, n_iter: int = 0
-) -> Fit:
+def weigh_scores(weight_step, labels, scores, n_iter=0) -> Fit:
     """Return the best fit that has these labels, whose scores are known."""
     weights = weight_step.weigh(scores)
     return Fit(labels, weights, scores, _objective(weights, scores), n_iter)
 
 
-def alternate(
-    X: Any,
-    partition: PartitionStep,
-    weight_step: WeightStep,
-    *,
-    rng: np.random.Generator | None = None,
-    start: Fit | None = None,
-    max_iter: int = 20,
-    tol: float = 1e-4,
-) -> Fit:
-    """Run Algorithm 1 once, from equal weights, as in the paper, or from a weighed `start`.
+def alternate(X, partition, weight_step, start: Fit, rng=None, max_iter=20, tol=1e-4) -> Fit:
+    """Run Algorithm 1 once, from a weighed `start`.
 
     Each partition step tries the current labels and, with `rng`, a fresh start, and keeps the
     better. The weights have settled when they change by less than `tol` (the paper's criterion). At
     the end, also after `max_iter`, the labels are a fixed point of `refine` under the weights.
     """
-    if start is None:
-        n_features = X.shape[1]
-        weights = np.full(n_features, 1.0 / np.sqrt(n_features))
-        labels = partition.start(X, weights, rng)
-        current = weigh_partition(X, partition, weight_step, labels)
-        settled = _relative_change(current.weights, weights) < tol
-    else:
-        current, settled = start, False
+    current, settled = start, False
     objectives = [current.objective]
     rounds = 1
     while not settled and rounds < max_iter:
@@ -76,9 +56,7 @@ def alternate(
     return replace(final, n_iter=rounds, objectives=[*objectives, final.objective])
 
 
-def refine_until_fixed_point(
-    X: Any, partition: PartitionStep, weight_step: WeightStep, fit: Fit, gain: float = 0.0
-) -> Fit:
+def refine_until_fixed_point(X, partition, weight_step, fit: Fit, gain=0.0) -> Fit:
     """Refine labels and weights alternately until they agree; every round raises the objective.
 
     A round that raises it by no more than the share `gain` is the last. A fit that had run out of
@@ -132,11 +110,10 @@ def alternate_everywhere(
     X: Any,
     partition: PartitionStep,
     weight_steps: Sequence[WeightStep],
-    *,
+    generators: Sequence[np.random.Generator],
+    progress: Callable[[int, int], None],
     starts: Sequence[Sequence[np.ndarray]] | None = None,
-    generators: Sequence[np.random.Generator] = (),
     n_fresh: int = 0,
-    progress: Callable[[int, int], None] | None = None,
     **limits: Any,
 ) -> list[Fit]:
     """Run Algorithm 1 at every sparsity of a path, in ascending order, and share the partitions.
@@ -165,14 +142,11 @@ def alternate_everywhere(
             start = partition.start(X, weight_step.weigh(scores), rng)
             best = best_fit([best, go_on(start=weigh(start), rng=rng)])
         fits.append(best)
-        if progress is not None:
-            progress(len(fits), len(weight_steps))
+        progress(len(fits), len(weight_steps))
     return share_partitions(X, partition, weight_steps, fits[::-1])
 
 
-def draw_scores(
-    X: Any, labels: np.ndarray, rng: np.random.Generator, *, among_clusters: bool
-) -> np.ndarray:
+def draw_scores(X, labels, rng: np.random.Generator, *, among_clusters: bool) -> np.ndarray:
     """Score features by how well they separate two clusters that are drawn at random.
 
     If `among_clusters` is false, score them by their correlation with a feature drawn at random.

@@ -118,9 +118,20 @@ def compare_batches(estimator: Any, X: Any, batch: ArrayLike, **options: Any) ->
     shares = pd.DataFrame(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1), columns=names)
     shares = shares.rename_axis(index="cluster", columns="batch")
     estimator.batch_shares_ = shares.sort_index(axis=1, key=lambda batches: batches.astype(str))
-    warning = describe_batches(counts, estimator.batch_agreement_)
-    if warning:
-        warnings.warn(warning, UserWarning, stacklevel=3)
+    said = [associated] if (associated := describe_association(counts)) else []
+    if estimator.batch_agreement_ < LEAST_AGREEMENT:
+        said.append(
+            "the results with and without centring within batches have an adjusted Rand index of "
+            f"only {estimator.batch_agreement_:.2f} (< {LEAST_AGREEMENT})"
+        )
+    if said:
+        warnings.warn(
+            f"{'; '.join(said)}. labels_ are the clusters of X as given, batch_centred_.labels_ "
+            "those of X centred within batches. If batches hold different classes, centring "
+            "distorts them.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def association(counts: np.ndarray) -> float:
@@ -187,21 +198,4 @@ def describe_within(labels: np.ndarray, within: np.ndarray | None) -> str:
         f"{', '.join(map(str, sizes))} samples. Their adjusted Rand index with the clusters above "
         f"is {agreement:.2f}. See the report, and the column cluster_sparse{WITHIN_SUFFIX} of "
         "clusters.csv."
-    )
-
-
-def describe_batches(counts: np.ndarray, agreement: float) -> str:
-    """Say which clusters are batches and whether the two results disagree; empty if neither."""
-    said = [associated] if (associated := describe_association(counts)) else []
-    if agreement < LEAST_AGREEMENT:
-        said.append(
-            "the results with and without centring within batches have an adjusted Rand index of "
-            f"only {agreement:.2f} (< {LEAST_AGREEMENT})"
-        )
-    if not said:
-        return ""
-    return (
-        f"{'; '.join(said)}. `labels_` holds the clusters of X as given, `batch_centred_.labels_` "
-        "the clusters of X centred within batches. If the batches contain the true groups in "
-        "unequal shares, centring distorts the clusters."
     )

@@ -19,13 +19,15 @@ class Description:
     """The samples and features of a data set; a field is None if nothing is known."""
 
     samples: Sequence[str] | None = None  # names
-    labels: np.ndarray | None = None  # (n,): classes, as `sparsekm.io.known_classes` describes them
+    # (n,): classes, as `sparsekm.io.known_classes` describes them.
+    labels: np.ndarray | None = None
     # (n,), object arrays of str, or numbers. The samples of a group, such as a donor, resemble each
     # other; the samples of a batch were measured together.
     groups: np.ndarray | None = None
     batch: np.ndarray | None = None
     weights: np.ndarray | None = None  # (n,), float64: how much each sample counts
-    positions: np.ndarray | None = None  # (n, d), float64: where the samples are in space
+    # (n, d), float64: where the samples are in space.
+    positions: np.ndarray | None = None
     # Further annotation of the samples, each (n,): numbers or objects; NaN or None if unknown.
     annotations: Mapping[str, np.ndarray] = field(default_factory=dict)
     features: Sequence | np.ndarray | None = None  # names

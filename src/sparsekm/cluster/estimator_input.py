@@ -27,9 +27,9 @@ def imputes(estimator: Any) -> bool:
     return check_choice("missing", missing, MISSING) == "impute"
 
 
-def name_the_cure(estimator: Any, error: ValueError) -> ValueError:
+def _name_the_cure(estimator: Any, error: ValueError) -> ValueError:
     """Add the setting that helps to scikit-learn's error about NaN; return others unchanged."""
-    if "contains NaN" not in str(error) or not hasattr(estimator, "get_params"):
+    if "contains NaN" not in str(error):
         return error
     if imputes(estimator):
         return ValueError("Sparse X contains NaN: give X.toarray(), which missing='impute' fills.")
@@ -83,7 +83,7 @@ def _check_values(estimator, X) -> Any:
     try:
         return check_array(X, estimator=estimator, input_name="X", **_rules(estimator, X))
     except ValueError as error:
-        raise name_the_cure(estimator, error) from None
+        raise _name_the_cure(estimator, error) from None
 
 
 def read_data(estimator: BaseEstimator, X) -> np.ndarray | csr_array:

@@ -14,7 +14,6 @@ from sparsekm.cluster.memetic_search import search_path
 from sparsekm.cluster.partition_step import STARTS, propose_starts
 from sparsekm.cluster.path_estimator import BaseSparseKMeans
 from sparsekm.cluster.validation import check_choice, check_start
-from sparsekm.cluster.weight_step import TopFeatures
 from sparsekm.runtime.random_state import seed_sequence
 
 
@@ -93,22 +92,23 @@ class KMeans(BaseSparseKMeans):
     trim: float = 0.0
     missing: str = "error"
 
+    # Without a sparsity, all features that vary have the weight 1.
+    penalty = "l0"
+
     def _grid(self, sparsities, features):
         return np.array([np.count_nonzero(features.varies)])
 
-    def _weight_step(self, sparsity, features):
-        return TopFeatures(np.count_nonzero(features.varies))
+    def _read(self, X):
+        matrix, features, partition = super()._read(X)
+        _, max_iter, tol = self._effort()
+        return matrix, features, replace(partition, max_iter=max_iter, tol=tol)
 
-    def _limits(self):
-        effort = self._effort()
-        return {"max_iter": effort.max_iter, "tol": effort.tol}
-
-    def _fit_alike(self, matrix, partition, weight_steps, search, progress, objectives_only):
-        """Fit samples of equal weight, after trimming."""
+    def _fit_alike(self, problem, init, search, progress, objectives_only):
+        matrix, partition, (weight_step,) = problem
         seeds = seed_sequence(self.random_state)
         labels, rounds, converged = partition.run(matrix, self._effort().n_init, seeds)
         progress(1, 1)
-        fit = weigh_partition(matrix, partition, weight_steps[0], labels, rounds)
+        fit = weigh_partition(matrix, partition, weight_step, labels, rounds)
         return [replace(fit, converged=converged)], np.array([fit.objective])
 
 
@@ -138,37 +138,20 @@ class _Penalised(BaseSparseKMeans):
         auto = "global" if start is None else "alternate"
         return auto if search == "auto" else search
 
-    def _fit_alike(self, matrix, partition, weight_steps, search, progress, objectives_only):
+    def _fit_alike(self, problem, init, search, progress, objectives_only):
         effort, seeds = self._effort(), seed_sequence(self.random_state)
-        init = check_start(self.init, matrix.n_samples, partition.n_clusters, STARTS)
-        starts, exact = None, partition.exact
-        if init is not None:
-            starts = propose_starts(matrix, exact, weight_steps, init, effort.n_init, seeds)
+        matrix, partition, weight_steps = problem
+        exact = matrix, partition.exact, weight_steps
+        init = check_start(init, matrix.n_samples, partition.n_clusters, STARTS)
+        starts = None if init is None else propose_starts(*exact, init, effort.n_init, seeds)
         if search == "global":
             rng = np.random.default_rng(seeds.spawn(1)[0])
             proposed = [own[0] for own in starts or []]
-            return search_path(
-                matrix,
-                partition,
-                weight_steps,
-                effort,
-                rng,
-                proposed=proposed,
-                progress=progress,
-                objectives_only=objectives_only,
-            )
+            return search_path(*problem, effort, rng, progress, proposed, objectives_only)
         n_restarts = effort.n_init if starts is None else 0
         generators = [np.random.default_rng(seed) for seed in seeds.spawn(n_restarts)]
-        fits = alternate_everywhere(
-            matrix,
-            exact,
-            weight_steps,
-            starts=starts,
-            generators=generators,
-            progress=progress,
-            max_iter=effort.max_iter,
-            tol=effort.tol,
-        )
+        limits = {"max_iter": effort.max_iter, "tol": effort.tol}
+        fits = alternate_everywhere(*exact, generators, progress, starts=starts, **limits)
         return fits, np.array([fit.objective for fit in fits])
 
 

@@ -40,26 +40,11 @@ def fill_missing(X: np.ndarray) -> np.ndarray:
     mean = sum(np.nansum(X[rows], axis=0, dtype=np.float64) for rows in _blocks(X)) / known
     squares = sum(np.nansum(np.square(X[rows] - mean), axis=0) for rows in _blocks(X))
     deviation = np.sqrt(squares / known)
-    filled = np.where(lacking, mean.astype(X.dtype), X)
+    # The first fill are the means. A component is added when those before it have nearly settled.
+    X = np.where(lacking, mean.astype(X.dtype), X)
     scale = np.where(deviation > 0, deviation, 1.0)
+    # The sum of squared z-scores.
     total = float(known[deviation > 0].sum())
-    _fill_low_rank(filled, lacking, mean, scale, total)
-    return filled
-
-
-def _blocks(X: np.ndarray) -> Iterator[slice]:
-    height = max(1, CELLS_AT_ONCE // X.shape[1])
-    for start in range(0, len(X), height):
-        yield slice(start, start + height)
-
-
-def _fill_low_rank(
-    X: np.ndarray, lacking: np.ndarray, mean: np.ndarray, scale: np.ndarray, total: float
-) -> None:
-    """Fill values, at first the means, in place; `total` is the sum of squared z-scores.
-
-    A component is added when the components before it have nearly settled.
-    """
     n, p = X.shape
     axes = np.random.default_rng(0).standard_normal(
         (p, min(MOST_COMPONENTS + EXTRA_COMPONENTS, n, p))
@@ -91,6 +76,13 @@ def _fill_low_rank(
             most += 1
         elif np.sqrt(change) <= SETTLED:
             break
+    return X
+
+
+def _blocks(X: np.ndarray) -> Iterator[slice]:
+    height = max(1, CELLS_AT_ONCE // X.shape[1])
+    for start in range(0, len(X), height):
+        yield slice(start, start + height)
 
 
 def shrink(values: np.ndarray, total: float, shape: tuple[int, int]) -> np.ndarray:

@@ -8,7 +8,7 @@ features or at random. All are improved, and the best of every pool is offered t
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import count, islice
@@ -17,7 +17,6 @@ import numpy as np
 
 from sparsekm.cluster.alternation import (
     RELATIVE_GAIN,
-    Fit,
     best_fit,
     refine_until_fixed_point,
     share_partitions,
@@ -27,7 +26,6 @@ from sparsekm.cluster.kmeans.few_samples import (
     FEW_SWEEPS,
     climb,
     exchange_until_stable,
-    roots,
     sum_clusters,
 )
 from sparsekm.cluster.matrices.matrix import CentredMatrix, FeatureMatrix, embed_samples
@@ -39,30 +37,11 @@ from sparsekm.cluster.partition_step import (
     dense_if_few,
     nearest_seeds,
 )
-from sparsekm.cluster.path_estimator import SearchEffort
+from sparsekm.cluster.path_estimator import Progress, SearchEffort
+from sparsekm.cluster.sparsity_path import Fit, Found
 from sparsekm.cluster.weight_step import TopFeatures, WeightStep
 from sparsekm.runtime.compiled import compiled
-from sparsekm.runtime.random_state import draw_samples
 from sparsekm.runtime.threads import MOST_BYTES_OF_COPIES, count_at_once, take_turns
-
-
-@compiled
-def name_by_overlap(labels, other, n_clusters):
-    """Match the clusters of `other` to those of `labels`, largest overlap first."""
-    overlap = np.zeros((n_clusters, n_clusters), np.int64)
-    for i in range(labels.shape[0]):
-        overlap[labels[i], other[i]] += 1
-    names = np.zeros(n_clusters, np.int64)
-    for _ in range(n_clusters):
-        a = b = 0
-        for k in range(n_clusters):
-            for m in range(n_clusters):
-                if overlap[k, m] > overlap[a, b]:
-                    a, b = k, m
-        names[b] = a
-        for k in range(n_clusters):
-            overlap[a, k] = overlap[k, b] = -1
-    return names
 
 
 @compiled
@@ -75,10 +54,17 @@ def cross(mother, father, n_clusters, draws, child):
     (n_samples + n_clusters,) are uniform in [0, 1).
     """
     n = mother.shape[0]
-    names = name_by_overlap(mother, father, n_clusters)
+    overlap = np.zeros((n_clusters, n_clusters), np.int64)
     for i in range(n):
-        a = np.int64(mother[i])
-        b = names[father[i]]
+        overlap[mother[i], father[i]] += 1
+    # The clusters of the father get the names of those of the mother, largest overlap first.
+    names = np.zeros(n_clusters, np.int64)
+    for _ in range(n_clusters):
+        a, b = divmod(overlap.argmax(), n_clusters)
+        names[b] = a
+        overlap[a] = overlap[:, b] = -1
+    for i in range(n):
+        a, b = np.int64(mother[i]), names[father[i]]
         claimed_by_mother = draws[n + a] < 0.5
         claimed_by_father = draws[n + b] >= 0.5
         take_a = claimed_by_mother
@@ -90,16 +76,10 @@ def cross(mother, father, n_clusters, draws, child):
 @compiled
 def pack_apart(rows, labels, n_clusters, weight_step, min_size, a, b):
     """Pack the features that separate clusters `a` and `b`: a climb rarely leaves its features."""
-    p = rows.shape[1]
-    support = np.empty(p, np.int64)
-    values = np.empty(p)
     sums, sizes = sum_clusters(rows, labels, n_clusters, min_size)
-    apart = np.empty(p)
-    for j in range(p):
-        difference = sums[a, j] / sizes[a] - sums[b, j] / sizes[b]
-        apart[j] = difference * difference
-    size = weight_step.weigh_into(apart, support, values)
-    return pack(rows, support[:size], roots(values, size))
+    apart = sums[a] / sizes[a] - sums[b] / sizes[b]
+    kept, values = weight_step.choose(apart * apart)
+    return pack(rows, kept, np.sqrt(values).astype(np.float32))
 
 
 class Pool:
@@ -161,7 +141,7 @@ class Search:
 
     def __init__(self, X: FeatureMatrix, partition: KMeansPartition, weight_steps, n_init, rng):
         # Kernels compute in float32.
-        self._unit, X = X.unit, X.in_unit()
+        X, self._unit = X.in_unit()
         self.partition, self.rng = partition, rng
         self.n_clusters, self.n_places = partition.n_clusters, len(weight_steps)
         self.n_samples, p = X.shape
@@ -199,40 +179,30 @@ class Search:
         take_turns(seed, len(starts), self.partition.n_threads)
         # The seeds are spread evenly over the path if there are fewer of them than sparsities.
         places = np.arange(len(starts)) * max(1, self.n_places // len(starts)) % self.n_places
-        self.climb(starts, places)
+        self.climb(zip(starts, places, strict=True))
         while not all(pool.ranked for pool in self.pools):
-            self._climb_pairs(self._offers())
+            self.climb(self._offers())
 
-    def climb(self, starts: np.ndarray, places: np.ndarray) -> None:
+    def climb(self, pairs: Iterable[tuple[np.ndarray, int]]) -> None:
         """Climb from partitions that are new at their sparsity; add the results to the pools."""
-        self.climbed += len(starts)
-        pairs = zip(starts, places, strict=True)
-        is_new = [self.pools[at].is_new_start(labels, remember=True) for labels, at in pairs]
-        starts, places = starts[is_new], places[is_new]
-        if not len(starts):
-            return
-        objectives = np.empty(len(starts))
+        pairs = list(pairs)
+        self.climbed += len(pairs)
+        new = [
+            (labels.astype(np.int32), place)
+            for labels, place in pairs
+            if self.pools[place].is_new_start(labels, remember=True)
+        ]
+        objectives = np.empty(len(new))
         k, min_size = self.n_clusters, self.partition.min_size
 
-        def work(rows, columns, weight_step, labels, b) -> None:
+        def work(b: int) -> None:
+            labels, place = new[b]
+            rows, columns, weight_step = self._spaces[place]
             objectives[b] = climb(rows, columns, labels, k, weight_step, min_size, SMALL_GAIN)
 
-        ends = self._each(work, starts, places)
-        for labels, place, objective in zip(ends, places, objectives, strict=True):
+        take_turns(work, len(new), self.partition.n_threads)
+        for (labels, place), objective in zip(new, objectives, strict=True):
             self.pools[place].add(labels, objective)
-
-    def _each(self, work, labels, places) -> np.ndarray:
-        """Apply `work` to each partition, at its sparsity."""
-        done = np.empty_like(labels)
-
-        def work_on(b: int) -> None:
-            changed = labels[b].astype(np.int32)
-            rows, columns, weight_step = self._spaces[places[b]]
-            work(rows, columns, weight_step, changed, b)
-            done[b] = changed
-
-        take_turns(work_on, len(labels), self.partition.n_threads)
-        return done
 
     def evolve(self, max_generations: int, report: Callable[[int], None]) -> int:
         """Make generations until the climbs are used up; return how many there were.
@@ -243,7 +213,7 @@ class Search:
         generation, before = 0, self.best_objectives
         while generation < max_generations and (generation == 0 or self.climbed < self.n_climbs):
             before = self.best_objectives
-            self._climb_pairs([*self._children(), *self._offers()])
+            self.climb([*self._children(), *self._offers()])
             generation += 1
             report(1)
         report(max_generations - generation)
@@ -261,11 +231,6 @@ class Search:
         """Their objectives."""
         return self._unit**2 * np.array([-pool.ranked[0][0] for pool in self.pools])
 
-    def _climb_pairs(self, pairs) -> None:
-        pairs = list(pairs)
-        if pairs:
-            self.climb(np.array([labels for labels, _ in pairs]), np.array([i for _, i in pairs]))
-
     def _children(self) -> Iterator[tuple[np.ndarray, int]]:
         """Yield crossed partitions of one pool or of neighbouring ones, sparsity after sparsity."""
         first = int(self.rng.integers(self.n_places))
@@ -275,31 +240,29 @@ class Search:
         children = np.empty((len(places), self.n_samples), np.int32)
         restarted = self.rng.random(len(places)) < RESTARTED
         ranks = self.rng.random((len(places), 2))
-        for child, place, other, rank, fresh in zip(
-            children, places, others, ranks, restarted, strict=True
-        ):
-            father = self._draw(other, rank[0])
-            if fresh:
-                child[:] = father
-                continue
-            mother = self._draw(place, rank[1])
-            draws = self.rng.random(len(child) + self.n_clusters)
-            cross(mother, father, self.n_clusters, draws, child)
+        for b, child in enumerate(children):
+            child[:] = father = self._draw(others[b], ranks[b, 0])
+            if not restarted[b]:
+                mother = self._draw(places[b], ranks[b, 1])
+                draws = self.rng.random(len(child) + self.n_clusters)
+                cross(mother, father, self.n_clusters, draws, child)
         at_random = restarted & (self.rng.random(len(places)) < RANDOM)
         size = np.count_nonzero(at_random), children.shape[1]
         children[at_random] = self.rng.integers(self.n_clusters, size=size, dtype=np.int32)
-        draws = self.rng.random((np.count_nonzero(restarted), 2 * self.n_clusters))
+        fresh = np.flatnonzero(restarted)
+        draws = self.rng.random((len(fresh), 2 * self.n_clusters))
         k, min_size = self.n_clusters, self.partition.min_size
 
-        def work(rows, _, weight_step, started, b) -> None:
+        def work(b: int) -> None:
             # The draws choose the two clusters and the seeds.
             order = np.argsort(draws[b, :k])
             two = order[0], order[min(1, k - 1)]
+            started, (rows, _, weight_step) = children[fresh[b]], self._spaces[places[fresh[b]]]
             packed = pack_apart(rows, started, k, weight_step, min_size, *two)
             nearest_seeds(packed, k, draws[b, k:], started)
             exchange_until_stable(packed, started, k, min_size, FEW_SWEEPS, 0.0)
 
-        children[restarted] = self._each(work, children[restarted], places[restarted])
+        take_turns(work, len(fresh), self.partition.n_threads)
         yield from zip(children, places, strict=True)
 
     def _draw(self, place: int, uniform: float) -> np.ndarray:
@@ -322,72 +285,61 @@ def search_path(
     weight_steps: Sequence[WeightStep],
     effort: SearchEffort,
     rng: np.random.Generator,
-    proposed: Sequence[np.ndarray] = (),
-    progress: Callable[[int, int], None] | None = None,
-    objectives_only: bool = False,
-) -> tuple[list[Fit], np.ndarray]:
+    progress: Progress,
+    proposed: Sequence[np.ndarray],
+    objectives_only: bool,
+) -> Found:
     """Search every sparsity of a path, in ascending order: all samples, or a sample of many.
 
     Partitions `proposed`, one per sparsity, are added to the search's own. Returns the fits (none
     with `objectives_only`) and the objectives that the search reached with its stated effort.
     """
+    n_places, rows = len(weight_steps), np.arange(X.n_samples)
+    sample, own, continued, hidden = X, partition, [], False
 
-    def evolve(X, partition, weight_steps, proposed, report):
-        search = Search(X, partition, weight_steps, effort.n_init, rng)
+    def evolve(X, weight_steps, proposed, report):
+        search = Search(X, own, weight_steps, effort.n_init, rng)
         search.begin()
-        if len(proposed):
-            # Sparsities beyond the requested ones use the partition proposed for the densest
-            # requested one.
-            places = np.arange(len(weight_steps))
-            search.climb(np.array(proposed)[np.minimum(places, len(proposed) - 1)], places)
+        search.climb((labels[rows], place) for place, labels in enumerate(proposed))
         return search, search.evolve(effort.max_iter, report)
 
     # Do not subsample more than half.
-    if X.n_samples <= 2 * partition.sample_size:
-        report = _count_steps(progress, effort.max_iter)
-        search, n_iter = evolve(X, partition, weight_steps, proposed, report)
-        objectives = np.maximum.accumulate(search.best_objectives)
-        if objectives_only:
-            return [], objectives
-        fits = [
-            weigh_partition(X, partition, step, labels, n_iter)
-            for step, labels in zip(weight_steps, search.best, strict=True)
-        ]
-        return _refine(X, partition.exact, weight_steps, fits, search.ended), objectives
-    chosen = draw_samples(X.n_samples, partition.sample_size, rng)
-    # The search on a sample, which is cheap, goes beyond the sparsities asked for.
-    with_denser = [*weight_steps, *weight_steps[-1].denser(X.n_features)]
-    # Clusters that all samples show may be hidden in a sample that is smaller than the number of
-    # features. Then the search continues with all samples at the denser sparsities too, and
-    # compares the results.
-    hidden = X.n_features > len(chosen)
-    continued = with_denser if hidden else weight_steps
-    sample = X.take(chosen)
-    own = partition.for_sample(len(chosen), X.n_samples)
-    drawn = [labels[chosen] for labels in proposed]
-    report = _count_steps(progress, effort.max_iter + len(continued))
-    search, n_iter = evolve(sample, own, with_denser, drawn, report)
-    objectives = np.maximum.accumulate(search.best_objectives)[: len(weight_steps)]
+    if X.n_samples > 2 * partition.sample_size:
+        rows, sample, own = partition.draw(X, rng)
+        # The search on a sample, which is cheap, goes beyond the sparsities asked for. There it
+        # uses the partition proposed for the densest of these.
+        weight_steps = [*weight_steps, *weight_steps[-1].denser(X.n_features)]
+        proposed = [*proposed, *proposed[-1:] * (len(weight_steps) - n_places)]
+        # Clusters that all samples show may be hidden in a sample that is smaller than the number
+        # of features. Then the search continues with all samples at the denser sparsities too, and
+        # compares the results.
+        hidden = X.n_features > len(rows)
+        continued = weight_steps if hidden else weight_steps[:n_places]
+    numbers, total = count(1), effort.max_iter + len(continued)
+
+    def report(steps: int) -> None:
+        for done in islice(numbers, steps):
+            progress(done, total)
+
+    search, n_iter = evolve(sample, weight_steps, proposed, report)
+    weight_steps = weight_steps[:n_places]
+    objectives = np.maximum.accumulate(search.best_objectives)[:n_places]
     if objectives_only and not hidden:
         return [], objectives
 
     def search_among(features, weight_step, labels):
         narrow = dense_if_few(sample.select(features))
-        search_of_few, _ = evolve(narrow, own, [weight_step], [labels[chosen]], lambda steps: None)
+        search_of_few, _ = evolve(narrow, [weight_step], [labels], lambda steps: None)
         best = search_of_few.best[0]
         return best, weight_step.weigh(own.scores(narrow, best))
 
-    fits = _go_on_with_all(
-        X,
-        sample,
-        partition,
-        continued,
-        search=search,
-        proposed=proposed,
-        n_iter=n_iter,
-        search_among=search_among if hidden else None,
-    )[: len(weight_steps)]
-    report(len(continued))
+    if continued:
+        known = search, proposed, n_iter, search_among if hidden else None
+        fits = _go_on_with_all(X, sample, partition, continued, *known)[:n_places]
+        report(len(continued))
+    else:
+        pairs = zip(weight_steps, search.best, strict=True)
+        fits = [weigh_partition(X, partition, step, labels, n_iter) for step, labels in pairs]
     if hidden:
         objectives = np.array([fit.objective for fit in fits])
     if objectives_only:
@@ -417,7 +369,7 @@ def _divide(X, partition, n_places) -> tuple[int, KMeansPartition]:
 
 
 def _go_on_with_all(
-    X, sample, partition, weight_steps, search, proposed, n_iter, search_among=None
+    X, sample, partition, weight_steps, search, proposed, n_iter, search_among
 ) -> list[Fit]:
     """Extend the pools of a sample to all samples, and improve the best fit at every sparsity.
 
@@ -437,7 +389,7 @@ def _go_on_with_all(
 
     def improve(place: int) -> None:
         weight_step = weight_steps[place]
-        starts = [proposed[min(place, len(proposed) - 1)]] if len(proposed) else []
+        starts = [*proposed[place : place + 1]]
         members = search.pools[place].members
         for found in members[:1] if in_turn else members:
             starts.append(alone.extend(X, weight_step.weigh(scores(sample, found)), sample, found))
@@ -455,15 +407,3 @@ def _go_on_with_all(
     take_turns(improve, len(weight_steps), n_workers)
     in_order = [fits[place] for place in range(len(weight_steps))]
     return share_partitions(X, partition, weight_steps, in_order, SMALL_GAIN)
-
-
-def _count_steps(progress: Callable[[int, int], None] | None, total: int) -> Callable[[int], None]:
-    """Return a function that adds a number of finished steps to `progress`."""
-    numbers = count(1)
-
-    def report(steps: int) -> None:
-        for done in islice(numbers, steps):
-            if progress is not None:
-                progress(done, total)
-
-    return report

@@ -67,7 +67,7 @@ class FeatureSelector(SelectorMixin):
         return self.feature_weights_ > 0
 
     def _print_progress(self, done: int, total: int) -> None:
-        if self.verbose:
+        if getattr(self, "verbose", 0):
             print(f"{type(self).__name__}: step {done} of {total}", flush=True)  # noqa: T201 (asked for by `verbose`)
 
 

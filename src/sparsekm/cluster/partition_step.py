@@ -5,7 +5,6 @@ k-means is built in. Other clusterings need the three methods of `PartitionStep`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -34,7 +33,6 @@ from sparsekm.cluster.matrices.sample_rows import (
 )
 from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
 from sparsekm.cluster.screening import marginal_scores
-from sparsekm.cluster.weight_step import WeightStep
 from sparsekm.runtime.compiled import compiled
 from sparsekm.runtime.random_state import draw_samples
 
@@ -80,8 +78,10 @@ class KMeansPartition:
     n_clusters: int
     min_size: int = 1  # smallest cluster allowed
     max_iter: int = MAX_SWEEPS  # largest number of sweeps in one `refine`
-    tol: float = 0.0  # smallest gain of a sweep, as a share of the objective, worth another
-    roughness: float = 0.0  # the same for batches in a search, which need not go to the end
+    # Smallest gain of a sweep, as a share of the objective, worth another.
+    tol: float = 0.0
+    # The same for batches in a search, which need not go to the end.
+    roughness: float = 0.0
     n_threads: int = 1
 
     @property
@@ -94,31 +94,32 @@ class KMeansPartition:
         """The number of samples that a search draws if there are more."""
         return max(SEEDING_SAMPLE, SEEDING_PER_CLUSTER * self.n_clusters)
 
-    def for_sample(self, size: int, n_samples: int) -> KMeansPartition:
-        """Return the same step for some of the samples; `min_size` shrinks in proportion."""
-        return replace(self, min_size=max(1, self.min_size * size // n_samples))
+    def draw(self, X: FeatureMatrix, rng) -> tuple[np.ndarray, FeatureMatrix, KMeansPartition]:
+        """Return the samples that a search uses, ascending, their matrix, and the step for them.
+
+        They are all samples, or are drawn from more. `min_size` shrinks in proportion.
+        """
+        rows = draw_samples(X.n_samples, self.sample_size, rng)
+        if len(rows) == X.n_samples:
+            return rows, X, self
+        min_size = max(1, self.min_size * len(rows) // X.n_samples)
+        return rows, X.take(rows), replace(self, min_size=min_size)
 
     def start(self, X: FeatureMatrix, weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Run k-means from k-means++ seeds, drawn from a sample if there are many samples."""
-        draws = rng.random(self.n_clusters)
-        size = self.sample_size
-        if X.n_samples <= size:
-            return self._from_seeds(X, weights, draws)
-        sample = X.take(draw_samples(X.n_samples, size, rng))
-        found = self.for_sample(size, X.n_samples)._from_seeds(sample, weights, draws)
-        return self.refine(X, weights, self.extend(X, weights, sample, found))
-
-    def _from_seeds(self, X, weights, draws) -> np.ndarray:
+        draws, k = rng.random(self.n_clusters), self.n_clusters
+        _, sample, own = self.draw(X, rng)
         # The result of a start is refined later, so more precision is not needed.
-        packed = _pack(X.in_unit(), weights, np.float32)
-        labels = np.zeros(X.n_samples, np.int32)
-        nearest_seeds(packed, self.n_clusters, draws, labels)
+        packed = _pack(sample.in_unit()[0], weights, np.float32)
+        labels = np.zeros(sample.n_samples, np.int32)
+        nearest_seeds(packed, k, draws, labels)
         # Clusters need not be filled before the seeds have settled.
-        exchange_until_stable(packed, labels, self.n_clusters, 1, FEW_SWEEPS, 0.0)
-        exchange_until_stable(
-            packed, labels, self.n_clusters, self.min_size, self.max_iter, self.tol
-        )
-        return canonical_labels(labels, self.n_clusters)
+        exchange_until_stable(packed, labels, k, 1, FEW_SWEEPS, 0.0)
+        exchange_until_stable(packed, labels, k, own.min_size, self.max_iter, self.tol)
+        labels = canonical_labels(labels, k)
+        if sample is X:
+            return labels
+        return self.refine(X, weights, self.extend(X, weights, sample, labels))
 
     def refine(self, X: FeatureMatrix, weights: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Run k-means from `labels`, on small data until no exchange gains."""
@@ -127,16 +128,7 @@ class KMeansPartition:
     def refine_counted(self, X, weights, labels) -> tuple[np.ndarray, int]:
         """Run k-means as `refine` does; return the labels and the number of sweeps."""
         if X.n_samples > SEEDING_SAMPLE:
-            labels, sweeps = exchange_in_batches(
-                X,
-                weights,
-                labels,
-                self.n_clusters,
-                min_size=self.min_size,
-                max_sweeps=self.max_iter,
-                tol=max(self.tol, self.roughness),
-                n_threads=self.n_threads,
-            )
+            labels, sweeps = exchange_in_batches(X, weights, labels, self)
         else:
             labels = labels.copy()
             packed = _pack(X, weights, np.float64)
@@ -151,12 +143,9 @@ class KMeansPartition:
         The best of twice `n_init` starts is refined to the end. With many samples, the starts use
         some of them.
         """
-        generators = [np.random.default_rng(seed) for seed in seeds.spawn(n_init)]
-        sample, own, equal = X, self, np.ones(X.n_features)
-        if X.n_samples > self.sample_size:
-            rng = np.random.default_rng(seeds.spawn(1)[0])
-            sample = X.take(draw_samples(X.n_samples, self.sample_size, rng))
-            own = self.for_sample(sample.n_samples, X.n_samples)
+        *generators, rng = [np.random.default_rng(seed) for seed in seeds.spawn(n_init + 1)]
+        _, sample, own = self.draw(X, rng)
+        equal = np.ones(X.n_features)
         starts = [own.start(sample, equal, rng) for rng in [*generators, *generators]]
         labels = max(starts, key=lambda start: float(np.sum(own.scores(sample, start))))
         if sample is not X:
@@ -175,10 +164,9 @@ class KMeansPartition:
 
     def admit(self, X: FeatureMatrix, labels: np.ndarray) -> np.ndarray:
         """Make an allowed partition of labels by filling the clusters that are too small."""
-        if cluster_sizes(labels, self.n_clusters).min() < self.min_size:
-            alike = np.ones(X.n_features)
-            labels = fill_clusters(X, alike, labels, self.n_clusters, self.min_size)
-        return canonical_labels(labels, self.n_clusters)
+        equal = np.ones(X.n_features)
+        filled = fill_clusters(X, equal, labels, self.n_clusters, self.min_size)
+        return canonical_labels(filled, self.n_clusters)
 
     def scores(self, X: FeatureMatrix, labels: np.ndarray) -> np.ndarray:
         """Return the scores a_j."""
@@ -268,12 +256,7 @@ def dense_if_few(matrix: FeatureMatrix) -> FeatureMatrix:
 
 
 def propose_starts(
-    X: FeatureMatrix,
-    partition: KMeansPartition,
-    weight_steps: Sequence[WeightStep],
-    init: str | np.ndarray,
-    n_starts: int,
-    seeds: np.random.SeedSequence,
+    X, partition: KMeansPartition, weight_steps, init: str | np.ndarray, n_starts: int, seeds
 ) -> list[list[np.ndarray]]:
     """Return the partitions that a checked `init` stands for at every sparsity.
 

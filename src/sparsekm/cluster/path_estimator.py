@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.base import BaseEstimator, ClusterMixin
 
 from sparsekm.cluster.batches import check_batch, compare_batches
 from sparsekm.cluster.estimator_input import (
@@ -28,13 +28,9 @@ from sparsekm.cluster.matrices.varying_features import VaryingFeatures, check_ma
 from sparsekm.cluster.mixins import FeatureSelector, LabelPredictor
 from sparsekm.cluster.partition_step import SMALL_GAIN, KMeansPartition, dense_if_few
 from sparsekm.cluster.sample_weights import check_sample_weight, describe_weighted, with_weights
-from sparsekm.cluster.sparsity_path import Fit, SparsityPath
+from sparsekm.cluster.sparsity_path import Fit, Found, SparsityPath
 from sparsekm.cluster.trimming import check_unequal, fit_samples
-from sparsekm.cluster.validation import (
-    check_count,
-    check_nonnegative,
-    check_searchable,
-)
+from sparsekm.cluster.validation import check_count, check_nonnegative, check_searchable
 from sparsekm.cluster.weight_step import (
     FeatureGroups,
     WeighedGroups,
@@ -71,7 +67,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
     _read: Callable[[Any], tuple[Any, VaryingFeatures, Any]]
     # Takes data, partition step, ascending weight steps, search, progress and whether only
     # objectives are needed; returns the fits, and the objectives that a gap compares.
-    _fit_path: Callable[..., tuple[list[Fit], np.ndarray]]
+    _fit_path: Callable[..., Found]
     # Takes data, features, fit and search; sets the centres and the other learned attributes.
     _add_attributes: Callable[[Any, VaryingFeatures, Fit, str], None]
 
@@ -85,7 +81,8 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         data, features, partition = self._read(X)
         weight_step = self._weight_step(getattr(self, "sparsity", None), features)
         search = self._resolve_search(data)
-        (fit,), _ = self._fit_path(data, partition, [weight_step], search)
+        problem = data, partition, [weight_step]
+        (fit,), _ = self._fit_path(*problem, search, self._print_progress, False)
         self._learn(X, data, features, _put_back(fit, weight_step, features), search)
 
     def check(self, X: Data, *, searched: bool = False) -> None:
@@ -172,18 +169,17 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         TypeError, ValueError
             If `path` would raise it.
         """
-        return self._search_path(X, sparsities, objectives_only=True)[-1]
+        return self._search_path(X, sparsities, None, objectives_only=True)[-1]
 
-    def _search_path(self, X, sparsities, progress=None, objectives_only=False):
+    def _search_path(self, X, sparsities, progress, objectives_only=False):
         """Return sparsities, search, fits and first objectives, in the order of `sparsities`."""
         data, features, partition = self._read(X)
         sparsities = self._grid(sparsities, features)
         order = np.argsort(sparsities, kind="stable")
         weight_steps = [self._weight_step(s, features) for s in sparsities[order]]
         search = self._resolve_search(data)
-        fits, first = self._fit_path(
-            data, partition, weight_steps, search, progress, objectives_only
-        )
+        problem, progress = (data, partition, weight_steps), progress or self._print_progress
+        fits, first = self._fit_path(*problem, search, progress, objectives_only)
         # There are no fits if only objectives are needed.
         pairs = zip(fits, weight_steps, strict=False)
         fits = [_put_back(fit, step, features) for fit, step in pairs]
@@ -256,35 +252,21 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         )
 
 
-def _never_back(progress: Progress) -> Progress:
-    """Report only new progress, because trimming does the same steps twice."""
-    most = 0
-
-    def report(done: int, total: int) -> None:
-        nonlocal most
-        if done > most:
-            most = done
-            progress(done, total)
-
-    return report
-
-
 def _put_back(fit: Fit, weight_step: WeightStep, features: VaryingFeatures) -> Fit:
     """Return a fit of all features; constant features score 0 and are chosen last."""
-    if features.n_constant == 0:
-        return fit
-    if isinstance(weight_step, WeighedGroups):
-        put_back = features.put_back
-        return replace(fit, weights=put_back(fit.weights), scores=put_back(fit.scores))
-    n_varying = len(fit.scores)
-    last = weight_step.weigh(np.pad(fit.scores, (0, features.n_constant)))[n_varying:]
-    weights = features.put_back(fit.weights)
+    last = np.zeros(features.n_constant)
+    if last.size and not isinstance(weight_step, WeighedGroups):
+        last = weight_step.weigh(np.append(fit.scores, last))[len(fit.scores) :]
+    weights, scores = (features.put_back(values) for values in (fit.weights, fit.scores))
     weights[~features.varies] = last
-    return replace(fit, weights=weights, scores=features.put_back(fit.scores))
+    return replace(fit, weights=weights, scores=scores)
 
 
 class BaseSparseKMeans(LabelPredictor, PathEstimator):
     """What the k-means estimators share: reading data, predicting, and weighting samples."""
+
+    # As `_fit_path`, for samples of equal weight; the second argument is where to start.
+    _fit_alike: Callable[..., Found]
 
     def fit(
         self,
@@ -377,39 +359,21 @@ class BaseSparseKMeans(LabelPredictor, PathEstimator):
         min_size = check_count("min_cluster_size", self.min_cluster_size)
         check_matrix(matrix, n_clusters, min_size)
         check_unequal(matrix, self.trim, n_clusters, min_size)
-        shared: dict[str, Any] = {"roughness": SMALL_GAIN, "n_threads": count_threads(self.n_jobs)}
-        partition = KMeansPartition(n_clusters, min_size, **shared, **self._limits())
+        n_threads = count_threads(self.n_jobs)
+        partition = KMeansPartition(n_clusters, min_size, roughness=SMALL_GAIN, n_threads=n_threads)
         return matrix, features, partition
 
-    def _limits(self) -> dict[str, Any]:
-        return {}
-
-    def _fit_path(
-        self, matrix, partition, weight_steps, search, progress=None, objectives_only=False
-    ) -> tuple[list[Fit], np.ndarray]:
-        progress = _never_back(progress or self._print_progress)
+    def _fit_path(self, matrix, partition, weight_steps, *options) -> Found:
+        init, labels = getattr(self, "init", None), self._start_labels()
 
         def fit_some(sample, rows):
-            labels, own = self._start_labels(), self
-            if labels is not None and sample is not matrix:
-                own = clone(self).set_params(init=labels[rows])
-            return own._fit_alike(
-                sample, partition, weight_steps, search, progress, objectives_only
-            )
+            start = init if labels is None else labels[rows]
+            return self._fit_alike((sample, partition, weight_steps), start, *options)
 
-        return fit_samples(
-            matrix,
-            partition,
-            weight_steps,
-            fit_some,
-            trim=self.trim,
-            n_starts=self._effort().n_init,
-            seed=self.random_state,
-        )
+        problem, n_starts = (matrix, partition, weight_steps), self._effort().n_init
+        return fit_samples(problem, fit_some, self.trim, n_starts, self.random_state)
 
-    def _add_attributes(
-        self, matrix: FeatureMatrix, features: VaryingFeatures, fit: Fit, search: str
-    ) -> None:
+    def _add_attributes(self, matrix, features: VaryingFeatures, fit: Fit, search: str) -> None:
         n_clusters, labels = int(self.n_clusters), fit.labels
         if labels.min() < 0:
             matrix, labels = matrix.take(np.flatnonzero(labels >= 0)), labels[labels >= 0]

@@ -20,14 +20,13 @@ from sparsekm.cluster.alternation import (
     weigh_partition,
 )
 from sparsekm.cluster.matrices.matrix import FeatureMatrix, cluster_sizes
-from sparsekm.cluster.matrices.sparse_matrix import SparseBlock
+from sparsekm.cluster.matrices.sparse_matrix import SAMPLES_AT_ONCE, SparseBlock
 from sparsekm.cluster.partition_step import (
     SEEDING_SAMPLE,
-    KMeansPartition,
     canonical_labels,
     label_in_blocks,
 )
-from sparsekm.cluster.sparsity_path import Fit
+from sparsekm.cluster.sparsity_path import Found
 from sparsekm.cluster.validation import check_numbers
 from sparsekm.runtime.threads import one_blas_thread
 
@@ -35,8 +34,6 @@ from sparsekm.runtime.threads import one_blas_thread
 MOST_PARTS = 10
 # The average number of copies of a sample if the weights have no common unit.
 REPEATS = 8
-# The number of samples whose values are converted to float64 at once.
-SAMPLES_AT_ONCE = 4096
 
 
 def check_sample_weight(weights: ArrayLike, n_samples: int) -> np.ndarray:
@@ -99,9 +96,7 @@ def repeat_samples(weights: ArrayLike, n_samples: int) -> np.ndarray:
     return np.repeat(samples, counts)
 
 
-def fit_weighted(
-    X: FeatureMatrix, partition: KMeansPartition, weight_steps, fit_some
-) -> tuple[list[Fit], np.ndarray]:
+def fit_weighted(X: FeatureMatrix, partition, weight_steps, fit_some) -> Found:
     """Fit weighted samples, starting from fits to repeated samples."""
     counts, unit = repeat_counts(X.sample_weight, X.n_samples)
     rows = np.repeat(np.arange(X.n_samples), counts)

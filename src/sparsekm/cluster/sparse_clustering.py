@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 
@@ -276,21 +276,17 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         most = values.shape[0] if step else n_clusters
         return values, features, ClustererPartition(self.clusterer, centred, most)
 
-    def _fit_path(
-        self, values, partition, weight_steps, search, progress=None, objectives_only=False
-    ):
+    def _fit_path(self, values, partition, weight_steps, search, progress, objectives_only):
         effort = self._effort()
         n_init = effort.n_init if is_random(self.clusterer) else 1
         seeds = seed_sequence(self.random_state).spawn(n_init)
         generators = [np.random.default_rng(seed) for seed in seeds]
         limits = {"max_iter": effort.max_iter, "tol": effort.tol, "n_fresh": effort.n_init - 1}
         problem = values, partition, weight_steps
-        fits = alternate_everywhere(*problem, generators=generators, progress=progress, **limits)
+        fits = alternate_everywhere(*problem, generators, progress, **limits)
         return fits, np.array([fit.objective for fit in fits])
 
-    def _add_attributes(
-        self, values: np.ndarray | csr_array, features: VaryingFeatures, fit: Fit, search: str
-    ) -> None:
+    def _add_attributes(self, values, features: VaryingFeatures, fit: Fit, search: str) -> None:
         centers = cluster_centers(values, fit.labels, int(fit.labels.max()) + 1)
         centers = features.put_back(centers, features.constants)
         self.cluster_centers_ = centers.astype(values.dtype)

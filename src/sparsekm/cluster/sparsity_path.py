@@ -21,13 +21,19 @@ class Fit:
 
     labels: np.ndarray  # (n_samples,), int32
     weights: np.ndarray  # (n_features,): what the weight step answers to `scores`
-    scores: np.ndarray  # (n_features,): the contributions a_j, computed from the labels alone
+    # (n_features,): the contributions a_j, computed from the labels alone.
+    scores: np.ndarray
     objective: float  # ``weights @ scores``
     n_iter: int = 0  # rounds of the search that found it
-    objectives: list[float] = field(default_factory=list)  # after every weight step: never falls
+    # After every weight step: never falls.
+    objectives: list[float] = field(default_factory=list)
     converged: bool = True  # false where the search ran out of rounds
     sparsity: float = np.nan  # the count or the bound that the weight step had
     centers: Any = None  # (n_clusters, n_features): the means, where they are known
+
+
+# The fits of a path, and the objectives that the search reached before they were refined.
+Found = tuple[list[Fit], np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,17 +49,22 @@ class ChosenFit(Fit):
     # cluster of each centre, (m,).
     fitted_centers: np.ndarray | None = None
     cluster_of: np.ndarray | None = None
-    scale: np.ndarray | None = None  # (p,): what values are divided by before distances, if not 1
-    trimmed: np.ndarray | None = None  # (n,): 1 for a sample that was set aside as an outlier
-    screening: str = ""  # how features were ranked, see `sparsekm.tuning.feature_ranking`
+    # (p,): what values are divided by before distances, if not 1.
+    scale: np.ndarray | None = None
+    # (n,): 1 for a sample that was set aside as an outlier.
+    trimmed: np.ndarray | None = None
+    # How features were ranked, see `sparsekm.tuning.feature_ranking`.
+    screening: str = ""
     has_clusters: bool | None = None  # whether any two clusters are clearly separated
     conclusion: str = ""  # what was found, in words
     # (n,): share of the fits to folds that assign a sample to its cluster, NaN if it was not
     # fitted; and the cluster of a sample in the fits that leave it out, or -1.
     reproducibility: np.ndarray | None = None
     left_out: Any = None
-    left_out_centers: np.ndarray | None = None  # (K, p): the means of the clusters by `left_out`
-    overlaps: np.ndarray | None = None  # (K,): mean Jaccard overlap of clusters with those of folds
+    # (K, p): the means of the clusters by `left_out`.
+    left_out_centers: np.ndarray | None = None
+    # (K,): mean Jaccard overlap of clusters with those of folds.
+    overlaps: np.ndarray | None = None
     selection_frequency: Any = None  # (p,): share of these fits that keep a feature
     # Features, ascending: the smallest set that assigns held-out samples to their clusters, if
     # there is one, and its adjusted Rand index; the number of features that do nearly as well, and
@@ -67,7 +78,8 @@ class ChosenFit(Fit):
     # (n,): the clusters of values that are centred within batches. They have the numbers of the
     # clusters that they match, or -1.
     batch_centred: np.ndarray | None = None
-    partitions: np.ndarray | None = None  # (n_fits, n): those of folds, if all samples were fitted
+    # (n_fits, n): those of folds, if all samples were fitted.
+    partitions: np.ndarray | None = None
     # Tables with a row per pair of neighbouring clusters, per candidate, and per number of clusters
     # tried: see `SparseKMeans`. `divisions` has a row per sample: its silhouette, and clusters_K
     # for each number of clusters tried. Files hold each as a separate table.
@@ -81,7 +93,8 @@ class ChosenFit(Fit):
     gaps: pd.DataFrame | None = None
     seeds: pd.DataFrame | None = None
     rates: Mapping[str, Any] = field(default_factory=dict)
-    attributes: Mapping[str, Any] = field(default_factory=dict)  # of the file, see `io.store`
+    # Of the file, see `io.store`.
+    attributes: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, fit: Fit, **known: Any) -> ChosenFit:

@@ -9,23 +9,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from sparsekm.cluster.alternation import (
-    refine_until_fixed_point,
-    weigh_partition,
-)
+from sparsekm.cluster.alternation import refine_until_fixed_point, weigh_partition
 from sparsekm.cluster.kmeans.many_samples import square_distances
 from sparsekm.cluster.matrices.matrix import FeatureMatrix, cluster_sizes, matrix_sums
 from sparsekm.cluster.matrices.streamed_matrix import StreamedMatrix
-from sparsekm.cluster.partition_step import (
-    KMeansPartition,
-    label_in_blocks,
-)
+from sparsekm.cluster.partition_step import KMeansPartition, label_in_blocks
 from sparsekm.cluster.sample_weights import fit_weighted, refuse_counted
-from sparsekm.cluster.sparsity_path import Fit
+from sparsekm.cluster.sparsity_path import Fit, Found
 from sparsekm.cluster.validation import check_share
 from sparsekm.runtime.random_state import draw_samples, seed_sequence
 
@@ -39,22 +32,14 @@ def check_unequal(X: FeatureMatrix, trim: float, n_clusters: int, min_size: int)
         refuse_counted(trim, min_size)
 
 
-def fit_samples(
-    X: FeatureMatrix,
-    partition: KMeansPartition,
-    weight_steps,
-    fit_some,
-    *,
-    trim: float,
-    n_starts: int,
-    seed: Any,
-) -> tuple[list[Fit], np.ndarray]:
+def fit_samples(problem, fit_some, trim, n_starts, seed) -> Found:
     """Fit weighted samples, or trimmed ones.
 
     `fit_some` searches samples of equal weight, which are given by their numbers.
     """
+    X, partition, weight_steps = problem
     if X.sample_weight is not None:
-        return fit_weighted(X, partition, weight_steps, fit_some)
+        return fit_weighted(*problem, fit_some)
     n_trimmed = count_trimmed(trim, X.n_samples, partition.n_clusters, partition.min_size)
     if n_trimmed == 0:
         return fit_some(X, np.arange(X.n_samples))
@@ -130,9 +115,7 @@ def _settle(X, partition, n_trimmed, best_start, kept, weight_step, fit) -> Fit:
         fit = replace(refined, converged=refined.converged and fit.converged)
 
 
-def start_trimmed(
-    X: FeatureMatrix, partition: KMeansPartition, n_trimmed, n_starts, seeds, weights
-) -> Trimmed:
+def start_trimmed(X, partition, n_trimmed, n_starts, seeds, weights) -> Trimmed:
     """Run trimmed k-means from drawn centres, on a part of many samples; finish the best run."""
     rng = np.random.default_rng(seeds)
     some = X.take(draw_samples(X.n_samples, partition.sample_size, rng))

@@ -61,13 +61,10 @@ def check_start(init: object, n_samples: int, n_clusters: int, names: Sequence[s
     """Return an `init`: None, one of its `names`, or labels as int32 in ``range(n_clusters)``."""
     if init is None or (isinstance(init, str) and init in names):
         return init
-    if isinstance(init, str):
-        raise ValueError(
-            f"init={init!r} should be None, one of {list(names)} or labels of shape ({n_samples},)."
-        )
     if np.shape(init) != (n_samples,):
+        given = f"={init!r}" if isinstance(init, str) else f" of shape {np.shape(init)}"
         raise ValueError(
-            f"init of shape {np.shape(init)} should have the shape (n_samples,)=({n_samples},)."
+            f"init{given} should be None, one of {list(names)} or labels of shape ({n_samples},)."
         )
     # Clusters are numbered by first appearance, as in every partition.
     codes = label_codes(init, "init")

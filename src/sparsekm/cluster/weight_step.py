@@ -62,7 +62,7 @@ class WeightStep:
     """A penalty as the alternation uses it: a named tuple of its parameters.
 
     Numba types it by its class, so each kernel is compiled once per penalty. A subclass writes
-    `weigh_into` in the Python that Numba compiles and, for `PENALTIES`, also `check`, for a user's
+    `choose` in the Python that Numba compiles and, for `PENALTIES`, also `check`, for a user's
     value, and `grid_range`, for the default grid.
     """
 
@@ -79,8 +79,8 @@ class WeightStep:
         """Return the sparsity at which the `count` features with the largest scores have weight."""
         return cls.bound_of(count)
 
-    def weigh_into(self, scores: np.ndarray, support: np.ndarray, values: np.ndarray) -> int:
-        """Write the kept features (int64), ascending, and their weights; return how many."""
+    def choose(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the kept features (int64), ascending, and their weights."""
         raise NotImplementedError
 
     def keeps_all(self, n_features: int) -> bool:
@@ -108,21 +108,19 @@ class WeightStep:
         """Return the best weights, shape (n_features,), for the scores a_j >= 0."""
         scores = np.ascontiguousarray(scores, dtype=np.float64)
         weights = np.zeros_like(scores)
-        support = np.empty(scores.shape[0], np.int64)
-        values = np.empty(scores.shape[0])
-        size = _weigh_into(self, scores, support, values)
-        weights[support[:size]] = values[:size]
+        kept, values = _choose(self, scores)
+        weights[kept] = values
         return weights
 
 
-@overload_method(types.BaseNamedTuple, "weigh_into")
-def _find_method(self, scores, support, values):
-    return self.instance_class.weigh_into
+@overload_method(types.BaseNamedTuple, "choose")
+def _find_method(self, scores):
+    return self.instance_class.choose
 
 
 @compiled
-def _weigh_into(step, scores, support, values):
-    return step.weigh_into(scores, support, values)
+def _choose(step, scores):
+    return step.choose(scores)
 
 
 class TopFeatures(WeightStep, NamedTuple("TopFeatures", [("bound", float)])):
@@ -159,25 +157,13 @@ class TopFeatures(WeightStep, NamedTuple("TopFeatures", [("bound", float)])):
         """From about sqrt(n_features) / 2 features to all of them."""
         return max(1.0, np.sqrt(n_features) / 2), n_features
 
-    def weigh_into(self, scores, support, values):
+    def choose(self, scores):
         """Keep the features with the largest scores."""
-        p = scores.shape[0]
-        size = min(int(self.bound), p)
-        threshold = _find_ranked(scores.copy(), p - size)
-        ties = size
-        for j in range(p):
-            ties -= scores[j] > threshold
-        kept = 0
-        for j in range(p):
-            keep = scores[j] > threshold
-            if not keep and ties > 0 and scores[j] == threshold:
-                keep = True
-                ties -= 1
-            if keep:
-                support[kept] = j
-                values[kept] = 1.0
-                kept += 1
-        return kept
+        size = min(int(self.bound), len(scores))
+        threshold = _find_ranked(scores.copy(), len(scores) - size)
+        kept = scores > threshold
+        kept[np.flatnonzero(scores == threshold)[: size - kept.sum()]] = True
+        return np.flatnonzero(kept), np.ones(size)
 
     def keeps_all(self, n_features):
         """Return whether there is room for every feature."""
@@ -234,36 +220,22 @@ class SoftThreshold(WeightStep, NamedTuple("SoftThreshold", [("bound", float)]))
         norm = np.linalg.norm(excess)
         return float(excess.sum() / norm) if norm > 0 else cls.bound_of(count)
 
-    def weigh_into(self, scores, support, values):
+    def choose(self, scores):
         """Keep the scores above the threshold, or share equally among some that tie."""
-        p, bound = scores.shape[0], self.bound
-        largest = scores.max()
+        bound, largest = self.bound, scores.max()
         # Scores are scaled so that no square can underflow or overflow. If all are 0, all tie.
-        relative = scores / largest if largest > 0.0 else np.ones(p)
-        ties = np.count_nonzero(relative >= 1.0 - TIE)
+        relative = scores / largest if largest > 0.0 else np.ones_like(scores)
+        tied = np.flatnonzero(relative >= 1.0 - TIE)
         # A bound of sqrt(m) must mean m features, although its square may be rounded to less than
         # m.
         square = bound * bound * (1.0 + ROUNDING)
-        kept = 0
-        if square < ties or largest <= 0.0:
-            size = min(int(square), ties)
-            for j in range(p):
-                if relative[j] >= 1.0 - TIE and kept < size:
-                    support[kept] = j
-                    values[kept] = 1.0 / np.sqrt(size)
-                    kept += 1
-            return kept
+        if square < len(tied) or largest <= 0.0:
+            size = min(int(square), len(tied))
+            return tied[:size], np.full(size, 1.0 / np.sqrt(size))
         threshold = _find_threshold(np.sort(relative), bound)
-        norm = 0.0
-        for j in range(p):
-            if relative[j] > threshold:
-                support[kept] = j
-                values[kept] = relative[j] - threshold
-                norm += values[kept] * values[kept]
-                kept += 1
-        for q in range(kept):
-            values[q] /= np.sqrt(norm)
-        return kept
+        kept = np.flatnonzero(relative > threshold)
+        excess = relative[kept] - threshold
+        return kept, excess / np.sqrt((excess * excess).sum())
 
     def denser(self, n_features):
         """Return multiples of the bound; the number of equal weights grows with its square."""
@@ -291,26 +263,15 @@ class WeighedGroups(
     the best for it. `groups` (n_features,) are numbers, `sizes` (n_groups,) floats.
     """
 
-    def weigh_into(self, scores, support, values):
+    def choose(self, scores):
         """Weigh the groups by their mean scores, and share each weight within its group."""
-        n_groups = self.sizes.shape[0]
-        means = np.zeros(n_groups)
-        for j in range(scores.shape[0]):
-            means[self.groups[j]] += scores[j]
-        means /= self.sizes
-        chosen = np.empty(n_groups, np.int64)
-        weights = np.empty(n_groups)
-        shares = np.zeros(n_groups)
-        for q in range(self.step.weigh_into(means, chosen, weights)):
-            shares[chosen[q]] = weights[q] / self.sizes[chosen[q]]
-        kept = 0
-        for j in range(scores.shape[0]):
-            share = shares[self.groups[j]]
-            if share > 0.0:
-                support[kept] = j
-                values[kept] = share
-                kept += 1
-        return kept
+        means = np.bincount(self.groups, scores, len(self.sizes)) / self.sizes
+        chosen, weights = self.step.choose(means)
+        shares = np.zeros(len(self.sizes))
+        shares[chosen] = weights / self.sizes[chosen]
+        of_each = shares[self.groups]
+        kept = np.flatnonzero(of_each > 0.0)
+        return kept, of_each[kept]
 
     def denser(self, n_features):
         """Return the same groups at sparsities that allow more of them."""
@@ -333,7 +294,8 @@ class FeatureGroups:
     """The groups of the features that vary."""
 
     groups: np.ndarray  # (n_varying,), int64: from 0, by first appearance
-    counts: tuple[int, int]  # numbers of all groups, and of those without a feature that varies
+    # Numbers of all groups, and of those without a feature that varies.
+    counts: tuple[int, int]
 
     @classmethod
     def of_labels(cls, labels: ArrayLike, features: VaryingFeatures) -> FeatureGroups:
@@ -365,9 +327,7 @@ def group_means(values: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
     return values if groups is None else np.bincount(groups, values) / np.bincount(groups)
 
 
-def check_sparsity(
-    penalty: str, sparsity: object, n_features: int, n_constant: int = 0
-) -> int | float:
+def check_sparsity(penalty: str, sparsity, n_features: int, n_constant: int = 0) -> int | float:
     """Return the value of a user's sparsity, None or a finite number, under a penalty."""
     step: Any = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
     if sparsity is not None:
@@ -383,9 +343,7 @@ def check_sparsity(
     return step.check(sparsity, n_features, n_constant)
 
 
-def resolve_sparsities(
-    penalty: str, sparsities: object, n_features: int, n_constant: int = 0
-) -> np.ndarray:
+def resolve_sparsities(penalty: str, sparsities, n_features, n_constant=0) -> np.ndarray:
     """Return the values of a path's sparsities, in their order; here 1.0 is one feature."""
     step = PENALTIES[check_choice("penalty", penalty, PENALTIES)]
     values = check_numbers("sparsities", sparsities)

@@ -41,8 +41,7 @@ def centre(packed, labels, centers, sizes, changed):
     for k in range(sizes.shape[0]):
         if changed[k]:
             sizes[k] = 0
-            for q in range(centers.shape[1]):
-                centers[k, q] = 0.0
+            centers[k] = 0.0
     for i in range(packed.shape[0]):
         k = np.int64(labels[i])
         if changed[k]:
@@ -74,14 +73,13 @@ def exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed)
     set_prices(sizes, leaves, joins)
     for first in range(0, n, BLOCK):
         last = min(n, first + BLOCK)
-        for k in range(n_clusters):
-            changed[k] |= moved[k]
-            unknown[k] |= moved[k]
+        changed |= moved
+        unknown |= moved
         measure_block(packed, first, last, centers, distances[first:last], unknown)
         moved[:] = False
         for i in range(first, last):
             a = np.int64(labels[i])
-            if sizes[a] <= min_size or sizes[a] == 1:
+            if sizes[a] <= min_size:
                 other = swap(packed, labels, centers, sizes, i) if sizes[a] > 1 else a
                 if other != a:
                     moved[a] = moved[other] = True
@@ -114,8 +112,7 @@ def exchange_sweep(packed, labels, centers, sizes, min_size, distances, changed)
             moved[a] = moved[target] = True
             moves += 1
             set_prices(sizes, leaves, joins)
-    for k in range(n_clusters):
-        changed[k] |= moved[k]
+    changed |= moved
     return moves
 
 
@@ -209,15 +206,15 @@ def repair_sizes(packed, labels, centers, sizes, min_size):
     """Fill clusters below `min_size` with the samples farthest from their own mean."""
     everyone = np.ones(sizes.shape[0], np.bool_)
     centre(packed, labels, centers, sizes, everyone)
-    n = packed.shape[0]
-    moved = False
+    if sizes.min() >= min_size:
+        return
     for k in range(sizes.shape[0]):
-        while sizes[k] < max(min_size, 1):
+        while sizes[k] < min_size:
             chosen = np.int64(-1)
             largest = -1.0
-            for i in range(n):
+            for i in range(packed.shape[0]):
                 a = np.int64(labels[i])
-                if a != k and sizes[a] > max(min_size, 1):
+                if a != k and sizes[a] > min_size:
                     d = distance(packed, i, centers, a)
                     if d > largest:
                         chosen = i
@@ -225,9 +222,7 @@ def repair_sizes(packed, labels, centers, sizes, min_size):
             a = np.int64(labels[chosen])
             move(packed, chosen, centers, sizes, a, k)
             labels[chosen] = k
-            moved = True
-    if moved:
-        centre(packed, labels, centers, sizes, everyone)
+    centre(packed, labels, centers, sizes, everyone)
 
 
 @compiled
@@ -247,8 +242,8 @@ def merge_and_split(packed, labels, n_clusters, min_size, gain):
         first, second, third = best_move(centers[:, : packed.shape[1]], sizes, gains)
         if third < 0:
             return sizes
+        before[:] = labels
         for i in range(n):
-            before[i] = labels[i]
             if labels[i] == second:
                 labels[i] = first
             elif labels[i] == third and halves[i] == 1:
@@ -262,8 +257,7 @@ def merge_and_split(packed, labels, n_clusters, min_size, gain):
         gained = between_clusters(packed, centers, sizes)
         if gained <= objective * (1.0 + gain):
             if gained < objective:
-                for i in range(n):
-                    labels[i] = before[i]
+                labels[:] = before
                 changed[:] = True
                 centre(packed, labels, centers, sizes, changed)
             return sizes
@@ -278,18 +272,14 @@ def split_each(packed, labels, centers, sizes, min_size, halves):
     """
     n_clusters = centers.shape[0]
     gains = np.full(n_clusters, -np.inf)
-    order = group_samples(labels, sizes)
-    stop = 0
     pair = new_points(packed, 2)
     sums = new_points(packed, 2)
     own = packed.shape[1]
     counts = np.empty(2, np.int64)
     for k in range(n_clusters):
-        start = stop
-        stop = start + sizes[k]
-        if sizes[k] < 2 * max(min_size, 1):
+        if sizes[k] < 2 * min_size:
             continue
-        members = order[start:stop]
+        members = np.flatnonzero(labels == k)
         for half in range(2):
             far_from, at = (centers, k) if half == 0 else (pair, 0)
             seed = farthest(packed, members, far_from, at)
@@ -315,26 +305,10 @@ def split_each(packed, labels, centers, sizes, min_size, halves):
                 set_norm(packed, pair, half)
             if changed == 0:
                 break
-        if min(counts[0], counts[1]) >= max(min_size, 1):
+        if min(counts[0], counts[1]) >= min_size:
             apart = distance(pair[:, :own], 0, pair[:, :own], 1)
             gains[k] = apart * counts[0] * counts[1] / sizes[k]
     return gains
-
-
-@compiled
-def group_samples(labels, sizes):
-    """Return the samples cluster after cluster, in their order within each."""
-    ends = np.empty(sizes.shape[0], np.int64)
-    stop = 0
-    for k in range(sizes.shape[0]):
-        ends[k] = stop
-        stop += sizes[k]
-    order = np.empty(labels.shape[0], np.int64)
-    for i in range(labels.shape[0]):
-        k = labels[i]
-        order[ends[k]] = i
-        ends[k] += 1
-    return order
 
 
 @compiled
@@ -354,9 +328,7 @@ def farthest(packed, members, points, k):
 def best_move(centers, sizes, gains):
     """Return the pair to merge and the cluster to split that gain most, or -1 if nothing gains."""
     n_clusters = centers.shape[0]
-    best, largest = 0.0, -np.inf
-    for k in range(n_clusters):
-        largest = max(largest, gains[k])
+    best, largest = 0.0, gains.max()
     first = second = third = -1
     for a in range(n_clusters):
         for b in range(a + 1, n_clusters):
@@ -380,12 +352,10 @@ def climb(rows, columns, labels, n_clusters, weight_step, min_size, gain):
     """
     n, p = rows.shape
     scores = np.empty(p)
-    support = np.empty(p, np.int64)
-    values = np.empty(p)
     before = np.empty(n, np.int32)
-    held = support[:0]
+    held = np.empty(0, np.int64)
     factor = np.float32(np.nan)
-    packed = pack(rows, held, roots(values, 0))
+    packed = pack(rows, held, np.empty(0, np.float32))
     sums, sizes = sum_clusters(rows, labels, n_clusters, min_size)
     score(sums, sizes, n, scores)
     distances = np.empty((n, n_clusters))
@@ -394,32 +364,24 @@ def climb(rows, columns, labels, n_clusters, weight_step, min_size, gain):
     # With two clusters, none would be left to split.
     regrouped = 0.0 if n_clusters > 2 else np.inf
     while True:
-        size = weight_step.weigh_into(scores, support, values)
-        kept = support[:size]
-        objective = 0.0
-        for q in range(size):
-            objective += scores[support[q]] * values[q]
+        kept, values = weight_step.choose(scores)
+        objective = (scores[kept] * values).sum()
         settled = objective <= before_round * (1.0 + gain)
         due = objective > regrouped + gain * objective
         if settled and not due:
             return objective
         before_round = objective
-        for i in range(n):
-            before[i] = labels[i]
-        factors = roots(values, size)
+        before[:] = labels
+        factors = np.sqrt(values).astype(np.float32)
         # Few features change from round to round. If all kept features have the same weight, only
         # the changed ones are packed again.
         before_factor = factor
-        factor = factors[0]
-        for q in range(size):
-            if factors[q] != factors[0]:
-                factor = np.float32(np.nan)
-                break
-        if held.shape[0] == size and factor == before_factor:
+        factor = factors[0] if (factors == factors[0]).all() else np.float32(np.nan)
+        if len(held) == len(kept) and factor == before_factor:
             packed = replace_features(columns, kept, factors, held, packed)
         else:
             packed = pack(rows, kept, factors)
-            held = kept.copy()
+            held = kept
         if not settled:
             centers = means_of(packed, sums, sizes, held, factors)
             changed[:] = True
@@ -430,34 +392,18 @@ def climb(rows, columns, labels, n_clusters, weight_step, min_size, gain):
                 return objective
             regrouped = objective
             sizes = merge_and_split(packed, labels, n_clusters, min_size, gain)
-            moved = 0
-            for i in range(n):
-                moved += labels[i] != before[i]
-            if moved == 0:
+            if (labels == before).all():
                 return objective
         shift(rows, before, labels, sums)
         score(sums, sizes, n, scores)
 
 
 @compiled
-def roots(values, size):
-    """Return the square roots of the first values."""
-    factors = np.empty(size, np.float32)
-    for q in range(size):
-        factors[q] = np.sqrt(values[q])
-    return factors
-
-
-@compiled
 def sum_clusters(rows, labels, n_clusters, min_size):
     """Fill clusters that are too small, by all features; return the cluster sums and sizes."""
-    sizes = np.zeros(n_clusters, np.int64)
-    for i in range(labels.shape[0]):
-        sizes[labels[i]] += 1
-    for k in range(n_clusters):
-        if sizes[k] < max(min_size, 1):
-            repair_sizes(rows, labels, new_points(rows, n_clusters), sizes, min_size)
-            break
+    sizes = np.bincount(labels, minlength=n_clusters)
+    if sizes.min() < min_size:
+        repair_sizes(rows, labels, new_points(rows, n_clusters), sizes, min_size)
     sums = np.zeros((n_clusters, rows.shape[1]))
     for i in range(rows.shape[0]):
         add_row(rows, i, sums, np.int64(labels[i]), 1.0)
@@ -493,10 +439,6 @@ def score(sums, sizes, n, scores):
     scores[:] = 0.0
     everyone = np.zeros(scores.shape[0])
     for k in range(sizes.shape[0]):
-        inverse = 1.0 / sizes[k]
-        total = sums[k]
-        for j in range(scores.shape[0]):
-            scores[j] += total[j] * total[j] * inverse
-            everyone[j] += total[j]
-    for j in range(scores.shape[0]):
-        scores[j] = max(scores[j] - everyone[j] * everyone[j] / n, 0.0)
+        scores += sums[k] * sums[k] * (1.0 / sizes[k])
+        everyone += sums[k]
+    scores[:] = np.maximum(scores - everyone * everyone / n, 0.0)

@@ -205,14 +205,14 @@ def warn_of_coinciding(centers: np.ndarray, dtype: np.dtype) -> None:
         )
 
 
-def exchange_in_batches(
-    matrix, weights, labels, n_clusters, *, min_size=1, max_sweeps=300, tol=0.0, n_threads=1
-) -> tuple[np.ndarray, int]:
-    """Sweep from `labels` until no sweep gains more than the share `tol`, or `max_sweeps`.
+def exchange_in_batches(matrix, weights, labels, step) -> tuple[np.ndarray, int]:
+    """Sweep from `labels` until no sweep gains more than the share `tol`, or `max_iter` sweeps.
 
-    With ``tol=0`` the result is a fixed point of Lloyd's iteration, unless a cluster is held at
-    `min_size`. Returns new labels and the number of sweeps.
+    `step` is a `KMeansPartition`. If its tolerances are 0, the result is a fixed point of Lloyd's
+    iteration, unless a cluster is held at `min_size`. Returns new labels and the number of sweeps.
     """
+    n_clusters, min_size, n_threads = step.n_clusters, step.min_size, step.n_threads
+    least = 1.0 + max(step.tol, step.roughness, ROUNDING)
     support = np.flatnonzero(weights)
     kept, values = matrix.select(support), weights[support]
     labels = fill_clusters(kept, values, labels, n_clusters, min_size)
@@ -225,17 +225,17 @@ def exchange_in_batches(
     previous = None
     further, fair = False, True
     sweeps = 0
-    while sweeps < max_sweeps:
+    while sweeps < step.max_iter:
         sweeps += 1
         centers = sums / np.maximum(sizes, 1)
         ahead = 2 * centers - previous if further else centers
         # Staying in a cluster costs n / (n - 1) times the squared distance (0 for a single sample),
         # and joining one costs n / (n + 1) times.
         factors = np.array([sizes / np.maximum(sizes - 1, 1), sizes / (sizes + 1)])
-        rest = n_threads, bounds, factors if fair else None
+        rest = n_threads, bounds, factors if fair else np.ones_like(factors)
         moved, changed = _sweep(kept, values, ahead, labels, sums, *rest)
         counts = cluster_sizes(moved, n_clusters)
-        if counts.min() < max(min_size, 1):
+        if counts.min() < min_size:
             filled = fill_clusters(kept, values, moved, n_clusters, min_size, changed)
             for start, columns in kept.blocks():
                 here = slice(start, start + columns.shape[1])
@@ -243,7 +243,7 @@ def exchange_in_batches(
             moved, counts = filled, cluster_sizes(filled, n_clusters)
         gained = _between(values, changed, counts)
         # Moves among copies gain nothing but rounding, back and forth.
-        little = gained <= objective * (1.0 + max(tol, ROUNDING))
+        little = gained <= objective * least
         plain = not further
         if gained > objective:
             previous = centers
@@ -280,7 +280,7 @@ class _Bounds:
         own, other = self.own[here], self.other[here]
         own += drift[labels]
         other -= drift.max()
-        stay, join = np.ones((2, len(drift))) if factors is None else factors
+        stay, join = factors
         norms = self.squares[here] + (self.values @ np.square(self._centers)).max()
         stays = np.square(own) * stay[labels] + MEASURED_WITHIN * norms
         return np.flatnonzero(stays >= np.square(np.maximum(other, 0)) * join.min())
@@ -330,12 +330,11 @@ def square_distances(kept, values, centers, labels) -> np.ndarray:
 
 
 def fill_clusters(matrix, values, labels, n_clusters, min_size, sums=None) -> np.ndarray:
-    """Fill every cluster to `min_size` samples, at least one; `labels` itself if none is short.
+    """Fill every cluster to `min_size` samples; return `labels` itself if none is short.
 
     A short cluster gets the samples farthest from their own centres, one at a time, from clusters
     that can spare them. `sums` are the cluster sums, if they are known.
     """
-    min_size = max(min_size, 1)
     sizes = cluster_sizes(labels, n_clusters)
     if sizes.min() >= min_size:
         return labels

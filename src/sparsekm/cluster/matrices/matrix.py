@@ -40,9 +40,9 @@ class FeatureMatrix:
     rows: Any  # the samples as the kernels for few of them read them
     squares: Any  # (n_features,), float64: sums of squares about the means
     block: Any  # all samples as one block, if they are in memory
-    select: Any  # (features): the matrix of some features, ascending; itself if they are all
+    # (features): the matrix of some features, ascending; itself if they are all.
+    select: Any
     take: Any  # (samples): the matrix of some samples, with the same centring
-    unit = 1.0  # a power of two, by which float32 kernels want the values divided
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -61,15 +61,17 @@ class FeatureMatrix:
         """
         yield 0, self.block
 
-    def in_unit(self) -> Any:
-        """Divide the values by the unit of the matrix, for kernels of single precision.
+    def in_unit(self) -> tuple[Any, float]:
+        """Divide the values by a unit, for kernels of single precision.
 
         Returns
         -------
-        FeatureMatrix
+        matrix : FeatureMatrix
             The matrix in this unit; a sparse matrix is returned unchanged.
+        unit : float
+            The unit.
         """
-        return self
+        return self, 1.0
 
     def keep(self, features: np.ndarray) -> Any:
         """Return the matrix of these features alone.
@@ -155,22 +157,16 @@ class CentredMatrix(FeatureMatrix):
         np.take(self.columns, samples, axis=1, out=columns, mode="clip")
         return self.from_columns(columns, self.means)
 
-    @property
-    def unit(self) -> float:
-        """A power of two; 1 if float32 holds squares of the values."""
+    def in_unit(self) -> tuple[CentredMatrix, float]:
+        """Divide by a power of two, which changes no bits; by 1 if float32 holds the squares."""
         power = int(np.frexp(self.largest)[1])
-        return 2.0**power if abs(power) > MOST_POWER else 1.0
-
-    def in_unit(self) -> CentredMatrix:
-        """Return the matrix divided by its `unit`, which changes no bits."""
-        if self.unit == 1:
-            return self
-        return self.from_columns(self.columns / self.dtype.type(self.unit), self.means / self.unit)
+        if abs(power) <= MOST_POWER:
+            return self, 1.0
+        unit = 2.0**power
+        return self.from_columns(self.columns / self.dtype.type(unit), self.means / unit), unit
 
 
-def average_features(
-    blocks: Iterable[np.ndarray], n_features: int
-) -> tuple[np.ndarray, np.ndarray]:
+def average_features(blocks: Iterable, n_features: int) -> tuple[np.ndarray, np.ndarray]:
     """Return feature means, and which features are constant, over blocks of columns in their order.
 
     The mean of a constant feature is exactly its value, because its scores must be 0.
@@ -237,9 +233,7 @@ def cluster_sizes(labels: np.ndarray, n_clusters: int) -> np.ndarray:
     return np.bincount(labels, minlength=n_clusters)
 
 
-def matrix_sums(
-    matrix: FeatureMatrix, labels: np.ndarray, n_clusters: int, n_threads: int = 1
-) -> np.ndarray:
+def matrix_sums(matrix: FeatureMatrix, labels, n_clusters, n_threads=1) -> np.ndarray:
     """Sum every feature over every cluster, float64 of shape (n_features, n_clusters)."""
     sums = np.zeros((matrix.n_features, n_clusters))
     for start, columns in matrix.blocks():
@@ -247,9 +241,7 @@ def matrix_sums(
     return sums
 
 
-def feature_scores(
-    matrix: FeatureMatrix, labels: np.ndarray, n_clusters: int, n_threads: int = 1
-) -> np.ndarray:
+def feature_scores(matrix: FeatureMatrix, labels, n_clusters, n_threads=1) -> np.ndarray:
     """Compute the scores a_j, shape (n_features,), of a centred matrix under a partition."""
     sums = matrix_sums(matrix, labels, n_clusters, n_threads)
     return scores_from_sums(sums, cluster_sizes(labels, n_clusters))

@@ -151,21 +151,10 @@ def move_mean(rows, i, means, k, size, sign):
     mean[-1] = norm
 
 
-@compiled
-def _places_of(flags):
-    places = np.empty(flags.shape[0], np.int64)
-    at = 0
-    for k in range(flags.shape[0]):
-        if flags[k]:
-            places[at] = k
-            at += 1
-    return places[:at]
-
-
 def _measure_array(rows, first, last, centers, distances, unknown):
     # Four samples and two centres are treated at once, so that every loaded value is used several
     # times.
-    columns = _places_of(unknown)
+    columns = np.flatnonzero(unknown)
     pairs = columns.shape[0] - columns.shape[0] % 2
     whole = last - (last - first) % 4
     # Sums have the dtype of the data, so that several values are added at once.
@@ -253,8 +242,7 @@ def _pack(rows, support, factors):
 def pack(rows, support, factors):
     """Return the features `support`, each multiplied by its factor, as rows of the same kind."""
     places = np.full(rows.shape[1], -1)
-    for q in range(support.shape[0]):
-        places[support[q]] = q
+    places[support] = np.arange(support.shape[0])
     indptr = np.zeros_like(rows.indptr)
     data = np.empty(rows.data.shape[0])
     indices = np.empty_like(rows.indices)
@@ -272,15 +260,11 @@ def pack(rows, support, factors):
 
 def _replace(columns, support, factors, held, packed):
     enters = np.zeros(columns.shape[0], np.bool_)
-    for q in range(support.shape[0]):
-        enters[support[q]] = True
-    stays = np.empty(held.shape[0], np.bool_)
-    for q in range(held.shape[0]):
-        stays[q] = enters[held[q]]
-    for q in range(held.shape[0]):
-        enters[held[q]] = False
+    enters[support] = True
+    stays = enters[held]
+    enters[held] = False
     at = 0
-    for j in _places_of(enters):
+    for j in np.flatnonzero(enters):
         while stays[at]:
             at += 1
         column = columns[j]

@@ -137,9 +137,7 @@ class SparseBlock:
         sum_samples(*self.stored, labels, sums)
         sums -= self.means[:, None] * np.bincount(labels, minlength=sums.shape[1])
 
-    def move_between_sums(
-        self, movers: np.ndarray, before: np.ndarray, after: np.ndarray, sums: np.ndarray
-    ) -> None:
+    def move_between_sums(self, movers, before, after, sums: np.ndarray) -> None:
         """Move samples from the sums of one cluster to those of another, in place."""
         move_samples(*self.stored, movers, before, after, sums)
         n_clusters = sums.shape[1]
@@ -151,13 +149,10 @@ class SparseBlock:
         """Return the block with every feature divided by its scale; the dtype stays."""
         data, indices, indptr = self.stored
         values = data / scales.astype(self.dtype)[indices]
-        return SparseBlock(
-            csr_array((values, indices, indptr), self.rows.shape), self.means / scales
-        )
+        rows = csr_array((values, indices, indptr), self.rows.shape)
+        return SparseBlock(rows, self.means / scales)
 
-    def add_distances(
-        self, values: np.ndarray, centers: np.ndarray, labels: np.ndarray, distances: np.ndarray
-    ) -> None:
+    def add_distances(self, values, centers, labels, distances: np.ndarray) -> None:
         """Add the weighted squared distances of the samples to their centres, in place."""
         points = self.means[:, None] + centers
         distances += (values @ points**2)[labels]

@@ -9,9 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from sparsekm.cluster.matrices.dense_parts import as_dense
-from sparsekm.cluster.matrices.matrix import (
-    FeatureMatrix,
-)
+from sparsekm.cluster.matrices.matrix import FeatureMatrix
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,15 @@ def check_matrix(X: FeatureMatrix, n_clusters: int, min_cluster_size: int) -> No
         raise ValueError(
             f"All n_features={X.n_features} features are constant; at least 1 should vary."
         )
-    _check_range(X)
+    # No sum of squares may overflow, and those of the largest values should be exact.
+    limits, largest = np.finfo(X.dtype), X.largest
+    highest = float(np.sqrt(limits.max / (4.0 * X.n_samples * X.n_features)))
+    lowest = float(np.sqrt(limits.tiny / limits.eps))
+    if largest != 0 and not lowest <= largest <= highest:
+        raise ValueError(
+            f"values of X differ by up to {largest:.1e} from the means of their features; this "
+            f"should be >= {lowest:.1e} and <= {highest:.1e} in {X.dtype}. Rescale the data."
+        )
     distinct = count_distinct(X, n_clusters)
     if distinct < n_clusters:
         raise ValueError(
@@ -106,19 +112,3 @@ def count_distinct(X: FeatureMatrix, enough: int) -> int:
             # The first few samples are nearly always enough.
             start, stop = stop, stop + min(most, stop)
     return min(len(seen), enough)
-
-
-def _check_range(X: FeatureMatrix) -> None:
-    """Check that no sum of squares overflows, and that those of the largest values are exact."""
-    limits, largest = np.finfo(X.dtype), X.largest
-    highest = float(np.sqrt(limits.max / (4.0 * X.n_samples * X.n_features)))
-    lowest = float(np.sqrt(limits.tiny / limits.eps))
-    for fails, rule, aim in (
-        (not largest <= highest, f"<= {highest:.1e}", "sums of squares stay finite"),
-        (0 < largest < lowest, f">= {lowest:.1e}", "their squares do not vanish"),
-    ):
-        if fails:
-            raise ValueError(
-                f"values of X differ by up to {largest:.1e} from the means of their features; this "
-                f"should be {rule}, so that {aim} in {X.dtype}. Rescale the data."
-            )
