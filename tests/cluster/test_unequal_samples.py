@@ -318,7 +318,7 @@ def test_the_outliers_of_the_reference_data_are_found(test_data):
         (0.5, 9, ValueError, r"trim=0.5 should be < 0.5"),
         (-0.1, 9, ValueError, r"trim=-0.1 should be finite and >= 0"),
         ("some", 9, TypeError, r"trim='some' should be a number"),
-        (0.45, 9, ValueError, r"trim=0.45 leaves 5 of n_samples=9; should leave >= .*=6"),
+        (0.45, 9, ValueError, r"trim=0.45 leaves 5 of n_samples=9; should leave >= .*= 6"),
         # What is not read at once.
         (0.1, 5000, ValueError, "trim=0.1 should be 0 for a StreamedMatrix"),
     ],

@@ -126,9 +126,9 @@ def compare_batches(estimator: Any, X: Any, batch: ArrayLike, **options: Any) ->
         )
     if said:
         warnings.warn(
-            f"{'; '.join(said)}. labels_ are the clusters of X as given, batch_centred_.labels_ "
-            "those of X centred within batches. If batches hold different classes, centring "
-            "distorts them.",
+            f"{'; '.join(said)}. `labels_` holds the clusters of X as given, "
+            "`batch_centred_.labels_` the clusters of X centred within batches. If the batches "
+            "contain the true groups in unequal shares, centring distorts the clusters.",
             UserWarning,
             stacklevel=3,
         )
