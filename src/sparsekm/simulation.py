@@ -96,7 +96,7 @@ def gaussian_clusters(
 ) -> SimulatedData:
     """Draw Gaussian clusters that differ only in their first features.
 
-    Every feature has variance 1 within the clusters.
+    Before standardisation, every feature has variance 1 within the clusters.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ def test_it_is_said_where_no_clusters_stand_apart(tmp_path, frame, apart):
     labels, weights = np.repeat([0, 1], 20), [1, 1, 1, 1, 0, 0]
     run = write_run(tmp_path / "run", frame, labels, weights, has_clusters=apart)
     said = " ".join(predict_clusters(run, frame).attrs["said"])
-    assert ("the run shows no separate groups" in said) == (not apart)
+    assert ("the run found no separate groups" in said) == (not apart)
 
 
 @pytest.mark.parametrize("size", [15, 100])

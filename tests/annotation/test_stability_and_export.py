@@ -73,7 +73,7 @@ def test_shares_survive_their_file_and_another_data_sets_file_is_refused(tmp_pat
     with pytest.raises(ValueError, match="written by rule gene_stability"):
         read_stability(file, ["NA", "x", "1"])
     write_stability(file, ["NA"], np.array([3]), 2)
-    with pytest.raises(ValueError, match="between 0 and subsamples"):
+    with pytest.raises(ValueError, match="between 0 and 'subsamples'"):
         read_stability(file, ["NA"])
 
 

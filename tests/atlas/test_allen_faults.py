@@ -98,7 +98,7 @@ def test_an_unusual_archive_is_read_all_the_same(server, fetch, planted, victim,
 NO_ENERGY = faults.with_member(".raw", lambda raw: np.full(len(raw) // 4, -1, "<f4").tobytes())
 LEFT_OUT = {
     "another age's dimensions": (None, "rejected", "should equal the annotation's"),
-    "all -1": (NO_ENERGY, "rejected", "n_valid=0 of"),
+    "all -1": (NO_ENERGY, "rejected", "no annotated voxel has a value"),
     "no grid": (faults.without_raw, "no_grid", "^$"),
     "404": (faults.status(404), "missing", "^$"),
 }

@@ -96,7 +96,7 @@ def test_an_edited_configuration_stays_and_another_needs_force(here, run, run_ki
     assert run(folder / "v2.yaml") == 2
     told = capsys.readouterr().err
     assert "results/report.html" in told
-    assert "(made with config.yaml). To keep it, put v2.yaml in another folder" in told
+    assert "(made with config.yaml). To keep these results, put v2.yaml in another folder" in told
     assert run(folder / "v2.yaml", "--force") == 0
     assert run(folder / "v2.yaml") == 0
 

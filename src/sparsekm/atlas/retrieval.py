@@ -205,7 +205,7 @@ def _retrieve_energy(stored: StoredFiles, age: str, item_id: int, annotation: Vo
                 f"{name}: DimSize={energy.dims} should equal the annotation's {annotation.dims}."
             )
         if (energy.values[annotation.values != 0] == NO_DATA).all():
-            raise GridError(f"{name}: n_valid=0 of the annotated voxels should be >= 1.")
+            raise GridError(f"{name}: no annotated voxel has a value; at least one should.")
     except NotFoundError:
         return {"status": "missing"}
     except MissingGridError:

@@ -32,7 +32,8 @@ class KMeans(BaseSparseKMeans):
     n_init : int, default=10
         Number of starts. The best result is kept.
     max_iter : int, default=10000
-        Largest number of rounds of the final refinement. In one round every sample may move.
+        At the end, the best start is refined. This is the largest number of rounds of the
+        refinement. In one round every sample may move.
     tol : float, default=0
         The refinement stops after a round that raises the objective by no more than this share.
     min_cluster_size : int, default=1
@@ -185,8 +186,9 @@ class L0KMeans(_Penalised):
     n_init : int, default=10
         Number of restarts of "alternate". The effort of "global" is proportional to this number.
     max_iter : int, default=20
-        Largest number of rounds of one alternation, and of generations of "global". If they do not
-        suffice, there is a ConvergenceWarning; labels and weights still agree with each other.
+        With "alternate", the largest number of rounds of each restart; with "global", the largest
+        number of generations of an evolutionary search. If they do not suffice, there is a
+        ConvergenceWarning; labels and weights still agree with each other.
     tol : float, default=1e-4
         An alternation stops when the weights change by less than this share.
     min_cluster_size : int, default=1
@@ -275,8 +277,9 @@ class L1KMeans(_Penalised):
     n_init : int, default=10
         Number of restarts of "alternate". The effort of "global" is proportional to this number.
     max_iter : int, default=20
-        Largest number of rounds of one alternation, and of generations of "global". If they do not
-        suffice, there is a ConvergenceWarning; labels and weights still agree with each other.
+        With "alternate", the largest number of rounds of each restart; with "global", the largest
+        number of generations of an evolutionary search. If they do not suffice, there is a
+        ConvergenceWarning; labels and weights still agree with each other.
     tol : float, default=1e-4
         An alternation stops when the weights change by less than this share.
     min_cluster_size : int, default=1

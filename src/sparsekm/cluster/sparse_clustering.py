@@ -142,8 +142,8 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
         cluster. It is fitted to the kept columns of X, each multiplied by the square root of its
         weight. Weights are scaled so that the largest is 1. If the criterion of a clustering is a
         sum over features, you can give a partition step instead: an object with the methods
-        `start`, `refine` and `scores` of `sparsekm.cluster.partition_step.PartitionStep`. Both get
-        only the features that vary, as a csr_array if X is sparse.
+        `start`, `refine` and `scores` of `sparsekm.cluster.partition_step.PartitionStep`. Constant
+        features are removed first. A sparse X is passed as a csr_array.
     penalty : {"l0", "l1"}, default="l0"
         The penalty of `L0KMeans` or of `L1KMeans`.
     sparsity : None, int or float, default=None

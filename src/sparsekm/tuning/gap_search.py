@@ -172,8 +172,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
             How much each sample counts. A sample of weight 2 counts as if it were given twice, in
             references too; a sample of weight 0 is labelled like new data. Each sample is repeated
             in proportion to its weight. If the weights are not small multiples of a common unit,
-            they are rounded; the number of copies is then about eight times that of the samples, or
-            less.
+            they are rounded, so that there are at most about eight copies per sample on average.
 
         Returns
         -------

@@ -76,7 +76,7 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     selection : {"relevant", "signature"}, default="relevant"
         Which features are kept if the sparsity is "auto". "relevant" keeps the features that differ
         between the clusters. If there is a signature (see `signature_`), "signature" runs Algorithm
-        1 once more and keeps the number of features that the signature has.
+        1 once more and keeps as many features as the signature has.
     screening : {"auto", "trend", "variance", "marginal", "all"}, default="auto"
         How features are ranked. "trend" ranks by how far the log variance exceeds its trend with
         the mean, "variance" by the variance, and "marginal" by the distance of the distribution
@@ -100,9 +100,10 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         `predict` then measures distances over the observed values.
     trim : float, default=0
         Share of the samples, below 0.5, to set aside as outliers. Trimmed k-means on the z-scores
-        first chooses the outliers. After one fit, they are replaced by the samples farthest from
-        their centres in the kept features. Scales, scores and centres are computed without them,
-        but the test for separated clusters assigns them to clusters and counts them.
+        first chooses the outliers. After one fit, the outliers are chosen again: they are now the
+        samples farthest from their centres in the kept features. Scales, scores and centres are
+        computed without them, but the test for separated clusters assigns them to clusters and
+        counts them.
     feature_groups : array-like of shape (n_features,), default=None
         Names or numbers of groups of features that are kept or dropped as a whole, such as the
         levels of one category. `sparsity` then counts groups. A group counts as one feature: it is

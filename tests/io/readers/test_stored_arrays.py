@@ -125,7 +125,7 @@ def test_another_array_may_stand_for_the_matrix(arrays, X):
     for layer in (None, "counts"):
         raw = read_matrix(arrays(X=None, counts=X), layer=layer)
         np.testing.assert_array_equal(raw.collect(), X)
-    refused(arrays(X=None, counts=X, raw=X), "If that is the matrix, set layer: counts")
+    refused(arrays(X=None, counts=X, raw=X), "name that array: set layer: counts")
     refused(arrays(), r"should include 'raw'", layer="raw")
 
 

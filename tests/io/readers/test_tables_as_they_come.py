@@ -106,7 +106,7 @@ class TestNamesOfSamples:
     def test_text_that_differs_everywhere_names_the_samples(self, save, table):
         file = save(table.reset_index()[[*GENES, "who"]].assign(kind=KINDS), index=False)
         raw = read_matrix(file)
-        assert_read(raw, table, "If it holds known classes, set labels: kind.")
+        assert_read(raw, table, "If one of these columns holds known classes, set labels: kind.")
         assert raw.about.samples == list(table.index)
 
 
@@ -136,7 +136,7 @@ class TestColumnsThatAreNoFeatures:
         assert last_sentence(refusal(file, labels="kind")) == "Do you mean labels: Kind?"
         message = refusal(file, labels="Kind", ignore=["Wrad"])
         assert "ignore='Wrad' should be one of its columns" in message
-        assert "either labels or ignore" in refusal(file, labels="Kind", ignore=["Kind"])
+        assert "either `labels` or `ignore`" in refusal(file, labels="Kind", ignore=["Kind"])
 
     def test_text_among_numbers_is_named(self, save, table):
         table = table.astype(object)
@@ -151,7 +151,9 @@ class TestNumbersAsHeaders:
     def test_entrez_ids_are_names(self, save, table):
         table = table.set_axis(["7157", "672", "4609", "5460"], axis=1).rename_axis("id")
         assert_read(read_matrix(save(table), transpose=False), table)
-        assert "the numbers are names, begin the line with id" in refusal(save(table, index=False))
+        assert "the numbers are names, begin this line with the word `id`" in refusal(
+            save(table, index=False)
+        )
 
     def test_data_in_place_of_names_is_refused_with_the_command_that_names_columns(self, put):
         plain, named = "1,2\n3,4\n5,6\n1,1\n", "s0,0.1,2\ns1,1,2\ns2,3,4\ns3,4,5\n"
@@ -171,7 +173,7 @@ class TestSeparators:
         table.assign(kind=KINDS).to_csv(file, sep=";", decimal=",")
         assert_read(read_matrix(file, labels="kind"), table, "separated by semicolons", comma)
         table.T.to_csv(file, sep=";", decimal=",")
-        assert_read(read_matrix(file), table, "semicolons", comma, "Set transpose: false")
+        assert_read(read_matrix(file), table, "semicolons", comma, "set transpose: false")
         table.to_csv(file, sep=";")
         assert_read(read_matrix(file), table, "semicolons")
 
@@ -227,7 +229,7 @@ class TestRawCounts:
         np.testing.assert_allclose(normalise(raw, "counts").collect(), expected, atol=1e-4)
 
     def test_what_is_no_count_is_refused_or_remarked_on(self, save, table):
-        with pytest.raises(MatrixError, match=r"normalise: counts.* Set normalise: zscore"):
+        with pytest.raises(MatrixError, match=r"normalise: counts.* set normalise: zscore"):
             normalise(read_matrix(save(table)), "counts")
         logs = read_matrix(save(np.log1p(table.abs())))
         [remark] = remark_on_scale(logs, judge(logs), "counts")

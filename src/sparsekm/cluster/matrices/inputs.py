@@ -21,8 +21,8 @@ def check_indices(X: Any) -> None:
     falls = (np.diff(starts, append=n_stored) < 0).any()
     if len(starts) != n_lines + 1 or starts[0] != 0 or falls:
         raise ValueError(
-            f"X.indptr should rise from 0 to at most the number of stored values, {n_stored}, in "
-            f"{n_lines + 1} steps of the {X.format.upper()} format."
+            f"X.indptr should have {n_lines + 1} entries ({X.format.upper()} format), begin with "
+            f"0, never fall, and end with at most {n_stored}, the number of stored values."
         )
     used = X.indices[: starts[-1]]
     if len(used) and (used.min() < 0 or used.max() >= n_places):

@@ -62,14 +62,14 @@ class FeatureMatrix:
         yield 0, self.block
 
     def in_unit(self) -> tuple[Any, float]:
-        """Divide the values by a unit, for kernels of single precision.
+        """Divide the values by a number, so that their squares do not overflow in single precision.
 
         Returns
         -------
         matrix : FeatureMatrix
-            The matrix in this unit; a sparse matrix is returned unchanged.
+            The divided matrix; a sparse matrix is returned unchanged.
         unit : float
-            The unit.
+            The number.
         """
         return self, 1.0
 
