@@ -275,7 +275,7 @@ def test_markers_name_the_fewest_that_tell_a_cluster_from_the_others_kept_or_not
     found = {"cluster_signatures": signatures, "cluster_agreements": np.array([0.987, *[0.3] * 3])}
     view = _markers_of(brain_result, centers, **found)
     assert view.heads[-1].text == "identified by"
-    assert "decides which left-out voxels are in the cluster" in view.caption
+    assert "tells which left-out voxels are in the cluster" in view.caption
     told = [texts(row)[-1] for row in view.rows]
     assert told[:2] == [f"{names[1]} −1.5, {names[0]} +0.2 (0.99)", "none (0.30)"]
 

@@ -261,7 +261,7 @@ def test_clusters_differ_in_zeros_if_few_of_one_and_most_of_the_other_are_zero(s
         X[np.flatnonzero(labels == cluster)[: int(10 * share)], 1] = 0
     one = Leading((0, 1), 1, np.array([1]))
     told = describe_leading(ScaledData.standardise(X), labels, [one], False)
-    assert told == ": they differ in the share of zeros of features such as 1" * said
+    assert told == ", in the zeros of feature such as 1" * said
 
 
 def test_pairs_of_too_few_samples_are_told_after_the_others():
@@ -288,7 +288,7 @@ def test_groups_in_the_zeros_of_features_are_found_and_the_conclusion_says_where
     found = fit(X)
     assert adjusted_rand_score(truth, found.labels_) > 0.8
     assert found.has_clusters_
-    assert "in the share of zeros of feature" in found.conclusion_
+    assert "in the zeros of feature" in found.conclusion_
 
 
 def test_samples_that_were_set_aside_are_placed_and_counted_by_the_test():

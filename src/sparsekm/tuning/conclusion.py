@@ -46,14 +46,14 @@ def describe_leading(
     features = sorted({one.feature for one in leading})
     names = data.about.features
     named = ", ".join(str(j if names is None else names[j]) for j in features)
-    where = "the share of zeros of feature" if in_zeros else "feature"
-    where += "s" * (len(features) > 1 or not is_one_feature)
+    where = "the zeros of feature" if in_zeros else "feature"
+    where += "s" * (len(features) > 1)
     if not is_one_feature:
-        return f": they differ in {where} such as {named}"
+        return f", in {where} such as {named}"
     alike = len(np.unique(np.concatenate([one.alike for one in leading])))
     n_more = alike - len(features)
     more = f" (and {n_more} correlated feature{'s' * (n_more > 1)})" * (n_more > 0)
-    return f", but only in {where} {named}{more}"
+    return f", but in {where} {named} alone{more}"
 
 
 def _are_of_zeros(data: ScaledData, labels: np.ndarray, leading: Sequence[Leading]) -> bool:

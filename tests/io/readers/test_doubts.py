@@ -114,7 +114,10 @@ def test_lines_above_the_numbers_of_lines_are_headers(put):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('"Program","xPONENT"\n"Build","3.1"\n\n"DataType:","Median"\n', "Median, or Net MFI"),
+        (
+            '"Program","xPONENT"\n"Build","3.1"\n\n"DataType:","Median"\n',
+            "`DataType: Net MFI`",
+        ),
         ("<Header>\nFileVersion,1.7\n</Header>\n", "from nSolver or ROSALIND"),
     ],
 )

@@ -124,9 +124,9 @@ def test_a_column_of_obs_of_any_type_may_lack_classes(store, values, expected):
             {"batch": "plate"},
             "batch 'plate' are missing for 1 of",
         ),
-        ({"size": [1, -2, 1, 1, 1, 1]}, {"weights": "size"}, "'-2' should be a number >= 0"),
-        ({"size": [1, 1, None, 1, 1, 1]}, {"weights": "size"}, "'size': '' should be a number"),
-        ({"size": 0}, {"weights": "size"}, "weights 'size': 0 should be a number >= 0"),
+        ({"size": [1, -2, 1, 1, 1, 1]}, {"weights": "size"}, "'-2' is not a weight"),
+        ({"size": [1, 1, None, 1, 1, 1]}, {"weights": "size"}, "'size': '' is not a weight"),
+        ({"size": 0}, {"weights": "size"}, "weights 'size': 0 is not a weight"),
     ],
 )
 def test_what_cannot_be_used_is_refused_by_its_name(store, changed, settings, message):

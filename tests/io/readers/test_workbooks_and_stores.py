@@ -48,7 +48,7 @@ class TestWorkbooks:
         table.columns = pd.Index([7157, 672, 4609, 5460], name="entrez_id")
         table.T.to_excel(tmp_path / "m.xlsx")
         table.columns = [str(name) for name in table.columns]
-        assert_read(read_matrix(tmp_path / "m.xlsx"), table, "Set transpose: false")
+        assert_read(read_matrix(tmp_path / "m.xlsx"), table, "set transpose: false")
 
     def test_symbols_that_became_dates_are_named(self, tmp_path, table):
         table.columns = [*GENES[:3], pd.Timestamp("2023-09-02")]
