@@ -108,7 +108,7 @@ def test_the_sentence_says_whether_data_or_limit_decided():
     assert not LIMITED.decides(falls, 0)
     assert LIMITED.decides(rises, 1)
     by_data = LIMITED.sentence(falls, 0)
-    assert "at most 25 may be kept" in by_data
+    assert "At most 25 may be kept" in by_data
     assert by_data.endswith("Below this limit the largest gap keeps 5 of 100 features.")
     by_limit = LIMITED.sentence(rises, 1)
     assert by_limit.endswith("This limit, not the data, decides to keep 20 of 100 features.")

@@ -65,7 +65,7 @@ def test_groups_that_are_not_there_score_below_nothing(seed):
 def test_grid_search_takes_the_features_that_hold_for_other_samples():
     search = GridSearchCV(SparseKMeans(3, random_state=0), {"sparsity": [3, 12, 40]}, cv=3)
     assert search.fit(draw_groups(2)).best_params_ == {"sparsity": 12}
-    assert "does not choose" in " ".join(SparseKMeans.score.__doc__.split())
+    assert "cannot choose" in " ".join(SparseKMeans.score.__doc__.split())
 
 
 def test_the_table_of_features_has_their_names_and_all_that_was_learnt(found):
