@@ -85,7 +85,7 @@ def error_clustering_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> flo
     Returns
     -------
     float
-        Between 0 (every predicted cluster lies within one true cluster) and 1, exclusive.
+        At least 0 (every predicted cluster lies within one true cluster), and below 1.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def matching_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) -> float
     Returns
     -------
     float
-        Between 0 (the same partition) and 1, exclusive.
+        At least 0 (the same partition), and below 1.
 
     Raises
     ------

@@ -250,10 +250,13 @@ def grow(pages, envelope):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (shift_back(1000), "start_row=50 begins with id=1, the one before ends with 50"),
-        (shift_back(7), "start_row=50 begins with id=44, the one before ends with 50"),
-        (send_nothing_more, "start_row=50 should have rows, total_rows=120"),
-        (grow, "start_row=50 announces total_rows=122, the one before 121"),
+        (
+            shift_back(1000),
+            "start_row=50 begins with id=1, but it should exceed the previous id=50",
+        ),
+        (shift_back(7), "begins with id=44, but it should exceed the previous id=50"),
+        (send_nothing_more, "start_row=50 is empty; it should have rows, because total_rows=120"),
+        (grow, "start_row=50 announces total_rows=122, but the previous page announced 121"),
     ],
 )
 def test_pages_that_do_not_fit_together_are_an_error(change, message):

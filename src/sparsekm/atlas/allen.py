@@ -90,11 +90,11 @@ def collect_rows(ask: Callable[[int], dict], source: str = "listing") -> list[di
         found = {require_field(row, "id", "id", source): row for row in reversed(page)}
         wrong = ""
         if total not in (None, announced):
-            wrong = f"announces total_rows={announced}, the one before {total}"
+            wrong = f"announces total_rows={announced}, but the previous page announced {total}"
         elif start < announced and not (found and advance):
-            wrong = f"should have rows, total_rows={announced}"
+            wrong = f"is empty; it should have rows, because total_rows={announced}"
         elif rows and found and min(found) < max(rows):
-            wrong = f"begins with id={min(found)}, the one before ends with {max(rows)}"
+            wrong = f"begins with id={min(found)}, but it should exceed the previous id={max(rows)}"
         if wrong:
             told = f"{source}: the page at start_row={start} {wrong}. Run again to retry."
             raise UnavailableError(told)

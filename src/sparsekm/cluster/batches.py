@@ -127,8 +127,8 @@ def compare_batches(estimator: Any, X: Any, batch: ArrayLike, **options: Any) ->
     if said:
         warnings.warn(
             f"{'; '.join(said)}. `labels_` holds the clusters of X as given, "
-            "`batch_centred_.labels_` the clusters of X centred within batches. If the batches "
-            "contain the true groups in unequal shares, centring distorts the clusters.",
+            "`batch_centred_.labels_` the clusters of X centred within batches. If the true "
+            "clusters have different shares in different batches, centring distorts the clusters.",
             UserWarning,
             stacklevel=3,
         )

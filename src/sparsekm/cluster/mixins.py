@@ -77,9 +77,10 @@ class LabelPredictor:
     _label: Any
 
     def predict(self, X: Data) -> np.ndarray:
-        """Label samples by their nearest centre under the feature weights.
+        """Label samples.
 
-        `PenalizedGaussianMixture` labels samples by their most likely component instead.
+        Samples get the label of the nearest centre under the feature weights. In
+        `PenalizedGaussianMixture`, they get the label of the most likely component.
 
         Parameters
         ----------

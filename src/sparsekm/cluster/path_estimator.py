@@ -118,8 +118,8 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Along a path, the objective never falls as `sparsity` increases, and no fit can be improved
         by starting it from the labels of another. Independent fits do not guarantee this. The
         estimator's own `sparsity` is not used, and the estimator does not change. The labels of
-        every fit are a fixed point of k-means under its weights, and the weights are the best for
-        the labels.
+        every fit are a fixed point of the clustering step under its weights, and the weights are
+        the best for the labels.
 
         Parameters
         ----------

@@ -61,8 +61,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         For example, `L0KMeans` or `L1KMeans`. Its own `sparsity` is not used. Reference data are
         treated like X: they are trimmed, they have the same number of missing values, and columns
         of one group are permuted together. If `init` holds labels, the fits to reference data start
-        from them, too. Labels that fit X help the fit to X but not the fits to reference data, and
-        so enlarge the gap.
+        from them, too. If these labels suit X, they improve the result on X but not the results on
+        reference data, and so enlarge the gap.
     sparsities : None or array-like, default=None
         The grid. None uses the grid of `sparsekm.tuning.gap.default_sparsities`. Constant features
         are left out of the search.
@@ -166,8 +166,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         positions : array-like of shape (n_samples, n_dimensions), default=None
             Positions of the samples in space, for "spatial" references.
         batch : array-like of shape (n_samples,), default=None
-            The batch of each sample. X is fitted as given, and again centred within batches; see
-            `SparseKMeans.fit`.
+            The batch of each sample. X is fitted twice: as given, and after centring within
+            batches. See `SparseKMeans.fit`.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts. A sample of weight 2 counts as if it were given twice, in
             references too; a sample of weight 0 is labelled like new data. Each sample is repeated

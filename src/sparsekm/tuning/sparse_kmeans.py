@@ -298,15 +298,15 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
             Groups of samples that resemble each other, such as the samples of a donor or of a block
             of space. The samples of a group are held out together, and count as one sample.
         batch : array-like of shape (n_samples,), default=None
-            The batch of each sample. X is fitted as given, and again centred within batches. There
-            is a UserWarning if clusters coincide with batches, or if the adjusted Rand index of the
-            two results is below 0.8. If the batches contain the true groups in unequal shares,
-            centring distorts the clusters.
+            The batch of each sample. X is fitted twice: as given, and after centring within
+            batches. There is a UserWarning if clusters coincide with batches, or if the adjusted
+            Rand index of the two results is below 0.8. If the true clusters have different shares
+            in different batches, centring distorts the result.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts in the last run of Algorithm 1, in the scores and in the
-            centres. A sample of weight 2 counts as if it were given twice. Scales, folds and tests
-            count every sample once, because copies are not further evidence. A sample of weight 0
-            is labelled like new data.
+            The weight of each sample. Only the last run of Algorithm 1, the scores and the centres
+            use weights. A sample of weight 2 counts as if it were given twice. Scales, folds and
+            tests count every sample once, because copies are not further evidence. A sample of
+            weight 0 is labelled like new data.
 
         Returns
         -------
