@@ -56,8 +56,8 @@ def refuse_counted(trim: float, min_cluster_size: int = 1) -> None:
     for name, value, rule in (("trim", trim, 0), ("min_cluster_size", min_cluster_size, 1)):
         if value != rule:
             raise ValueError(
-                f"{name}={value} should be {rule} with sample_weight. With weights, {name} would not "
-                "be defined, because it counts samples."
+                f"{name}={value} should be {rule} with sample_weight, because {name} counts "
+                "samples and not their weights."
             )
 
 
