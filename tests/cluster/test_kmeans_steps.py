@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sparsekm.cluster.estimators import KMeans, L0KMeans, L1KMeans
-from sparsekm.cluster.kmeans import many_samples
+from sparsekm.cluster.kmeans import few_samples, many_samples
 from sparsekm.cluster.kmeans.few_samples import (
     centre,
     exchange_sweep,
@@ -234,6 +234,20 @@ def test_a_sweep_measures_every_distance_and_a_swap_is_the_best(kind, n_clusters
     best = others[np.argmin([within(given[each]) for each in order])]
     swap(rows, given, centers, sizes, 0)
     assert np.flatnonzero(given != np.arange(38) % n_clusters).tolist() == [0, best]
+
+
+def test_no_sample_has_a_half_before_the_first_split(monkeypatch):
+    seen = []
+
+    def split(packed, labels, centers, sizes, min_size, halves):
+        seen.append(halves.copy())
+        return np.full(len(sizes), -np.inf)
+
+    monkeypatch.setattr(few_samples, "split_each", split)
+    X, labels = draw(40), np.arange(40, dtype=np.int32) % 4
+    few_samples.merge_and_split.py_func(X, labels, 4, 1, 0.0)
+    assert len(seen) == 1
+    assert (seen[0] == -1).all()
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])

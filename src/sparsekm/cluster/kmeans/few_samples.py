@@ -231,7 +231,8 @@ def merge_and_split(packed, labels, n_clusters, min_size, gain):
     n = packed.shape[0]
     centers = new_points(packed, n_clusters)
     sizes = np.empty(n_clusters, np.int64)
-    halves = np.empty(n, np.int8)
+    # No sample has a half yet. Without a value, the first split would depend on freed memory.
+    halves = np.full(n, -1, np.int8)
     before = np.empty_like(labels)
     distances = np.empty((n, n_clusters))
     changed = np.ones(n_clusters, np.bool_)
