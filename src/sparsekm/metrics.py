@@ -58,7 +58,7 @@ def classification_error_rate(labels_true: ArrayLike, labels_pred: ArrayLike) ->
 
 
 def chance_corrected_rates(labels_true: ArrayLike, labels_pred: ArrayLike) -> dict[str, float]:
-    """Compare two partitions by CER, ARI, AMI, and the mean CER of partitions with these sizes."""
+    """Compare two partitions by CER, ARI and AMI; add the mean CER of random partitions."""
     codes = _paired_codes(labels_true, labels_pred, min_samples=2)
     pairs = pair_confusion_matrix(*codes)
     together = [pairs[1].sum() / pairs.sum(), pairs[:, 1].sum() / pairs.sum()]
@@ -278,8 +278,8 @@ def _support(weights, name):
 def mark_missing(values: Any) -> Any:
     """Return an argument with NaN for missing values, or with None if values are not numbers.
 
-    Missing values are masked values, also in a list of arrays or a sparse matrix; the markers of
-    pandas in objects and dates; and values that its sparse columns do not store, unless they are 0.
+    Masked values are missing, also in a list of arrays or a sparse matrix. So are NA, NaT and None
+    in columns of pandas, and the values that a sparse column of pandas does not store, except 0.
     """
     if isinstance(values, list | tuple) and any(isinstance(v, np.ma.MaskedArray) for v in values):
         values = np.ma.array([None if v is np.ma.masked else v for v in values])

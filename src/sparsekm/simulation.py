@@ -187,7 +187,7 @@ class Experiment:
         Default arguments: n_features, n_relevant, cluster_size (the samples of each cluster), mu
         and, for correlated features, rho. Features a and b correlate as ``rho ** abs(a - b)``.
     data_sets : mapping
-        If only n_features can be chosen, the other arguments for each of its values.
+        Maps each allowed n_features to the other arguments, if only n_features can be chosen.
     """
 
     name: str

@@ -309,7 +309,7 @@ def read_values(
     genes: np.ndarray | None = None,
     estimator: SparseKMeans | None = None,
 ) -> np.ndarray | csr_array:
-    """Return X, or a layer, of some genes in memory, as `SparseKMeans` takes it.
+    """Load the values of some genes, from X or a layer, in the form that `SparseKMeans` takes.
 
     Missing values are filled as in the estimator.
     """

@@ -152,7 +152,7 @@ def test_a_printed_mean_and_its_bracket_are_two_claims():
     assert spread["ours"] == pytest.approx(np.std(values, ddof=1))
     # The root of the bracket is 0.1, our standard deviation 0.097.
     assert spread["verdict"] == EXPLAINED
-    assert spread["reason"] == "As a variance the bracket agrees: ours is 0.0094."
+    assert spread["reason"] == "If the bracket is a variance, it agrees with our 0.0094."
 
 
 def test_the_papers_tables_are_complete_and_only_the_atlas_is_an_excuse(project_root):

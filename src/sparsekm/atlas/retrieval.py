@@ -121,8 +121,8 @@ class StoredFiles:
         if usable.empty:
             reasons = ", ".join(f"{reason}: {n}" for reason, n in excluded.items() if n)
             raise EnvelopeError(
-                f"{path}: n_section_data_sets=0 should be >= 1 for plane={plane}; {len(listed)} "
-                f"are listed ({reasons or 'none'})."
+                f"{path}: no section data set of plane={plane} is usable; at least one should be. "
+                f"{len(listed)} are listed; of these are excluded: {reasons or 'none'}."
             )
         return usable
 

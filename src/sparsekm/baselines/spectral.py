@@ -156,8 +156,7 @@ class PCAKMeans(ProjectedKMeans):
     n_init : int, default=10
         Number of starts. The best result is kept.
     max_iter : int, default=10000
-        Largest number of rounds of the refinement of the best start, which comes last. In one round
-        every sample may move.
+        Largest number of rounds of refining the best start. In each round, every sample may move.
     tol : float, default=0
         The refinement stops after a round that raises the objective by no more than this share.
     random_state : None, int, RandomState or Generator, default=None
@@ -240,8 +239,7 @@ class IFPCA(ProjectedKMeans):
     n_init : int, default=10
         Number of starts. The best result is kept.
     max_iter : int, default=10000
-        Largest number of rounds of the refinement of the best start, which comes last. In one round
-        every sample may move.
+        Largest number of rounds of refining the best start. In each round, every sample may move.
     tol : float, default=0
         The refinement stops after a round that raises the objective by no more than this share.
     random_state : None, int, RandomState or Generator, default=None
@@ -324,8 +322,7 @@ class SCFS(ProjectedKMeans):
     n_init : int, default=10
         Number of starts. The best result is kept.
     max_iter : int, default=10000
-        Largest number of rounds of the refinement of the best start, which comes last. In one round
-        every sample may move.
+        Largest number of rounds of refining the best start. In each round, every sample may move.
     tol : float, default=0
         The refinement stops after a round that raises the objective by no more than this share.
     random_state : None, int, RandomState or Generator, default=None

@@ -32,8 +32,7 @@ class KMeans(BaseSparseKMeans):
     n_init : int, default=10
         Number of starts. The best result is kept.
     max_iter : int, default=10000
-        Largest number of rounds of the refinement of the best start, which comes last. In one round
-        every sample may move.
+        Largest number of rounds of refining the best start. In each round, every sample may move.
     tol : float, default=0
         The refinement stops after a round that raises the objective by no more than this share.
     min_cluster_size : int, default=1

@@ -175,8 +175,8 @@ class SparseClustering(MetaEstimatorMixin, PathEstimator):
     objective_ : float
         Sum of weight times score.
     objectives_ : list of float
-        The objective after every weight step of the run that was kept; it never falls. After
-        `adopt`, only the last one.
+        The objective after every weight step of the run that was kept; it never falls. If the
+        method `adopt` set the attributes, only the last objective.
     n_iter_ : int
         Rounds of the run that was kept.
     search_ : str

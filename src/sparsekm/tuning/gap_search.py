@@ -108,7 +108,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
     results_ : pandas.DataFrame
         The gap curve, ascending in sparsity: see `sparsekm.tuning.gap.gap_curve`.
     path_ : SparsityPath
-        The fits to the data, or to the samples drawn, without samples of weight 0.
+        The fits to the data or, with `max_samples`, to the samples that were drawn. Samples of
+        weight 0 are left out.
     limit_ : FeatureLimit or None
         With ``rule="auto"``, the largest number of features that may be kept, and the correlations
         of dropped features that determine it.

@@ -144,7 +144,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         For each cluster, the smallest set of features that distinguishes its held-out samples from
         the samples of other clusters, or None.
     cluster_signature_agreements_ : ndarray of shape (n_clusters,)
-        Adjusted Rand index of held-out samples for each of these sets.
+        How well each set in `cluster_signatures_` tells which held-out samples are in the cluster,
+        as an adjusted Rand index.
     separation_ : pandas.DataFrame
         A row per pair of neighbouring clusters. Held-out samples are projected on the axis between
         the two clusters, on a scale with the medians of the two sides at 0 and 1.
@@ -167,8 +168,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     has_clusters_ : bool
         Whether any two clusters are clearly separated: an adjusted p of at most 0.05.
     search_results_ : pandas.DataFrame
-        A row per candidate. Most candidates are fitted to one repeat of the folds, the best to all
-        repeats.
+        A row per candidate. The samples are divided into folds five times. Most candidates are
+        fitted to the folds of the first division, and the best ones to all folds.
 
         ``start``
             Name of the start.
