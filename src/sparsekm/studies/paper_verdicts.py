@@ -236,9 +236,7 @@ def _judge_numbers(comparison: pd.DataFrame, study: _Study) -> Iterator[dict]:
             continue
         units, as_variance = (_spread_units(line, power) for power in (1.0, 0.5))
         if abs(as_variance) <= ERRORS:
-            written = (
-                f"If the bracket is a variance, it agrees with our {line.sd**2:.4f}."
-            )
+            written = f"If the bracket is a variance, it agrees with our {line.sd**2:.4f}."
         row |= {"claim": f"{claim}_bracket", "kind": SPREAD, "theirs": line.paper_bracket}
         row |= {"statement": f"Standard deviation of the {noun}"}
         row |= {"ours": line.sd, "se": line.sd_se, "units": units}
