@@ -121,7 +121,7 @@ def test_an_age_is_screened_filled_and_z_scored(expression):
 
 
 def test_fill_none_accepts_only_complete_data(expression):
-    message = "n_missing=2 values; it should be 0. The first one is for gene Phm0"
+    message = "leaves 2 missing values; there should be none. The first is for gene Phm0"
     with pytest.raises(ValueError, match=message):
         normalise_age(expression, fill="none")
     data = normalise_age(expression, fill="none", max_missing_per_gene=0.01)

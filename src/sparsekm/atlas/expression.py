@@ -288,7 +288,7 @@ def normalise_age(
     if fill == "none" and n_filled:
         row, column = np.argwhere(np.isnan(X))[0]
         raise ValueError(
-            f"fill='none' leaves n_missing={n_filled} values; it should be 0. The first one is for "
+            f"fill='none' leaves {n_filled} missing values; there should be none. The first is for "
             f"gene {data.var_names[kept[column]]} at row {row}. Choose another fill, or lower "
             "max_missing_per_gene."
         )

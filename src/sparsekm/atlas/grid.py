@@ -92,7 +92,7 @@ def read_energy(archive: bytes, source: str = "archive") -> Volume:
         position = int(np.argmax(wrong))
         raise GridError(
             f"{source}: energy={values[position]} at linear position {position} should be finite "
-            f"and >= 0, or {NO_DATA:g} for no data ({np.count_nonzero(wrong)} such values)."
+            f"and >= 0, or {NO_DATA:g} for no data. {np.count_nonzero(wrong)} values are not."
         )
     return volume
 

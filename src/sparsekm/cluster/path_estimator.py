@@ -135,7 +135,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Returns
         -------
         SparsityPath
-            The fits, in the order of `sparsities`. Shares are replaced by numbers of features.
+            The fits, in the order of `sparsities`. A share of the features becomes their number.
 
         Raises
         ------

@@ -116,7 +116,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         labels.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Means of the clusters, on the scale of X. With ``n_clusters="auto"``, clusters that are not
-        separated are joined at the end; `predict` still uses the centres from before.
+        separated are joined at the end. These are then the means of the joined clusters, but
+        `predict` uses the means of the clusters before joining.
     feature_weights_ : ndarray of shape (n_features,)
         Weight of each feature; 0 for a feature that is dropped.
     feature_scores_ : ndarray of shape (n_features,)
@@ -168,8 +169,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     has_clusters_ : bool
         Whether any two clusters are clearly separated: an adjusted p of at most 0.05.
     search_results_ : pandas.DataFrame
-        A row per candidate. The samples are divided into folds five times. Most candidates are
-        fitted to the folds of the first division, and the best ones to all folds.
+        A row per candidate. The samples are divided into tenths five times. Most candidates are
+        refitted without each tenth of the first division, the best ones without every tenth.
 
         ``start``
             Name of the start.
@@ -195,8 +196,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         ``silhouette``
             The mean silhouette in the features kept.
         ``ambiguous``
-            Share of the pairs of samples on which the fits to folds disagree: 10 % to 90 % of the
-            fits put the pair into one cluster.
+            Share of the pairs of samples that are ambiguous: between 10 % and 90 % of the refits
+            put the two samples into the same cluster.
         ``p_least``
             The smallest p that the tests could reach.
         ``groups``

@@ -74,10 +74,10 @@ class FeatureMatrix:
         return self, 1.0
 
     def keep(self, features: np.ndarray) -> Any:
-        """Return the matrix of these features alone.
+        """Select features.
 
-        In a sparse matrix, `select` can share data with the matrix of all features, and `keep` does
-        not. In all other matrices, both do the same.
+        For a sparse matrix, the result of `select` can share memory with this matrix, and the
+        result of `keep` never does. For other matrices, both are the same.
 
         Parameters
         ----------
