@@ -412,7 +412,7 @@ class PenalizedGaussianMixture(BaselineEstimator):
         Raises
         ------
         sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
+            Before `fit`; if X does not have the features of `fit`, or holds NaN or infinity.
         """
         check_is_fitted(self)
         joint = self._log_joint(self._standardise_new(read_new(self, X)))

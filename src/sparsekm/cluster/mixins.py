@@ -32,7 +32,7 @@ class FeatureSelector(SelectorMixin):
         Raises
         ------
         sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
+            Before `fit`; if X does not have the features of `fit`, or holds NaN or infinity.
         """
         return super().transform(as_readable(X))
 
@@ -98,7 +98,8 @@ class LabelPredictor:
         Raises
         ------
         sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or holds infinity, or NaN that is not imputed.
+            Before `fit`; if X does not have the features of `fit`, or holds infinity, or NaN that
+            is not imputed.
         """
         check_is_fitted(self)
         return self._label(read_new(self, X))

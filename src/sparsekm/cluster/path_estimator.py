@@ -91,7 +91,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
-            Data to cluster.
+            Data to cluster. `SparseClustering` does not read a StreamedMatrix.
         searched : bool, default=False
             Whether a sparsity will be chosen. If so, ``n_clusters=1`` is refused, and the
             estimator's own sparsity is not checked.
@@ -124,7 +124,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
-            Data to cluster.
+            Data to cluster. `SparseClustering` does not read a StreamedMatrix.
         sparsities : array-like of shape (n_sparsities,)
             Values of the parameter `sparsity`, in any order. A count of 1 may be written 1.0 here,
             unlike in the parameter `sparsity`. `KMeans` ignores these values: its path has one fit,
@@ -154,7 +154,7 @@ class PathEstimator(FeatureSelector, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or StreamedMatrix
-            Data to cluster.
+            Data to cluster. `SparseClustering` does not read a StreamedMatrix.
         sparsities : array-like of shape (n_sparsities,)
             Values of the parameter `sparsity`, in any order. A count of 1 may be written 1.0 here,
             unlike in the parameter `sparsity`.

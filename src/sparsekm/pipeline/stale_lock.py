@@ -68,7 +68,7 @@ def clear_stale_lock(folder: Path) -> None:
             raise InputError(
                 f"{told} no Snakemake is running here on this machine, but other machines may "
                 f"share this folder ({kind or 'unknown'}). If none is running there either, run: "
-                f"rm -r {shlex.quote(str(locks))}."
+                f"rm -r {shlex.quote(str(locks))}"
             )
         sys.stdout.write("Removing the lock left behind by a Snakemake that was killed.\n")
         # This does the same as snakemake --unlock, which would first read the whole workflow.

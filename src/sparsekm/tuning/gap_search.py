@@ -320,7 +320,7 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         Raises
         ------
         sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or holds NaN or infinity.
+            Before `fit`; if X does not have the features of `fit`, or holds NaN or infinity.
         """
         check_is_fitted(self)
         with grant_threads(self.n_jobs):
@@ -347,7 +347,8 @@ class GapSearch(MetaEstimatorMixin, FeatureSelector, ClusterMixin, BaseEstimator
         Raises
         ------
         sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or `groups` does not have one value per sample.
+            Before `fit`; if X does not have the features of `fit`; if `groups` does not
+            have one value per sample.
         """
         check_is_fitted(self)
         X, best = read_new(self, X), self.best_estimator_

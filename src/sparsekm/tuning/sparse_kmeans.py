@@ -70,9 +70,9 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
     sparsity : "auto", int or float, default="auto"
         How many features are kept. "auto" keeps the features that `selection` names. With "l0", a
         number is a count of features or, in (0, 1), a share of the features that vary. A count
-        above the number of these features keeps all of them; 1.0 is refused, as in `L0KMeans`. With
-        "l1", a number is the bound on the l1 norm of the weights. If a number is given, only the
-        ranking of features and the start are chosen.
+        above the number of these features keeps all of them; 1.0 is refused, because it could mean
+        one feature or all. With "l1", a number is the bound on the l1 norm of the weights. If a
+        number is given, only the ranking of features and the start are chosen.
     selection : {"relevant", "signature"}, default="relevant"
         Which features are kept if the sparsity is "auto". "relevant" keeps the features that differ
         between the clusters. If there is a signature (see `signature_`), "signature" runs Algorithm
@@ -409,7 +409,8 @@ class SparseKMeans(LabelPredictor, FeatureSelector, ClusterMixin, BaseEstimator)
         Raises
         ------
         sklearn.exceptions.NotFittedError, ValueError
-            Before `fit`; if X is not as in `fit`, or holds infinity, or NaN that is not imputed.
+            Before `fit`; if X does not have the features of `fit`, or holds infinity, or NaN that
+            is not imputed.
         """
         check_is_fitted(self)
         kept = np.flatnonzero(self.feature_weights_)
