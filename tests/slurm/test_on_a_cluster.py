@@ -30,6 +30,17 @@ def start(project, profile: str, *arguments: str) -> Run:
     return Run(project, *arguments, *options, "--jobs", "6", "--latency-wait", "10")
 
 
+def completed(job: dict[str, str]) -> bool:
+    """Say whether Slurm ran a job to its end."""
+    return job["JobState"] == "COMPLETED"
+
+
+def logged(project, job: dict[str, str]) -> str:
+    """Return the state of a job and the end of its log, so that a failure explains itself."""
+    logs = project.root.glob(f"**/{job['JobId']}.log")
+    return "\n".join([job["JobState"], *(log.read_text()[-4000:] for log in logs)])
+
+
 @pytest.mark.parametrize(
     ("profile", "targets"),
     [("cluster-generic", []), ("slurm", ["results/tumours/l0/tuned.h5"])],
@@ -42,7 +53,8 @@ def test_a_cluster_makes_the_bits_of_a_local_run(cluster, undisturbed, project, 
     assert {name: undisturbed.get(name) for name in made} == made
     assert set(targets or undisturbed) <= set(made)
     jobs = cluster.jobs()[before:]
-    assert {job["JobState"] for job in jobs} == {"COMPLETED"}
+    logs = {job["JobId"]: logged(project, job) for job in jobs if not completed(job)}
+    assert logs == {}
     steps = int(re.search(r"of (\d+) steps \(100%\) done", printed)[1])
     assert len(jobs) < steps
     if not targets:

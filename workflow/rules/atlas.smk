@@ -11,7 +11,7 @@ rule retrieve_ontology:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(600, 0), minutes=(10, 0)),
+        **needs(memory=(800, 0), minutes=(10, 0)),
         downloads=int(IS_DOWNLOADED),
     params:
         code=code("retrieve_atlas", SOURCES[ATLAS["source"]][0]),
@@ -30,7 +30,7 @@ use rule retrieve_ontology as retrieve_atlas with:
     benchmark:
         "results/benchmarks/retrieve_atlas/{age}.tsv"
     resources:
-        **needs(memory=(800, 0), minutes=(60, 0)),
+        **needs(memory=(1000, 0), minutes=(60, 0)),
         downloads=int(IS_DOWNLOADED),
     params:
         plane=ATLAS["plane"],
@@ -44,7 +44,7 @@ use rule retrieve_ontology as plan_retrieval with:
     log:
         "logs/plan_retrieval.log",
     resources:
-        **needs(memory=(800, 0), minutes=(30, 0)),
+        **needs(memory=(1000, 0), minutes=(30, 0)),
         downloads=int(IS_DOWNLOADED),
     params:
         ages=ATLAS["ages"],
@@ -93,7 +93,7 @@ rule find_common_genes:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 2), minutes=(20, 0)),
+        **needs(memory=(900, 2), minutes=(20, 0)),
     params:
         code=code_and_versions("find_common_genes"),
         ages=ATLAS["ages"],
@@ -118,7 +118,7 @@ rule normalise_expression:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 5), minutes=(20, 0)),
+        **needs(memory=(900, 5), minutes=(20, 0)),
     params:
         code=code_and_versions("normalise_expression"),
         quality_control=ATLAS["quality_control"],

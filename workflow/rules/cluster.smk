@@ -16,7 +16,7 @@ rule choose_cluster_count:
         "../../envs/sparsekm.yaml"
     threads: 2
     resources:
-        **needs(memory=(700, 10), minutes=(6, 0.02), tunes=True),
+        **needs(memory=(900, 10), minutes=(6, 0.02), tunes=True),
     params:
         code=code_and_versions("compare_choices", METHODS["sparse"].module),
         problem=open_problem,
@@ -42,7 +42,7 @@ rule cluster_path:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(3, 0.005), tunes=True),
+        **needs(memory=(900, 6), minutes=(3, 0.005), tunes=True),
     params:
         code=code_and_versions("cluster_path"),
         problem=problem,
@@ -68,7 +68,7 @@ rule reference_path:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(3, 0.015), tunes=True),
+        **needs(memory=(900, 6), minutes=(3, 0.015), tunes=True),
     params:
         code=code_and_versions("reference_path"),
         problem=problem,
@@ -97,7 +97,7 @@ rule find_peak:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 0), minutes=(3, 0)),
+        **needs(memory=(900, 0), minutes=(3, 0)),
     params:
         code=code_and_versions("tune_sparsity"),
     script:
@@ -116,7 +116,7 @@ use rule find_peak as tune_sparsity with:
     log:
         "logs/tune_sparsity/{dataset}/{method}.log",
     resources:
-        **needs(memory=(700, 6), minutes=(3, 0.005), tunes=True),
+        **needs(memory=(900, 6), minutes=(3, 0.005), tunes=True),
     params:
         problem=problem,
         rule=config["tuning"]["rule"],
@@ -178,7 +178,7 @@ rule find_consensus:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(3, 0.015), tunes=True),
+        **needs(memory=(900, 6), minutes=(3, 0.015), tunes=True),
     params:
         code=code_and_versions("find_consensus"),
         problem=problem,
@@ -201,7 +201,7 @@ use rule choose_cluster_count as compare_choices with:
         of_small("sparsekm_genes")
     threads: 1
     resources:
-        **needs(memory=(700, 6), minutes=(3, 0.015), tunes=True),
+        **needs(memory=(900, 6), minutes=(3, 0.015), tunes=True),
 
 
 rule select_fit:
@@ -220,7 +220,7 @@ rule select_fit:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 4), minutes=(3, 0.002)),
+        **needs(memory=(900, 4), minutes=(3, 0.002)),
     params:
         code=code_and_versions("select_fit"),
         problem=problem,
@@ -242,7 +242,7 @@ rule score_clustering:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 0), minutes=(3, 0)),
+        **needs(memory=(900, 0), minutes=(3, 0)),
     params:
         code=code_and_versions("score_clustering"),
     script:
@@ -267,7 +267,7 @@ rule refit_other_seeds:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(3, 0.005), tunes=True),
+        **needs(memory=(900, 6), minutes=(3, 0.005), tunes=True),
     params:
         code=code_and_versions("refit_other_seeds"),
         problem=open_problem,
@@ -296,7 +296,7 @@ rule export_clusters:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 0.5), minutes=(3, 0.002)),
+        **needs(memory=(900, 0.5), minutes=(3, 0.002)),
     params:
         code=code("export_clusters"),
         methods=config["methods"],

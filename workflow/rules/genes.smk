@@ -19,7 +19,7 @@ rule gene_stability:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 6), minutes=(3, 0.015), tunes=True),
+        **needs(memory=(900, 6), minutes=(3, 0.015), tunes=True),
     params:
         code=code_and_versions("gene_stability"),
         problem=open_problem,
@@ -37,7 +37,7 @@ rule draw_gene_sets:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(600, 0), minutes=(5, 0)),
+        **needs(memory=(800, 0), minutes=(5, 0)),
     params:
         code=code("collect_gene_sets"),
         phantom={name: ATLAS[name] for name in ("size", "seed")},
@@ -56,7 +56,7 @@ use rule draw_gene_sets as collect_gene_sets with:
     # A download runs locally, because cluster nodes often have no network access.
     localrule: bool(SETS_ADDRESS)
     resources:
-        **needs(memory=(1100, 20), minutes=(60, 0)),
+        **needs(memory=(1300, 20), minutes=(60, 0)),
         downloads=int(bool(SETS_ADDRESS)),
     params:
         phantom=None,
@@ -81,7 +81,7 @@ rule annotate_genes:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(500, 0.5), minutes=(3, 0.002)),
+        **needs(memory=(700, 0.5), minutes=(3, 0.002)),
     params:
         code=code("annotate_genes"),
         methods=config["methods"],
@@ -110,7 +110,7 @@ rule enrich_genes:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 4), minutes=(3, 0.015)),
+        **needs(memory=(900, 4), minutes=(3, 0.015)),
     params:
         code=code_and_versions("enrich_genes"),
         seed=config["seed"],
@@ -137,7 +137,7 @@ rule match_clusters:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(500, 0.5), minutes=(3, 0.002)),
+        **needs(memory=(700, 0.5), minutes=(3, 0.002)),
     params:
         code=code("match_clusters"),
         methods=config["methods"],
@@ -162,7 +162,7 @@ rule compare_ages:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 0), minutes=(5, 0)),
+        **needs(memory=(900, 0), minutes=(5, 0)),
     params:
         code=code("compare_ages"),
         ages=ATLAS["ages"],

@@ -14,7 +14,7 @@ rule simulate_matrix:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(600, 0), minutes=(5, 0)),
+        **needs(memory=(800, 0), minutes=(5, 0)),
     params:
         code=code_and_versions("simulate_matrix"),
         experiment=lambda wildcards: MATRICES[wildcards.dataset]["draw"]["experiment"],

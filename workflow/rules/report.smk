@@ -24,7 +24,7 @@ rule report:
     threads: N_DRAWING
     resources:
         **needs(
-            memory=(500 + 500 * N_DRAWING, 0.5),
+            memory=(700 + 500 * N_DRAWING, 0.5),
             minutes=(5 + 0.1 * len(DATASETS), 0.005),
         ),
     params:

@@ -114,4 +114,4 @@ def reading_memory(wildcards, input, attempt):
     """Return the megabytes of a job that reads a user's matrix."""
     declares = declared(wildcards.dataset).get("memory", 0) / 2**20
     needed = declares or 10 * megabytes(wildcards, input)
-    return int(attempt * (600 + needed))
+    return int(attempt * (800 + needed))

@@ -24,7 +24,7 @@ rule simulate:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(800, 0), minutes=(120, 0)),
+        **needs(memory=(1000, 0), minutes=(120, 0)),
     params:
         code=code_and_versions("simulate"),
         draws=lambda wildcards: {
@@ -65,7 +65,7 @@ rule summarise_simulation:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 0), minutes=(5, 0)),
+        **needs(memory=(900, 0), minutes=(5, 0)),
     params:
         code=code("summarise_simulation"),
         content=lambda wildcards: content(PAPER_VALUES, PAPER_CLAIMS),
@@ -94,7 +94,7 @@ rule report_simulation:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(800, 4), minutes=(10, 0)),
+        **needs(memory=(1000, 4), minutes=(10, 0)),
     params:
         code=code("report_simulation"),
     script:

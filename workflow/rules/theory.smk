@@ -17,7 +17,7 @@ rule draw_theorem:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 0), minutes=(60, 0)),
+        **needs(memory=(900, 0), minutes=(60, 0)),
     params:
         code=code_and_versions("draw_theorem"),
         seed=config["seed"],
@@ -34,7 +34,7 @@ use rule draw_theorem as check_theorems with:
     benchmark:
         "results/benchmarks/check_theorems.tsv"
     resources:
-        **needs(memory=(700, 0), minutes=(5, 0)),
+        **needs(memory=(900, 0), minutes=(5, 0)),
 
 
 rule theory:

@@ -18,7 +18,7 @@ rule run_yardstick:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(1100, 100), minutes=(60, 0)),
+        **needs(memory=(1300, 100), minutes=(60, 0)),
     params:
         code=code_and_versions("run_yardstick"),
         draws={"seed": config["seed"]}
@@ -42,7 +42,7 @@ rule summarise_yardstick:
     conda:
         "../../envs/sparsekm.yaml"
     resources:
-        **needs(memory=(700, 0), minutes=(10, 0)),
+        **needs(memory=(900, 0), minutes=(10, 0)),
     params:
         code=code("summarise_yardstick"),
     script:
