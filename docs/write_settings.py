@@ -32,7 +32,7 @@ def add_missing_keys(text, schema):
 
 
 def _add_keys(lines, start, schema, depth):
-    """Add those of a section that begins at a line; return where the section ends."""
+    """Add those of a section that begins at a line."""
     indent, end = "  " * depth, start
     for key, part in schema["properties"].items():
         own = range(start, _end(lines, start, depth))
@@ -44,11 +44,10 @@ def _add_keys(lines, start, schema, depth):
             new.append(f"{indent}{key}: {value.splitlines()[0]}")
             lines[end:end] = ["", *new] if depth == 0 else new
             end += len(new) + (depth == 0)
-        elif "properties" in part:
-            end = _add_keys(lines, place + 1, part, depth + 1)
         else:
+            if "properties" in part:
+                _add_keys(lines, place + 1, part, depth + 1)
             end = _end(lines, place + 1, depth + 1)
-    return end
 
 
 def _end(lines, start, depth):

@@ -5,20 +5,12 @@ import os
 
 def read_problem(snakemake, **settings):
     """Return the problem of the rule's data set and method, with further settings if given."""
-    from sparsekm.io.tables import COUNTS, GAP
+    from sparsekm.io.tables import COUNTS
     from sparsekm.pipeline.problem import define_problem
-    from sparsekm.pipeline.registry import get_method
-    from sparsekm.tuning.gap import refined_sparsities
 
     params, wildcards = snakemake.params, snakemake.wildcards
     if snakemake.input.get("counts"):
         settings["numbers"] = COUNTS.read(snakemake.input.counts)
-    if snakemake.input.get("coarse"):
-        # The second stage of tuning adds sparsities around the one that the first stage chose.
-        table = GAP.read(snakemake.input.coarse)
-        penalty, peak = get_method(wildcards.method).penalty, int(table["chosen"].argmax())
-        grid = refined_sparsities(penalty, table["sparsity"].to_numpy(), peak, params.n_refined)
-        settings["grid"] = {"sparsities": grid.tolist()}
     most_gigabytes = snakemake.config.get("max_memory_gb")
     if most_gigabytes is None:
         # A search holds the matrix two or three times. A job requests six times the size of its

@@ -1,4 +1,4 @@
-"""Choose a sparsity from the gap curve; write the curve and, after the last stage, the fit."""
+"""Choose a sparsity from the gap curve; write the curve and the fit."""
 
 from rule_problem import read_problem
 from workflow_job import job
@@ -9,7 +9,6 @@ def main(snakemake, progress):
     from dataclasses import replace
 
     from sparsekm.cluster.matrices.streamed_matrix import in_blocks
-    from sparsekm.cluster.sparsity_path import SparsityPath
     from sparsekm.io.store import read_path, read_references, write_fit
     from sparsekm.io.tables import GAP
     from sparsekm.pipeline.problem import describe_fit
@@ -19,15 +18,9 @@ def main(snakemake, progress):
     path, attributes = read_path(files.path)
     objectives, about_references = read_references(files.references, path.sparsities)
     gap = gap_curve(path, objectives)
-    if not output.get("fit"):
-        # The second stage searches around the largest gap of the first stage.
-        GAP.write(output.gap, gap, select_sparsity(gap, "max"))
-        return
     attributes["reference"] = about_references["reference"]
     attributes["n_references"] = len(objectives)
     attributes["rule"] = params.rule
-    if params.n_refined:
-        attributes["n_refined"] = params.n_refined
     problem = read_problem(snakemake)
     limit = None
     if params.rule == "auto":
@@ -35,17 +28,15 @@ def main(snakemake, progress):
         once = replace(path, labels=path.labels[:, problem.each_once])
         limit = feature_limit(problem.tuning.X[problem.each_once], once, gap)
     chosen = select_sparsity(gap, params.rule, limit)
-    # The first of the two stages may have found the better fit.
-    paths = [path, *(read_path(file)[0] for file in files.first)]
-    sparsity = path.sparsities[chosen]
     if problem.samples is None:
-        best = SparsityPath.best_at(paths, sparsity)
+        best = path.fit_at(chosen)
     else:
-        best = problem.estimator.path(in_blocks(problem.data.X), [sparsity])
+        sparsities = path.sparsities[[chosen]]
+        best = problem.estimator.path(in_blocks(problem.data.X), sparsities).fit_at(0)
     if limit is not None:
         attributes["limited"] = limit.decides(gap, chosen)
     GAP.write(output.gap, gap, chosen)
-    fit = describe_fit(problem, best.fit_at(0), attributes, attributes["n_clusters"])
+    fit = describe_fit(problem, best, attributes, attributes["n_clusters"])
     if limit is not None:
         fit = replace(fit, conclusion=limit.sentence(gap, chosen))
     write_fit(output.fit, fit)

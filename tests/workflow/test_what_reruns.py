@@ -26,7 +26,7 @@ PER_DATASET = ("annotate_genes", "enrich_genes", "match_clusters", "export_clust
 # Of the other rules, which are for each method, those that not all methods have.
 METHODS_OF = {
     "cluster_path": TUNED + UNTUNED,
-    **dict.fromkeys(("reference_path", "find_peak", "refine_path", "refine_references"), TUNED),
+    "reference_path": TUNED,
     "tune_sparsity": TUNED,
     "find_consensus": RESAMPLED,
     "select_fit": UNTUNED,

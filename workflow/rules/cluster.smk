@@ -78,36 +78,14 @@ rule reference_path:
         "../../scripts/reference_path.py"
 
 
-rule find_peak:
-    """Compute the gap curve of the first stage of tuning, if there are two."""
+rule tune_sparsity:
+    """Compute the gap curve, and fit all samples at the chosen sparsity."""
     input:
         path="results/{dataset}/{method}/path.h5",
         references=expand(
             "results/{{dataset}}/{{method}}/references/{batch}.h5",
             batch=batches(),
         ),
-    output:
-        gap="results/{dataset}/{method}/coarse/gap.csv",
-    log:
-        "logs/find_peak/{dataset}/{method}.log",
-    wildcard_constraints:
-        method=any_of(TUNED),
-    group:
-        of_small("sparsekm_fit")
-    conda:
-        "../../envs/sparsekm.yaml"
-    resources:
-        **needs(memory=(900, 0), minutes=(3, 0)),
-    params:
-        code=code_and_versions("tune_sparsity"),
-    script:
-        "../../scripts/tune_sparsity.py"
-
-
-use rule find_peak as tune_sparsity with:
-    """Compute the gap curve, and fit all samples at the chosen sparsity."""
-    input:
-        **gap_files(),
         normalised="data/{dataset}/normalised.h5ad",
         counts=counts_file,
     output:
@@ -115,44 +93,20 @@ use rule find_peak as tune_sparsity with:
         fit="results/{dataset}/{method}/chosen.h5",
     log:
         "logs/tune_sparsity/{dataset}/{method}.log",
+    wildcard_constraints:
+        method=any_of(TUNED),
+    group:
+        of_small("sparsekm_fit")
+    conda:
+        "../../envs/sparsekm.yaml"
     resources:
         **needs(memory=(900, 6), minutes=(3, 0.005), tunes=True),
     params:
+        code=code_and_versions("tune_sparsity"),
         problem=problem,
         rule=config["tuning"]["rule"],
-        n_refined=config["tuning"]["n_refined"],
-
-
-use rule cluster_path as refine_path with:
-    """Cluster a data set at further sparsities around the largest gap of the first stage."""
-    input:
-        normalised="data/{dataset}/normalised.h5ad",
-        counts=counts_file,
-        coarse="results/{dataset}/{method}/coarse/gap.csv",
-    output:
-        path="results/{dataset}/{method}/refined/path.h5",
-    log:
-        "logs/refine_path/{dataset}/{method}.log",
-    benchmark:
-        "results/benchmarks/refine_path/{dataset}/{method}.tsv"
-    params:
-        n_refined=config["tuning"]["n_refined"],
-
-
-use rule reference_path as refine_references with:
-    """Cluster a batch of references at the same further sparsities."""
-    input:
-        normalised="data/{dataset}/normalised.h5ad",
-        counts=counts_file,
-        coarse="results/{dataset}/{method}/coarse/gap.csv",
-    output:
-        references="results/{dataset}/{method}/refined/references/{batch}.h5",
-    log:
-        "logs/refine_references/{dataset}/{method}/{batch}.log",
-    benchmark:
-        "results/benchmarks/refine_references/{dataset}/{method}/{batch}.tsv"
-    params:
-        n_refined=config["tuning"]["n_refined"],
+    script:
+        "../../scripts/tune_sparsity.py"
 
 
 rule find_consensus:

@@ -77,17 +77,6 @@ def grid(wildcards):
     return {"sparsities": sparsities}
 
 
-def gap_files():
-    """Return the files of the last stage's gap (path and references), and earlier paths."""
-    first = "results/{dataset}/{method}/"
-    folder = f"{first}refined/" if config["tuning"]["n_refined"] else first
-    return {
-        "path": f"{folder}path.h5",
-        "first": [f"{first}path.h5"] if folder != first else [],
-        "references": [f"{folder}references/{batch}.h5" for batch in batches()],
-    }
-
-
 def batches():
     """Number the batches of references; a batch's number does not depend on how many there are."""
     return range(-(-config["tuning"]["references"] // REFERENCES_PER_JOB))
