@@ -17,7 +17,7 @@ from sparsekm.pipeline.provenance import derive_seed
 from sparsekm.tuning.chosen_fit import find_clusters
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
-N, P = 90, 40
+N, P = 60, 40
 KIND = np.arange(N) % 3
 RNG = np.random.default_rng(4)
 WEIGHTS = np.where(np.arange(N) < 4, 0.0, RNG.uniform(0.5, 3, N))
@@ -34,7 +34,7 @@ OPTIONS = {
     "donors": {"groups": DONORS},
     "donors and weights": {"groups": DONORS, "weights": WEIGHTS},
     "groups of features": {"feature_groups": GENE_GROUPS},
-    "some samples": {"max_samples": 60},
+    "some samples": {"max_samples": 40},
     "the signature": {"selection": "signature"},
 }
 

@@ -90,7 +90,13 @@ def copy_backwards(source, target):
         shutil.copyfile(file, new)
 
 
-@pytest.mark.parametrize("metadata", [True, pytest.param(False, marks=pytest.mark.survival)])
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        pytest.param(True, marks=pytest.mark.release),
+        pytest.param(False, marks=pytest.mark.survival),
+    ],
+)
 def test_restored_nothing_reruns_but_without_metadata_only_after_a_word(finished, clone, metadata):
     for folder in ("results", "data", *[".snakemake/metadata"] * metadata):
         copy_backwards(finished.root / folder, clone.root / folder)
