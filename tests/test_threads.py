@@ -7,13 +7,17 @@ import sys
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 from joblib import parallel_config
 from sklearn.base import clone
 from small_estimators import ESTIMATORS
 
+from sparsekm import SparseKMeans
 from sparsekm.baselines import penalised_gaussian_mixture
+from sparsekm.cluster.matrices.scaled_data import ScaledData
 from sparsekm.runtime import threads
+from sparsekm.tuning.chosen_fit import find_clusters
 
 pytestmark = pytest.mark.usefixtures("one_repeat")
 LEARNED = {"labels_", "feature_weights_", "feature_scores_", "objective_", "n_iter_"}
@@ -50,6 +54,17 @@ def test_with_one_job_no_thread_is_started_and_results_are_those_of_any_number(n
     for attribute in LEARNED & vars(one).keys():
         bits = [np.asarray(getattr(fit, attribute)).tobytes() for fit in (one, other)]
         assert bits[0] == bits[1], attribute
+
+
+def test_silhouettes_depend_on_no_number_of_jobs():
+    rng = np.random.default_rng(3)
+    data = ScaledData.standardise(rng.standard_normal((59, 80)))
+    found = []
+    for n_jobs in (1, 4):
+        with parallel_config(n_jobs=n_jobs):
+            found.append(find_clusters(SparseKMeans(3, random_state=0), data, beside=True))
+    pd.testing.assert_frame_equal(found[0].divisions, found[1].divisions, check_exact=True)
+    pd.testing.assert_frame_equal(found[0].numbers, found[1].numbers, check_exact=True)
 
 
 SCRIPT = """

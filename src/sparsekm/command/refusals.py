@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import sys
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -112,12 +113,17 @@ def _changed_settings(file: Path, settings: Mapping[str, Any], *, is_table: bool
 def take_turn(folder: Path) -> Iterator[None]:
     """Lock the folder for this run, or refuse if another one is starting or working there.
 
-    Snakemake inherits the lock, because it may outlive a command that was killed.
+    Snakemake inherits a lock of its own, because it may outlive a command that was killed. Then
+    this run waits for it.
     """
-    with open_to_append(folder / _OWN_FOLDER / "turn") as turn:
+    own = folder / _OWN_FOLDER
+    with open_to_append(own / "turn") as turn, open_to_append(own / "snakemake") as held:
         if not lock_file(turn, wait=False):
             raise CommandError("another_run", folder=short_path(folder))
-        os.set_inheritable(turn.fileno(), True)
+        if not lock_file(held, wait=False):
+            print("sparsekm: waiting for the Snakemake of a killed run to end", file=sys.stderr)
+            lock_file(held)
+        os.set_inheritable(held.fileno(), True)
         yield
 
 

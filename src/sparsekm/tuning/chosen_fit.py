@@ -319,7 +319,8 @@ class _Search:
         if not 2 <= len(np.unique(labels)) < len(labels):
             return np.zeros(len(labels))
         values = as_dense(folds.data.X[:, kept])[folds.fitted] * np.sqrt(weights[kept])
-        return silhouette_samples(values, labels)
+        # Several jobs would divide the samples, and rounding would depend on their number.
+        return silhouette_samples(values, labels, n_jobs=1)
 
     def _list_divisions(self, tried: Sequence[Trial], result: ChosenFit) -> pd.DataFrame:
         """Tabulate the silhouette of each sample, and its cluster for each number tried.
