@@ -1,9 +1,22 @@
 """Kinds of faults that real tables showed: each is read as it is meant, asked about, or refused."""
 
+from itertools import product
+
 import openpyxl
 import pandas as pd
 import pytest
-from reading import GENES, GSM, PATIENTS, readings, refusal, refused, values, write
+from reading import (
+    CYTOKINES,
+    GENES,
+    GSM,
+    PATIENTS,
+    follow,
+    readings,
+    refusal,
+    refused,
+    values,
+    write,
+)
 
 from sparsekm.io.readers.messages import MatrixError
 from sparsekm.io.readers.reader import read_matrix
@@ -62,6 +75,83 @@ def test_a_long_table_is_told_by_its_structure_whatever_its_names(put):
     assert readings(put(table))[1][0].shape == (12, 4)
 
 
+def test_the_pivot_takes_the_values_that_differ_most_and_names_the_others(put, tmp_path):
+    lines = [
+        f"{well},{region},{animal},{gene},{10 + k}.25,0.39\n"
+        for k, (well, (region, animal, gene)) in enumerate(
+            zip(range(12), product(("CBC", "DFC"), (135, 144), ("a", "b", "c")), strict=True)
+        )
+    ]
+    file = put("Well,region,animal,gene,Ct,Threshold\n" + "".join(lines))
+    message = refusal(file)
+    assert "values='Ct'" in message
+    assert "leaves out [Threshold]" in message
+    code = message.partition('python -c "')[2].partition('", and give')[0]
+    exec(compile(code, "pivot", "exec"), {})
+    wide = read_matrix(file.with_name(f"{file.stem}_wide.csv"), transpose=False)
+    assert wide.about.samples == ["CBC 135", "CBC 144", "DFC 135", "DFC 144"]
+    assert wide.about.features == ["a", "b", "c"]
+
+
+def test_a_long_report_of_a_known_program_is_told_by_its_header(put):
+    header = ["R.FileName", "PG.ProteinGroups", "PG.Cscore", "PG.Quantity", "F.Rank", "PEP.Rank"]
+    rows = [f"run{k % 3}" for k in range(12)], [f"P0{1000 + k // 3}" for k in range(12)]
+    pivot = r"index='R.FileName', columns='PG.ProteinGroups', values='PG.Quantity'"
+    refused(put(write(header, *rows)), pivot)
+
+
+def test_a_measure_that_only_some_columns_have_is_asked_about(put):
+    samples = [f"Intensity s{k}" for k in (1, 2, 3)]
+    table = write(["Protein", "Length", "A Score", "Intensity", *samples], ["a", "b", "c", "d"])
+    is_asked, found = readings(put(table))
+    assert is_asked
+    assert samples in [raw.about.samples for raw in found]
+
+
+@pytest.mark.parametrize(
+    ("heading", "is_asked"),
+    [
+        *[(name, False) for name in ("C1QC", "A0RT", "Age 0 to 4", "QC2B")],
+        *[(name, True) for name in ("age_at_visit", "CustomerAge", "labels", "QC", "rnaQC")],
+    ],
+)
+def test_a_heading_is_in_doubt_by_its_words_and_not_by_letters_within_them(put, heading, is_asked):
+    table = write(["sample", *CYTOKINES, heading], PATIENTS)
+    assert readings(put(table))[0] == is_asked
+
+
+def test_whole_numbers_that_ascend_number_the_rows(put):
+    cells = [[1001 + 2 * k + k % 2, *row] for k, row in enumerate(values(20, 3))]
+    table = write(["sample", "FIPS", "u", "v", "w"], [f"p{k}" for k in range(20)], cells=cells)
+    is_asked, found = readings(put(table))
+    assert is_asked
+    assert ["u", "v", "w"] in [raw.about.features for raw in found]
+    cells[3][0] = 7
+    table = write(["sample", "FIPS", "u", "v", "w"], [f"p{k}" for k in range(20)], cells=cells)
+    assert not readings(put(table))[0]
+
+
+def test_rows_named_by_years_may_be_samples(put):
+    table = write(["rownames", "u", "v", "w"], range(1990, 2010))
+    is_asked, found = readings(put(table))
+    assert is_asked
+    assert ["u", "v", "w"] in [raw.about.features for raw in found]
+
+
+def test_a_cell_may_contain_line_breaks(put):
+    table = write(["sample", "note", *CYTOKINES], PATIENTS, ['"two\nlines, ""quoted"""'] * 8)
+    raw = read_matrix(put(table))
+    assert raw.shape == (8, 8)
+    assert raw.about.samples == PATIENTS
+
+
+def test_no_option_is_printed_for_a_column_without_a_heading(put):
+    table = write(["sample", "", *CYTOKINES], PATIENTS, [*"aabbaabb"])
+    [remark] = read_matrix(put(table)).remarks
+    assert remark == "columns without a heading hold text and are left out."
+    assert follow(remark) == []
+
+
 def test_distances_with_further_columns_are_refused(put):
     cells = [[abs(i - j) / 9 for j in range(4)] for i in range(4)]
     table = write(["", *"wxyz", "site"], [*"wxyz"], cells=cells, after=[[*"abab"]])
@@ -118,6 +208,8 @@ def test_lines_above_the_numbers_of_lines_are_headers(put):
             '"Program","xPONENT"\n"Build","3.1"\n\n"DataType:","Median"\n',
             "`DataType: Net MFI`",
         ),
+        ("File Name,,,a.RCC,b.RCC\nLane ID,,,1,2\n", "let the first one begin with `Code Class"),
+        ("id,u,,v\na,1,2,3\nb,3,4,5\nc,2,2,2\n", r"columns 3 contain numbers and have no heading"),
         ("<Header>\nFileVersion,1.7\n</Header>\n", "from nSolver or ROSALIND"),
     ],
 )

@@ -155,8 +155,8 @@ REFUSED = {
         write(["target_id", "length", "eff_length", "est_counts", "tpm"], GENES),
         "describe features, such as the results of a test",
     ),
-    "a line break": (
-        'gene,s1,s2\nTP53,1,"2\n3"\nMYC,1,2\n',
+    "a quotation mark that is never closed": (
+        'gene,s1,s2\nTP53,1,"2\nMYC,1,2\n',
         "line 2: a cell in quotation marks does not end",
     ),
     "a long line": ("a,b\n1,2\n3,4\n5,6,7\n", "line 4 has 3 cells; it should have 2"),

@@ -27,6 +27,13 @@ class TestRepeatedNames:
         raw = read_matrix(put("gene,s1,s2,s3\nTP53,10,2,3\nTP53,20,400,8\nMYC,1,2,15\n"))
         assert (raw.collect() + raw.offset)[:, 0].tolist() == [30, 402, 11]
 
+    def test_a_name_of_many_features_names_none_of_them(self, put):
+        names = ["Unknown"] * 25 + ["TP53", "TP53", "MYC"]
+        raw = read_matrix(put(write(["gene", "s1", "s2", "s3"], names)), transpose=True)
+        assert raw.shape == (3, 27)
+        assert raw.about.features[::13] == ["Unknown", "Unknown_14", "MYC"]
+        assert "such as TP53; their values are merged" in " ".join(raw.remarks)
+
     def test_samples_are_numbered(self, put):
         raw = read_matrix(put("who,TP53,MYC,EGFR\nann,1,2,3\nbob,2,1,3\nann,7,2,2\n"))
         assert raw.about.samples == ["ann", "bob", "ann_2"]

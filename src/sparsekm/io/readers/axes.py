@@ -17,6 +17,8 @@ import numpy as np
 _LOOKED_AT = 2000
 _FEW_NAMES = 3
 _FEWEST_STEPS = 8
+_YEARS = 1600, 2100
+_FEWEST_SHARING = 3
 KNOWN = json.loads(Path(__file__).with_name("known_names.json").read_text(encoding="utf-8"))
 _WORDS = {kind: frozenset(known.split()) for kind, known in KNOWN.items() if isinstance(known, str)}
 _MEASURES = "|".join(map(re.escape, sorted(KNOWN["measures"], key=len, reverse=True)))
@@ -36,8 +38,8 @@ _NAMED = "|".join(_WORDS["feature_words"] | _WORDS["sample_words"])
 def words_of(name: str) -> tuple[str, ...]:
     """Return the words of a heading in lower case, without a unit in parentheses."""
     bare = re.sub(r"\s*[(\[][^()\[\]]*[)\]]$", "", name) or name
-    # CustomerID and ROINumber have two words.
-    start = r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})"
+    # CustomerID and ROI1Number have two words, and the gene C1QC has one.
+    start = r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z\d])(?=[A-Z][a-z]{2})"
     parted = re.sub(start, " ", bare).replace("m/z", "mz")
     words = re.sub(r"[\W_]+", " ", parted.lower()).split()
     # sampleid has two words, too.
@@ -58,6 +60,21 @@ def find_measures(names: Sequence[str]) -> dict[str, list[str]]:
         some = [name for name, (what, of) in split.items() if what == measure and counts[of] > 1]
         columns |= {measure: some} if some else {}
     return columns if sum(count > 1 for count in counts.values()) > 1 else {}
+
+
+def share_measures(names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the columns of each measure that several columns have, and the other columns."""
+    columns: dict[str, list[str]] = {}
+    for name in names:
+        plain = re.sub(r"[^\w%+/#]|_", " ", name.lower())
+        found = _MEASURE.search(plain)
+        # Without the name of a sample, it is a total.
+        if found and found[0] != plain.strip():
+            columns.setdefault(found[0], []).append(name)
+    shared = {measure: some for measure, some in columns.items() if len(some) >= _FEWEST_SHARING}
+    rest = [name for name in names if not any(name in some for some in shared.values())]
+    shared |= {"": rest} if rest else {}
+    return shared if len(shared) > 1 else {}
 
 
 def is_date(name: str) -> bool:
@@ -89,14 +106,16 @@ def is_called(name: str) -> bool:
 def is_doubtful(name: str, is_whole: bool, *, of_features: bool) -> bool:
     """Tell whether a heading suggests that its numbers, perhaps all whole, are not measurements."""
     words = words_of(name)
-    ends = {"".join(words[-1:]), "".join(words[-2:])}
+    ends = {"".join(words[-1:]), "".join(words[-2:]), "".join(words[-1:]).removesuffix("s")}
     known = _WORDS["doubtful"] | (_WORDS["doubtful_if_whole"] if is_whole else set())
     if _FORMS["sample" if of_features else "feature"](name):
         return False
     if of_features:
         known |= _WORDS["doubtful_of_features"]
         ends |= {*words} & _WORDS["doubtful_of_features"]
-    return bool(words) and (not ends.isdisjoint(known) or f"{words[0]}_" in known)
+    # "Age 0 to 4" counts people.
+    begins = bool(words) and f"{words[0]}_" in known and not re.search(r"\d", name)
+    return bool(words) and (begins or not ends.isdisjoint(known))
 
 
 def is_row_numbers(heading: str, names: Sequence[str]) -> bool:
@@ -147,7 +166,10 @@ def is_scale(names: Sequence[str]) -> bool:
         return False
     if len(steps) < _FEWEST_STEPS or not (steps.min() > 0 or steps.max() < 0):
         return False
-    is_count = (steps == 1).all() and float(names[0].removeprefix("X")) in (0, 1)
+    first = float(names[0].removeprefix("X"))
+    # Years may be samples as well as features.
+    is_year = _YEARS[0] <= first <= _YEARS[1] - len(steps)
+    is_count = (steps == 1).all() and (first in (0, 1) or is_year)
     return not is_count and bool((steps % 1).any() or np.ptp(steps) <= 0.02 * abs(steps[0]))
 
 

@@ -34,6 +34,9 @@ MIN_SAMPLES = 3  # the fewest that can be clustered
 MIN_LABELS = 2  # samples with a known class: the comparison needs a pair
 DUPLICATES = ("mean", "sum", "max", "first")  # how features of the same name may be merged
 _SMALLEST_COUNT = 30
+# A name such as "Unknown", which more features have, names none of them, unless a setting says how
+# to merge.
+_MOST_MERGED = 20
 # Texts that mean a missing class or group, like None and NaN.
 _MISSING_LABELS = {"", "NA", "NaN", "nan", "N/A", "n/a", "#N/A"}
 # As the least value of a feature, these stand for a missing one.
@@ -366,20 +369,26 @@ def _check_storable(what: str, texts: Iterable[str]) -> None:
 def merge_features(
     X: np.ndarray, features: list[str], how: str | None, remarks: list[str]
 ) -> tuple[np.ndarray, list[str]]:
-    """Merge the columns of features with one name, by default by the mean (counts: the sum)."""
-    counts = Counter(features)
-    repeated = [name for name, count in counts.items() if count > 1 and name.strip()]
+    """Merge the columns of features with one name, by default by the mean (counts: the sum).
+
+    Without a setting, a name that more than `_MOST_MERGED` features have is not merged.
+    """
+    counts, most = Counter(features), len(features) if how else _MOST_MERGED
+    repeated = [name for name, count in counts.items() if 1 < count <= most and name.strip()]
     if not repeated:
         return X, features
     known = X[:50][np.isfinite(X[:50])]
     are_counts = (known >= 0).all() and (known == np.rint(known)).all()
     how = how or ("sum" if are_counts and known.max(initial=0) > _SMALLEST_COUNT else "mean")
-    lines = pd.DataFrame(X.T).groupby(np.array(features, dtype=object), sort=False)
+    keys = [name if counts[name] <= most else at for at, name in enumerate(features)]
+    numbers, _ = pd.factorize(np.array(keys, dtype=object))
+    lines = pd.DataFrame(X.T).groupby(numbers)
     merged = lines.sum(min_count=1) if how == "sum" else lines.agg(how)
     other = next(word for word in DUPLICATES if word != how)
     about = {"n": len(repeated), "names": repeated[:3], "how": how}
     remarks.append(say("merged", **about, duplicates=other))
-    return merged.to_numpy().T, [*counts]
+    kept = np.unique(numbers, return_index=True)[1]
+    return merged.to_numpy().T, [features[at] for at in kept]
 
 
 def _list_remarks(raw: RawMatrix, missing: Sequence[object]) -> list[str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from itertools import combinations, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -34,6 +34,7 @@ _LONGEST_WORD = 100
 _MOST_WORDS = 8  # words that may stand for missing values
 _MOST_KEYS = 8  # columns that may name the samples and features of a long table
 _MOST_VALUES = 2  # columns of values of such a table
+_FEWEST_ASCENDING = 20  # whole numbers that ascend from row to row, and so number the rows
 
 
 class _Table(TextTable):
@@ -53,6 +54,8 @@ class _Table(TextTable):
             raise refusal("no_header", names=self.header, **self.conversion("named"))
         self._sort_lines()
         self._find_edge()
+        if blank := [at + 1 for at in self.numeric if not self.header[at]]:
+            raise refusal("no_heading", places=blank)
         if not self.numeric:
             row = [*self.rows, 0][0]
             cell = self.cells(row)[[0, *self.text][-1]].strip()
@@ -150,6 +153,9 @@ class _Table(TextTable):
 
     def refuse_long(self) -> None:
         """Refuse a long table: a line per value, and columns that name its sample and feature."""
+        for sample, feature, value in axes.KNOWN["long"]:
+            if {sample, feature, value} <= {*self.header}:
+                self._refuse_long([sample], feature, value)
         n, ignore = len(self.rows), self.settings.ignore
         # A table does not become long because columns are ignored.
         ignored = {at for at in self.text if self.header[at] in ignore}
@@ -185,9 +191,27 @@ class _Table(TextTable):
         if found:
             chosen = min(found, key=found.__getitem__)
             *index, feature = self.names(sorted(chosen, key=lambda at: at in features))
-            value = self.header[max(numeric - {*chosen})]
-            about = {"sample": index[0] if len(index) == 1 else index, "feature": feature}
-            raise refusal("long", value=value, **about, **self.conversion("wide"))
+            left = sorted(numeric - {*chosen})
+            # The measured values differ more than their errors, limits and dates.
+            value = max(left, key=lambda at: len(np.unique(self.values[self.rows, at])))
+            self._refuse_long(index, feature, self.header[value], self.names(left))
+
+    def _refuse_long(
+        self, index: list[str], feature: str, value: str, values: Sequence[str] = ()
+    ) -> NoReturn:
+        """Refuse a long table with the command that converts it."""
+        sample: Any = index[0] if len(index) == 1 else index
+        joined = ".pipe(lambda t: t.set_axis(t.index.map(lambda i: ' '.join(map(str, i)))))"
+        others = [name for name in values if name != value]
+        raise refusal(
+            "long",
+            sample=sample,
+            feature=feature,
+            value=value,
+            join=joined * (len(index) > 1),
+            others=say("long_others", value=value, names=others) if others else "",
+            **self.conversion("wide"),
+        )
 
     def refuse_distances(self) -> None:
         """Refuse a symmetric table whose lines and columns have the same names."""
@@ -230,13 +254,19 @@ class _Table(TextTable):
         names = self.names(columns)
         if wanted and not transpose:
             return self._doubt_words([at for at in columns if self.header[at] in wanted], False)
-        if transpose and (measures := axes.find_measures(names)):
+        key, measures = "measures", axes.find_measures(names) if transpose else {}
+        if transpose and not measures:
+            key, shared = "some_measures", axes.share_measures(names)
+            # Length and the like beside the samples are asked about below.
+            is_needed = len(shared) > 2 or not {*shared.get("", [])} <= {*self.find_doubtful(True)}
+            measures = shared if is_needed else {}
+        if measures:
             ways = [
                 Way({"ignore": [name for name in names if name not in some], "keep": some}, meaning)
                 for measure, some in measures.items()
                 for meaning in [f"to use {measure or 'the other columns'}"]
             ]
-            return [Said(say("measures", names=[*filter(None, measures)]), ways)]
+            return [Said(say(key, names=[*filter(None, measures)]), ways)]
         doubts, names = self._doubt_words(columns, transpose), self.find_doubtful(transpose)
         edges = [self.edges[row] for row in self.rows if self.edges and not wanted]
         # Lines that describe samples may be anywhere among features; lines that describe features
@@ -274,8 +304,10 @@ class _Table(TextTable):
             found |= odd & (10 * odd.sum() <= (~found).sum())
         elif columns:
             found |= whole & [axes.heading_vote(name) < 0 for name in names]
-            for at in np.flatnonzero(whole & (np.ptp(X, axis=0) == len(X) - 1)):
-                found[at] |= len(X) == len(np.unique(X[:, at]))
+            for at in np.flatnonzero(whole):
+                steps = np.diff(np.sort(X[:, at]))
+                is_sorted = len(X) >= _FEWEST_ASCENDING and (np.diff(X[:, at]) > 0).all()
+                found[at] |= is_sorted or (len(steps) > 0 and (steps == 1).all())
         return [name for name, is_one in zip(names, found, strict=True) if is_one]
 
     def _doubt_words(self, columns: list[int], transpose: bool) -> list[Said]:
@@ -331,11 +363,16 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
         features = edges or [f"feature{at + 1}" for at in range(X.shape[1])]
     for kind, some in (("columns", texts), ("rows", lines)):
         names = [name for name in some if name not in {*table.named, *columns}]
-        few = [name for name in names if some is about and axes.few_levels(some[name])]
+        few = [name for name in names if name and some is about and axes.few_levels(some[name])]
         is_open = few and not settings.labels
         cure: Any = say("may_be_labels", labels=few[0]) if is_open else ""
+        annotating = [name for name in names if name in axes.annotating(table.header)]
+        names = [name for name in names if name not in annotating]
+        if annotating:
+            remarks.append(say("annotating", kind=kind, names=annotating))
         if names:
-            remarks.append(say("text", kind=kind, names=names, cure=cure))
+            shown = [name or "without a heading" for name in names]
+            remarks.append(say("text", kind=kind, names=shown, cure=cure))
     if samples is not None:
         samples = [name or f"sample{at + 1}" for at, name in enumerate(samples)]
     check_size(*X.shape)

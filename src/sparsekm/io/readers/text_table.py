@@ -22,6 +22,7 @@ _MOST_COLUMNS = 1_000_000
 _LONGEST_NUMBER = 100
 _FEW_STEPS = 6
 _LINES_LOOKED_AT = 200
+_MOST_JOINED = 20  # lines of a cell in quotation marks
 _WIDE_HEAD = 2**17  # characters of ten lines
 _HEAD_CELLS = 30_000
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
@@ -360,9 +361,26 @@ def _split_lines(file: Path, text: str) -> Lines:
     lines = [one for one in enumerate(text.split("\n"), 1) if one[1].strip(' ,;\t"')]
     if lines and re.match(r"\^(DATABASE|SERIES|PLATFORM|SAMPLE) *=", lines[0][1]):
         refuse_format(file, "SOFT of GEO", "".join(file.suffixes[-2:]))
+    lines = _join_quoted(lines) if '"' in text else lines
     if len(lines) < 2:
         raise refusal("few_lines", n=len(lines))
     return lines
+
+
+_OPEN_QUOTE = re.compile(r'(^|[,;\t|])\s*"[^"]*$')
+
+
+def _join_quoted(lines: Lines) -> Lines:
+    """Join the lines of a cell in quotation marks, which may contain line breaks."""
+    joined, held = [], []
+    for number, line in lines:
+        held.append((number, line))
+        text = " ".join(part for _, part in held)
+        if text.count('"') % 2 and _OPEN_QUOTE.search(text) and len(held) < _MOST_JOINED:
+            continue
+        joined += held if text.count('"') % 2 else [(held[0][0], text)]
+        held = []
+    return joined + held
 
 
 def _find_separator(lines: list[str], usual: str) -> tuple[str, int]:
