@@ -209,7 +209,7 @@ def test_lines_above_the_numbers_of_lines_are_headers(put):
             "`DataType: Net MFI`",
         ),
         ("File Name,,,a.RCC,b.RCC\nLane ID,,,1,2\n", "let the first one begin with `Code Class"),
-        ("id,u,,v\na,1,2,3\nb,3,4,5\nc,2,2,2\n", r"columns 3 contain numbers and have no heading"),
+        ("id,u,,v\na,1,2,3\nb,3,4,5\nc,2,2,2\n", "column 3 contains numbers and has no heading"),
         ("<Header>\nFileVersion,1.7\n</Header>\n", "from nSolver or ROSALIND"),
     ],
 )

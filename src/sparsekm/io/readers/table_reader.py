@@ -55,7 +55,7 @@ class _Table(TextTable):
         self._sort_lines()
         self._find_edge()
         if blank := [at + 1 for at in self.numeric if not self.header[at]]:
-            raise refusal("no_heading", places=blank)
+            raise refusal("no_heading", n=len(blank), places=blank)
         if not self.numeric:
             row = [*self.rows, 0][0]
             cell = self.cells(row)[[0, *self.text][-1]].strip()
