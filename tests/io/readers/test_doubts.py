@@ -138,6 +138,20 @@ def test_rows_named_by_years_may_be_samples(put):
     assert ["u", "v", "w"] in [raw.about.features for raw in found]
 
 
+@pytest.mark.parametrize("heading", ["day", "Month"])
+def test_a_part_of_a_date_names_no_rows_and_is_asked_about(put, heading):
+    numbers = [7 * k % 31 for k in range(12)]
+    table = write(["plot", heading, "u", "v"], [f"p{k}" for k in range(12)], numbers)
+    is_asked, found = readings(put(table))
+    assert is_asked
+    assert [raw.about.samples[0] for raw in found] == ["p0"] * len(found)
+
+
+def test_years_in_the_header_are_features(put):
+    table = write(["", *map(str, range(1990, 2010))], [f"Land {k}" for k in range(9)])
+    assert read_matrix(put(table)).shape == (9, 20)
+
+
 def test_a_cell_may_contain_line_breaks(put):
     table = write(["sample", "note", *CYTOKINES], PATIENTS, ['"two\nlines, ""quoted"""'] * 8)
     raw = read_matrix(put(table))

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -166,11 +167,17 @@ def is_scale(names: Sequence[str]) -> bool:
         return False
     if len(steps) < _FEWEST_STEPS or not (steps.min() > 0 or steps.max() < 0):
         return False
-    first = float(names[0].removeprefix("X"))
-    # Years may be samples as well as features.
-    is_year = _YEARS[0] <= first <= _YEARS[1] - len(steps)
-    is_count = (steps == 1).all() and (first in (0, 1) or is_year)
+    is_count = (steps == 1).all() and float(names[0].removeprefix("X")) in (0, 1)
     return not is_count and bool((steps % 1).any() or np.ptp(steps) <= 0.02 * abs(steps[0]))
+
+
+def are_years(names: Sequence[str]) -> bool:
+    """Tell whether names are consecutive years."""
+    if not all(map(str.isdecimal, names)):
+        return False
+    years = [*map(int, names)]
+    steps = {after - before for before, after in pairwise(years)}
+    return steps in ({1}, {-1}) and all(_YEARS[0] <= year <= _YEARS[1] for year in years)
 
 
 def count_stems(names: Sequence[str]) -> int:
@@ -196,8 +203,9 @@ def find_orientation(
     """
     about = {name: heading_vote(name) for name in texts[0]}
     known, is_known = {*about.values()} - {0}, not heading or is_called(heading)
-    # Ids may count in even steps.
-    scales = (is_known and heading_vote(heading) >= 0 and is_scale(lines)) - is_scale(columns)
+    # Ids may count in even steps. Rows of years are often samples, and columns of years features.
+    is_scaled = is_known and heading_vote(heading) >= 0 and not are_years(lines)
+    scales = (is_scaled and is_scale(lines)) - is_scale(columns)
     first = next((name for name in about if about[name]), "")
     kinds, above = (
         next((name for name in some if not about.get(name) and few_levels(some[name])), None)

@@ -29,6 +29,7 @@ from sparsekm.io.readers.text_table import TextTable, are_values, as_numbers
 
 _SPECIAL = frozenset(map(str.lower, axes.KNOWN["special_lines"]))
 _TIMES = frozenset(("date", "time", "timestamp"))
+_PARTS_OF_DATES = frozenset(("month", "day"))
 _LOOKED_AT = 500  # lines and columns whose numbers tell what they are
 _LONGEST_WORD = 100
 _MOST_WORDS = 8  # words that may stand for missing values
@@ -142,6 +143,7 @@ class _Table(TextTable):
             return None
         if not is_text:
             is_id = all(map(str.isdecimal, cells)) or axes.heading_vote(heading) >= 0
+            is_id &= _PARTS_OF_DATES.isdisjoint(words)
             # Wavelengths may have any heading.
             is_even = at == 0 and axes.is_scale(cells)
             is_name = is_blank or is_even or (is_called and is_id)
