@@ -111,7 +111,7 @@ def test_a_measure_that_only_some_columns_have_is_asked_about(put):
 @pytest.mark.parametrize(
     ("heading", "is_asked"),
     [
-        *[(name, False) for name in ("C1QC", "A0RT", "Age 0 to 4", "QC2B")],
+        *[(name, False) for name in ("C1QC", "A0RT", "Age 0 to 4", "thinness 5-9 years")],
         *[(name, True) for name in ("age_at_visit", "CustomerAge", "labels", "QC", "rnaQC")],
     ],
 )

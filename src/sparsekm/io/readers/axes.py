@@ -107,7 +107,9 @@ def is_called(name: str) -> bool:
 def is_doubtful(name: str, is_whole: bool, *, of_features: bool) -> bool:
     """Tell whether a heading suggests that its numbers, perhaps all whole, are not measurements."""
     words = words_of(name)
-    ends = {"".join(words[-1:]), "".join(words[-2:]), "".join(words[-1:]).removesuffix("s")}
+    ends = {"".join(words[-1:]), "".join(words[-2:])}
+    # "labels" are classes, and "thinness 5 to 9 years" is measured.
+    ends |= {word.removesuffix("s") for word in words if len(words) == 1}
     known = _WORDS["doubtful"] | (_WORDS["doubtful_if_whole"] if is_whole else set())
     if _FORMS["sample" if of_features else "feature"](name):
         return False
