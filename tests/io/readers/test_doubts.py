@@ -108,6 +108,16 @@ def test_a_measure_that_only_some_columns_have_is_asked_about(put):
     assert samples in [raw.about.samples for raw in found]
 
 
+def test_normalised_and_raw_abundances_are_two_measures(put):
+    measures = [
+        [f"{what} abundance {s}" for s in ("a1", "a2", "b1")] for what in ("Normalised", "Raw")
+    ]
+    table = write(["Compound", "Anova (p)", *measures[0], *measures[1]], ["u", "v", "w"])
+    is_asked, found = readings(put(table))
+    assert is_asked
+    assert [raw.about.samples for raw in found] == measures
+
+
 @pytest.mark.parametrize(
     ("heading", "is_asked"),
     [
