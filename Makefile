@@ -55,9 +55,9 @@ test: lint check ## lint and the tests, in minutes
 test-all: test test-survival test-slurm ## all tests, also those that only a release needs: whole runs, wheels, every page, kills, Slurm
 	"$(BIN)/python" -m pytest -m release -n 2 --dist loadgroup
 
-test-some: $(STAMP) ## an eighth of the tests that only a release needs; each commit runs another eighth
+test-some: $(STAMP) ## a sixteenth of the tests that only a release needs; each commit runs another sixteenth
 	"$(BIN)/python" -m pytest -m release -n 2 --dist loadgroup $$(grep -rl 'mark.release' tests --include='*.py' \
-	| sort | awk -v turn=$$((0x$$(git rev-parse --short=6 HEAD) % 8)) 'NR % 8 == turn')
+	| sort | awk -v turn=$$((0x$$(git rev-parse --short=6 HEAD) % 16)) 'NR % 16 == turn')
 
 sizes: ## count the lines and files of every folder
 	@for room in $(filter-out %__pycache__/,$(wildcard src/sparsekm/*/)) scripts workflow tests; do files=$$(find $$room -name '*.py'); \
