@@ -1,4 +1,4 @@
-"""Studies, pictures, baselines, tuning in two stages: the real workflow beside direct calls."""
+"""Studies, pictures, baselines and tuning: the workflow gives what direct calls give."""
 
 from functools import cache
 from types import SimpleNamespace

@@ -47,14 +47,17 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(" ".join(re.sub(f"^({_NAMED})id$", r"\1 id", word) for word in words).split())
 
 
+def _split_measure(name: str) -> tuple[str, str]:
+    """Divide the name of a column into a measure, "" if there is none, and a sample."""
+    plain = " ".join(re.sub(r"[^\w%+/#]|_", " ", name.lower()).split())
+    before, *found = _MEASURE.split(plain, maxsplit=1)
+    measure, after = found or ("", "")
+    return measure, (before + after).strip(" %")
+
+
 def find_measures(names: Sequence[str]) -> dict[str, list[str]]:
     """Return the columns of each measure, such as "lfq intensity", if samples have several."""
-    split = {}
-    for name in names:
-        plain = " ".join(re.sub(r"[^\w%+/#]|_", " ", name.lower()).split())
-        before, *found = _MEASURE.split(plain, maxsplit=1)
-        measure, after = found or ("", "")
-        split[name] = measure, (before + after).strip(" %")
+    split = {name: _split_measure(name) for name in names}
     counts = Counter(sample for _, sample in {*split.values()} if sample)
     columns: dict[str, list[str]] = {}
     for measure in (*KNOWN["measures"], ""):
@@ -67,12 +70,11 @@ def share_measures(names: Sequence[str]) -> dict[str, list[str]]:
     """Return the columns of each measure that several columns have, and the other columns."""
     columns: dict[str, list[str]] = {}
     for name in names:
-        plain = re.sub(r"[^\w%+/#]|_", " ", name.lower())
-        found = _MEASURE.search(plain)
+        measure, sample = _split_measure(name)
         # Without the name of a sample, it is a total.
-        if found and found[0] != plain.strip():
-            columns.setdefault(found[0], []).append(name)
+        columns.setdefault(measure if sample else "", []).append(name)
     shared = {measure: some for measure, some in columns.items() if len(some) >= _FEWEST_SHARING}
+    shared.pop("", None)
     rest = [name for name in names if not any(name in some for some in shared.values())]
     shared |= {"": rest} if rest else {}
     return shared if len(shared) > 1 else {}

@@ -368,10 +368,10 @@ def read_text(file: Path, settings: Settings, text: str | None = None) -> RawMat
         few = [name for name in names if name and some is about and axes.few_levels(some[name])]
         is_open = few and not settings.labels
         cure: Any = say("may_be_labels", labels=few[0]) if is_open else ""
-        annotating = [name for name in names if name in axes.annotating(table.header)]
-        names = [name for name in names if name not in annotating]
-        if annotating:
+        known = axes.annotating(table.header)
+        if annotating := [name for name in names if name in known]:
             remarks.append(say("annotating", kind=kind, names=annotating))
+        names = [name for name in names if name not in known]
         if names:
             shown = [name or "without a heading" for name in names]
             remarks.append(say("text", kind=kind, names=shown, cure=cure))
