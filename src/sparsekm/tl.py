@@ -147,7 +147,7 @@ def sparse_kmeans(
 
     Notes
     -----
-    scanpy shows the markers by their key, as in
+    These calls of scanpy show the markers by their key:
     ``scanpy.get.rank_genes_groups_df(adata, None, key="sparse_kmeans_markers")`` and
     ``scanpy.pl.rank_genes_groups_dotplot(adata, key="sparse_kmeans_markers")``.
 
@@ -233,10 +233,10 @@ def predict_clusters(
     """Assign new samples to the clusters that a run found, and mark samples far from all of them.
 
     ``sparsekm predict`` does the same. Features are matched by name. If the features of the table
-    together have at least 95 % of the total feature weight of the run, they are used as in
-    `SparseKMeans.predict`. Otherwise, if the table has every feature of the run's signature (see
-    `signature_` of `SparseKMeans`), the signature is used. Values are transformed as in the run.
-    This function needs the extra ``workflow``.
+    together have at least 95 % of the total feature weight of the run, each sample gets the cluster
+    of the nearest centre in these features. Otherwise, if the table has every feature of the run's
+    signature, the smallest set that reproduces its clusters, the nearest centre in the signature
+    counts. The values are transformed in the same way as the values of the run. This function needs the extra ``workflow``.
 
     Parameters
     ----------
@@ -253,7 +253,8 @@ def predict_clusters(
         "run" standardises with the means and standard deviations of the run, and "own" with those
         of `samples`. "own" helps if the platform differs, but requires a similar mix of clusters.
     **reading
-        Settings for reading a file, as in the configuration: transpose, layer, ignore and so on.
+        Settings for reading a file, by their names in the configuration: transpose, layer, ignore
+        and so on.
 
     Returns
     -------
