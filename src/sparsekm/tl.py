@@ -236,7 +236,8 @@ def predict_clusters(
     together have at least 95 % of the total feature weight of the run, each sample gets the cluster
     of the nearest centre in these features. Otherwise, if the table has every feature of the run's
     signature, the smallest set that reproduces its clusters, the nearest centre in the signature
-    counts. The values are transformed in the same way as the values of the run. This function needs the extra ``workflow``.
+    counts. The values are transformed in the same way as the values of the run. This function needs
+    the extra ``workflow``.
 
     Parameters
     ----------
