@@ -27,14 +27,14 @@ X[group == 1, 15:30] += 1.5
 # on which the clusters and the true groups disagree.
 
 plain = KMeans(3, random_state=0).fit(X)
-found = SparseKMeans(3, random_state=0).fit(X)
+model = SparseKMeans(3, random_state=0).fit(X)
 print("k-means:        CER", round(classification_error_rate(group, plain.labels_), 3))
-print("sparse k-means: CER", round(classification_error_rate(group, found.labels_), 3))
+print("sparse k-means: CER", round(classification_error_rate(group, model.labels_), 3))
 
 # %%
 # ``conclusion_`` says which clusters are clearly separated, and how reproducible they are.
 
-print(found.conclusion_)
+print(model.conclusion_)
 
 # %%
 # The groups overlap in the plane of the first two principal components of all features. They do not
@@ -44,17 +44,17 @@ print(found.conclusion_)
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
 planes = {
     "all 500 features": X,
-    f"the {found.get_support().sum()} kept features": found.transform(X),
+    f"the {model.get_support().sum()} kept features": model.transform(X),
 }
 for ax, (title, columns) in zip(axes, planes.items(), strict=False):
     plane = PCA(2).fit_transform(columns)
     for cluster, marker in enumerate("os^"):
-        mine = found.labels_ == cluster
+        mine = model.labels_ == cluster
         ax.scatter(*plane[mine].T, marker=marker, label=f"cluster {cluster}")
     ax.set(title=title, xlabel="1st principal component", ylabel="2nd principal component")
 axes[0].legend(frameon=False)
 planted = np.arange(500) < 30
-frequency = found.selection_frequency_
+frequency = model.selection_frequency_
 axes[2].plot(np.flatnonzero(~planted), frequency[~planted], ".", color="0.6", label="noise")
 axes[2].plot(np.flatnonzero(planted), frequency[planted], ".", color="C3", label="informative")
 axes[2].set(title="how often a feature is kept", xlabel="feature", ylabel="share of fits")

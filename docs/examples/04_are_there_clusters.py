@@ -48,9 +48,9 @@ print(results["gradient"].separation_)
 # no clear borders.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
-for ax, (name, found) in zip(axes, results.items(), strict=True):
-    image = ax.imshow(found.coassociation_, vmin=0, vmax=1, cmap="viridis")
-    verdict = "separate groups" if found.has_clusters_ else "a division into 3 parts"
+for ax, (name, model) in zip(axes, results.items(), strict=True):
+    image = ax.imshow(model.coassociation_, vmin=0, vmax=1, cmap="viridis")
+    verdict = "separate groups" if model.has_clusters_ else "a division into 3 parts"
     ax.set(title=f"{name}: {verdict}", xlabel="sample", ylabel="sample")
 figure.colorbar(image, ax=axes, label="share of fits that join two samples")
 plt.show()

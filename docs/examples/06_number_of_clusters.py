@@ -27,14 +27,14 @@ X[group == 2, 20:30] += 3
 # are not separated and are joined again. The result is the largest number of groups that two K
 # reach.
 
-found = SparseKMeans("auto", random_state=0).fit(X)
-print(found.conclusion_)
-print(found.cluster_counts_)
+model = SparseKMeans("auto", random_state=0).fit(X)
+print(model.conclusion_)
+print(model.cluster_counts_)
 
 # %%
 # With more clusters, the samples of a group are divided differently when others are left out.
 
-counts = found.cluster_counts_
+counts = model.cluster_counts_
 figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
 ax.plot(counts["n_clusters"], counts["n_groups"], "o-", label="clearly separated groups")
 ax.plot(counts["n_clusters"], counts["reproducibility"], "s--", label="reproducibility")

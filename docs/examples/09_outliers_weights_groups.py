@@ -27,10 +27,10 @@ wine[spoilt] *= 10
 # samples form a cluster of their own.
 
 for trim in (0, 0.055):
-    found = SparseKMeans(3, trim=trim, random_state=0).fit(wine)
+    model = SparseKMeans(3, trim=trim, random_state=0).fit(wine)
     sound = np.setdiff1d(np.arange(178), spoilt)
-    error = classification_error_rate(grower[sound], found.predict(wine)[sound])
-    aside = np.flatnonzero(found.labels_ == -1)
+    error = classification_error_rate(grower[sound], model.predict(wine)[sound])
+    aside = np.flatnonzero(model.labels_ == -1)
     print(f"trim={trim}: {len(np.intersect1d(aside, spoilt))} of 9 found, CER {error:.3f}")
 
 # %%
@@ -40,7 +40,7 @@ plane = PCA(2).fit_transform(np.log(wine))
 figure, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
 for label, marker in zip([-1, 0, 1, 2], "xos^", strict=True):
     name = "set aside" if label < 0 else f"cluster {label}"
-    ax.scatter(*plane[found.labels_ == label].T, marker=marker, label=name)
+    ax.scatter(*plane[model.labels_ == label].T, marker=marker, label=name)
 ax.set(xlabel="1st principal component", ylabel="2nd principal component")
 ax.legend(frameon=False)
 plt.show()
@@ -52,8 +52,8 @@ plt.show()
 wine, grower = load_wine(return_X_y=True)
 scaled = (wine - wine.mean(axis=0)) / wine.std(axis=0, ddof=1)
 weights = (178 / np.bincount(grower))[grower]
-found = L0KMeans(3, sparsity=6, random_state=0).fit(scaled, sample_weight=weights)
-print(f"CER {classification_error_rate(grower, found.labels_):.3f}")
+model = L0KMeans(3, sparsity=6, random_state=0).fit(scaled, sample_weight=weights)
+print(f"CER {classification_error_rate(grower, model.labels_):.3f}")
 
 # %%
 # The breast cancer data have ten measurements of cell nuclei, each as mean, standard error and
@@ -63,8 +63,8 @@ print(f"CER {classification_error_rate(grower, found.labels_):.3f}")
 cancer = load_breast_cancer(as_frame=True)
 values = (cancer.data - cancer.data.mean()) / cancer.data.std()
 groups = values.columns.str.replace("mean |worst | error", "", regex=True)
-found = L0KMeans(2, sparsity=4, feature_groups=groups, random_state=0).fit(values)
-print(sorted(set(groups[found.get_support()])))
+model = L0KMeans(2, sparsity=4, feature_groups=groups, random_state=0).fit(values)
+print(sorted(set(groups[model.get_support()])))
 
 # %%
 # In this way, a table of numbers and categories can be clustered. The levels of a category, in
@@ -77,5 +77,5 @@ mixed = cancer.data.filter(like="mean").assign(grade=grade, ward=rng.choice(list
 levels = pd.get_dummies(mixed, prefix_sep=": ", dtype=float)
 groups = levels.columns.str.split(": ").str[0]
 values = (levels - levels.mean()) / levels.std()
-found = L0KMeans(2, sparsity=7, feature_groups=groups, random_state=0).fit(values)
-print(sorted(set(groups[found.get_support()])))
+model = L0KMeans(2, sparsity=7, feature_groups=groups, random_state=0).fit(values)
+print(sorted(set(groups[model.get_support()])))

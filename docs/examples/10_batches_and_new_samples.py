@@ -20,10 +20,10 @@ from sparsekm import L0KMeans, SparseKMeans
 
 cells = sc.datasets.pbmc68k_reduced()
 X = pd.DataFrame(cells.raw[:, cells.var_names].X.toarray(), columns=cells.var_names)
-found = SparseKMeans(7, random_state=0).fit(X, batch=cells.obs["phase"])
-print(f"The two results agree with an adjusted Rand index of {found.batch_agreement_:.2f}.")
+model = SparseKMeans(7, random_state=0).fit(X, batch=cells.obs["phase"])
+print(f"The two results agree with an adjusted Rand index of {model.batch_agreement_:.2f}.")
 figure, ax = plt.subplots(figsize=(5, 3), layout="constrained")
-found.batch_shares_.plot.bar(stacked=True, rot=0, ylabel="share of the cluster", ax=ax)
+model.batch_shares_.plot.bar(stacked=True, rot=0, ylabel="share of the cluster", ax=ax)
 plt.show()
 
 # %%
@@ -34,7 +34,7 @@ plt.show()
 pd.Series(
     {
         cluster: "-" if genes is None else ", ".join(X.columns[genes[:8]])
-        for cluster, genes in enumerate(found.cluster_signatures_)
+        for cluster, genes in enumerate(model.cluster_signatures_)
     },
     name="fewest genes",
 )

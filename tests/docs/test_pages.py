@@ -57,8 +57,8 @@ def test_the_lines_of_python_run_and_find_what_was_planted(tmp_path, monkeypatch
     table.to_csv("matrix.csv")
     names = {}
     exec(compile(find_python(README), "README.md", "exec"), names)
-    assert [len(set(names["found"].labels_[k : k + 15])) for k in (0, 15, 30)] == [1, 1, 1]
-    kept = set(names["found"].get_support(indices=True))
+    assert [len(set(names["model"].labels_[k : k + 15])) for k in (0, 15, 30)] == [1, 1, 1]
+    kept = set(names["model"].get_support(indices=True))
     assert set(range(16)) <= kept
     # A tenth of what is kept may be noise.
     assert len(kept) <= 18
@@ -311,7 +311,7 @@ def test_every_block_about_own_data_runs_and_finds_what_was_planted(fresh, monke
 def test_the_analyses_of_other_software_run_and_find_what_was_planted(tmp_path):
     names = {}
     run_blocks(DOCS / "coming_from.md", names, tmp_path)
-    for labels in (names["search"].labels_, names["labels"], names["found"].labels_):
+    for labels in (names["search"].labels_, names["labels"], names["model"].labels_):
         assert [len(set(labels[k : k + 30])) for k in (0, 30, 60)] == [1, 1, 1]
 
 
@@ -348,7 +348,7 @@ def check_what_was_found(names):
         assert planted <= kept
         assert len(kept) < 40
     for obs, kind, cluster in (
-        (names["found"].obs, "label", "cluster_sparse"),
+        (names["model"].obs, "label", "cluster_sparse"),
         (names["cells"].obs, "kind", "sparse_kmeans"),
     ):
         assert obs.groupby(kind, observed=True)[cluster].nunique().tolist() == [1, 1, 1]
