@@ -348,7 +348,7 @@ def check_what_was_found(names):
         assert planted <= kept
         assert len(kept) < 40
     for obs, kind, cluster in (
-        (names["model"].obs, "label", "cluster_sparse"),
+        (names["clusters"].obs, "label", "cluster_sparse"),
         (names["cells"].obs, "kind", "sparse_kmeans"),
     ):
         assert obs.groupby(kind, observed=True)[cluster].nunique().tolist() == [1, 1, 1]
