@@ -84,11 +84,6 @@ def section_row(row_id: int, **changes) -> dict:
     return {**row, **changes}
 
 
-def wrap(rows: list[dict], **changes) -> bytes:
-    envelope = {"success": True, "id": 0, "start_row": 0, "num_rows": len(rows), "msg": rows}
-    return json.dumps({**envelope, **changes}).encode()
-
-
 @dataclass(frozen=True)
 class Reply:
     """What a server is about to send."""

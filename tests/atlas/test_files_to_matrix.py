@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from hand_made import AGE, TREE, section_row, wrap
+from hand_made import AGE, TREE, section_row
 
 from sparsekm.atlas import AGES
 from sparsekm.atlas.expression import (
@@ -17,7 +17,7 @@ from sparsekm.atlas.expression import (
     read_expression,
 )
 from sparsekm.atlas.grid import GridError
-from sparsekm.atlas.listing import parse_ontology
+from sparsekm.atlas.listing import parse_ontology, write_envelope
 from sparsekm.atlas.phantom.source import draw_energy, pack_annotation, pack_energy
 from sparsekm.atlas.retrieval import read_manifest, retrieve_age
 from sparsekm.io.hdf5_format import write_anndata
@@ -28,13 +28,6 @@ from sparsekm.network import NotFoundError
 def matrix(phantom_files, ontology):
     origin = {"source": "phantom", "simulated": True}
     return assemble_age(phantom_files / AGE, ontology, AGE, origin=origin)
-
-
-@pytest.fixture(scope="module")
-def with_truth(matrix, phantom_files):
-    data = matrix.copy()
-    add_truth(data, phantom_files / AGE / "truth.csv")
-    return data
 
 
 def test_the_matrix_holds_exactly_the_planted_values(matrix, tiny_phantom):
@@ -91,7 +84,9 @@ def test_the_mean_rule_uses_all_replicates(phantom_files, ontology, matrix):
     assert (mean.X[:, several] != matrix.X[:, several]).any(axis=0).all()
 
 
-def test_the_expression_file_reads_back_exactly(matrix, with_truth, tmp_path):
+def test_the_expression_file_reads_back_exactly(matrix, phantom_files, tmp_path):
+    with_truth = matrix.copy()
+    add_truth(with_truth, phantom_files / AGE / "truth.csv")
     write_anndata(tmp_path / "expression.h5ad", with_truth)
     read = read_expression(tmp_path / "expression.h5ad")
     np.testing.assert_array_equal(read.X, matrix.X)
@@ -107,13 +102,6 @@ def test_the_expression_file_reads_back_exactly(matrix, with_truth, tmp_path):
     spacing = written["spacing_um"][0] / 1000
     np.testing.assert_allclose(read.obsm["spatial"][:, 2], matrix.obs["z"] * spacing)
     assert [path.name for path in tmp_path.iterdir()] == ["expression.h5ad"]
-
-
-def test_constant_and_mostly_missing_genes_are_dropped_with_a_list(with_truth):
-    kind = with_truth.var["planted_kind"]
-    dropped = normalise_age(with_truth).uns["dropped_genes"].set_index("gene")["reason"]
-    assert set(dropped.index[dropped == "constant"]) == set(kind.index[kind == "constant"])
-    assert set(dropped.index[dropped == "missing"]) == set(kind.index[kind == "mostly_missing"])
 
 
 def test_a_file_that_is_not_the_manifests_is_refused(phantom_files, ontology, matrix, tmp_path):
@@ -156,7 +144,7 @@ def repeated():
     rows = [section_row(i, genes=gene, **told) for i, gene in enumerate(genes, start=1)]
     return SimpleNamespace(
         simulated=True,
-        listing=lambda age: wrap(rows),
+        listing=lambda age: write_envelope(rows),
         annotation=lambda age: pack_annotation(labels, 100),
         energy=lambda age, section_data_set_id: zips[section_data_set_id % 3],
         describe_url=lambda *_: "",

@@ -8,11 +8,12 @@ import contextlib
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import time
 from pathlib import Path
+
+import psutil
 
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
 NODES = ("n1", "n2", "n3")
@@ -42,16 +43,11 @@ def install() -> None:
     if all(shutil.which(name) for name in ("slurmctld", "slurmd", "sbatch", "munged")):
         return
     for arguments in ("update -q", f"install -q -y --no-install-recommends {' '.join(PACKAGES)}"):
-        command = ["apt-get", *arguments.split()]
-        options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
-        options["env"] = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         try:
-            done = subprocess.run(command, timeout=240, **options)
-        except subprocess.TimeoutExpired as error:
-            raise CannotRunError(f"{' '.join(command)}: {error}") from error
-        if done.returncode:
-            reason = " ".join((done.stderr or done.stdout).split())[-300:]
-            raise CannotRunError(f"{' '.join(command)}: {reason}")
+            quietly = ("env", "DEBIAN_FRONTEND=noninteractive")
+            _run(*quietly, "apt-get", *arguments.split(), seconds=240)
+        except subprocess.SubprocessError as error:
+            raise CannotRunError(" ".join(str(error).split())[-400:]) from error
 
 
 def _stop_leftover() -> None:
@@ -139,10 +135,9 @@ class SmallCluster:
 
     def crash(self, node: str, job: str) -> None:
         """Kill a node's daemon, and everything of a job on it: no process can say goodbye."""
-        os.kill(_pid(self.folder / f"slurmd-{node}.pid"), signal.SIGKILL)
-        for pid in _pids_of_job(job):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        for process in (_process(self.folder / f"slurmd-{node}.pid"), *_processes_of_job(job)):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
 
     def start_now(self, job: str) -> None:
         """Start a job that Slurm lets wait two minutes, as it does after the crash of a node."""
@@ -171,50 +166,38 @@ def _free_ports(count: int) -> list[int]:
         return [free.getsockname()[1] for free in sockets]
 
 
-def _run(*command: str) -> str:
+def _run(*command: str, seconds: float = 30) -> str:
     """Run a command to its end and return what it printed; daemons go to the background."""
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
     program = shutil.which(command[0], path=path) or command[0]
-    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": 30}
+    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": seconds}
     done = subprocess.run([program, *command[1:]], **options)
     if done.returncode:
         raise subprocess.SubprocessError(f"{' '.join(command)}: {done.stderr}{done.stdout}")
     return done.stdout
 
 
-def _pid(file: Path) -> int:
-    return int(file.read_text())
+def _process(pid_file: Path) -> psutil.Process:
+    return psutil.Process(int(pid_file.read_text()))
 
 
 def _stop(pid_file: Path) -> None:
-    name = pid_file.stem.split("-")[0]
-    try:
-        pid = _pid(pid_file)
-        # Another process may have the number by now.
-        if not Path(f"/proc/{pid}/comm").read_text().startswith(name):
-            return
-        os.kill(pid, signal.SIGTERM)
-    except (OSError, ValueError):
-        return
-    for _ in range(50):
-        time.sleep(0.1)
-        if not Path(f"/proc/{pid}").exists():
-            return
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+    """Stop a daemon, unless another process has its number by now."""
+    with contextlib.suppress(OSError, ValueError, psutil.NoSuchProcess):
+        daemon = _process(pid_file)
+        if daemon.name().startswith(pid_file.stem.split("-")[0]):
+            daemon.terminate()
+            if psutil.wait_procs([daemon], timeout=5)[1]:
+                daemon.kill()
 
 
-def _pids_of_job(job: str) -> list[int]:
+def _processes_of_job(job: str) -> list[psutil.Process]:
     """List the step daemons of a job and all processes of its steps, the daemons first."""
     daemons, processes = [], []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            title = (folder / "cmdline").read_bytes()
-            variables = (folder / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if title.startswith(f"slurmstepd: [{job}.".encode()):
-            daemons.append(int(folder.name))
-        elif f"SLURM_JOB_ID={job}".encode() in variables:
-            processes.append(int(folder.name))
+    for process in psutil.process_iter(["cmdline", "environ"]):
+        title, variables = process.info["cmdline"] or [], process.info["environ"] or {}
+        if " ".join(title).startswith(f"slurmstepd: [{job}."):
+            daemons.append(process)
+        elif variables.get("SLURM_JOB_ID") == job:
+            processes.append(process)
     return daemons + processes

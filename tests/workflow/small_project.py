@@ -9,7 +9,7 @@ import anndata
 import numpy as np
 import pandas as pd
 import yaml
-from snakemake_process import run_snakemake
+from snakemake_process import printed, run_snakemake
 
 CONFIGURATION = yaml.safe_load(Path(__file__).with_name("small_project.yaml").read_text())
 # What others are writing there now.
@@ -42,9 +42,7 @@ class Project:
         return run_snakemake(self.root, *own, *arguments)
 
     def run(self, *arguments: str) -> str:
-        done = self.snakemake(*arguments)
-        assert done.returncode == 0, done.stdout
-        return done.stdout
+        return printed(self.snakemake(*arguments))
 
     def planned(self, *targets: str) -> set[str]:
         """List the jobs of a dry run as "rule dataset method" or "rule age", but the target."""
@@ -54,9 +52,8 @@ class Project:
         jobs = re.findall(r"^ *(?:local)?rule (\w+):$(.*?)(?=^ *\[|\Z)", told, re.M | re.S)
         named = set()
         for rule, body in jobs:
-            values = re.search(r"wildcards: (.*)", body)
-            names = re.findall(r"=([^,\n]+)", values[1]) if values else []
-            named.add(" ".join([rule, *names]))
+            values = re.search(r"wildcards: (.*)|$", body)[1] or ""
+            named.add(" ".join([rule, *re.findall(r"=([^,\n]+)", values)]))
         return named - {*targets}
 
 

@@ -8,8 +8,9 @@ import tempfile
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 
-# A small matrix that the workflow simulates, and the command that runs a configuration.
-DRAWN = {"matrices": {"small": {"draw": {"experiment": "experiment_3", "n_features": 25}}}}
+# A run of a small matrix that the workflow simulates, and the command that runs a configuration.
+DRAWN = {"methods": ["kmeans"], "n_init": 2}
+DRAWN["matrices"] = {"small": {"draw": {"experiment": "experiment_3", "n_features": 25}}}
 RUN = [sys.executable, "-m", "sparsekm.command.main", "run", "config.yaml"]
 _loaded = multiprocessing.get_context("forkserver")
 _loaded.set_forkserver_preload(
@@ -22,6 +23,19 @@ _loaded.set_forkserver_preload(
         "jsonschema",
     ]
 )
+
+
+def write_submit(file: Path, noted: Path | str = os.devnull) -> None:
+    """Write a stand-in for sbatch, which runs the script of a job and notes that it did."""
+    run = 'sh "$1" >"$1.txt" 2>&1 &'
+    file.write_text(f'#!/bin/sh\n{run}\necho submitted >>"{noted}"\necho 1\n')
+    file.chmod(0o755)
+
+
+def printed(done: subprocess.CompletedProcess) -> str:
+    """Give what a command printed, which should have succeeded."""
+    assert done.returncode == 0, done.stdout
+    return done.stdout
 
 
 def run_snakemake(root: Path, *arguments: str) -> subprocess.CompletedProcess:

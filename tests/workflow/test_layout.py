@@ -10,9 +10,8 @@ import pytest
 import yaml
 from configuration_reader import configuration_check
 from small_project import save_tumours
-from snakemake_process import DRAWN, run_command, run_snakemake
+from snakemake_process import DRAWN, printed, run_command, run_snakemake
 
-SETTINGS = DRAWN | {"methods": ["kmeans"], "n_init": 2}
 # Runs Snakemake where importing what it does not bring fails. Its own imports come first: a plugin
 # that is installed here, and would not be there, imports pandas.
 BARE = """
@@ -45,15 +44,13 @@ def jobs_of(text):
 
 
 def plan(folder, *options):
-    done = run_snakemake(folder, *options, "--dry-run", "--cores", "1")
-    assert done.returncode == 0, done.stdout
-    return jobs_of(done.stdout)
+    return jobs_of(printed(run_snakemake(folder, *options, "--dry-run", "--cores", "1")))
 
 
 def test_the_root_snakefile_asks_for_the_same_of_the_named_configuration(project_root, tmp_path):
     first = {"matrices": {"first": {"draw": {"experiment": "experiment_3"}}}}
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(first | {"methods": ["kmeans", "pca"]}))
-    (tmp_path / "v2.yaml").write_text(yaml.safe_dump(SETTINGS))
+    (tmp_path / "v2.yaml").write_text(yaml.safe_dump(DRAWN))
 
     def jobs(place, *files):
         snakefile = ("--snakefile", str(project_root / place / "Snakefile"))
@@ -69,11 +66,21 @@ def test_the_root_snakefile_asks_for_the_same_of_the_named_configuration(project
 
 
 @pytest.fixture
-def other(tmp_path, project_root):
-    text = Path(__file__).with_name("takes_module.smk").read_text()
-    (tmp_path / "Snakefile").write_text(text.replace("ROOT", str(project_root)))
-    (tmp_path / "settings.yaml").write_text(yaml.safe_dump({"sparsekm": SETTINGS}))
-    return tmp_path
+def host(tmp_path, project_root):
+    """Give the function that writes the Snakefile of a host, and its settings of each module."""
+
+    def write(snakefile, **settings):
+        text = Path(__file__).with_name(snakefile).read_text()
+        (tmp_path / "Snakefile").write_text(text.replace("ROOT", str(project_root)))
+        (tmp_path / "settings.yaml").write_text(yaml.safe_dump(settings))
+        return tmp_path
+
+    return write
+
+
+@pytest.fixture
+def other(host):
+    return host("takes_module.smk", sparsekm=DRAWN)
 
 
 def test_another_snakefile_plans_the_whole_workflow_as_a_module(other):
@@ -86,8 +93,7 @@ def test_another_snakefile_plans_the_whole_workflow_as_a_module(other):
 @pytest.mark.release
 @pytest.mark.usefixtures("kernels")
 def test_a_module_runs_and_a_benchmark_that_is_lost_reruns_nothing(other):
-    done = run_snakemake(other, "--cores", "1", "lines.txt")
-    assert done.returncode == 0, done.stdout
+    printed(run_snakemake(other, "--cores", "1", "lines.txt"))
     assert int((other / "lines.txt").read_text()) > 1
     measured = other / "results" / "benchmarks" / "cluster_path" / "small" / "kmeans.tsv"
     assert measured.read_text().startswith("s\th:m:s\tmax_rss")
@@ -102,15 +108,11 @@ OURS |= {"annotation": {"subsamples": 2, "gene_sets": {"source": "gmt", "path": 
 
 
 @pytest.fixture
-def twice(tmp_path, project_root):
+def twice(host, tmp_path):
     """A host that uses the workflow as two modules, with two prefixes and two configurations."""
-    text = Path(__file__).with_name("takes_module_twice.smk").read_text()
-    (tmp_path / "Snakefile").write_text(text.replace("ROOT", str(project_root)))
-    settings = {"ours": OURS, "theirs": SETTINGS}
-    (tmp_path / "settings.yaml").write_text(yaml.safe_dump(settings))
     save_tumours(tmp_path / "tumours.csv")
     (tmp_path / "sets.gmt").write_text("term\tabout\tgene0\tgene1\n")
-    return tmp_path
+    return host("takes_module_twice.smk", ours=OURS, theirs=DRAWN)
 
 
 def test_in_a_module_all_that_is_made_has_the_prefix_and_nothing_of_the_users(twice):
@@ -128,8 +130,7 @@ def test_in_a_module_all_that_is_made_has_the_prefix_and_nothing_of_the_users(tw
 @pytest.mark.usefixtures("kernels")
 def test_a_host_runs_the_workflow_twice_with_two_prefixes_and_two_configurations(twice):
     before = {file.name for file in twice.iterdir()}
-    done = run_snakemake(twice, "--executor", "sparsekm", "--cores", "2")
-    assert done.returncode == 0, done.stdout
+    printed(run_snakemake(twice, "--executor", "sparsekm", "--cores", "2"))
     assert {file.name for file in twice.iterdir()} - before == {".snakemake", "ours", "elsewhere"}
     pages = {"ours": "tumours", "elsewhere/theirs": "small"}
     for place, dataset in pages.items():
@@ -186,10 +187,8 @@ def test_the_workflow_is_planned_for_conda_where_snakemake_is_alone(project_root
     targets = ("all", "paper", "theory")
     command = [sys.executable, "-c", BARE.format(absent=ABSENT), *snakefile, *options]
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    done = run_command([*command, "--", *targets], tmp_path, PATH=path)
-    assert done.returncode == 0, done.stdout
-    rules = {"normalise_expression", "summarise_simulation", "check_theorems"}
-    assert rules <= jobs_of(done.stdout).keys()
+    jobs = jobs_of(printed(run_command([*command, "--", *targets], tmp_path, PATH=path)))
+    assert {"normalise_expression", "summarise_simulation", "check_theorems"} <= jobs.keys()
 
 
 def test_every_rule_is_listed_with_the_text_that_stands_in_it(project_root, tmp_path):
@@ -199,7 +198,7 @@ def test_every_rule_is_listed_with_the_text_that_stands_in_it(project_root, tmp_
     written = re.findall(
         r'^(?:use rule \w+ as|rule) (\w+)(?: with)?:\n    """(.*?)"""$', rules, re.M
     )
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(SETTINGS))
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(DRAWN))
     told = run_snakemake(tmp_path, "--snakefile", str(files[0]), "--list-rules").stdout
     assert re.findall(r"^(\w+) \((.*)\)$", told, re.M) == sorted(written)
     assert len({text for _, text in written}) == len(written)

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from snakemake_process import DRAWN, RUN, run_command, run_snakemake
+from snakemake_process import DRAWN, RUN, printed, run_command, run_snakemake, write_submit
 
-SETTINGS = DRAWN | {"methods": ["kmeans"]}
 MATRIX = "data/raw/small/matrix.npz"
-# Stands in for sbatch: runs the script of a job, and notes that it did.
-SUBMIT = '#!/bin/sh\nsh "$1" >"$1.txt" 2>&1 &\necho submitted >>"{noted}"\necho 1\n'
 
 
 def outer_imports(file):
@@ -44,26 +41,24 @@ def project(tmp_path, monkeypatch):
     """A folder with a configuration, to run in."""
     folder = tmp_path / "run"
     folder.mkdir()
-    (folder / "config.yaml").write_text(yaml.safe_dump(SETTINGS))
+    (folder / "config.yaml").write_text(yaml.safe_dump(DRAWN))
     monkeypatch.chdir(folder)
     return folder
 
 
 @pytest.fixture
-def site(tmp_path):
+def site(tmp_path, project_root):
     """A profile of a site that submits jobs, and the file in which each submission is a line."""
     noted, profile = tmp_path / "noted", tmp_path / "site"
     profile.mkdir()
     submit = tmp_path / "submit"
-    submit.write_text(SUBMIT.format(noted=noted))
-    submit.chmod(0o755)
+    write_submit(submit, noted)
     settings = {"executor": "cluster-generic", "jobs": 2, "latency-wait": 20}
     settings["seconds-between-status-checks"] = 1
     settings["cluster-generic-submit-cmd"] = str(submit)
     # One submission for all jobs of a run.
-    rules = ("normalise_matrix", "simulate_matrix", "cluster_path", "select_fit", "report")
-    rules += ("refit_other_seeds", "score_clustering", "annotate_genes", "match_clusters")
-    rules += ("export_clusters", "choose_cluster_count")
+    files = (project_root / "workflow" / "rules").glob("[cgmr]*.smk")
+    rules = re.findall(r"^rule (\w+):", "".join(file.read_text() for file in files), re.M)
     settings["groups"] = dict.fromkeys(rules, "all")
     (profile / "config.yaml").write_text(yaml.safe_dump(settings))
     return profile, noted
@@ -74,7 +69,7 @@ def no_matrix(project):
     """A configuration that every check accepts, and whose first job ends the run."""
     (project / "table.csv").write_text("a,b,c\n")
     named = {"table": {"path": "table.csv"}}
-    (project / "config.yaml").write_text(yaml.safe_dump(SETTINGS | {"matrices": named}))
+    (project / "config.yaml").write_text(yaml.safe_dump(DRAWN | {"matrices": named}))
     return "ERROR in table: normalise matrix: table.csv: "
 
 
@@ -102,8 +97,7 @@ def test_with_a_profile_of_the_site_its_executor_runs_the_jobs(project, site, pr
     default = ("--workflow-profile", str(project_root / "profiles" / "default"))
     options = ("--profile", str(profile), *default)
     snakefile = ("--snakefile", str(project_root / "Snakefile"))
-    done = run_snakemake(project, *snakefile, *options, MATRIX)
-    assert done.returncode == 0, done.stdout
+    printed(run_snakemake(project, *snakefile, *options, MATRIX))
     assert noted.read_text().splitlines() == ["submitted"]
 
 
@@ -133,7 +127,7 @@ def test_neither_profiles_nor_plugins_are_taken_from_the_folder_of_a_run(project
     plugin.mkdir(parents=True)
     (plugin / "__init__.py").write_text(f"open({str(sprung)!r}, 'a')\n")
     # Ended by the check of the configuration, after all settings were read.
-    (project / "config.yaml").write_text(yaml.safe_dump(SETTINGS | {"method": ["l0"]}))
+    (project / "config.yaml").write_text(yaml.safe_dump(DRAWN | {"method": ["l0"]}))
     for options in ([], ["--profile", "slurm"]):
         done = run_command([*RUN, *options], project, XDG_CONFIG_HOME=str(tmp_path))
         assert done.returncode == 2, done.stdout
@@ -163,11 +157,10 @@ def test_the_memory_of_the_machine_is_the_limit_if_nobody_gives_one(
     (project / "Snakefile").write_text(include + LIMITS)
     if options[:1] == ["--executor"]:
         options = [*options, "--cluster-generic-submit-cmd", "false"]
-    done = run_snakemake(project, "--dry-run", "--cores", "1", *options, MATRIX)
-    assert done.returncode == 0, done.stdout
+    told = printed(run_snakemake(project, "--dry-run", "--cores", "1", *options, MATRIX))
     megabytes = psutil.virtual_memory().total * 3 // 4 // 10**6
     expected = str(megabytes) if limit == "the machine's" else limit
-    assert f"LIMITS {{ {expected} }}" in done.stdout
+    assert f"LIMITS {{ {expected} }}" in told
 
 
 HOST = """
@@ -205,7 +198,7 @@ rule count:
 def host(project, project_root):
     """Another workflow with modules of its own, which takes ours as a module."""
     (project / "config.yaml").unlink()
-    text = HOST.replace("ROOT", str(project_root)).replace("SETTINGS", repr(SETTINGS))
+    text = HOST.replace("ROOT", str(project_root)).replace("SETTINGS", repr(DRAWN))
     (project / "Snakefile").write_text(text.replace("LIMITS", LIMITS))
     (project / "counting.py").write_text("ONE = 1\n")
     (project / "lib").mkdir()
@@ -222,22 +215,19 @@ def test_a_host_imports_its_own_modules_and_our_jobs_none_of_them(host, monkeypa
     snakemake = Path(sys.executable).parent / "snakemake"
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     # A relative entry, as in a lab's shell profile.
-    done = run_command([snakemake, "--cores", "1"], host, PYTHONPATH="lib")
-    assert done.returncode == 0, done.stdout
+    told = printed(run_command([snakemake, "--cores", "1"], host, PYTHONPATH="lib"))
     assert (host / "counted.txt").read_text() == "3\n"
     assert not (host / "sprung").exists()
     # The memory of the machine is the host's to share.
-    assert "LIMITS { None }" in done.stdout
+    assert "LIMITS { None }" in told
 
 
 def test_make_runs_jobs_as_forks_unless_a_profile_says_where(project_root):
-    def started(*variables, **environment):
-        command = ["make", "--dry-run", "results", *variables]
-        return run_command(command, project_root, **environment).stdout
+    def started(before="", after=""):
+        command = f"env {before} make --dry-run results".split()
+        return run_command([*command, f"SNAKEMAKE_FLAGS={after}"], project_root).stdout
 
     assert re.search(r'snakemake" --cores all --executor sparsekm', started())
-    assert "--executor sparsekm" not in started("SNAKEMAKE_FLAGS=--profile site")
-    assert "--executor sparsekm" not in started("SNAKEMAKE_FLAGS=--workflow-profile profiles/slurm")
-    make = ["make", "--dry-run", "results"]
-    done = run_command(["env", "SNAKEMAKE_PROFILE=site", *make], project_root)
-    assert "--executor sparsekm" not in done.stdout
+    assert "--executor sparsekm" not in started(after="--profile site")
+    assert "--executor sparsekm" not in started(after="--workflow-profile profiles/slurm")
+    assert "--executor sparsekm" not in started(before="SNAKEMAKE_PROFILE=site")
