@@ -42,6 +42,12 @@ def project_root() -> Path:
 
 
 @pytest.fixture(scope="session")
+def rules_text() -> str:
+    """The rules of the workflow, as they are written."""
+    return "".join(file.read_text() for file in (ROOT / "workflow").rglob("*.smk"))
+
+
+@pytest.fixture(scope="session")
 def test_data() -> Path:
     """Folder of real data, which is not part of the project: tests of facts skip without it."""
     folder = Path(os.environ.get("SPARSEKM_TEST_DATA", ROOT.parent / "shared" / "data"))

@@ -24,30 +24,25 @@ def test_both_cluster_profiles_group_and_retry_alike(profiles):
     for key in ("rerun-triggers", "rerun-incomplete"):
         assert slurm[key] == generic[key] == profiles["default"][key]
     assert slurm["retries"] > 0
-    assert "retries" not in profiles["default"]
 
 
 def test_the_default_profile_leaves_executor_and_limits_to_the_profile_of_the_site(profiles):
-    assert profiles["default"].keys() == {
-        "rerun-triggers",
-        "rerun-incomplete",
-        "max-checksum-file-size",
-    }
+    known = {"rerun-triggers", "rerun-incomplete", "max-checksum-file-size"}
+    assert profiles["default"].keys() == known
 
 
-def test_groups_stand_in_the_rules_and_have_names_that_no_host_has(profiles, project_root):
-    text = "".join(f.read_text() for f in (project_root / "workflow" / "rules").glob("*.smk"))
-    names = re.findall(r'^    group:\n +.*"(\w+)"', text, re.M)
-    assert len(names) == text.count("\n    group:\n") >= 20
+def test_groups_stand_in_the_rules_and_have_names_that_no_host_has(profiles, rules_text):
+    names = re.findall(r'^    group:\n +.*"(\w+)"', rules_text, re.M)
+    assert len(names) == rules_text.count("\n    group:\n") >= 20
     assert all(name.startswith("sparsekm_") for name in names)
     assert {*profiles["slurm"]["group-components"]} <= {*names}
     assert "groups" not in profiles["slurm"]
     # A job that needs thousands of others would slow down Snakemake by the square of their number.
-    blocks = dict(re.findall(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", text, re.M | re.S))
+    blocks = dict(re.findall(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", rules_text, re.M | re.S))
     gathering = ("report", "compare_ages", "summarise_simulation", "summarise_yardstick")
     assert not any("    group:\n" in blocks[rule] for rule in gathering)
     # Retries of a rule would run within an allocation that did not suffice.
-    assert "retries:" not in text
+    assert "retries:" not in rules_text
 
 
 @pytest.fixture(scope="module")

@@ -130,9 +130,8 @@ def test_a_job_that_takes_too_long_ends_in_one_line_that_says_how_to_allow_it_mo
     assert "--set-resources a_rule:mem_mb=N (or runtime)" in line
 
 
-def test_every_script_of_a_rule_runs_as_a_job(project_root):
-    rules = "".join(file.read_text() for file in (project_root / "workflow").rglob("*.smk"))
-    scripts = set(re.findall(r'"(?:\.\./)*scripts/(\w+)\.py"', rules))
+def test_every_script_of_a_rule_runs_as_a_job(project_root, rules_text):
+    scripts = set(re.findall(r'"(?:\.\./)*scripts/(\w+)\.py"', rules_text))
     assert len(scripts) > 20
     begin = "\n@job(snakemake)\ndef main(snakemake, progress):\n"
     for name in sorted(scripts):

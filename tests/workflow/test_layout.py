@@ -191,25 +191,23 @@ def test_the_workflow_is_planned_for_conda_where_snakemake_is_alone(project_root
     assert {"normalise_expression", "summarise_simulation", "check_theorems"} <= jobs.keys()
 
 
-def test_every_rule_is_listed_with_the_text_that_stands_in_it(project_root, tmp_path):
-    files = [project_root / "workflow" / "Snakefile", *(project_root / "workflow").rglob("*.smk")]
-    rules = "".join(file.read_text() for file in files)
+def test_every_rule_is_listed_with_the_text_that_stands_in_it(project_root, rules_text, tmp_path):
+    snakefile = project_root / "workflow" / "Snakefile"
+    rules = snakefile.read_text() + rules_text
     # Also the rules that are made from another: `use rule one as other with`.
     written = re.findall(
         r'^(?:use rule \w+ as|rule) (\w+)(?: with)?:\n    """(.*?)"""$', rules, re.M
     )
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(DRAWN))
-    told = run_snakemake(tmp_path, "--snakefile", str(files[0]), "--list-rules").stdout
+    told = run_snakemake(tmp_path, "--snakefile", str(snakefile), "--list-rules").stdout
     assert re.findall(r"^(\w+) \((.*)\)$", told, re.M) == sorted(written)
     assert len({text for _, text in written}) == len(written)
 
 
-def test_no_data_set_has_the_name_of_a_folder_and_a_benchmark_has_that_of_its_log(project_root):
-    files = (project_root / "workflow" / "rules").glob("*.smk")
-    rules = "".join(file.read_text() for file in files)
+def test_no_data_set_has_the_name_of_a_folder_and_a_benchmark_has_that_of_its_log(rules_text):
     names = configuration_check.read_schema()["properties"]["matrices"]["propertyNames"]
     reserved = names["not"]["anyOf"][0]["enum"]
-    assert set(re.findall(r'"results/(\w+)/', rules)) <= {*reserved}
-    pairs = re.findall(r'    log:\n +"logs/(.+)\.log",\n    benchmark:\n +"(.+)"', rules)
-    assert len(pairs) == rules.count("    benchmark:\n")
+    assert set(re.findall(r'"results/(\w+)/', rules_text)) <= {*reserved}
+    pairs = re.findall(r'    log:\n +"logs/(.+)\.log",\n    benchmark:\n +"(.+)"', rules_text)
+    assert len(pairs) == rules_text.count("    benchmark:\n")
     assert [tsv for log, tsv in pairs if tsv != f"results/benchmarks/{log}.tsv"] == []

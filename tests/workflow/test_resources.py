@@ -96,14 +96,29 @@ def test_of_sparse_data_memory_for_samples_tuned_on_is_asked(rules, write, X, ma
     assert ask(WILDCARDS, [file], 1) == pytest.approx(expected, abs=1)
 
 
+def declare(file, *shape):
+    """Add a dense matrix of a shape to a file, which takes no disk."""
+    with h5py.File(file, "a") as opened:
+        opened.create_dataset("X", shape, "f4", chunks=(1000, shape[1]))
+
+
 @pytest.fixture
-def large(tmp_path):
-    """A dense matrix of 100,000 x 30,000, as its file declares it; no disk is taken."""
-    file = tmp_path / "normalised.h5ad"
-    with h5py.File(file, "w") as opened:
-        opened.create_dataset("X", (100_000, 30_000), "f4", chunks=(1000, 30_000))
-    os.truncate(file, 100_000 * 30_000 * 4)
-    return file
+def write_declared(tmp_path):
+    """Give the function that writes a dense matrix of a shape, as its file declares it."""
+
+    def write(*shape):
+        file = tmp_path / "normalised.h5ad"
+        file.unlink(missing_ok=True)
+        declare(file, *shape)
+        os.truncate(file, math.prod(shape) * 4)
+        return file
+
+    return write
+
+
+@pytest.fixture
+def large(write_declared):
+    return write_declared(100_000, 30_000)
 
 
 def test_of_a_large_matrix_a_job_asks_for_the_samples_it_works_on(rules, large):
@@ -120,15 +135,14 @@ def test_of_a_large_matrix_a_job_asks_for_the_samples_it_works_on(rules, large):
     assert asked["runtime"](wildcards, *given) == int(10 + 0.1 * whole)
     # Before the file is there, the user's own declares as much.
     anndata.AnnData(shape=(0, 0)).write_h5ad(large.with_name("cells.h5ad"))
-    with h5py.File(large.with_name("cells.h5ad"), "r+") as opened:
-        opened.create_dataset("X", (100_000, 30_000), "f4", chunks=(1000, 30_000))
+    declare(large.with_name("cells.h5ad"), 100_000, 30_000)
     wildcards["method"] = "l0"
     missing = large.with_name("missing.h5ad")
     assert asked["mem_mb"](wildcards, [missing], 1) == int(700 + 6 * tuned)
 
 
 def test_the_page_states_what_jobs_ask_for_and_used_of_memory_within_a_factor_of_four(
-    rules, project_root, tmp_path
+    rules, project_root, write_declared
 ):
     page = (project_root / "docs" / "performance.md").read_text(encoding="utf-8")
     text = (project_root / "workflow" / "rules" / "cluster.smk").read_text()
@@ -141,10 +155,7 @@ def test_the_page_states_what_jobs_ask_for_and_used_of_memory_within_a_factor_of
             sizes.add(n_samples)
         if rule == "normalise_matrix":
             continue
-        file = tmp_path / "normalised.h5ad"
-        with h5py.File(file, "w") as opened:
-            opened.create_dataset("X", (n_samples, n_features), "f4", chunks=(1000, n_features))
-        os.truncate(file, n_samples * n_features * 4)
+        file = write_declared(n_samples, n_features)
         block = text.partition(f"\nrule {rule}:")[2]
         asked = re.search(r"needs\(memory=\((.*?), (.*?)\), minutes=\((.*?), (.*?)\)", block)
         memory, more, minutes, longer = map(float, asked.groups())

@@ -47,7 +47,7 @@ def project(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def site(tmp_path, project_root):
+def site(tmp_path, rules_text):
     """A profile of a site that submits jobs, and the file in which each submission is a line."""
     noted, profile = tmp_path / "noted", tmp_path / "site"
     profile.mkdir()
@@ -57,9 +57,7 @@ def site(tmp_path, project_root):
     settings["seconds-between-status-checks"] = 1
     settings["cluster-generic-submit-cmd"] = str(submit)
     # One submission for all jobs of a run.
-    files = (project_root / "workflow" / "rules").glob("[cgmr]*.smk")
-    rules = re.findall(r"^rule (\w+):", "".join(file.read_text() for file in files), re.M)
-    settings["groups"] = dict.fromkeys(rules, "all")
+    settings["groups"] = dict.fromkeys(re.findall(r"^rule (\w+):", rules_text, re.M), "all")
     (profile / "config.yaml").write_text(yaml.safe_dump(settings))
     return profile, noted
 
