@@ -14,7 +14,6 @@ import pytest
 
 from sparsekm.network import (
     Downloader,
-    NotFoundError,
     Received,
     RefusedError,
     UnavailableError,
@@ -249,14 +248,6 @@ def received(tmp_path):
     return received
 
 
-@pytest.mark.parametrize("damage", [b"some byteS", b"some"])
-def test_a_damaged_body_does_not_count_until_stored_anew(received, tmp_path, damage):
-    (tmp_path / FILE).write_bytes(damage)
-    assert received.find(FILE, URL) is None
-    received.add(FILE, URL, BODY)
-    assert received.find(FILE, URL) == BODY
-
-
 def test_neither_a_body_without_its_line_nor_a_line_without_its_body_counts(received, tmp_path):
     (tmp_path / FILE).unlink()
     assert received.find(FILE, URL) is None
@@ -266,13 +257,9 @@ def test_neither_a_body_without_its_line_nor_a_line_without_its_body_counts(rece
     assert Received(tmp_path).find(FILE, URL) is None
 
 
-def test_that_a_file_is_missing_is_remembered(received, tmp_path):
-    received.add("2.zip", "http://host/2", None)
-    again = Received(tmp_path)
-    with pytest.raises(NotFoundError, match=r"http://host/2: not on the server"):
-        again.find("2.zip", "http://host/2")
-    assert again.knows("2.zip", "http://host/2")
-    assert again.find("2.zip", "http://other/2") is None
+def test_a_body_of_another_address_does_not_count(received):
+    assert received.find(FILE, URL) == BODY
+    assert received.find(FILE, "http://other/1") is None
 
 
 def test_half_a_line_of_a_killed_job_spoils_no_other(received, tmp_path):

@@ -170,12 +170,7 @@ def _run(*command: str, seconds: float = 30) -> str:
     """Run a command to its end and return what it printed; daemons go to the background."""
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
     program = shutil.which(command[0], path=path) or command[0]
-    options = {
-        "stdin": subprocess.DEVNULL,
-        "capture_output": True,
-        "text": True,
-        "timeout": seconds,
-    }
+    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
     done = subprocess.run([program, *command[1:]], timeout=seconds, **options)
     if done.returncode:
         raise subprocess.SubprocessError(f"{' '.join(command)}: {done.stderr}{done.stdout}")

@@ -65,54 +65,21 @@ def test_the_root_snakefile_asks_for_the_same_of_the_named_configuration(project
     assert [both[rule] for rule in ("normalise_matrix", "cluster_path")] == ["2", "2"]
 
 
-@pytest.fixture
-def host(tmp_path, project_root):
-    """Give the function that writes the Snakefile of a host, and its settings of each module."""
-
-    def write(snakefile, **settings):
-        text = Path(__file__).with_name(snakefile).read_text()
-        (tmp_path / "Snakefile").write_text(text.replace("ROOT", str(project_root)))
-        (tmp_path / "settings.yaml").write_text(yaml.safe_dump(settings))
-        return tmp_path
-
-    return write
-
-
-@pytest.fixture
-def other(host):
-    return host("takes_module.smk", sparsekm=DRAWN)
-
-
-def test_another_snakefile_plans_the_whole_workflow_as_a_module(other):
-    jobs = plan(other)
-    assert jobs.items() >= {"sparsekm_report": "1", "count_lines": "1", "all": "1"}.items()
-    own = {"count_lines", "all", "total"}
-    assert all(rule in own or rule.startswith("sparsekm_") for rule in jobs)
-
-
-@pytest.mark.release
-@pytest.mark.usefixtures("kernels")
-def test_a_module_runs_and_a_benchmark_that_is_lost_reruns_nothing(other):
-    printed(run_snakemake(other, "--cores", "1", "lines.txt"))
-    assert int((other / "lines.txt").read_text()) > 1
-    measured = other / "results" / "benchmarks" / "cluster_path" / "small" / "kmeans.tsv"
-    assert measured.read_text().startswith("s\th:m:s\tmax_rss")
-    measured.unlink()
-    again = run_snakemake(other, "--cores", "1", "--dry-run", "lines.txt")
-    assert "Nothing to be done" in again.stdout
-
-
 OURS = {"matrices": {"tumours": {"path": "tumours.csv", "labels": "kind"}}, "methods": ["l0"]}
 OURS |= {"tuning": {"n_sparsities": 2, "references": 2}, "n_init": 2}
 OURS |= {"annotation": {"subsamples": 2, "gene_sets": {"source": "gmt", "path": "sets.gmt"}}}
 
 
 @pytest.fixture
-def twice(host, tmp_path):
+def twice(tmp_path, project_root):
     """A host that uses the workflow as two modules, with two prefixes and two configurations."""
     save_tumours(tmp_path / "tumours.csv")
     (tmp_path / "sets.gmt").write_text("term\tabout\tgene0\tgene1\n")
-    return host("takes_module_twice.smk", ours=OURS, theirs=DRAWN)
+    text = Path(__file__).with_name("two_modules.smk").read_text()
+    (tmp_path / "Snakefile").write_text(text.replace("ROOT", str(project_root)))
+    settings = {"ours": OURS, "theirs": DRAWN}
+    (tmp_path / "settings.yaml").write_text(yaml.safe_dump(settings))
+    return tmp_path
 
 
 def test_in_a_module_all_that_is_made_has_the_prefix_and_nothing_of_the_users(twice):
@@ -138,23 +105,12 @@ def test_a_host_runs_the_workflow_twice_with_two_prefixes_and_two_configurations
         assert dataset in (results / "report.html").read_text()
         assert [*(results / "figures").glob(f"{dataset}_*.svg")]
         assert (results / dataset / "clusters.csv").is_file()
+    # A benchmark that is lost reruns nothing.
+    measured = twice / "ours" / "results" / "benchmarks" / "cluster_path" / "tumours" / "l0.tsv"
+    assert measured.read_text().startswith("s\th:m:s\tmax_rss")
+    measured.unlink()
     again = run_snakemake(twice, "--executor", "sparsekm", "--cores", "2", "--dry-run")
     assert "Nothing to be done" in again.stdout
-
-
-def test_prefixes_may_be_replaced_and_variables_of_paths_are_refused(other):
-    def told(statement):
-        text = text_before.replace('config["sparsekm"]\n', f'config["sparsekm"]\n    {statement}\n')
-        (other / "Snakefile").write_text(text)
-        return run_snakemake(other, "--dry-run", "--cores", "1", "sparsekm_all").stdout
-
-    text_before = (other / "Snakefile").read_text()
-    replaced = told('replace_prefix: {"results/": "made/"}')
-    assert "output: made/report.html" in replaced
-    assert not re.search(r"^ +output: results/", replaced, re.M)
-    refused = told('pathvars: results="made"')
-    assert "pathvars: should be left out of the module" in refused
-    assert "Use prefix or replace_prefix instead." in refused
 
 
 # As snakedeploy writes it for a workflow of the catalogue, with a clone in place of the address.
@@ -169,12 +125,36 @@ use rule * from sparsekm
 """
 
 
-def test_the_folder_that_the_catalogue_copies_configures_a_module(tmp_path, project_root):
-    shutil.copytree(project_root / "config", tmp_path / "config")
-    (tmp_path / "Snakefile").write_text(DEPLOYED.replace("ROOT", str(project_root)))
-    assert plan(tmp_path)["report"] == "1"
+@pytest.fixture
+def deployed(tmp_path, project_root):
+    """Give the function that deploys the workflow, maybe with a further statement of its module."""
+
+    def deploy(statement=""):
+        shutil.copytree(project_root / "config", tmp_path / "config", dirs_exist_ok=True)
+        text = DEPLOYED.replace("ROOT", str(project_root))
+        text = text.replace("config: config\n", f"config: config\n    {statement}\n")
+        (tmp_path / "Snakefile").write_text(text)
+        return tmp_path
+
+    return deploy
+
+
+def test_the_folder_that_the_catalogue_copies_configures_a_module(deployed, project_root):
+    assert plan(deployed())["report"] == "1"
     promised = yaml.safe_load((project_root / ".snakemake-workflow-catalog.yml").read_text())
     assert "clone" in promised["usage"]["mandatory-flags"]["desc"]
+
+
+def test_prefixes_may_be_replaced_and_variables_of_paths_are_refused(deployed):
+    def told(statement):
+        return run_snakemake(deployed(statement), "--dry-run", "--cores", "1", "all").stdout
+
+    replaced = told('replace_prefix: {"results/": "made/"}')
+    assert "output: made/report.html" in replaced
+    assert not re.search(r"^ +output: results/", replaced, re.M)
+    refused = told('pathvars: results="made"')
+    assert "pathvars: should be left out of the module" in refused
+    assert "Use prefix or replace_prefix instead." in refused
 
 
 def test_the_workflow_is_planned_for_conda_where_snakemake_is_alone(project_root, tmp_path):
