@@ -74,16 +74,6 @@ def test_a_death_is_told_with_the_file_and_the_limits_and_leaves_nothing(number,
     assert not Path((tmp_path / "where").read_text()).parent.exists()
 
 
-def test_work_that_never_ends_is_told_with_the_file_and_the_limit():
-    def hang():
-        while True:
-            pass
-
-    message = message_of(LimitError, hang, Limits(seconds=1))
-    assert message.startswith("m.h5: the process that read it took too long; its limits are ")
-    assert ", 1 s of processor time" in message
-
-
 def test_a_file_that_grows_above_its_limit_is_told_and_not_left_behind(tmp_path):
     def fill():
         with tempfile.NamedTemporaryFile(delete=False) as opened:

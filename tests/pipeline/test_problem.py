@@ -200,18 +200,15 @@ def describe_eight(problem):
     return describe_fit(problem, path.fit_at(0), problem.attributes, 3)
 
 
-def test_a_sample_of_weight_zero_gets_the_nearest_cluster_whatever_the_method(pose_eight, X):
+def test_a_sample_of_weight_zero_gets_the_nearest_cluster(pose_eight, X):
     weights = np.where(KIND == 0, 2.0, 1.0)
     weights[59] = 0
     # In the features without weight, and so in all of them together, it is nearest to the first.
     X[59, 8:] = 9 * (X[KIND == 0, 8:].mean(axis=0) - X[KIND != 0, 8:].mean(axis=0))
-    weighted = fit(pose_eight(X, "sparse", weight=weights))
-    assert weighted.trimmed is None
     problem = pose_eight(X, "l0", weight=weights)
     repeated = describe_eight(problem)
-    for found in (weighted, repeated):
-        assert adjusted_rand_score(KIND, found.labels) == 1
-        assert found.trimmed is None
+    assert adjusted_rand_score(KIND, repeated.labels) == 1
+    assert repeated.trimmed is None
     # It has no part in the means, where others count by their weights.
     for cluster, center in enumerate(repeated.centers):
         own = repeated.labels == cluster
@@ -258,10 +255,8 @@ def test_choices_are_compared_on_samples_that_were_not_set_aside(pose_eight, X, 
 
 
 def test_weights_are_importance_and_no_evidence(pose_eight, X):
-    plain, weighted = (
-        fit(pose_eight(X, "sparse")),
-        fit(pose_eight(X, "sparse", weight=np.full(60, 5.0))),
-    )
+    weights = np.full(60, 5.0)
+    plain, weighted = fit(pose_eight(X, "sparse")), fit(pose_eight(X, "sparse", weight=weights))
     # Five times as much of everyone: scores and objective are five times as large.
     np.testing.assert_array_equal(weighted.labels, plain.labels)
     np.testing.assert_allclose(weighted.scores, 5 * plain.scores, rtol=1e-6)
@@ -269,19 +264,15 @@ def test_weights_are_importance_and_no_evidence(pose_eight, X):
     np.testing.assert_array_equal(weighted.separation, plain.separation)
 
 
-@pytest.mark.parametrize("method", ["l0", "sparse"])
-def test_outliers_are_set_aside_and_have_no_part_in_the_means(pose_eight, X, method):
+def test_outliers_are_set_aside_and_have_no_part_in_the_means(pose_eight, X):
     X[[0, 25, 50]] *= 8
-    problem = pose_eight(X, method, search={"trim": 0.05})
-    found = fit(problem) if method == "sparse" else describe_eight(problem)
+    problem = pose_eight(X, "l0", search={"trim": 0.05})
+    found = describe_eight(problem)
     assert np.flatnonzero(found.trimmed).tolist() == [0, 25, 50]
     kept = found.clustered >= 0
     # z-scores of all samples, as l0 gets them, are of features that outliers stretched unequally.
-    truth = KIND[kept]
-    if method == "l0":
-        alone = L0KMeans(3, sparsity=8, random_state=0).fit(problem.whole.X[kept])
-        truth = alone.labels_
-    assert adjusted_rand_score(truth, found.labels[kept]) == 1
+    alone = L0KMeans(3, sparsity=8, random_state=0).fit(problem.whole.X[kept])
+    assert adjusted_rand_score(alone.labels_, found.labels[kept]) == 1
     assert np.flatnonzero(found.clustered < 0).tolist() == [0, 25, 50]
     for cluster, center in enumerate(found.centers):
         own = problem.whole.X[found.clustered == cluster].mean(axis=0)

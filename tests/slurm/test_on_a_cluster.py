@@ -77,14 +77,6 @@ def site(tmp_path, rules_text):
     return tmp_path / "site"
 
 
-def test_with_a_profile_of_the_site_jobs_run_under_slurm(cluster, undisturbed, project, site):
-    before = len(cluster.jobs())
-    target = "data/tumours/normalised.h5ad"
-    Run(project, target, "--profile", str(site)).finish(300)
-    assert [job["JobState"] for job in cluster.jobs()[before:]] == ["COMPLETED"]
-    assert content_digest(project.root / target) == undisturbed[target]
-
-
 def test_a_run_of_a_table_with_a_profile_of_the_site_runs_under_slurm(cluster, project, site):
     before = len(cluster.jobs())
     command = [sys.executable, "-m", "sparsekm.command.main", "run", project.root / "tumours.csv"]

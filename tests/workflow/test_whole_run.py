@@ -5,14 +5,12 @@ import zipfile
 import anndata
 import numpy as np
 import openpyxl
-import pandas as pd
 import pytest
 from benchmarks.workflow_jobs import benchmark
 from html_page import Page
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from small_project import CONFIGURATION
 
-from sparsekm import SparseKMeans
 from sparsekm.annotation.clusters import OVERLAP
 from sparsekm.annotation.enrichment import ENRICHMENT
 from sparsekm.annotation.gene_table import GENE_TABLE
@@ -261,18 +259,6 @@ def test_without_known_classes_only_the_error_rates_are_missing(results):
         scores = SCORES.read_row(results / "cells" / method / "scores.csv")
         assert scores[rates].isna().all()
         assert scores.drop(rates).notna().all()
-
-
-def test_the_fit_is_that_of_the_estimator_on_the_values_as_they_came(finished, results):
-    fit = read_fit(results / "tumours" / "sparse" / "tuned.h5")
-    table = pd.read_csv(finished.root / "tumours.csv")
-    found = SparseKMeans(**fit.attributes["parameters"]).fit(table.drop(columns="kind").to_numpy())
-    # z-scores of the workflow are float32: the same clusters, and numbers to rounding.
-    assert adjusted_rand_score(fit.labels, found.labels_) == 1
-    assert fit.screening == found.screening_
-    assert fit.has_clusters == found.has_clusters_
-    np.testing.assert_array_equal(fit.weights != 0, found.get_support())
-    np.testing.assert_allclose(fit.scores, found.feature_scores_, rtol=1e-4, atol=1e-5)
 
 
 def test_what_is_shown_of_a_fit_belongs_to_it(results, normalised):
